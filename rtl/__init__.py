@@ -1,0 +1,1 @@
+"""The T3 hardware: tracking, triggering, DMA, arbitration and near-memory reduction."""

@@ -1,0 +1,145 @@
+"""Parameters of the hardware, checked once, read by every block."""
+
+from dataclasses import dataclass, fields
+
+__all__ = ["T3Parameters"]
+
+
+def _is_power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class T3Parameters:
+    """Geometry of one GPU's T3 hardware.
+
+    Lengths are in memory *atoms*: what one DRAM burst moves, and what one store, one update and
+    one link packet carry.
+
+    Parameters
+    ----------
+    channels : int
+        Memory channels that this instance serves.
+    first_channel : int
+        Number of the first one served. With ``channels < system_channels`` the instance is a
+        sample of a larger memory: the DMA engine walks whole tiles and drops what lies elsewhere.
+    system_channels : int
+        Channels of the whole memory, over which addresses are interleaved; a power of two.
+    interleave_atoms : int
+        Contiguous atoms that one channel holds; a power of two.
+    atom_bytes : int
+        Bytes of an atom: the 32 B burst of an HBM2 pseudo-channel.
+    address_bits : int
+        Bits of a byte address; the default spans 1 TiB.
+    workgroup_bits, wavefronts : int
+        Width of a workgroup id; most wavefronts of a workgroup.
+    sector_bits : int
+        Width of the number of sectors (atoms) that a wavefront's tile has.
+    context_bits, tag_bits : int
+        Width of an address-space id, and of the tag that a compute read takes along.
+    windows, ranges, commands : int
+        Entries of the address map and of the DMA command templates.
+    sets, ways : int
+        Geometry of the tracker, over all its banks.
+    banks : int
+        Tracker banks; each takes one update per cycle.
+    window_workgroups : int
+        Most workgroups between the oldest incomplete one and the newest admitted one.
+    command_depth : int
+        Ready DMA commands that wait for the engine.
+    egress_slots : int
+        Atoms per channel that the DMA engine has in flight or waiting for the link.
+    payload : bool
+        Carry data. Without it the same hardware moves addresses and tags only.
+    """
+
+    channels: int = 1
+    first_channel: int = 0
+    system_channels: int = 32
+    interleave_atoms: int = 8
+    atom_bytes: int = 32
+    address_bits: int = 40
+    workgroup_bits: int = 16
+    wavefronts: int = 8
+    sector_bits: int = 10
+    context_bits: int = 4
+    tag_bits: int = 16
+    windows: int = 2
+    ranges: int = 4
+    commands: int = 4
+    sets: int = 256
+    ways: int = 8
+    banks: int = 1
+    window_workgroups: int = 512
+    command_depth: int = 1024
+    egress_slots: int = 64
+    payload: bool = False
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type is bool or field.type == "bool":
+                if not isinstance(value, bool):
+                    raise TypeError(f"{field.name} must be a bool, not {value!r}")
+                continue
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{field.name} must be an integer, not {value!r}")
+            least = 0 if field.name == "first_channel" else 1
+            if value < least:
+                raise ValueError(f"{field.name} must be at least {least}, not {value!r}")
+        for name in (
+            "system_channels",
+            "interleave_atoms",
+            "atom_bytes",
+            "wavefronts",
+            "sets",
+            "banks",
+            "window_workgroups",
+            "command_depth",
+            "egress_slots",
+        ):
+            value = getattr(self, name)
+            if not _is_power_of_two(value):
+                raise ValueError(f"{name} must be a power of two, not {value!r}")
+        if self.first_channel + self.channels > self.system_channels:
+            raise ValueError(
+                f"first_channel + channels must be at most system_channels "
+                f"({self.system_channels}), not {self.first_channel + self.channels}"
+            )
+        if self.banks > self.sets:
+            raise ValueError(f"banks must be at most sets ({self.sets}), not {self.banks!r}")
+        if self.sets >= 1 << self.workgroup_bits:
+            raise ValueError(
+                f"sets must be less than the {1 << self.workgroup_bits} workgroup ids, "
+                f"not {self.sets!r}"
+            )
+        if self.atom_bytes % 8:
+            raise ValueError(f"atom_bytes must be a multiple of 8, not {self.atom_bytes!r}")
+        if self.address_bits > 64:
+            raise ValueError(f"address_bits must be at most 64, not {self.address_bits!r}")
+
+    @property
+    def atom_address_bits(self) -> int:
+        return self.address_bits - (self.atom_bytes - 1).bit_length()
+
+    @property
+    def place_bits(self) -> int:
+        return self.workgroup_bits
+
+    @property
+    def wavefront_bits(self) -> int:
+        return (self.wavefronts - 1).bit_length()
+
+    @property
+    def count_bits(self) -> int:
+        """Updates of one tile: at most three updates for each sector."""
+        return self.sector_bits + 2
+
+    @property
+    def slot_bits(self) -> int:
+        return (self.egress_slots - 1).bit_length()
+
+    @property
+    def limit_bits(self) -> int:
+        """A limit is a place, exclusive, so one past the last id must fit."""
+        return self.place_bits + 1
