@@ -7,6 +7,7 @@ that holds the tile: ``(workgroup - first_workgroup) mod workgroups``.
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .axi_lite import AxiLiteSignature
 from .parameters import T3Parameters
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Refusal",
     "StoreKind",
     "StoreRequest",
+    "T3Signature",
     "Target",
     "TrackerInput",
     "WindowEntry",
@@ -507,3 +509,39 @@ class ChannelSignature(wiring.Signature):
                 "nmc_out": Out(stream.Signature(NmcResult(p), always_ready=True)),
             }
         super().__init__(members)
+
+
+class T3Signature(wiring.Signature):
+    """Ports of the top.
+
+    Members
+    -------
+    channel : array of :class:`ChannelSignature`
+    bus : In(:class:`AxiLiteSignature`)
+        The register port.
+    limit_in, limit_out : limit_bits
+        Admission of the downstream GPU, and this GPU's for its upstream one.
+    dispatch_limit : Out(limit_bits)
+        Workgroups of smaller places may be dispatched.
+    tiles : Out(32)
+        Complete tiles since reset.
+    done, idle : Out(1)
+        Every tracked tile is complete; no DMA work is left.
+    irq : Out(1)
+        An error is pending.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "channel": Out(ChannelSignature(p)).array(p.channels),
+                "bus": In(AxiLiteSignature()),
+                "limit_in": In(p.limit_bits),
+                "limit_out": Out(p.limit_bits),
+                "dispatch_limit": Out(p.limit_bits),
+                "tiles": Out(32),
+                "done": Out(1),
+                "idle": Out(1),
+                "irq": Out(1),
+            }
+        )

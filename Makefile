@@ -1,0 +1,47 @@
+# Every target sets up what it needs: the virtual environment is made once and again only when the
+# requirements change. Output of the setup is kept back unless it fails.
+
+VENV := .venv
+PYTHON ?= python3
+READY := $(VENV)/.ready
+T3 := $(VENV)/bin/t3
+
+.PHONY: run test verify lint format bench verilog clean help
+
+help:                      ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	@echo "Setting up $(VENV) (once; about a minute)"
+	@mkdir -p build
+	@{ $(PYTHON) -m venv $(VENV) \
+	    && $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	        --constraint constraints.txt --editable '.[dev]'; } > build/setup.log 2>&1 \
+	    || { cat build/setup.log; exit 1; }
+	@touch $@
+
+run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the loop; results in build/run/
+	@$(T3) run --out build/run
+
+test: lint                 ## Lint, then the tests (under 12 minutes on 2 cores)
+	@$(VENV)/bin/python -m pytest -q -m "not verify"
+
+verify: $(READY)           ## The long tests
+	@$(VENV)/bin/python -m pytest -q -m verify
+
+lint: $(READY)             ## Style of the code
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --quiet --check .
+
+format: $(READY)           ## Format the code
+	@$(VENV)/bin/ruff check --quiet --fix .
+	@$(VENV)/bin/ruff format --quiet .
+
+bench: $(READY)            ## Speed of the engines
+	@$(VENV)/bin/python -m sysmodel.bench
+
+verilog: $(READY)          ## Verilog of the top in build/verilog/
+	@$(VENV)/bin/python -m rtl.export build/verilog
+
+clean:                     ## Remove what was built
+	@rm -rf build $(VENV)

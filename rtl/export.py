@@ -1,0 +1,76 @@
+"""Verilog of a component, the same in every run and on every machine."""
+
+import os
+import re
+
+from amaranth.back import verilog
+from amaranth.hdl import Const, Value, ValueCastable
+
+# Converting a component by itself takes its constants for ports, and the directions that a
+# conversion with named ports wants have no public name.
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+
+__all__ = ["verilog_text"]
+
+
+def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+    """The component's signals by the names of their members, joined by two underscores.
+
+    A stream that is always ready has a constant there, which cannot be a port.
+    """
+    ports = {}
+    for path, member, value in component.signature.flatten(component):
+        value = value.as_value() if isinstance(value, ValueCastable) else value
+        if not isinstance(value, Const) and len(value):
+            is_input = member.flow is wiring.In
+            direction = PortDirection.Input if is_input else PortDirection.Output
+            ports["__".join(map(str, path))] = (value, direction)
+    return ports
+
+
+def verilog_text(component: wiring.Component, name: str) -> str:
+    """Convert a component to Verilog.
+
+    Parameters
+    ----------
+    component : Component
+        What to convert.
+    name : str
+        Name of its module.
+
+    Returns
+    -------
+    str
+        Verilog without paths of the machine. The ports are ``clk``, ``rst`` and the members that
+        are signals, with two underscores where a path has a dot or a bracket.
+
+    Raises
+    ------
+    TypeError
+        If ``component`` is not a component, or ``name`` is not a string.
+    ValueError
+        If ``name`` is not a Verilog identifier.
+    """
+    if not isinstance(component, wiring.Component):
+        raise TypeError(f"Component must be a wiring.Component, not {component!r}")
+    if not isinstance(name, str):
+        raise TypeError(f"Name must be a string, not {name!r}")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"Name must be a Verilog identifier, not {name!r}")
+    before = os.environ.get("AMARANTH_USE_YOSYS")
+    # Any other Yosys that happens to be installed would write a different text.
+    os.environ["AMARANTH_USE_YOSYS"] = "builtin"
+    try:
+        return verilog.convert(
+            component,
+            name=name,
+            ports=_ports(component),
+            emit_src=False,
+            strip_internal_attrs=True,
+        )
+    finally:
+        if before is None:
+            del os.environ["AMARANTH_USE_YOSYS"]
+        else:
+            os.environ["AMARANTH_USE_YOSYS"] = before

@@ -1,0 +1,200 @@
+"""The register map as plain data, read from ``t3.rdl``.
+
+The register block, the golden model, the driver and the documentation share it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from systemrdl import RDLCompiler
+from systemrdl.node import FieldNode, Node, RegNode
+from systemrdl.rdltypes import AccessType
+
+__all__ = ["Field", "Register", "load", "read"]
+
+_SOURCE = Path(__file__).with_name("t3.rdl")
+
+# SystemRDL has many properties with side effects. What is not listed here is not implemented.
+_ADDRMAP_PROPERTIES = {"name", "desc"}
+_REGISTER_PROPERTIES = {"name", "desc", "regwidth"}
+_FIELD_PROPERTIES = {"name", "desc", "sw", "hw", "reset", "singlepulse"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """Bits ``low`` to ``low + width - 1`` of a register.
+
+    Parameters
+    ----------
+    name : str
+    low, width : int
+    reset : int or None
+        Value after reset; None where the hardware alone gives it.
+    readable, writable : bool
+        What software may do.
+    singlepulse : bool
+        A one that is written acts for one cycle.
+    description : str
+    """
+
+    name: str
+    low: int
+    width: int
+    reset: int | None
+    readable: bool
+    writable: bool
+    singlepulse: bool = False
+    description: str = ""
+
+    @property
+    def mask(self) -> int:
+        """Its bits in the register."""
+        return ((1 << self.width) - 1) << self.low
+
+
+@dataclass(frozen=True)
+class Register:
+    """A 32-bit register at a byte address.
+
+    Parameters
+    ----------
+    name : str
+    address : int
+    fields : tuple of Field
+        From the lowest bit up.
+    title, description : str
+    """
+
+    name: str
+    address: int
+    fields: tuple[Field, ...]
+    title: str = ""
+    description: str = ""
+
+    def __getitem__(self, name: str) -> Field:
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise KeyError(f"Register {self.name} has no field {name!r}")
+
+    @property
+    def readable(self) -> bool:
+        return any(field.readable for field in self.fields)
+
+    @property
+    def writable(self) -> bool:
+        return any(field.writable for field in self.fields)
+
+    @property
+    def reset(self) -> int:
+        """What software reads after reset, with 0 where the hardware gives the value."""
+        return sum((field.reset or 0) << field.low for field in self.fields if field.readable)
+
+    def pack(self, **values: int) -> int:
+        """The word that holds these field values, and the reset values of the other fields.
+
+        Raises
+        ------
+        KeyError
+            If there is no such field.
+        ValueError
+            If a value does not fit its field.
+        """
+        word = sum((field.reset or 0) << field.low for field in self.fields)
+        for name, value in values.items():
+            field = self[name]
+            if not 0 <= value < 1 << field.width:
+                raise ValueError(
+                    f"{self.name}.{name} must be at least 0 and less than {1 << field.width}, "
+                    f"not {value!r}"
+                )
+            word = word & ~field.mask | value << field.low
+        return word
+
+    def unpack(self, word: int) -> dict[str, int]:
+        """The field values of a word."""
+        return {field.name: (word & field.mask) >> field.low for field in self.fields}
+
+
+def _reject(node: Node, properties: set[str]) -> None:
+    for name in node.list_properties():
+        if name not in properties:
+            raise ValueError(f"{node.get_path()}: property {name} is not supported")
+
+
+def _field(node: FieldNode) -> Field:
+    _reject(node, _FIELD_PROPERTIES)
+    path = node.get_path()
+    software, hardware = node.get_property("sw"), node.get_property("hw")
+    reset, singlepulse = node.get_property("reset"), node.get_property("singlepulse")
+    if software not in (AccessType.r, AccessType.w, AccessType.rw):
+        raise ValueError(f"{path}: software access must be r, w or rw, not {software.name}")
+    if reset is not None and not isinstance(reset, int):
+        raise ValueError(f"{path}: a reset value must be a number")
+    writable = node.is_sw_writable
+    if writable and (hardware is not AccessType.r or reset is None):
+        raise ValueError(f"{path}: what software writes, hardware only reads, and it has a reset")
+    if not writable and (hardware is AccessType.w) == (reset is not None):
+        raise ValueError(f"{path}: what software only reads is written by hardware or has a reset")
+    if singlepulse and (software is not AccessType.w or reset != 0):
+        raise ValueError(f"{path}: a single pulse must be a write-only bit that is reset to 0")
+    return Field(
+        name=node.inst_name,
+        low=node.low,
+        width=node.width,
+        reset=reset,
+        readable=node.is_sw_readable,
+        writable=writable,
+        singlepulse=singlepulse,
+        description=node.get_property("desc") or "",
+    )
+
+
+def read(path: Path) -> dict[str, Register]:
+    """Read a SystemRDL file that holds one flat address map of 32-bit registers.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+        Registers by name, from the lowest address up.
+
+    Raises
+    ------
+    systemrdl.RDLCompileError
+        If the file is not SystemRDL.
+    ValueError
+        If it uses what the register block does not implement: side effects, arrays, register
+        files, other widths, an access that is not plain.
+    """
+    compiler = RDLCompiler()
+    compiler.compile_file(str(path))
+    top = compiler.elaborate().top
+    _reject(top, _ADDRMAP_PROPERTIES)
+    registers = {}
+    for node in top.children():
+        if not isinstance(node, RegNode) or node.is_array or node.external or node.is_alias:
+            raise ValueError(f"{node.get_path()}: only single registers are supported")
+        _reject(node, _REGISTER_PROPERTIES)
+        if node.get_property("regwidth") != 32:
+            raise ValueError(f"{node.get_path()}: registers must have 32 bits")
+        registers[node.inst_name] = Register(
+            name=node.inst_name,
+            address=node.absolute_address,
+            fields=tuple(_field(field) for field in node.fields()),
+            title=node.get_property("name"),
+            description=node.get_property("desc") or "",
+        )
+    return registers
+
+
+@cache
+def load() -> Mapping[str, Register]:
+    """Registers of ``t3.rdl`` by name, from the lowest address up."""
+    return MappingProxyType(read(_SOURCE))

@@ -1,0 +1,127 @@
+"""The hardware of one GPU."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from .channel import Channel
+from .dma import DmaEngine
+from .layouts import ChannelSignature, T3Signature
+from .parameters import T3Parameters
+from .registers import Registers
+from .tracker import Tracker
+from .trigger import Trigger
+from .window import Window
+
+__all__ = ["T3"]
+
+
+class T3(wiring.Component):
+    """Tracks the updates of a GPU's output tiles, and sends on each tile when it is complete.
+
+    Every output is a register or a queue's end: none depends combinationally on an input. Of the
+    errors of one cycle the first is reported: those of the channels, lowest first and a store's
+    before a packet's, of the tracker's banks, of the window.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    channel, bus, limit_in, limit_out, dispatch_limit, tiles, done, idle, irq
+        See :class:`T3Signature`.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not a :class:`T3Parameters`.
+    """
+
+    def __init__(self, p: T3Parameters):
+        if not isinstance(p, T3Parameters):
+            raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        self._p = p
+        super().__init__(T3Signature(p))
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self._p
+        m.submodules.registers = registers = Registers(p)
+        m.submodules.tracker = tracker = Tracker(p)
+        m.submodules.trigger = trigger = Trigger(p)
+        m.submodules.window = window = Window(p)
+        m.submodules.engine = engine = DmaEngine(p)
+        channels = [Channel(p) for _ in range(p.channels)]
+        production = registers.production
+
+        for index, channel in enumerate(channels):
+            m.submodules[f"channel_{index}"] = channel
+            self._connect_ports(m, self.channel[index], channel)
+            wiring.connect(m, channel.tile_notices, tracker.notices[index])
+            wiring.connect(m, channel.tile_ends, tracker.ends[index])
+            wiring.connect(m, engine.pieces[index], channel.pieces)
+            m.d.comb += [
+                channel.maps.eq(registers.maps),
+                channel.production.eq(production),
+                channel.arbiter.eq(registers.arbiter),
+                channel.start.eq(registers.start),
+                channel.base.eq(window.base),
+                channel.limit.eq(window.limit),
+            ]
+            if p.payload:
+                m.d.comb += channel.epoch.eq(production.epoch)
+
+        wiring.connect(m, tracker.o, trigger.completions)
+        wiring.connect(m, trigger.ready, engine.ready)
+        wiring.connect(m, registers.copies, engine.copies)
+        wiring.connect(m, wiring.flipped(self.bus), registers.bus)
+        m.d.comb += [
+            tracker.updates_per_sector.eq(production.updates_per_sector),
+            tracker.clear.eq(registers.clear),
+            trigger.maps.eq(registers.maps),
+            trigger.clear.eq(registers.clear),
+            engine.maps.eq(registers.maps),
+            engine.production.eq(production),
+            engine.limit_in.eq(self.limit_in),
+            window.production.eq(production),
+            window.launch.eq(registers.launch),
+            window.complete.eq(trigger.complete),
+            window.complete_place.eq(trigger.complete_place),
+            window.own.eq(trigger.own),
+            window.picked.eq(engine.picked),
+            window.limit_in.eq(self.limit_in),
+            registers.done.eq(window.done),
+            registers.idle.eq(self.idle),
+            registers.clearing.eq(tracker.clearing | trigger.clearing),
+            registers.tiles.eq(trigger.tiles),
+            registers.base.eq(window.base),
+            registers.limit.eq(window.limit),
+            self.limit_out.eq(window.limit),
+            self.dispatch_limit.eq(window.dispatch_limit),
+            self.tiles.eq(trigger.tiles),
+            self.done.eq(window.done),
+            self.irq.eq(registers.irq),
+        ]
+        idle = [engine.idle, trigger.empty, *(channel.idle for channel in channels)]
+        m.d.sync += self.idle.eq(Cat(idle).all())
+
+        errors = [error for c in channels for error in (c.store_error, c.packet_error)]
+        self._first_error(m, [*errors, *tracker.errors, window.error], registers.error)
+        return m
+
+    def _connect_ports(self, m: Module, port, channel: Channel) -> None:
+        for name, member in ChannelSignature(self._p).members.items():
+            outside, inside = getattr(port, name), getattr(channel, name)
+            if not member.is_port:
+                wiring.connect(m, wiring.flipped(outside), inside)
+            elif member.flow is In:
+                m.d.comb += inside.eq(outside)
+            else:
+                m.d.comb += outside.eq(inside)
+
+    def _first_error(self, m: Module, errors: list, out) -> None:
+        # The last assignment wins.
+        for error in reversed(errors):
+            with m.If(error.valid):
+                m.d.comb += [out.valid.eq(1), out.report.eq(error.report)]

@@ -1,0 +1,75 @@
+"""The tracker: counts the updates of every wavefront tile until the tile is complete."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .layouts import Completion, ErrorSignature, Notice, TrackerInput
+from .parameters import T3Parameters
+from .round_robin import Merge
+from .tracker_bank import TrackerBank
+from .tracker_front import TrackerFront
+
+__all__ = ["Tracker"]
+
+
+class Tracker(wiring.Component):
+    """All banks between the channels' events and one stream of complete tiles.
+
+    Takes up to one event per bank and cycle, and gives one completion per cycle, two cycles after
+    the tile's last event at the earliest.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+        Geometry.
+
+    Members
+    -------
+    notices, ends : In(stream).array(channels)
+        See :class:`TrackerFront`.
+    o : Out(stream)
+        Complete tiles, each once; the banks take turns.
+    updates_per_sector, clear
+        See :class:`TrackerBank`.
+    clearing : Out(1)
+        Nothing is taken.
+    errors : Out(:class:`ErrorSignature`).array(banks)
+        Of every bank.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "notices": In(stream.Signature(Notice(p))).array(p.channels),
+                "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
+                "o": Out(stream.Signature(Completion(p))),
+                "updates_per_sector": In(2),
+                "clear": In(1),
+                "clearing": Out(1),
+                "errors": Out(ErrorSignature(p)).array(p.banks),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self._p
+        m.submodules.front = front = TrackerFront(p)
+        m.submodules.merge = merge = Merge(Completion(p), p.banks)
+        for channel in range(p.channels):
+            wiring.connect(m, wiring.flipped(self.notices[channel]), front.notices[channel])
+            wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
+        for index in range(p.banks):
+            m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
+            wiring.connect(m, front.o[index], bank.i)
+            wiring.connect(m, bank.o, merge.i[index])
+            wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
+            m.d.comb += [
+                bank.updates_per_sector.eq(self.updates_per_sector),
+                bank.clear.eq(self.clear),
+            ]
+            if index == 0:  # all banks clear in the same cycles
+                m.d.comb += self.clearing.eq(bank.clearing)
+        wiring.connect(m, merge.o, wiring.flipped(self.o))
+        return m

@@ -1,0 +1,74 @@
+"""The tracker's front: events of all channels, distributed over the banks."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .layouts import Notice, TrackerInput
+from .parameters import T3Parameters
+from .round_robin import Merge2, RoundRobinPick
+
+__all__ = ["TrackerFront"]
+
+
+class TrackerFront(wiring.Component):
+    """Gives every bank one event per cycle, fairly over the channels.
+
+    A channel offers one event per cycle: an update's notice or a tile end, in turn. It goes to
+    bank ``place mod banks``; each bank chooses among the channels in turn. All combinational, so
+    ``ready`` of an input depends on ``valid`` of all of them.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+        ``channels`` and ``banks`` give the number of inputs and outputs.
+
+    Members
+    -------
+    notices, ends : In(stream).array(channels)
+        Notices of updates only (their ``access`` is not looked at), and tile ends.
+    o : Out(stream).array(banks)
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "notices": In(stream.Signature(Notice(p))).array(p.channels),
+                "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
+                "o": Out(stream.Signature(TrackerInput(p))).array(p.banks),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self._p
+        bank_bits = (p.banks - 1).bit_length()
+
+        candidates = []
+        for channel, (notice, end) in enumerate(zip(self.notices, self.ends, strict=True)):
+            m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(p))
+            m.d.comb += [
+                merge.a.valid.eq(notice.valid),
+                merge.a.p.place.eq(notice.p.place),
+                merge.a.p.wavefront.eq(notice.p.wavefront),
+                merge.a.p.atom.eq(notice.p.atom),
+                notice.ready.eq(merge.a.ready),
+            ]
+            wiring.connect(m, merge.b, wiring.flipped(end))
+            candidates.append(merge.o)
+
+        for bank, out in enumerate(self.o):
+            m.submodules[f"pick_{bank}"] = pick = RoundRobinPick(p.channels)
+            m.d.comb += [
+                pick.requests.eq(
+                    Cat(c.valid & (c.p.place[:bank_bits] == bank) for c in candidates)
+                ),
+                pick.take.eq(out.ready),
+                out.valid.eq(pick.valid),
+            ]
+            for channel, candidate in enumerate(candidates):
+                with m.If(pick.valid & (pick.pick == channel)):
+                    m.d.comb += out.p.eq(candidate.p)
+                    m.d.comb += candidate.ready.eq(out.ready)
+        return m

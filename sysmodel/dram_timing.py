@@ -1,0 +1,212 @@
+"""Geometry, timing and scheduling limits of an HBM channel."""
+
+from dataclasses import dataclass, fields
+
+__all__ = ["DRAMSIM3_HBM2", "GPGPUSIM_V100", "REFRESHES", "DramTiming"]
+
+REFRESHES = ("none", "all-bank", "per-bank")
+
+# What the channel's state has room for.
+MAX_BANKS = 32
+MAX_GROUPS = 8
+MAX_QUEUE = 64
+
+_POWERS_OF_TWO = {"banks": MAX_BANKS, "bank_groups": MAX_GROUPS, "columns": 1 << 16}
+_AT_LEAST_ONE = ("queue_depth", "burst", "tCCD_S", "turnaround_cap", "age_cap")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DramTiming:
+    """One HBM channel. Times are in memory-clock cycles and count from command to command unless
+    said otherwise.
+
+    Parameters
+    ----------
+    banks, bank_groups : int
+        Powers of two. The group of a bank is given by the low bits of its number.
+    columns : int
+        Atoms of a row; a power of two.
+    low_column_bits, low_bank_bits : int
+        Address mapping. From the lowest bit of the atom address in the channel: ``low_column_bits``
+        of the column, ``low_bank_bits`` of the bank, the rest of the column, the rest of the bank,
+        the row.
+    queue_depth : int
+        Requests that wait in the channel's queue.
+    burst : int
+        Cycles that one atom takes on the data bus.
+    tCCD_S, tCCD_L : int
+        Column to column command, in another and in the same bank group.
+    tCCD_WL : int
+        Update to any column command in its bank group: an update reads, computes and writes in the
+        bank. ``2 * tCCD_L`` if not given.
+    tRRD_S, tRRD_L : int
+        Activate to activate, in another and in the same bank group.
+    tRCD_RD, tRCD_WR : int
+        Activate to read, and to write or update.
+    tRP, tRAS : int
+        Precharge to activate, and activate to precharge.
+    tCL, tCWL : int
+        Read and write command to the first data.
+    tWTR_S, tWTR_L : int
+        End of write data to read command, in another and in the same bank group.
+    tRTW : int
+        Read to write.
+    tRTP : int
+        Read to precharge.
+    tWR : int
+        End of write data to precharge.
+    tFAW : int
+        Window that holds at most four activates; 0 for none.
+    refresh : str
+        ``"none"``, ``"all-bank"`` or ``"per-bank"`` (one bank after the other).
+    tREFI : int
+        Refresh to refresh, of the channel or of the next bank; 0 without refresh.
+    tRFC : int
+        Refresh to activate; 0 without refresh.
+    turnaround_cap : int
+        Data-bus cycles in one direction, while the other has a request to an open row, after which
+        the channel turns round. The default makes batches of 1280 bytes at 32 bytes a cycle, which
+        is what Ramulator 2 drains from its write queue of 32 (from 80 to 20 %), 64 bytes each.
+    age_cap : int
+        Cycles after which the oldest request goes first.
+
+    Raises
+    ------
+    TypeError
+        If a number is not an integer.
+    ValueError
+        If a value is not allowed, alone or with the others.
+    """
+
+    banks: int = 16
+    bank_groups: int = 4
+    columns: int = 64
+    low_column_bits: int = 3
+    low_bank_bits: int = 1
+    queue_depth: int = 64
+    burst: int = 1
+    tCCD_S: int
+    tCCD_L: int
+    tCCD_WL: int | None = None
+    tRRD_S: int
+    tRRD_L: int
+    tRCD_RD: int
+    tRCD_WR: int
+    tRP: int
+    tRAS: int
+    tCL: int
+    tCWL: int
+    tWTR_S: int
+    tWTR_L: int
+    tRTW: int
+    tRTP: int
+    tWR: int
+    tFAW: int = 0
+    refresh: str = "none"
+    tREFI: int = 0
+    tRFC: int = 0
+    turnaround_cap: int = 40
+    age_cap: int = 1000
+
+    def __post_init__(self):
+        if self.tCCD_WL is None and isinstance(self.tCCD_L, int):
+            object.__setattr__(self, "tCCD_WL", 2 * self.tCCD_L)
+        if self.refresh not in REFRESHES:
+            raise ValueError(f"refresh must be one of {REFRESHES}, not {self.refresh!r}")
+        for name in (field.name for field in fields(self) if field.name != "refresh"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an integer, not {value!r}")
+            least = 1 if name in _AT_LEAST_ONE else 0
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, not {value!r}")
+        for name, most in _POWERS_OF_TWO.items():
+            value = getattr(self, name)
+            if value & (value - 1) or not 0 < value <= most:
+                raise ValueError(f"{name} must be a power of two up to {most}, not {value!r}")
+        self._at_most("bank_groups", self.banks, "banks")
+        self._at_most("low_column_bits", self.columns.bit_length() - 1, "the bits of columns")
+        self._at_most("low_bank_bits", self.banks.bit_length() - 1, "the bits of banks")
+        self._at_most("queue_depth", MAX_QUEUE, "the slots of a channel")
+        self._at_least("tCCD_S", self.burst, "burst, or data would collide")
+        self._at_least("tCCD_L", self.tCCD_S, "tCCD_S")
+        self._at_least("tCCD_WL", self.tCCD_L, "tCCD_L")
+        self._at_least("tRRD_L", self.tRRD_S, "tRRD_S")
+        self._at_least("tWTR_L", self.tWTR_S, "tWTR_S")
+        self._at_least(
+            "tRTW",
+            self.tCL + self.burst - self.tCWL,
+            "tCL + burst - tCWL, or data would collide",
+        )
+        if self.refresh == "none":
+            for name in ("tREFI", "tRFC"):
+                if getattr(self, name):
+                    raise ValueError(
+                        f"{name} must be 0 without refresh, not {getattr(self, name)!r}"
+                    )
+        else:
+            self._at_least("tRFC", 1, "the shortest refresh")
+            turns = self.banks if self.refresh == "per-bank" else 1
+            most = turns * self.tREFI - 1
+            self._at_most("tRFC", most, f"what {self.refresh} refresh every tREFI leaves")
+
+    def _at_most(self, name: str, most: int, what: str):
+        if getattr(self, name) > most:
+            raise ValueError(f"{name} must be at most {most} ({what}), not {getattr(self, name)!r}")
+
+    def _at_least(self, name: str, least: int, what: str):
+        if getattr(self, name) < least:
+            raise ValueError(
+                f"{name} must be at least {least} ({what}), not {getattr(self, name)!r}"
+            )
+
+    @property
+    def read_latency(self) -> int:
+        """Cycles from a read command to the end of its data."""
+        return self.tCL + self.burst
+
+
+# GPGPU-Sim, configs/tested-cfgs/SM7_QV100/gpgpusim.config: the set for 1 GHz in its comment. It
+# derives (gpu-sim.h) tRCDWR = RCD - (WL + 1), tRTW = CL + 1 + 2 - WL, and it counts CDLR and WR from
+# the end of the data. It has neither FAW nor refresh, and one RRD and one CDLR for all groups.
+GPGPUSIM_V100 = DramTiming(
+    tCCD_S=1,
+    tCCD_L=2,
+    tRRD_S=4,
+    tRRD_L=4,
+    tRCD_RD=14,
+    tRCD_WR=11,
+    tRP=14,
+    tRAS=33,
+    tCL=14,
+    tCWL=2,
+    tWTR_S=3,
+    tWTR_L=3,
+    tRTW=15,
+    tRTP=4,
+    tWR=12,
+)
+
+# DRAMsim3, configs/HBM2_8Gb_x128.ini (tCK 1 ns), with an atom of 32 bytes each cycle. Its read to
+# write is CL + burst - CWL + 1; of its two tRTP the one within a bank group, as a bank's own is.
+DRAMSIM3_HBM2 = DramTiming(
+    tCCD_S=1,
+    tCCD_L=2,
+    tRRD_S=4,
+    tRRD_L=6,
+    tRCD_RD=14,
+    tRCD_WR=14,
+    tRP=14,
+    tRAS=34,
+    tCL=14,
+    tCWL=4,
+    tWTR_S=6,
+    tWTR_L=8,
+    tRTW=12,
+    tRTP=6,
+    tWR=16,
+    tFAW=30,
+    refresh="all-bank",
+    tREFI=3900,
+    tRFC=260,
+)

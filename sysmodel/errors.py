@@ -1,0 +1,22 @@
+"""What a user can get wrong, and a machine lack."""
+
+__all__ = ["InputError"]
+
+
+class InputError(ValueError):
+    """A value that a user gave and that cannot be used.
+
+    The command line prints it as one line and ends with code 2.
+
+    Parameters
+    ----------
+    field : str
+        What is wrong: the name of an option without its dashes, a file and a dotted key, a path.
+    problem : str
+        The value, and what is allowed.
+    """
+
+    def __init__(self, field: str, problem: str):
+        self.field = field
+        self.problem = " ".join(problem.split())
+        super().__init__(f"{field}: {self.problem}")

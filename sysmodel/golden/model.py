@@ -1,0 +1,214 @@
+"""One cycle of the whole top."""
+
+import numpy as np
+from numba import njit
+
+from sysmodel.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    G,
+    H,
+    O,
+)
+
+from .address_map import error
+from .arbiter import ANY
+from .channel import step_channel, write_channel
+from .dma import step_engine
+from .queues import Q
+from .reduce import step_nmc
+from .registers import decode, step_bus
+from .state import BANK_WORDS, CHANNEL_WORDS, RESET, VALUE, B, C, F, K, U
+from .tables import write_register
+from .tracker import clear_bank, offer, step_front, update_entry
+from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
+from .window import TIMEOUT, step_window
+
+__all__ = ["reset", "step"]
+
+_LAUNCH = F.CONTROL_launch[2] << F.CONTROL_launch[1]
+_CLEAR = F.CONTROL_clear[2] << F.CONTROL_clear[1]
+_MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
+_CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
+# What waits for the tracker.
+_TRACKED = 15 << (4 * Q.notices) | 15 << (4 * Q.ends)
+
+
+@njit(cache=True)
+def _write_gpu(s, outputs, h):
+    gpu = s.gpu
+    outputs[h + H.bus_awready] = not gpu[U.aw_full]
+    outputs[h + H.bus_wready] = not gpu[U.w_full]
+    outputs[h + H.bus_bresp] = gpu[U.b_resp]
+    outputs[h + H.bus_bvalid] = gpu[U.b_valid]
+    outputs[h + H.bus_arready] = not gpu[U.ar_full]
+    outputs[h + H.bus_rdata] = gpu[U.r_data]
+    outputs[h + H.bus_rresp] = gpu[U.r_resp]
+    outputs[h + H.bus_rvalid] = gpu[U.r_valid]
+    outputs[h + H.limit_out] = gpu[U.limit]
+    outputs[h + H.dispatch_limit] = gpu[U.dispatch_limit]
+    outputs[h + H.tiles] = gpu[U.tiles]
+    outputs[h + H.done] = gpu[U.done]
+    outputs[h + H.idle] = gpu[U.idle]
+    outputs[h + H.irq] = gpu[U.error]
+
+
+@njit(cache=True)
+def _step_tracker(s, clear):
+    """Banks and front; gives the first bank's error and whether a bank has work left."""
+    config, memory = s.config, s.memory
+    failure = 0
+    busy = False
+    for index in range(config[C.banks]):
+        bank = config[C.at_banks] + index * BANK_WORDS
+        second = update_entry(s, bank)
+        failure = failure if failure else second
+    step_front(s)
+    for index in range(config[C.banks]):
+        bank = config[C.at_banks] + index * BANK_WORDS
+        if clear or memory[bank + B.clearing]:
+            clear_bank(s, bank, clear)
+        busy |= memory[bank + B.staged] | memory[bank + B.level] | memory[bank + B.clearing] != 0
+    return failure, busy
+
+
+@njit(cache=True)
+def _clearing(s):
+    """Whether the tracker or the trigger unit is being emptied."""
+    config = s.config
+    clearing = s.gpu[U.trigger_state] == CLEARING
+    for index in range(config[C.banks]):
+        clearing |= s.memory[config[C.at_banks] + index * BANK_WORDS + B.clearing] != 0
+    return clearing
+
+
+@njit(cache=True, forceinline=True)
+def _keep_error(gpu, failure, clear):
+    if clear:
+        gpu[U.error] = 0
+        gpu[U.report] = 0
+        gpu[U.errors] = 0
+    if failure:
+        if not gpu[U.error]:
+            gpu[U.report] = failure
+        gpu[U.error] = 1
+        gpu[U.errors] = (gpu[U.errors] + 1) & 0xFFFFFFFF
+
+
+@njit(cache=True)
+def step(state, inputs, outputs):
+    """Advance by one clock cycle.
+
+    Parameters
+    ----------
+    state : GoldenState
+    inputs : array of uint64
+        The cycle's inputs, in the columns of :mod:`sysmodel.ports`.
+    outputs : array of uint64
+        Written with the outputs of the next cycle. Payloads of streams that offer nothing keep
+        what they were.
+    """
+    s = state
+    config, gpu, channel, memory = s.config, s.gpu, s.channels, s.memory
+    words = inputs.view(np.int64)
+    results = outputs.view(np.int64)
+    channels = config[C.channels]
+    g = channels * CHANNEL_INPUTS
+    limit_in = words[g + G.limit_in]
+
+    acts = False
+    if (
+        gpu[U.aw_full]
+        | gpu[U.w_full]
+        | gpu[U.b_valid]
+        | gpu[U.ar_full]
+        | gpu[U.r_valid]
+        | words[g + G.bus_awvalid]
+        | words[g + G.bus_wvalid]
+        | words[g + G.bus_arvalid]
+    ):
+        acts = step_bus(s, words, g, _clearing(s))
+    strobes = gpu[U.strobes]
+    gpu[U.strobes] = 0
+    copies = gpu[U.copies_level]
+    busy = gpu[U.ready_inner] | gpu[U.ready_valid] | copies | gpu[U.walking] != 0
+
+    tracking = gpu[U.tracker_busy] != 0
+    for number in range(channels):
+        levels = channel[number * CHANNEL_WORDS + K.levels]
+        tracking |= levels & _TRACKED != 0
+    clear = strobes & _CLEAR != 0
+    failure = 0
+    pushed, complete, own = False, -1, False
+    if tracking or clear:
+        for index in range(config[C.banks]):
+            offer(s, config[C.at_banks] + index * BANK_WORDS)
+        pushed, complete, own = step_trigger(s)
+        failure, more = _step_tracker(s, clear)
+        gpu[U.tracker_busy] = more
+    elif gpu[U.trigger_state] != IDLE:
+        pushed, complete, own = step_trigger(s)
+    if clear:
+        begin_clearing(s)
+    popped, picked = step_engine(s, limit_in)
+    if pushed or popped or gpu[U.ready_inner]:
+        step_ready(s, pushed, popped)
+
+    first = 0
+    measure = strobes & _MEASURE != 0
+    for number in range(channels):
+        second, more = step_channel(s, number, words, measure)
+        first = first if first else second
+        busy |= more
+        write_channel(s, number, results)
+        if config[C.payload]:
+            step_nmc(s, number, words, results)
+    failure = first if first else failure
+    base = gpu[U.base]
+    if step_window(s, limit_in, complete, own, picked, strobes & _LAUNCH != 0) and not failure:
+        failure = error(TIMEOUT, base & config[C.place_mask], 0)
+    if failure or strobes:
+        _keep_error(gpu, failure, strobes & _CLEAR_ERROR != 0)
+    gpu[U.idle] = not busy
+    if acts:
+        write_register(s, copies)
+    gpu[U.cycle] += 1
+    _write_gpu(s, results, channels * CHANNEL_OUTPUTS)
+
+
+@njit(cache=True)
+def reset(state, outputs):
+    """Put everything to what it is after reset, and write the first cycle's outputs.
+
+    Parameters
+    ----------
+    state : GoldenState
+    outputs : array of uint64
+    """
+    s = state
+    config, gpu, channel, memory = s.config, s.gpu, s.channels, s.memory
+    config[config[C.at_windows] :] = 0
+    gpu[:] = 0
+    channel[:] = 0
+    memory[:] = 0
+    s.registers[:, VALUE] = s.registers[:, RESET]
+    decode(s)
+    gpu[U.engine_last] = 1
+    gpu[U.tracker_busy] = 1
+    begin_clearing(s)
+    for index in range(config[C.banks]):
+        clear_bank(s, config[C.at_banks] + index * BANK_WORDS, True)
+    outputs[:] = 0
+    results = outputs.view(np.int64)
+    for number in range(config[C.channels]):
+        k = number * CHANNEL_WORDS
+        channel[k + K.compute_last] = 1
+        channel[k + K.communication_last] = 1
+        channel[k + K.link_last] = 1
+        channel[k + K.arbiter_last] = 1
+        channel[k + K.front_last] = 1
+        channel[k + K.measured] = ANY
+        write_channel(s, number, results)
+        if config[C.payload]:
+            results[number * CHANNEL_OUTPUTS + O.nmc_in_ready] = 1
+    _write_gpu(s, results, config[C.channels] * CHANNEL_OUTPUTS)

@@ -1,0 +1,99 @@
+"""A channel's queues: levels and heads of all of them in two words, four bits for each queue.
+
+A stage looks at the levels of the cycle's start and says what it popped and pushed; the channel
+adds that up at the cycle's end. So the order in which the stages are computed does not matter.
+"""
+
+from collections import namedtuple
+
+from numba import njit
+
+__all__ = [
+    "BODY_WORDS",
+    "D",
+    "Q",
+    "RECORD_WORDS",
+    "back",
+    "commit",
+    "copy_words",
+    "front",
+    "has",
+    "mark",
+    "pick",
+    "room",
+]
+
+_DEPTHS = {
+    "reads": 4,
+    "stores": 4,
+    "classified": 2,
+    "writes": 4,
+    "remote": 4,
+    "ends": 2,
+    "link": 2,
+    "inbound": 4,
+    "updates": 8,
+    "dma_reads": 2,
+    "sends": 4,
+    "issue": 2,
+    "notices": 4,
+    "pieces": 4,
+}
+Q = namedtuple("Queues", _DEPTHS)(*range(len(_DEPTHS)))
+D = namedtuple("Depths", _DEPTHS)(*_DEPTHS.values())
+
+# Every queue is a ring of 8 records of 16 words, whatever its depth.
+RECORD_WORDS = 16
+_RING_WORDS = 8 * RECORD_WORDS
+BODY_WORDS = len(Q) * _RING_WORDS
+
+
+@njit(cache=True, forceinline=True)
+def mark(queue):
+    """The word that says "one" for this queue and nothing for the others."""
+    return 1 << (4 * queue)
+
+
+@njit(cache=True, forceinline=True)
+def has(levels, queue):
+    return (levels >> (4 * queue)) & 15 != 0
+
+
+@njit(cache=True, forceinline=True)
+def room(levels, queue, depth):
+    return (levels >> (4 * queue)) & 15 < depth
+
+
+@njit(cache=True, forceinline=True)
+def front(body, heads, queue):
+    """Where the oldest record is."""
+    return body + queue * _RING_WORDS + ((heads >> (4 * queue)) & 7) * RECORD_WORDS
+
+
+@njit(cache=True, forceinline=True)
+def back(body, levels, heads, queue):
+    """Where the next record goes."""
+    position = ((heads >> (4 * queue)) + (levels >> (4 * queue))) & 7
+    return body + queue * _RING_WORDS + position * RECORD_WORDS
+
+
+@njit(cache=True, forceinline=True)
+def commit(levels, heads, popped, pushed):
+    """Levels and heads of the next cycle."""
+    return levels + pushed - popped, (heads + popped) & 0x77777777777777
+
+
+@njit(cache=True, forceinline=True)
+def copy_words(target, to, source, at, words):
+    for word in range(words):
+        target[to + word] = source[at + word]
+
+
+@njit(cache=True, forceinline=True)
+def pick(a, b, last):
+    """``rr(a, b)``: 0 for the first, 1 for the second, -1 if neither is valid."""
+    if a and b:
+        return 1 - last
+    if a:
+        return 0
+    return 1 if b else -1

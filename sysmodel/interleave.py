@@ -1,0 +1,30 @@
+"""Which channel holds an atom, and where in the channel it lies."""
+
+from numba import njit
+
+__all__ = ["channel_of_atom", "local_of_atom"]
+
+
+@njit(cache=True)
+def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
+    """Channel of a system atom address: the exclusive-or of all groups of ``channel_bits`` bits
+    above the ``offset_bits`` that one channel holds contiguously."""
+    if channel_bits == 0:
+        return 0
+    block = atom >> offset_bits
+    channel = 0
+    while block:
+        channel ^= block
+        block >>= channel_bits
+    return channel & ((1 << channel_bits) - 1)
+
+
+@njit(cache=True)
+def local_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
+    """Atom address inside the channel: the system's, without the lowest channel bits.
+
+    With the channel it names the atom uniquely, because for given upper bits the exclusive-or
+    maps the lowest group one to one onto the channels.
+    """
+    offset = atom & ((1 << offset_bits) - 1)
+    return ((atom >> (offset_bits + channel_bits)) << offset_bits) | offset

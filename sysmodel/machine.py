@@ -1,0 +1,383 @@
+"""The simulated machine: state of the cycle loop, built from a system and a kernel, and its hardware."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+
+import numpy as np
+
+from rtl.register_map import load
+
+from . import config, loop
+from .bus import load_writes, new_bus
+from .collective import new_collective
+from .dram import new_dram
+from .errors import SimulationError
+from .golden.model import new_state
+from .golden.model import reset as golden_reset
+from .kernel import Kernel
+from .l2 import new_l2
+from .link import new_link
+from .memory import Contents, new_contents, new_flight
+from .native.engine import Engine, Trace
+from .ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
+from .producer import MODE_GEMM, new_producer
+from .program import Writes
+
+__all__ = ["Machine", "kernel_of"]
+
+_SLICE_CYCLES = 50_000  # between looks at progress and at Ctrl-C
+_STUCK_CYCLES = 2_000_000
+_SAMPLES = 2048
+_MOST_WRITES = 256
+
+
+def kernel_of(system: config.System, m: int, n: int, k: int, gpus: int) -> Kernel:
+    """The system's GEMM kernel on a problem size."""
+    kernel = system.kernel
+    return Kernel(
+        m=m,
+        n=n,
+        k=k,
+        gpus=gpus,
+        tile_m=kernel.tile_m,
+        tile_n=kernel.tile_n,
+        depth_u=kernel.depth_u,
+        waves_m=kernel.waves_m,
+        waves_n=kernel.waves_n,
+        workgroup_mapping=kernel.workgroup_mapping,
+        column_major=kernel.output_layout == "column-major",
+    )
+
+
+class Machine:
+    """GPUs of a ring with their T3 hardware, at cycle 0; a context manager.
+
+    Parameters
+    ----------
+    system : System
+    kernel : Kernel
+        What each GPU computes.
+    engine : str
+        ``"rtl"`` or ``"golden"``.
+    channels : int
+        Simulated channels of each GPU, from channel 0.
+    mirror : bool
+        One GPU stands for all.
+    mode : int
+        What the workgroups do: ``MODE_GEMM`` or ``MODE_SCATTER``.
+    partial : array or None
+        Words of the GEMM's results, for data mode: (gpus, atoms, 4).
+    trace : Trace or None
+        Waveform of GPU 0.
+    link_stall : float
+        Share of cycles in which a link takes nothing, at random.
+    seed : int
+    progress : callable
+        Told of the engine's build.
+
+    Raises
+    ------
+    ValueError
+        If a mirrored ring would not be symmetric, or a wavefront has no sector in the simulated
+        channels.
+    """
+
+    def __init__(
+        self,
+        system: config.System,
+        kernel: Kernel,
+        *,
+        engine: str,
+        channels: int,
+        mirror: bool,
+        mode: int = MODE_GEMM,
+        partial: np.ndarray | None = None,
+        trace: Trace | None = None,
+        link_stall: float = 0.0,
+        seed: int = 0,
+        progress: Callable[[str, float], None] | None = None,
+    ):
+        self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
+        self.gpus = 1 if mirror else kernel.gpus
+        self.interleave = system.dram.interleave_bytes // system.dram.atom_bytes
+        parameters = system.hardware(channels=channels, payload=partial is not None)
+        self._sectors = kernel.sectors(0, channels, system.dram.channels, self.interleave)
+        self._require_sectors()
+        self.chunk_start, chunk_atom = self._chunks()
+        if mirror:
+            self._require_symmetry()
+        self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
+        self._exit = ExitStack()
+        states = []
+        native = []
+        for g in range(self.gpus):
+            if engine == "rtl":
+                instance = self._exit.enter_context(
+                    Engine(parameters, trace if g == 0 else None, progress=progress)
+                )
+                instance.reset(self.state.outputs[g])
+                native = native or [instance.step_address]
+                native += [
+                    instance.handle,
+                    self.state.inputs[g].ctypes.data,
+                    self.state.outputs[g].ctypes.data,
+                ]
+            if engine == "golden" or not states:
+                states.append(new_state(parameters))
+            if engine == "golden":
+                golden_reset(states[g], self.state.outputs[g])
+        self._golden = tuple(states)
+        self._native = np.array(native, np.uint64)
+
+    def __enter__(self) -> "Machine":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exit.close()
+
+    @property
+    def now(self) -> int:
+        return int(self.state.now[0])
+
+    @property
+    def whole(self) -> int:
+        """What the simulated channels' counts are to be multiplied with."""
+        return self.system.dram.channels // self.channels
+
+    def write(self, writes: list[Writes]) -> None:
+        """Hand each GPU's register port a list of writes."""
+        for g, one in enumerate(writes):
+            load_writes(self.state.bus, g, one)
+
+    def run(self, until: int, progress: Callable[[int], None] | None = None) -> int:
+        """Advance until a condition of the loop holds; returns the cycles that it took.
+
+        Raises
+        ------
+        SimulationError
+            If the hardware refuses a write or reports an error, or nothing moves any more.
+        """
+        begin = self.now
+        moved, last = begin, None
+        while not loop.advance(self.state, self._golden, self._native, until, _SLICE_CYCLES):
+            self._check()
+            if progress:
+                progress(self.now)
+            activity = self._activity()
+            if activity != last:
+                moved, last = self.now, activity
+            elif self.now - moved > _STUCK_CYCLES:
+                raise SimulationError(
+                    f"nothing has moved for {self.now - moved} cycles, in cycle {self.now}: "
+                    f"{int(self.state.producer.finished.min())} of {self.kernel.workgroups} "
+                    "workgroups are done on the slowest GPU"
+                )
+        self._check()
+        return self.now - begin
+
+    def idle(self, cycles: int) -> None:
+        """Let time pass, with nothing to wait for."""
+        end = self.now + cycles
+        while self.now < end:
+            loop.advance(self.state, self._golden, self._native, loop.NEVER, end - self.now)
+
+    def expect(self, chunks: list[int]) -> None:
+        """Wait, from now on, for one more chunk on each GPU."""
+        for g, chunk in enumerate(chunks):
+            arriving = self.chunk_start[:, chunk + 1] - self.chunk_start[:, chunk]
+            self.state.expected[g] += int(arriving.sum())
+
+    def _activity(self) -> tuple:
+        s = self.state
+        return int(s.flight.traffic.sum()), int(s.link.sent_bytes.sum()), int(s.producer.finished.sum())
+
+    def _check(self) -> None:
+        gpu_out = self.channels * CHANNEL_OUTPUTS
+        for g in range(self.gpus):
+            refused = int(self.state.bus.refused[g])
+            if refused >= 0:
+                name = next(r.name for r in load().values() if r.address == refused)
+                raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
+            if self.state.outputs[g, gpu_out + H.irq]:
+                error = self.read(g, "ERROR")
+                raise SimulationError(
+                    f"GPU {g}: the hardware reports error {error['code']} for place "
+                    f"{error['place']}, wavefront {error['wavefront']}, in cycle {self.now}"
+                )
+
+    def read(self, gpu: int, name: str) -> dict[str, int]:
+        """Fields of a register, read over the bus."""
+        register = load()[name]
+        self.state.bus.read_address[gpu] = register.address
+        for _ in range(100):
+            loop.advance(self.state, self._golden, self._native, loop.NEVER, 1)
+            if self.state.bus.read_address[gpu] < 0:
+                value = int(self.state.bus.read_value[gpu])
+                return {f.name: (value >> f.low) & ((1 << f.width) - 1) for f in register.fields}
+        raise SimulationError(f"GPU {gpu}: the register port does not answer")
+
+    def _require_sectors(self) -> None:
+        if self.channels == self.system.dram.channels:
+            return
+        _, _, _, row_edge, run_edge = self.kernel.walk
+        live = np.array(
+            [self.kernel.live_waves(bool(r), bool(e)) for r, e in zip(row_edge, run_edge, strict=True)]
+        )
+        if ((self._sectors.per_wave > 0).sum(axis=1) != live).any():
+            raise ValueError(
+                f"{self.channels} of {self.system.dram.channels} channels hold no sector of some "
+                "wavefront's tile: use --channels all, or more of them"
+            )
+
+    def _require_symmetry(self) -> None:
+        kernel = self.kernel
+        if kernel.workgroups % kernel.gpus:
+            raise ValueError(
+                f"{kernel.workgroups} workgroups do not divide into {kernel.gpus} equal chunks, so "
+                "one GPU does not stand for all: use --gpus all"
+            )
+        chunk = kernel.workgroups // kernel.gpus
+        held = np.zeros((kernel.workgroups, kernel.waves, self.channels), np.int64)
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(self._sectors.start))
+        np.add.at(held, (owner, self._sectors.wave, self._sectors.channel), 1)
+        if (held != np.roll(held, -chunk, axis=0)).any():
+            raise ValueError(
+                "the chunks spread unevenly over the simulated channels, so one GPU does not stand for "
+                "all: use --gpus all"
+            )
+
+    def _chunks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Atoms of each chunk, channel by channel: where they start, and a row of them."""
+        kernel, sectors = self.kernel, self._sectors
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(sectors.start))
+        chunk = np.searchsorted(kernel.chunk_start, owner, side="right") - 1
+        starts = np.zeros((self.channels, kernel.gpus + 1), np.int64)
+        rows = []
+        for c in range(self.channels):
+            here = sectors.channel == c
+            order = np.lexsort((sectors.atom[here], chunk[here]))
+            rows.append(sectors.atom[here][order])
+            starts[c, 1:] = np.cumsum(np.bincount(chunk[here], minlength=kernel.gpus))
+        atoms = np.zeros((self.channels, max(map(len, rows))), np.int64)
+        for c, row in enumerate(rows):
+            atoms[c, : len(row)] = row
+        return starts, atoms
+
+    def _new_state(self, mode, partial, chunk_atom, link_stall, seed) -> loop.System:
+        system, kernel, gpus, channels = self.system, self.kernel, self.gpus, self.channels
+        dram, gpu = system.dram, system.gpu
+        queues = gpus * channels
+        ns = system.memory_cycles
+
+        def cu_cycles(cycles: float) -> int:
+            return ns(cycles / gpu.clock_mhz * 1e3)
+
+        tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * 2
+        step_flops = 2 * kernel.tile_m * kernel.tile_n * kernel.depth_u
+        step_cycles = step_flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
+        producer = new_producer(
+            kernel,
+            self._sectors,
+            gpus,
+            channels,
+            mode=mode,
+            first_channel=0,
+            system_channels=dram.channels,
+            interleave=self.interleave,
+            compute_units=gpu.compute_units,
+            workgroups_per_cu=gpu.workgroups_per_cu,
+            prefetch=system.kernel.prefetch_depth,
+            step_cycles=step_cycles * dram.clock_mhz / gpu.clock_mhz,
+            launch_cycles=ns(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
+            lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
+            epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
+            fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            store_cycles=cu_cycles(
+                kernel.tile_m * kernel.tile_n * 2 / gpu.cu_bandwidth_bytes_per_cycle
+            ),
+            hit_latency_cycles=ns(system.l2.latency_ns),
+            dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
+        )
+        chunk = kernel.workgroups // kernel.gpus
+        link = new_link(
+            gpus,
+            channels,
+            rate_bytes_per_cycle=system.link.bandwidth_gb_per_s
+            * 1e3
+            / dram.clock_mhz
+            * channels
+            / dram.channels,
+            latency_cycles=max(1, ns(system.link.latency_ns)),
+            buffer_packets=64,
+            mirror=self.mirror,
+            mirror_shift=chunk,
+            sectors=self._sectors,
+            chunk_start=self.chunk_start,
+            chunk_atom=chunk_atom,
+            workgroups=kernel.workgroups,
+            stall_share=link_stall,
+            seed=seed,
+        )
+        first = [kernel.first_workgroup(g) for g in range(gpus)]
+        tracked = [kernel.chunk_workgroups((g + 1) % kernel.gpus) for g in range(gpus)]
+        timing = dram.timing_cycles
+        slices = max(1, system.l2.slices // dram.channels)
+        contents: Contents = new_contents(
+            gpus, channels, base=int(self._sectors.atom.min()), partial=partial, seed=seed
+        )
+
+        def i64(*shape: int) -> np.ndarray:
+            return np.zeros(shape, np.int64)
+
+        return loop.System(
+            gpus=gpus,
+            channels=channels,
+            interleave=self.interleave,
+            system_channels=dram.channels,
+            queue_depth=timing.queue_depth,
+            hit_latency=ns(system.l2.latency_ns),
+            l2_requests=slices,
+            producer=producer,
+            collective=new_collective(gpus, channels, system.collective.window_atoms, chunk_atom),
+            link=link,
+            bus=new_bus(gpus, _MOST_WRITES),
+            flight=new_flight(gpus, channels, timing.read_latency + ns(dram.read_latency_ns)),
+            contents=contents,
+            dram=new_dram(timing, queues),
+            l2=new_l2(
+                channels=queues,
+                slices=slices,
+                sets=system.l2_sets_per_slice,
+                ways=system.l2.ways,
+                mshrs=system.l2.mshrs_per_slice,
+            ),
+            inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
+            outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
+            now=i64(1),
+            start=i64(gpus),
+            first_workgroup=np.array(first, np.int64),
+            tracked_first=np.array(tracked, np.int64),
+            flow=i64(1),
+            work=i64(1),
+            store_context=i64(gpus),
+            expected=i64(gpus),
+            miss_atom=i64(queues, loop.MISSES),
+            miss_head=i64(queues),
+            miss_count=i64(queues),
+            waiters=i64(4096),
+            finish_cycle=np.full(gpus, -1, np.int64),
+            done_cycle=np.full(gpus, -1, np.int64),
+            first_send=np.full(gpus, -1, np.int64),
+            wave_first=self._sectors.wave_first,
+            wave_start=self._sectors.wave_start,
+            stalls=i64(gpus),
+            sample=i64(_SAMPLES, len(loop.SAMPLES)),
+            sample_time=i64(_SAMPLES),
+            sample_state=np.array([0, 256, 0], np.int64),
+        )

@@ -1,0 +1,127 @@
+// C interface of one compiled component; words.h, made with it, moves the words of its ports.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "Vt3.h"
+#include "Vt3___024root.h"
+#include "verilated.h"
+#if VM_TRACE_VCD
+#include "verilated_vcd_c.h"
+#endif
+#include "words.h"
+
+namespace {
+
+#if VM_TRACE_VCD
+constexpr uint64_t kPeriod = 1000;  // one cycle is one nanosecond in the waveform
+#endif
+
+struct Instance {
+    // One context for each instance: instances in several threads share nothing.
+    std::unique_ptr<VerilatedContext> context;
+    std::unique_ptr<Vt3> top;
+#if VM_TRACE_VCD
+    std::unique_ptr<VerilatedVcdC> waveform;
+    std::string path;
+    uint64_t first = 0, last = 0, cycle = 0;
+#endif
+};
+
+// Puts the clock down without evaluating what nothing reads before the next edge: Verilator finds
+// an edge by the clock's level at the last evaluation.
+template <class Root>
+void lower_clock(Vt3& top, Root& root) {
+    if constexpr (requires { root.__Vtrigprevexpr___TOP__clk__0; }) {
+        root.__Vtrigprevexpr___TOP__clk__0 = 0;
+    } else {
+        root.clk = 0;
+        top.eval();
+    }
+    root.clk = 1;
+}
+
+}  // namespace
+
+extern "C" {
+
+uint64_t t3_input_words() { return kInputWords; }
+
+uint64_t t3_output_words() { return kOutputWords; }
+
+void t3_free(void* handle) {
+    auto* self = static_cast<Instance*>(handle);
+#if VM_TRACE_VCD
+    if (self->waveform) self->waveform->close();
+#endif
+    delete self;
+}
+
+void t3_reset(void* handle, uint64_t* out) {
+    auto* self = static_cast<Instance*>(handle);
+#if VM_TRACE_VCD
+    if (self->waveform) self->waveform->close();
+    self->waveform.reset();
+    self->cycle = 0;
+#endif
+    // A new model has the values of power-up, in memories as well. A context remembers its models.
+    self->top.reset();
+    self->context = std::make_unique<VerilatedContext>();
+    self->context->traceEverOn(VM_TRACE);
+    self->top = std::make_unique<Vt3>(self->context.get());
+#if VM_TRACE_VCD
+    if (!self->path.empty()) {
+        self->waveform = std::make_unique<VerilatedVcdC>();
+        self->top->trace(self->waveform.get(), 99);
+        self->waveform->open(self->path.c_str());
+    }
+#endif
+    self->top->clk = 1;  // no edge: nothing came before
+    self->top->eval();
+    get_outputs(*self->top->rootp, out);
+}
+
+void* t3_new() {
+    auto* self = new Instance;
+    uint64_t ignored[kOutputWords];
+    t3_reset(self, ignored);
+    return self;
+}
+
+void t3_step(void* handle, const uint64_t* in, uint64_t* out) {
+    auto* self = static_cast<Instance*>(handle);
+    auto& root = *self->top->rootp;
+    set_inputs(root, in);
+#if VM_TRACE_VCD
+    // A cycle is drawn from its rising edge on, with its own inputs.
+    const bool drawn = self->waveform && self->cycle >= self->first && self->cycle <= self->last;
+    if (drawn) {
+        self->top->eval();
+        self->waveform->dump(self->cycle * kPeriod);
+    }
+    root.clk = 0;
+    self->top->eval();
+    if (drawn) self->waveform->dump(self->cycle * kPeriod + kPeriod / 2);
+    root.clk = 1;
+    ++self->cycle;
+#else
+    lower_clock(*self->top, root);
+#endif
+    self->top->eval();
+    get_outputs(root, out);
+}
+
+#if VM_TRACE_VCD
+// Writes a waveform of the cycles from first to last, counted from the reset that this call makes.
+void t3_trace(void* handle, const char* path, uint64_t first, uint64_t last) {
+    auto* self = static_cast<Instance*>(handle);
+    self->path = path;
+    self->first = first;
+    self->last = last;
+    uint64_t ignored[kOutputWords];
+    t3_reset(handle, ignored);
+}
+#endif
+
+}  // extern "C"

@@ -1,0 +1,100 @@
+"""Files of a run: all of them, or none."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError
+
+__all__ = ["OutputFolder", "json_text", "write_json"]
+
+
+class OutputFolder:
+    """A folder whose new files appear together, when they are complete.
+
+    As a context manager it proves that the folder can be written, before anything is computed;
+    files are made in ``staging`` and moved by ``publish``. Leaving it without ``publish`` leaves
+    the file system as it was.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; made with its parents if it does not exist.
+    names : tuple of str
+        Files that will be published.
+
+    Raises
+    ------
+    InputError
+        On entry: the folder or one of the files cannot be written.
+    """
+
+    def __init__(self, path: Path, names: tuple[str, ...]):
+        self.path = path
+        self.names = names
+        self._made: list[Path] = []
+
+    def __enter__(self) -> "OutputFolder":
+        try:
+            missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
+            for folder in reversed(missing):
+                folder.mkdir()
+                self._made.append(folder)
+            self.staging = Path(tempfile.mkdtemp(prefix=".t3-", dir=self.path))
+        except OSError as error:
+            self._remove_made()
+            problem = f"{str(self.path)!r} cannot be written: {error.strerror}"
+            raise InputError("out", problem) from error
+        except BaseException:
+            self._remove_made()
+            raise
+        for name in self.names:
+            if (self.path / name).is_dir():
+                self.__exit__()
+                raise InputError("out", f"{str(self.path / name)!r} is a folder, not a file")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.staging, ignore_errors=True)
+        self._remove_made()
+
+    def publish(self) -> list[Path]:
+        """Move what is in ``staging`` into the folder, and say where it lies."""
+        self._made = []
+        published = []
+        for file in sorted(self.staging.iterdir()):
+            os.replace(file, self.path / file.name)
+            published.append(self.path / file.name)
+        return published
+
+    def _remove_made(self) -> None:
+        for folder in reversed(self._made):
+            try:
+                folder.rmdir()
+            except OSError:
+                return  # somebody else put something into it
+
+
+def json_text(data: Any, *, indent: int | None = 2) -> str:
+    """JSON that every reader takes: no NaN, no infinity.
+
+    Raises
+    ------
+    ValueError
+        A number is not finite.
+    """
+    return json.dumps(data, indent=indent, allow_nan=False) + "\n"
+
+
+def write_json(path: Path, data: Any, *, indent: int | None = 2) -> None:
+    """Write JSON under a temporary name, then rename: ``path`` is complete or as it was."""
+    content = json_text(data, indent=indent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(content, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,260 @@
+"""What a run is asked for and what it gives."""
+
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .errors import InputError
+from .workload import Workload
+
+if TYPE_CHECKING:
+    from .config import System
+    from .timeline import Timeline
+
+__all__ = [
+    "CONFIGURATIONS",
+    "ENGINES",
+    "ConfigurationResult",
+    "DramBytes",
+    "RunOptions",
+    "RunResult",
+]
+
+ENGINES = ("rtl", "golden")
+CONFIGURATIONS = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
+_GPUS = ("mirror", "all")
+_LARGEST_WAVES = 1_000_000
+_LARGEST_SEED = (1 << 32) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a workload is simulated.
+
+    Parameters
+    ----------
+    engine : str
+        ``rtl``, the compiled hardware, or ``golden``, the model in Numba.
+    channels : int or "all"
+        Memory channels that are simulated; with a uniform interleave a few stand for all.
+    gpus : str
+        ``mirror``: one GPU, whose egress feeds its own ingress, stands for all; or ``all``.
+    configurations : tuple of str
+        Some of ``CONFIGURATIONS``, each once.
+    waves : tuple of int or None
+        First and last memory cycle of a waveform; the RTL engine only.
+    waves_file : Path or None
+        Where the waveform goes.
+    seed : int
+        Of everything random.
+
+    Raises
+    ------
+    InputError
+        A value that is not allowed.
+    """
+
+    engine: Literal["rtl", "golden"] = "rtl"
+    channels: int | Literal["all"] = 1
+    gpus: Literal["mirror", "all"] = "mirror"
+    configurations: tuple[str, ...] = CONFIGURATIONS
+    waves: tuple[int, int] | None = None
+    waves_file: Path | None = None
+    seed: int = 0
+
+    def __post_init__(self):
+        _one_of("engine", self.engine, ENGINES)
+        _one_of("gpus", self.gpus, _GPUS)
+        if self.channels != "all" and (not isinstance(self.channels, int) or self.channels < 1):
+            raise InputError(
+                "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, or all"
+            )
+        if not self.configurations:
+            raise InputError(
+                "configurations", f"none given; allowed: some of {', '.join(CONFIGURATIONS)}"
+            )
+        for name in self.configurations:
+            _one_of("configurations", name, CONFIGURATIONS)
+        if len(set(self.configurations)) < len(self.configurations):
+            raise InputError("configurations", "each may be named once")
+        if not 0 <= self.seed <= _LARGEST_SEED:
+            raise InputError(
+                "seed", f"{self.seed} is not allowed; allowed: an integer from 0 to {_LARGEST_SEED}"
+            )
+        if self.waves is not None:
+            first, last = self.waves
+            if not 0 <= first < last <= first + _LARGEST_WAVES:
+                raise InputError(
+                    "waves",
+                    f"{first}:{last} is not allowed; allowed: A:B with 0 <= A < B, "
+                    f"at most {_LARGEST_WAVES} cycles",
+                )
+            if self.engine != "rtl":
+                raise InputError("waves", "a waveform needs --engine rtl")
+
+    def simulated_channels(self, system: "System") -> int:
+        """Number of channels to simulate.
+
+        Raises
+        ------
+        InputError
+            The system has fewer.
+        """
+        most = system.dram.channels
+        if self.channels == "all":
+            return most
+        if self.channels > most:
+            raise InputError(
+                "channels",
+                f"{self.channels} is not allowed; allowed: 1 to {most} (dram.channels of "
+                f"{system.name}), or all",
+            )
+        return self.channels
+
+
+def _one_of(field_name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InputError(field_name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DramBytes:
+    """Bytes that one whole GPU moves to and from its memory."""
+
+    gemm_read: int
+    gemm_write: int
+    rs_read: int
+    rs_write: int
+    ag_read: int
+    ag_write: int
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationResult:
+    """One configuration's times and bytes.
+
+    Attributes
+    ----------
+    gemm_ns, rs_ns, ag_ns : float
+        Each from its own first to its own last event; they may overlap.
+    total_ns : float
+        From the GEMM's start to the all-gather's end.
+    speedup : float or None
+        Over ``sequential``; None if that was not run.
+    overlapped_communication_ns, exposed_communication_ns : float
+        Communication (RS and AG) that the GEMM hides, and that comes on top of it.
+    gemm_slowdown : float
+        GEMM time over that of the GEMM alone.
+    dram_bytes : DramBytes
+        Of one whole GPU.
+    link_bytes : int
+        That one whole GPU sends, RS and AG together.
+    """
+
+    gemm_ns: float
+    rs_ns: float
+    ag_ns: float
+    total_ns: float
+    speedup: float | None
+    overlapped_communication_ns: float
+    exposed_communication_ns: float
+    gemm_slowdown: float
+    dram_bytes: DramBytes
+    link_bytes: int
+
+    @classmethod
+    def from_times(
+        cls,
+        *,
+        gemm_ns: float,
+        rs_ns: float,
+        ag_ns: float,
+        total_ns: float,
+        isolated_gemm_ns: float,
+        sequential_ns: float | None,
+        dram_bytes: DramBytes,
+        link_bytes: int,
+    ) -> "ConfigurationResult":
+        """Derive what follows from measured times.
+
+        Raises
+        ------
+        ValueError
+            The total is shorter than GEMM and AG one after the other, or longer than all three.
+        """
+        slack = 1e-6 * total_ns  # sums of rounded times
+        if not gemm_ns + ag_ns - slack <= total_ns <= gemm_ns + rs_ns + ag_ns + slack:
+            raise ValueError(
+                f"total_ns must be between gemm_ns + ag_ns ({gemm_ns + ag_ns!r}) and "
+                f"gemm_ns + rs_ns + ag_ns ({gemm_ns + rs_ns + ag_ns!r}), not {total_ns!r}"
+            )
+        exposed = total_ns - gemm_ns
+        return cls(
+            gemm_ns=gemm_ns,
+            rs_ns=rs_ns,
+            ag_ns=ag_ns,
+            total_ns=total_ns,
+            speedup=None if sequential_ns is None else sequential_ns / total_ns,
+            overlapped_communication_ns=max(0.0, rs_ns + ag_ns - exposed),
+            exposed_communication_ns=exposed,
+            gemm_slowdown=gemm_ns / isolated_gemm_ns,
+            dram_bytes=dram_bytes,
+            link_bytes=link_bytes,
+        )
+
+    @property
+    def exposed_rs_ns(self) -> float:
+        return max(0.0, self.total_ns - self.gemm_ns - self.ag_ns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """A finished run.
+
+    Attributes
+    ----------
+    cycles : int
+        Memory cycles simulated, all configurations together.
+    wall_s : float
+        Time that the simulation took, without building the engine.
+    gemm_efficiency : float
+        Of the GEMM alone, as a share of the GPU's peak.
+    timelines : dict
+        For some or all configurations.
+    """
+
+    workload: Workload
+    system: "System"
+    options: RunOptions
+    configurations: dict[str, ConfigurationResult]
+    gemm_efficiency: float
+    cycles: int
+    wall_s: float
+    timelines: "dict[str, Timeline]" = field(default_factory=dict)
+
+    @property
+    def cycles_per_s(self) -> float:
+        return self.cycles / self.wall_s
+
+    def as_dict(self) -> dict[str, Any]:
+        """Content of ``result.json``, keys in a fixed order."""
+        work = asdict(self.workload)
+        return {
+            "workload": {**work, "output_bytes": self.workload.output_bytes},
+            "system": self.system.model_dump(mode="json"),
+            "engine": self.options.engine,
+            "channels": self.options.simulated_channels(self.system),
+            "gpus": self.options.gpus,
+            "configurations": {name: asdict(one) for name, one in self.configurations.items()},
+            "gemm_efficiency": self.gemm_efficiency,
+            "cycles": self.cycles,
+            "wall_s": self.wall_s,
+            "cycles_per_s": self.cycles_per_s,
+            "seed": self.options.seed,
+            "version": version("t3"),
+        }

@@ -1,0 +1,140 @@
+"""Timelines of a run, in the trace format that Perfetto and Chrome open."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MOST_BUCKETS", "MOST_SPANS", "Span", "Timeline", "trace"]
+
+MOST_BUCKETS = 2048
+MOST_SPANS = 4096
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something that lasts: a GEMM stage, the reduce-scatter, a DMA burst."""
+
+    name: str
+    track: str
+    start_ns: float
+    end_ns: float
+
+    def __post_init__(self):
+        if not 0 <= self.start_ns <= self.end_ns < float("inf"):
+            raise ValueError(
+                f"a span must have 0 <= start_ns <= end_ns, not {self.start_ns!r}, {self.end_ns!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One configuration over time, in a bounded number of samples.
+
+    Parameters
+    ----------
+    bucket_ns : float
+        Length of the time that one sample stands for.
+    series : dict
+        Samples by name; the name ends in the unit, as ``"link (bytes/ns)"``.
+    spans : list of Span
+        What lasts longer than a sample, in any order.
+
+    Raises
+    ------
+    ValueError
+        No or too many samples or spans, or samples that are not finite.
+    """
+
+    bucket_ns: float
+    series: dict[str, np.ndarray] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list)
+
+    def __post_init__(self):
+        if not 0 < self.bucket_ns < float("inf"):
+            raise ValueError(f"bucket_ns must be positive, not {self.bucket_ns!r}")
+        if len(self.spans) > MOST_SPANS:
+            raise ValueError(f"spans must be at most {MOST_SPANS}, not {len(self.spans)}")
+        for name, samples in self.series.items():
+            if np.ndim(samples) != 1 or len(samples) > MOST_BUCKETS:
+                raise ValueError(
+                    f"{name} must be at most {MOST_BUCKETS} samples, not {np.shape(samples)}"
+                )
+            if not np.all(np.isfinite(samples)):
+                raise ValueError(f"{name} must be finite")
+
+
+def trace(timelines: dict[str, Timeline], title: str) -> dict[str, Any]:
+    """A trace with a process for each configuration, a thread for each track of spans and a
+    counter for each series. Times are in microseconds, as the format demands."""
+    events: list[dict[str, Any]] = []
+    for process, (name, timeline) in enumerate(timelines.items(), start=1):
+        events.append(_named("process_name", name, process, 0))
+        events.append(
+            {
+                "ph": "M",
+                "name": "process_sort_index",
+                "pid": process,
+                "tid": 0,
+                "args": {"sort_index": process},
+            }
+        )
+        events.extend(_spans(timeline, process))
+        events.extend(_counters(timeline, process))
+    return {
+        "traceEvents": events,
+        "displayTimeUnit": "ns",
+        "otherData": {"title": title},
+    }
+
+
+def _named(kind: str, name: str, process: int, thread: int) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}
+
+
+def _spans(timeline: Timeline, process: int) -> Iterator[dict[str, Any]]:
+    """Spans in threads. Those of one thread must not overlap, so a track whose spans do gets as
+    many threads as needed."""
+    ends: dict[str, list[float]] = {}
+    threads: dict[tuple[str, int], int] = {}
+    for span in sorted(timeline.spans, key=lambda span: (span.start_ns, span.end_ns)):
+        lanes = ends.setdefault(span.track, [])
+        lane = next((i for i, end in enumerate(lanes) if end <= span.start_ns), len(lanes))
+        lanes[lane:] = [span.end_ns, *lanes[lane + 1 :]]
+        key = (span.track, lane)
+        if key not in threads:
+            threads[key] = len(threads) + 1
+            name = f"{span.track} {lane + 1}" if lane else span.track
+            yield _named("thread_name", name, process, threads[key])
+        yield {
+            "ph": "X",
+            "name": span.name,
+            "cat": span.track,
+            "pid": process,
+            "tid": threads[key],
+            "ts": span.start_ns / 1e3,
+            "dur": (span.end_ns - span.start_ns) / 1e3,
+        }
+
+
+def _counters(timeline: Timeline, process: int) -> Iterator[dict[str, Any]]:
+    for name, samples in timeline.series.items():
+        previous = None
+        for bucket, sample in enumerate(np.asarray(samples, float).tolist()):
+            if sample != previous:  # a counter keeps its value until the next event
+                yield _counter(name, process, bucket * timeline.bucket_ns, sample)
+            previous = sample
+        if previous:
+            yield _counter(name, process, len(samples) * timeline.bucket_ns, 0.0)
+
+
+def _counter(name: str, process: int, time_ns: float, value: float) -> dict[str, Any]:
+    return {
+        "ph": "C",
+        "name": name,
+        "pid": process,
+        "tid": 0,
+        "ts": time_ns / 1e3,
+        "args": {"value": value},
+    }

@@ -1,0 +1,1 @@
+"""Cocotb benches of the exported Verilog."""

@@ -1,0 +1,111 @@
+"""What the reduce unit must compute, by NumPy's and ml_dtypes' arithmetic."""
+
+import ml_dtypes
+import numpy as np
+
+from rtl.layouts import Datatype, Operation
+
+__all__ = ["BITS", "from_word", "reduce_bits", "special_values", "structured", "to_word"]
+
+_NUMBERS = {
+    Datatype.FP16: np.float16,
+    Datatype.BF16: ml_dtypes.bfloat16,
+    Datatype.FP32: np.float32,
+}
+BITS = {Datatype.FP16: np.uint16, Datatype.BF16: np.uint16, Datatype.FP32: np.uint32}
+_FRACTION_BITS = {Datatype.FP16: 10, Datatype.BF16: 7, Datatype.FP32: 23}
+_NANS = {Datatype.FP16: 0x7E00, Datatype.BF16: 0x7FC0, Datatype.FP32: 0x7FC0_0000}
+
+
+def reduce_bits(a: np.ndarray, b: np.ndarray, op: Operation, dtype: Datatype) -> np.ndarray:
+    """``op`` of two arrays of bit patterns, number by number, NaNs canonical."""
+    x, y = a.view(_NUMBERS[dtype]), b.view(_NUMBERS[dtype])
+    with np.errstate(all="ignore"):
+        if op is Operation.SUM:
+            value = x + y
+        else:
+            # Equal numbers differ in the sign of zero at most.
+            before = (x < y) | ((x == y) & np.signbit(x) & ~np.signbit(y))
+            value = np.where(before == (op is Operation.MAX), y, x)
+        nan = np.isnan(x) | np.isnan(y) | np.isnan(value)
+    return np.where(nan, BITS[dtype](_NANS[dtype]), value.view(BITS[dtype]))
+
+
+def special_values(dtype: Datatype) -> list[int]:
+    """Bit patterns where formats go wrong: bounds of the number classes, ties, several NaNs."""
+    fraction = _FRACTION_BITS[dtype]
+    width = BITS[dtype](0).nbytes * 8
+    infinity = (1 << width - 1) - (1 << fraction)
+    bias = infinity >> fraction + 1
+    one = bias << fraction
+    ulp_half = bias - fraction - 1 << fraction  # half a unit in the last place of 1
+    positive = {
+        *range(4),
+        (1 << fraction - 1) - 1,  # around the middle of the subnormals, and their end
+        1 << fraction - 1,
+        (1 << fraction) - 1,
+        1 << fraction,
+        (1 << fraction) + 1,
+        (2 << fraction) - 1,
+        2 << fraction,
+        one - 1,
+        one,
+        one + 1,
+        one + 2,
+        one + (1 << fraction) - 1,
+        ulp_half - 1,
+        ulp_half,
+        ulp_half + 1,
+        ulp_half - (1 << fraction),
+        infinity - 1,
+        infinity - 2,
+        infinity - (1 << fraction),
+        infinity - (fraction + 1 << fraction) - 1,  # around half a unit of the largest number
+        infinity - (fraction + 2 << fraction),
+        infinity - (fraction + 2 << fraction) + 1,
+        infinity,
+        infinity + 1,  # signalling NaNs, and quiet ones
+        infinity + (1 << fraction - 1) - 1,
+        infinity + (1 << fraction - 1),
+        infinity + (1 << fraction) - 1,
+    }
+    return sorted(positive | {1 << width - 1 | bits for bits in positive})
+
+
+def structured(
+    rng: np.random.Generator, dtype: Datatype, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of random bit patterns that meet often: close exponents, cancellation, few ones."""
+    fraction = _FRACTION_BITS[dtype]
+    width = BITS[dtype](0).nbytes * 8
+    a = rng.integers(0, 1 << width, size)
+    distance = rng.integers(-fraction - 3, fraction + 4, size)
+    near = np.clip((a >> fraction & (1 << width - 1 - fraction) - 1) + distance, 0, None)
+    near = np.minimum(near, (1 << width - 1 - fraction) - 1) << fraction
+    sign = rng.integers(0, 2, size) << width - 1
+    sparse = (1 << rng.integers(0, fraction + 1, size)) - rng.integers(0, 2, size)
+    specials = np.array(special_values(dtype))
+    b = np.choose(
+        rng.integers(0, 5, size),
+        [
+            rng.integers(0, 1 << width, size),
+            near | sign | rng.integers(0, 1 << fraction, size),
+            near | sign | sparse & (1 << fraction) - 1,
+            a ^ (1 << width - 1) ^ rng.integers(0, 4, size),
+            rng.choice(specials, size),
+        ],
+    )
+    swap = rng.integers(0, 2, size) == 1
+    a, b = np.where(swap, b, a), np.where(swap, a, b)
+    return a.astype(BITS[dtype]), b.astype(BITS[dtype])
+
+
+def to_word(numbers: np.ndarray) -> int:
+    """Atom that holds these bit patterns, the first in the lowest bits."""
+    return int.from_bytes(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), "little")
+
+
+def from_word(word: int, dtype: Datatype, atom_bytes: int) -> np.ndarray:
+    """Inverse of :func:`to_word`."""
+    little = np.dtype(BITS[dtype]).newbyteorder("<")
+    return np.frombuffer(word.to_bytes(atom_bytes, "little"), little).astype(BITS[dtype])

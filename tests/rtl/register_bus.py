@@ -1,0 +1,36 @@
+"""Drives the register port in Amaranth's simulator."""
+
+__all__ = ["read", "start_write", "write"]
+
+
+def start_write(ctx, dut, address: int, word: int, strobes: int = 15) -> None:
+    """Offer address and data in this cycle."""
+    ctx.set(dut.bus.awaddr, address)
+    ctx.set(dut.bus.awvalid, 1)
+    ctx.set(dut.bus.wdata, word)
+    ctx.set(dut.bus.wstrb, strobes)
+    ctx.set(dut.bus.wvalid, 1)
+
+
+async def write(ctx, dut, address: int, word: int, strobes: int = 15) -> int:
+    """Write to an idle port; returns the response, in the cycle after its transfer."""
+    start_write(ctx, dut, address, word, strobes)
+    ctx.set(dut.bus.bready, 1)
+    await ctx.tick().until(dut.bus.awready & dut.bus.wready)
+    ctx.set(dut.bus.awvalid, 0)
+    ctx.set(dut.bus.wvalid, 0)
+    (response,) = await ctx.tick().sample(dut.bus.bresp).until(dut.bus.bvalid)
+    ctx.set(dut.bus.bready, 0)
+    return response
+
+
+async def read(ctx, dut, address: int) -> tuple[int, int]:
+    """Read from an idle port: the word and the response."""
+    ctx.set(dut.bus.araddr, address)
+    ctx.set(dut.bus.arvalid, 1)
+    ctx.set(dut.bus.rready, 1)
+    await ctx.tick().until(dut.bus.arready)
+    ctx.set(dut.bus.arvalid, 0)
+    word, response = await ctx.tick().sample(dut.bus.rdata, dut.bus.rresp).until(dut.bus.rvalid)
+    ctx.set(dut.bus.rready, 0)
+    return word, response

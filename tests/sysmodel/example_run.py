@@ -1,0 +1,78 @@
+"""A finished run with plausible numbers, for tests of what is made of it."""
+
+import numpy as np
+
+from sysmodel.config import load_system
+from sysmodel.result import ConfigurationResult, DramBytes, RunOptions, RunResult
+from sysmodel.timeline import Span, Timeline
+from sysmodel.workload import Workload, known_workloads
+
+__all__ = ["example_result", "example_timeline"]
+
+_GEMM, _SLOWED, _RS, _AG = 1_530_000.0, 1_594_000.0, 415_000.0, 410_000.0
+
+
+def example_timeline() -> Timeline:
+    time = np.arange(500)
+    return Timeline(
+        bucket_ns=4096.0,
+        series={
+            "DRAM queue (entries)": 20 + 10 * np.sin(time / 9),
+            "link (bytes/ns)": np.where(time % 40 < 30, 150.0, 0.0),
+        },
+        spans=[
+            Span("stage 1", "GEMM stages", 0.0, 90e3),
+            Span("stage 2", "GEMM stages", 85e3, 170e3),
+            Span("reduce-scatter", "communication", 20e3, 1.6e6),
+        ],
+    )
+
+
+def example_result(
+    workload: Workload | None = None, options: RunOptions | None = None
+) -> RunResult:
+    """The bytes are those of the brief's table; the times are made up."""
+    workload = workload or known_workloads().workload("t-nlg", "fc2", 8)
+    options = options or RunOptions()
+    gpus, chunk = workload.tp, workload.output_bytes // workload.tp
+    sequential = _GEMM + _RS + _AG
+    totals = {
+        "sequential": (_GEMM, sequential),
+        "t3": (_SLOWED * 1.06, _SLOWED * 1.06 + 60e3 + _AG),
+        "t3-mca": (_SLOWED, _SLOWED + 9e3 + _AG),
+        "ideal-overlap": (_GEMM, _GEMM + _AG),
+        "ideal-rs-nmc": (_GEMM, _GEMM + _AG),
+    }
+    results = {}
+    for name in options.configurations:
+        gemm_ns, total_ns = totals[name]
+        fused = name.startswith("t3")
+        results[name] = ConfigurationResult.from_times(
+            gemm_ns=gemm_ns,
+            rs_ns=_RS,
+            ag_ns=_AG,
+            total_ns=total_ns,
+            isolated_gemm_ns=_GEMM,
+            sequential_ns=sequential if "sequential" in options.configurations else None,
+            dram_bytes=DramBytes(
+                gemm_read=610_000_000 if fused else 890_000_000,
+                gemm_write=chunk * (gpus - 1 if fused else gpus),
+                rs_read=chunk * (gpus - 2 if fused else 2 * gpus - 1),
+                rs_write=chunk * (gpus - 1 if fused else gpus),
+                ag_read=chunk * (gpus - 1),
+                ag_write=chunk * (gpus - 1),
+            ),
+            link_bytes=2 * chunk * (gpus - 1),
+        )
+    return RunResult(
+        workload=workload,
+        system=load_system(),
+        options=options,
+        configurations=results,
+        gemm_efficiency=0.851,
+        cycles=11_000_000,
+        wall_s=14.2,
+        timelines={
+            name: example_timeline() for name in options.configurations if "ideal" not in name
+        },
+    )

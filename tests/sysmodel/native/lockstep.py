@@ -1,0 +1,52 @@
+"""Random inputs for a compiled component and for Amaranth's simulator."""
+
+import numba
+import numpy as np
+from amaranth.sim import Simulator
+
+from sysmodel.native import call_step
+from sysmodel.native.flatten import Flat
+
+__all__ = ["random_inputs", "run_simulator", "steps"]
+
+
+@numba.njit(cache=True)
+def steps(address, handle, inputs, outputs):
+    """Row after row of inputs; the outputs after each edge."""
+    for row in range(len(inputs)):
+        call_step(address, handle, inputs[row].ctypes.data, outputs[row].ctypes.data)
+
+
+def random_inputs(words, cycles: int, length: int, seed: int) -> np.ndarray:
+    """Inputs in all bits; the ones of a single bit are set three times out of four."""
+    print(f"seed {seed}")
+    random = np.random.default_rng(seed)
+    inputs = random.integers(0, 1 << 64, (cycles, length), np.uint64)
+    for word in words:
+        if word.direction == "in" and word.width == 1:
+            inputs[:, word.index] = random.random(cycles) < 0.75
+    return inputs
+
+
+def run_simulator(component, words, inputs: np.ndarray, length: int) -> np.ndarray:
+    """Outputs of Amaranth's simulator after power-up and after each edge."""
+    flat = Flat(component, words)
+    outputs = np.zeros((len(inputs) + 1, length), np.uint64)
+
+    async def drive(ctx):
+        def read(row):
+            for word in flat.outputs:
+                outputs[row, word.index] = ctx.get(getattr(flat, word.name))
+
+        read(0)
+        for row, values in enumerate(inputs):
+            for word in flat.inputs:
+                ctx.set(getattr(flat, word.name), int(values[word.index]) & (1 << word.width) - 1)
+            await ctx.tick()
+            read(row + 1)
+
+    simulator = Simulator(flat)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(drive)
+    simulator.run()
+    return outputs

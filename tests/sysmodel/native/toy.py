@@ -1,0 +1,67 @@
+"""A small component with the top's ports."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFO
+
+from rtl.layouts import Access, Origin, T3Signature
+from rtl.parameters import T3Parameters
+
+__all__ = ["Toy"]
+
+
+class Toy(wiring.Component):
+    """Streams in come out of others through FIFOs, registers count and echo.
+
+    Reads go to ``dram``, stores to ``link_out`` with their workgroup as ``atom``; ``stored`` sums
+    the returned slots, ``tiles`` counts cycles, ``limit_out`` is ``limit_in`` one cycle later, and
+    ``rdata`` what the bus last wrote. With payload, ``nmc_out`` is the stored value of ``nmc_in``.
+    """
+
+    def __init__(self, parameters: T3Parameters):
+        self._parameters = parameters
+        super().__init__(T3Signature(parameters))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += [self.tiles.eq(self.tiles + 1), self.limit_out.eq(self.limit_in)]
+        with m.If(self.bus.wvalid):
+            m.d.sync += self.bus.rdata.eq(self.bus.wdata)
+        for number, channel in enumerate(self.channel):
+            read = self._queue(m, f"reads_{number}", channel.reads, channel.dram)
+            store = self._queue(m, f"stores_{number}", channel.stores, channel.link_out)
+            odd = Signal()
+            m.d.sync += odd.eq(channel.occupancy[0])
+            m.d.comb += [
+                channel.dram.p.access.eq(Access.READ),
+                channel.dram.p.origin.eq(Mux(odd, Origin.COMMUNICATION, Origin.COMPUTE)),
+                channel.dram.p.atom.eq(read.atom),
+                channel.dram.p.tag.eq(read.tag),
+                channel.link_out.p.atom.eq(store.workgroup),
+                channel.link_out.p.wavefront.eq(store.wavefront),
+                channel.link_out.p.data.eq(store.data),
+                channel.link_in.ready.eq(1),
+                channel.notices.ready.eq(1),
+            ]
+            with m.If(channel.returns.valid):
+                m.d.sync += channel.stored.eq(channel.stored + channel.returns.p.slot)
+            if self._parameters.payload:
+                m.d.sync += [
+                    channel.nmc_out.valid.eq(channel.nmc_in.valid),
+                    channel.nmc_out.p.value.eq(channel.nmc_in.p.stored),
+                    channel.nmc_out.p.epoch.eq(channel.nmc_in.p.stored_epoch),
+                ]
+        return m
+
+    def _queue(self, m, name, source, drain):
+        """Queue ``source``, give ``drain`` its handshake, and return the payload at the head."""
+        width = Value.cast(source.p).shape().width
+        m.submodules[name] = fifo = SyncFIFO(width=width, depth=4)
+        m.d.comb += [
+            fifo.w_data.eq(source.p),
+            fifo.w_en.eq(source.valid),
+            source.ready.eq(fifo.w_rdy),
+            drain.valid.eq(fifo.r_rdy),
+            fifo.r_en.eq(drain.ready),
+        ]
+        return source.p.shape()(fifo.r_data)
