@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -55,8 +55,10 @@ class FloatAdd(wiring.Component):
 
     Members
     -------
-    larger, smaller : In(Float)
-        The numbers, the first of no smaller magnitude. ``special`` is not looked at.
+    a, b : In(Float)
+        The numbers. ``special`` is not looked at.
+    swap : In(1)
+        The magnitude of ``a`` is less than that of ``b``.
     dtype : In(Datatype)
         Format of both.
     o : Out(Float)
@@ -77,8 +79,9 @@ class FloatAdd(wiring.Component):
         self._datatypes = tuple(datatypes)
         super().__init__(
             {
-                "larger": In(number),
-                "smaller": In(number),
+                "a": In(number),
+                "b": In(number),
+                "swap": In(1),
                 "dtype": In(Datatype),
                 "o": Out(number),
                 "o_dtype": Out(Datatype),
@@ -92,17 +95,27 @@ class FloatAdd(wiring.Component):
         # The hidden bit, the fraction and three bits below it: guard, round, sticky.
         significand_bits = fraction_bits + 4
 
-        # Align.
+        # Align. The exponents alone say by how much, and which number except when they are equal:
+        # so the shift does not wait for the comparison of whole magnitudes.
         exponents = []
         significands = []
-        for number in (self.larger, self.smaller):
+        for number in (self.a, self.b):
             normal = number.exponent.any()
             # Subnormals have the exponent of the smallest normal numbers, without hidden bit.
             exponents.append(Cat(number.exponent[0] | ~normal, number.exponent[1:]))
             significands.append(Cat(Const(0, 3), number.fraction, normal))
+        a_above = Signal(signed(exponent_bits + 1))
+        b_above = Signal(signed(exponent_bits + 1))
         distance = Signal(exponent_bits)
-        m.d.comb += distance.eq(exponents[0] - exponents[1])
-        aligned = _align(m, significands[1], distance)
+        lower = Signal(significand_bits)
+        m.d.comb += [
+            a_above.eq(exponents[0] - exponents[1]),
+            b_above.eq(exponents[1] - exponents[0]),
+            distance.eq(Mux(a_above < 0, b_above, a_above)),
+            lower.eq(Mux(a_above < 0, significands[0], significands[1])),
+        ]
+        aligned = _align(m, lower, distance)
+        only_swap = self.swap & (a_above == 0)
 
         dtype_1 = Signal(Datatype, reset_less=True)
         sign_1 = Signal(reset_less=True)
@@ -112,11 +125,11 @@ class FloatAdd(wiring.Component):
         smaller_1 = Signal(significand_bits, reset_less=True)
         m.d.sync += [
             dtype_1.eq(self.dtype),
-            sign_1.eq(self.larger.sign),
-            subtract_1.eq(self.larger.sign ^ self.smaller.sign),
-            exponent_1.eq(exponents[0]),
-            larger_1.eq(significands[0]),
-            smaller_1.eq(aligned),
+            sign_1.eq(Mux(self.swap, self.b.sign, self.a.sign)),
+            subtract_1.eq(self.a.sign ^ self.b.sign),
+            exponent_1.eq(Mux(a_above < 0, exponents[1], exponents[0])),
+            larger_1.eq(Mux(self.swap, significands[1], significands[0])),
+            smaller_1.eq(Mux(only_swap, significands[0], aligned)),
         ]
 
         # Add. The bit on top takes the carry, so the leading one is found as far left as

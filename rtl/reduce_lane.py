@@ -72,8 +72,9 @@ class ReduceLane(wiring.Component):
         smaller = Signal()  # |a| < |b|
         m.d.comb += [
             smaller.eq(Cat(a.fraction, a.exponent) < Cat(b.fraction, b.exponent)),
-            add.larger.eq(Mux(smaller, b, a)),
-            add.smaller.eq(Mux(smaller, a, b)),
+            add.a.eq(a),
+            add.b.eq(b),
+            add.swap.eq(smaller),
             add.dtype.eq(self.dtype),
         ]
 

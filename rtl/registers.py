@@ -17,6 +17,7 @@ from .layouts import (
 )
 from .map_table import MapTable, Staging, Table
 from .parameters import T3Parameters
+from .register_fields import ARBITER, PRODUCTION, STAGING, leaves, resets
 from .register_map import Register
 
 __all__ = ["Registers", "Response"]
@@ -27,66 +28,6 @@ class Response(enum.Enum, shape=2):
     SLVERR = 2
 
 
-# Where software's fields go: shaped like the layouts, with a register and a field at each leaf.
-_PRODUCTION = {
-    "first_workgroup": ("FIRST_WORKGROUP", "workgroup"),
-    "workgroups": ("WORKGROUPS", "count"),
-    "tracked_first": ("TRACKED_FIRST", "place"),
-    "tracked_end": ("TRACKED_END", "place"),
-    "shift": ("SHIFT", "places"),
-    "window": ("WINDOW", "workgroups"),
-    "command_window": ("COMMAND_WINDOW", "workgroups"),
-    "updates_per_sector": ("TRACKING", "updates_per_sector"),
-    "timeout": ("TIMEOUT", "cycles"),
-    "epoch": ("TRACKING", "epoch"),
-}
-_ARBITER = {
-    "policy": ("ARBITER", "policy"),
-    "automatic": ("ARBITER", "automatic"),
-    "threshold": ("ARBITER", "threshold"),
-    "starvation_limit": ("STARVATION", "cycles"),
-    "measure_log2": ("MEASURE", "log2"),
-    "cuts": [("CUTS", f"cut{index}") for index in range(3)],
-    "levels": [("LEVELS", f"level{index}") for index in range(3)],
-}
-_STAGING = {
-    "window": {
-        "base": [("WINDOW_BASE_LO", "bytes"), ("WINDOW_BASE_HI", "bytes")],
-        "limit": [("WINDOW_LIMIT_LO", "bytes"), ("WINDOW_LIMIT_HI", "bytes")],
-        "context": ("WINDOW_CONTEXT", "context"),
-    },
-    "range": {
-        "window": ("RANGE_ACTION", "window"),
-        "first": ("RANGE_PLACES", "first"),
-        "last": ("RANGE_PLACES", "last"),
-        "action": ("RANGE_ACTION", "action"),
-        "command": ("RANGE_ACTION", "command"),
-    },
-    "command": {
-        **{
-            name: ("COMMAND_TRANSFER", name)
-            for name in (
-                "kind",
-                "op",
-                "dtype",
-                "context",
-                "granularity",
-                "group_log2",
-                "wave_run_log2",
-                "waves_minor_log2",
-            )
-        },
-        "rows": ("COMMAND_ROWS", "rows"),
-        "rows_edge": ("COMMAND_ROWS", "rows_edge"),
-        "run": ("COMMAND_RUN", "run"),
-        "run_edge": ("COMMAND_RUN", "run_edge"),
-        "pitch": ("COMMAND_PITCH", "pitch"),
-        "wave_rows": ("COMMAND_WAVES", "wave_rows"),
-        "waves": [("COMMAND_WAVES", f"waves{index}") for index in range(4)],
-        "offset": [("COMMAND_OFFSET_LO", "bytes"), ("COMMAND_OFFSET_HI", "bytes")],
-    },
-    "copy": {"start": [("COPY_START_LO", "bytes"), ("COPY_START_HI", "bytes")]},
-}
 # What a write to these registers commits, and the fields with the entry's number.
 _COMMITS = {
     "WINDOW_COMMIT": (Table.WINDOW, "index"),
@@ -102,25 +43,6 @@ _INDICES = [
     ("commands", "RANGE_ACTION", "command"),
     ("commands", "COPY", "command"),
 ]
-
-
-def _leaves(where, view):
-    """Each register field with the part of the view that it goes to."""
-    if isinstance(where, tuple):
-        yield where, Value.cast(view)
-    else:
-        for key, inner in where.items() if isinstance(where, dict) else enumerate(where):
-            yield from _leaves(inner, view[key])
-
-
-def _resets(where, registers):
-    """Reset values, shaped as the layout wants its initial value."""
-    if isinstance(where, tuple):
-        register, field = where
-        return registers[register][field].reset
-    if isinstance(where, dict):
-        return {key: _resets(inner, registers) for key, inner in where.items()}
-    return [_resets(inner, registers) for inner in where]
 
 
 class Registers(wiring.Component):
@@ -179,8 +101,8 @@ class Registers(wiring.Component):
             {
                 "bus": In(AxiLiteSignature()),
                 "maps": Out(MapConfiguration(p)),
-                "production": Out(ProductionConfiguration(p), init=_resets(_PRODUCTION, registers)),
-                "arbiter": Out(ArbiterConfiguration(p), init=_resets(_ARBITER, registers)),
+                "production": Out(ProductionConfiguration(p), init=resets(PRODUCTION, registers)),
+                "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "launch": Out(1),
                 "clear": Out(1),
                 "start": Out(1),
@@ -199,7 +121,7 @@ class Registers(wiring.Component):
         self._errors = Signal(32)
         self._first_error = Signal(ErrorReport(p))
         self._refusal = Signal(Refusal)
-        self._staging = Signal(Staging(p), init=_resets(_STAGING, registers))
+        self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes = {
             "launch": self.launch,
             "clear": self.clear,
@@ -207,9 +129,9 @@ class Registers(wiring.Component):
             "clear_error": self._clear_error,
         }
         self._storage = {
-            **dict(_leaves(_PRODUCTION, self.production)),
-            **dict(_leaves(_ARBITER, self.arbiter)),
-            **dict(_leaves(_STAGING, self._staging)),
+            **dict(leaves(PRODUCTION, self.production)),
+            **dict(leaves(ARBITER, self.arbiter)),
+            **dict(leaves(STAGING, self._staging)),
         }
         self._status = {
             ("STATUS", "done"): self.done,

@@ -3,8 +3,8 @@
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from .compiled import compiled
 from .ports import G, H
 
 __all__ = ["Bus", "bus_idle", "drive_bus", "load_writes", "new_bus"]
@@ -54,19 +54,19 @@ def load_writes(bus: Bus, gpu: int, writes: list[tuple[int, int]]) -> None:
         bus.value[gpu, i] = value
 
 
-@njit(cache=True)
+@compiled
 def bus_idle(b, g):
     return b.position[g] == b.length[g]
 
 
-@njit(cache=True)
+@compiled
 def drive_bus(b, g, inputs, ib, outputs, ob):
     """One cycle of GPU ``g``'s manager."""
     _write(b, g, inputs, ib, outputs, ob)
     _read(b, g, inputs, ib, outputs, ob)
 
 
-@njit(cache=True)
+@compiled
 def _read(b, g, inputs, ib, outputs, ob):
     inputs[ib + G.bus_arvalid] = 0
     inputs[ib + G.bus_rready] = 0
@@ -83,7 +83,7 @@ def _read(b, g, inputs, ib, outputs, ob):
         b.read_sent[g] = 0
 
 
-@njit(cache=True)
+@compiled
 def _write(b, g, inputs, ib, outputs, ob):
     """A refused write is remembered and ends the list."""
     if b.position[g] == b.length[g]:

@@ -27,8 +27,8 @@ _SHOWN = 5
 
 
 def _system(channels: int) -> System:
-    """A GPU small enough for a check: a few CUs, ``channels`` memory channels with their share of the
-    L2 and of the link."""
+    """A GPU small enough for a check: a few CUs, ``channels`` memory channels with their share of
+    the L2 and of the link."""
     full = load_system()
     share = channels / full.dram.channels
     slices = full.l2.slices // full.dram.channels

@@ -16,6 +16,7 @@ _BOUNDS = {
     "k": (1, 8192),
     "channels": (1, 32),
     "skew": (0, 1_000_000),
+    "back_pressure": (0, 95),
     "seed": (0, (1 << 32) - 1),
 }
 _LARGEST_OUTPUT = 1 << 22  # elements, held on every GPU
@@ -39,6 +40,8 @@ class CheckOptions:
         Memory channels of every GPU, a power of two.
     skew : int
         Memory cycles that each GPU starts later than the one before.
+    back_pressure : int
+        Share of cycles, in percent, in which a link takes nothing, at random.
     seed : int
         Of the operands and of all that is random.
 
@@ -56,6 +59,7 @@ class CheckOptions:
     engine: Literal["rtl", "golden"] = "rtl"
     channels: int = 2
     skew: int = 0
+    back_pressure: int = 0
     seed: int = 0
 
     def __post_init__(self):
@@ -63,7 +67,8 @@ class CheckOptions:
             value = getattr(self, name)
             if not least <= value <= most:
                 raise InputError(
-                    name, f"{value} is not allowed; allowed: an integer from {least} to {most}"
+                    name.replace("_", "-"),
+                    f"{value} is not allowed; allowed: an integer from {least} to {most}",
                 )
         if self.channels & (self.channels - 1):
             raise InputError(

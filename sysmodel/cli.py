@@ -10,7 +10,7 @@ import typer
 from . import report
 from .check_options import CheckOptions, CheckResult
 from .config import System, load_system, preset_names, preset_path
-from .errors import InputError
+from .errors import InputError, SimulationError
 from .output import OutputFolder, json_text, write_json
 from .progress import Report, shown_progress
 from .result import CONFIGURATIONS, RunOptions, RunResult
@@ -25,9 +25,6 @@ PICTURE, RESULT, TIMELINE, WAVES = (
     "waves.vcd",
 )
 _INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
-_RUN_FIELDS = ("model", "layer", "tp", "engine", "channels", "gpus", "configurations", "waves")
-_OPTIONS = (*_RUN_FIELDS, "out", "config", "m", "n", "k", "dtype", "skew", "seed")
-
 app = typer.Typer(
     add_completion=False,
     help="Transparent tracking and triggering: what hiding a Transformer's all-reduce behind the "
@@ -124,6 +121,9 @@ def check(
     skew: Annotated[
         int, _number("Each GPU starts so many memory cycles after the one before.", "CYCLES")
     ] = CheckOptions.skew,
+    back_pressure: Annotated[
+        int, _number("Percent of cycles in which a link takes nothing.", "PERCENT")
+    ] = CheckOptions.back_pressure,
     seed: Annotated[int, _number("Of all that is random.")] = CheckOptions.seed,
 ) -> None:
     """Run real values through the hardware and compare every bit.
@@ -140,6 +140,7 @@ def check(
         engine=engine,
         channels=channels,
         skew=skew,
+        back_pressure=back_pressure,
         seed=seed,
     )
     with shown_progress() as progress:
@@ -221,15 +222,17 @@ def _write(result: RunResult, folder: OutputFolder) -> list[Path]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and give its exit code: 0, 1 for a failed check or a missing compiler, 2
-    for bad input, 130 after Ctrl-C."""
+    """Run the command and give its exit code: 0; 1 for a failed check, a failed
+    simulation or a missing compiler; 2 for bad input; 130 after Ctrl-C."""
     arguments = sys.argv[1:] if arguments is None else arguments
     command = typer.main.get_command(app)
     try:
         code = command.main(arguments or ["--help"], prog_name="t3", standalone_mode=False)
     except InputError as error:
-        option = "--" if error.field in _OPTIONS else ""
-        return _fail(f"{option}{error}", 2)
+        options = {o for sub in command.commands.values() for p in sub.params for o in p.opts}
+        return _fail(f"--{error}" if f"--{error.field}" in options else str(error), 2)
+    except SimulationError as error:
+        return _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     except Exception as error:

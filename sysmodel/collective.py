@@ -1,14 +1,16 @@
-"""Ring collectives of the sequential baseline: kernels on the CUs that read, add and store remotely.
+"""Ring collectives of the sequential baseline: kernels on the CUs that read, add and store
+remotely.
 
-Each channel streams through its part of a chunk with a bounded number of atoms in flight, in blocks of
-``BLOCK`` atoms per operand, the way a wavefront's wide loads arrive. A step begins when the chunk of the
-step before it has arrived whole.
+Each channel streams through its part of a chunk with a bounded number of atoms in flight, in blocks
+of ``BLOCK`` atoms per operand, the way a wavefront's wide loads arrive. A step begins when the
+chunk of the step before it has arrived whole.
 """
 
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from .compiled import compiled
 
 __all__ = [
     "Collective",
@@ -33,7 +35,7 @@ Collective = namedtuple(
         "operands",  # [g]: 0 (idle), 1 or 2 reads for each atom
         "second_offset",  # [g]: from the first operand to the second
         "next_read",  # [q]: reads issued
-        "missing",  # [q, window]: operands of an atom that are still on their way; -1: not asked for
+        "missing",  # [q, window]: operands of an atom on their way; -1: not asked for
         "stored",  # [q]: atoms that left
         "chunk_atom",  # [c, index]
         "channels",
@@ -76,7 +78,7 @@ def begin_step(
         k.missing[q] = -1
 
 
-@njit(cache=True)
+@compiled
 def step_done(k, g):
     for c in range(k.channels):
         if k.stored[g * k.channels + c] < k.atoms[g * k.channels + c]:
@@ -84,13 +86,13 @@ def step_done(k, g):
     return True
 
 
-@njit(cache=True)
+@compiled
 def collective_atom(k, q, i):
     """Address of the step's atom ``i`` in channel queue ``q``."""
     return k.chunk_atom[q % k.channels, k.first[q] + i]
 
 
-@njit(cache=True)
+@compiled
 def _operand_of(k, g, q):
     """Atom index and operand of the next read; blocks of the two operands alternate."""
     n = k.next_read[q]
@@ -102,7 +104,7 @@ def _operand_of(k, g, q):
     return block + within % size, within // size
 
 
-@njit(cache=True)
+@compiled
 def collective_next_read(k, g, q):
     """The next read to issue: its atom address and tag, or -1 if none may be issued."""
     if k.operands[g] == 0 or k.next_read[q] >= k.operands[g] * k.atoms[q]:
@@ -116,7 +118,7 @@ def collective_next_read(k, g, q):
     return atom, i % k.window
 
 
-@njit(cache=True)
+@compiled
 def collective_read_taken(k, g, q):
     i, operand = _operand_of(k, g, q)
     if operand == 0:
@@ -124,13 +126,13 @@ def collective_read_taken(k, g, q):
     k.next_read[q] += 1
 
 
-@njit(cache=True)
+@compiled
 def collective_read_back(k, q, tag):
     """An operand of the atom in flight with this tag has arrived."""
     k.missing[q, tag] -= 1
 
 
-@njit(cache=True)
+@compiled
 def collective_store(k, q):
     """Address of the atom to store next, or -1 while its operands are on their way."""
     i = k.stored[q]
@@ -139,7 +141,7 @@ def collective_store(k, q):
     return collective_atom(k, q, i)
 
 
-@njit(cache=True)
+@compiled
 def collective_store_left(k, q):
     k.missing[q, k.stored[q] % k.window] = -1
     k.stored[q] += 1

@@ -32,6 +32,7 @@ class Gpu(Strict):
     matrix_issue_rate: number(0.01, 1)
     workgroups_per_cu: integer(1, 32)
     lds_kib_per_cu: integer(1, 4096)
+    lds_bandwidth_bytes_per_cycle: integer(1, 4096)
     cu_bandwidth_bytes_per_cycle: integer(1, 4096)
     workgroup_launch_ns: number(0, 1e5)
     dispatch_interval_ns: number(0, 1e5)
@@ -48,7 +49,6 @@ class Kernel(Strict):
     workgroup_mapping: integer(1, 1024)
     prefetch_depth: integer(1, 16)
     prologue_cycles: integer(0, 100_000)
-    lds_cycles: integer(0, 100_000)
     epilogue_cycles: integer(0, 100_000)
     output_layout: Literal["column-major", "row-major"]
 
@@ -58,7 +58,7 @@ class L2(Strict):
 
     capacity_mib: number(0.0625, 1024)
     slices: integer(1, 1024)
-    line_bytes: power_of_two(32, 1024)
+    line_bytes: Literal[128]
     ways: integer(1, 64)
     latency_ns: number(0, 1e5)
     mshrs_per_slice: integer(1, 65_536)
@@ -88,7 +88,7 @@ class Dram(Strict):
     low_column_bits: integer(0, 16)
     low_bank_bits: integer(0, 8)
     queue_depth: integer(1, MAX_QUEUE)
-    turnaround_cap_commands: integer(1, 1 << 20)
+    turnaround_cap_cycles: integer(1, 1 << 20)
     age_cap_cycles: integer(1, 1 << 20)
     read_latency_ns: number(0, 1e5)
     refresh: Literal[REFRESHES]
@@ -105,7 +105,7 @@ class Dram(Strict):
             low_bank_bits=self.low_bank_bits,
             queue_depth=self.queue_depth,
             refresh=self.refresh,
-            turnaround_cap=self.turnaround_cap_commands,
+            turnaround_cap=self.turnaround_cap_cycles,
             age_cap=self.age_cap_cycles,
             **self.timing_cycles.model_dump(),
         )

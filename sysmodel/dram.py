@@ -8,8 +8,8 @@ filled. Whatever cannot happen before a known cycle is not looked at until then 
 Scheduling. Each cycle may issue one column command and one row command (HBM's two command buses).
 
 - *Column*: the oldest request to an open row, in the current direction, whose timing allows it.
-  Updates are writes. The direction is kept while it has a request to an open row, and changes when it
-  has none and the other has one, or after ``turnaround_cap`` cycles of data while the other had one.
+  Updates are writes. The direction is kept while it has a request to an open row. It changes when
+  it has none and the other has one, or after ``turnaround_cap`` cycles of data while the other had.
 - *Row*: the oldest request in a closed bank (activate) or in a bank whose open row nobody in the
   queue wants (precharge).
 - *Order*: a request to the atom of an older one waits for it, whatever the two are.
@@ -230,7 +230,6 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     elif not c.busy & (np.int64(1) << bank):
         c.row_try = c.wake = now
     c.busy |= np.int64(1) << bank
-    c.wake = min(c.wake, c.starve_at)
 
 
 @njit(cache=True)
@@ -496,7 +495,6 @@ def _refresh(c, t):
         closed = ~(np.int64(1) << bank)
         c.open &= closed
         c.wanted &= closed
-        c.opening &= closed
         c.hits &= ~c.bank_slots[bank]
         c.bank_row[bank] = -1
         c.bank_activate[bank] = start + t.tRFC

@@ -65,8 +65,8 @@ class DramTiming:
         Refresh to activate; 0 without refresh.
     turnaround_cap : int
         Data-bus cycles in one direction, while the other has a request to an open row, after which
-        the channel turns round. The default makes batches of 1280 bytes at 32 bytes a cycle, which
-        is what Ramulator 2 drains from its write queue of 32 (from 80 to 20 %), 64 bytes each.
+        the channel turns round. The default makes batches of 1280 bytes at 32 bytes a cycle, about
+        what Ramulator 2 drains from its write queue: from 80 to 20 % of 32 entries of 64 bytes.
     age_cap : int
         Cycles after which the oldest request goes first.
 
@@ -167,8 +167,8 @@ class DramTiming:
 
 
 # GPGPU-Sim, configs/tested-cfgs/SM7_QV100/gpgpusim.config: the set for 1 GHz in its comment. It
-# derives (gpu-sim.h) tRCDWR = RCD - (WL + 1), tRTW = CL + 1 + 2 - WL, and it counts CDLR and WR from
-# the end of the data. It has neither FAW nor refresh, and one RRD and one CDLR for all groups.
+# derives (gpu-sim.h) tRCDWR = RCD - (WL + 1) and tRTW = CL + 1 + 2 - WL, and counts CDLR and WR
+# from the end of the data. It has no FAW, no refresh, and one RRD and one CDLR for all groups.
 GPGPUSIM_V100 = DramTiming(
     tCCD_S=1,
     tCCD_L=2,

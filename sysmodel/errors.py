@@ -1,6 +1,6 @@
-"""What a user can get wrong, and a machine lack."""
+"""What a user can get wrong, and what a simulation can."""
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "SimulationError"]
 
 
 class InputError(ValueError):
@@ -20,3 +20,7 @@ class InputError(ValueError):
         self.field = field
         self.problem = " ".join(problem.split())
         super().__init__(f"{field}: {self.problem}")
+
+
+class SimulationError(RuntimeError):
+    """The simulated hardware reported an error, refused its program, or came to a halt."""

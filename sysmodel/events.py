@@ -1,13 +1,14 @@
-"""A binary heap of (time, code) pairs in an array, for the few events that do not happen every cycle."""
+"""A binary heap of (time, code) pairs in an array, for the few events that do not happen every
+cycle."""
 
-from numba import njit
+from .compiled import compiled
 
 __all__ = ["CODE_BITS", "heap_pop", "heap_push"]
 
 CODE_BITS = 24
 
 
-@njit(cache=True)
+@compiled
 def heap_push(heap, size, g, time, code):
     """Add an event to row ``g``; equal times leave in the order of their codes."""
     i = size[g]
@@ -22,7 +23,7 @@ def heap_push(heap, size, g, time, code):
     heap[g, i] = key
 
 
-@njit(cache=True)
+@compiled
 def heap_pop(heap, size, g):
     """Remove the earliest event of row ``g`` and return its code."""
     code = heap[g, 0] & ((1 << CODE_BITS) - 1)

@@ -1,11 +1,11 @@
 """Which channel holds an atom, and where in the channel it lies."""
 
-from numba import njit
+from .compiled import compiled
 
-__all__ = ["channel_of_atom", "local_of_atom"]
+__all__ = ["channel_of_atom", "local_of_atom", "system_atom"]
 
 
-@njit(cache=True)
+@compiled
 def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """Channel of a system atom address: the exclusive-or of all groups of ``channel_bits`` bits
     above the ``offset_bits`` that one channel holds contiguously."""
@@ -19,7 +19,7 @@ def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     return channel & ((1 << channel_bits) - 1)
 
 
-@njit(cache=True)
+@compiled
 def local_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """Atom address inside the channel: the system's, without the lowest channel bits.
 
@@ -28,3 +28,12 @@ def local_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """
     offset = atom & ((1 << offset_bits) - 1)
     return ((atom >> (offset_bits + channel_bits)) << offset_bits) | offset
+
+
+@compiled
+def system_atom(channel: int, local: int, offset_bits: int, channel_bits: int) -> int:
+    """System atom address of an atom address inside a channel."""
+    above = local >> offset_bits
+    lowest = channel ^ channel_of_atom(above, 0, channel_bits)
+    offset = local & ((1 << offset_bits) - 1)
+    return (((above << channel_bits) | lowest) << offset_bits) | offset

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from .interleave import channel_of
+from .interleave import channel_of_atom
 
 __all__ = ["Kernel", "Sectors"]
 
@@ -14,8 +14,9 @@ ELEMENT_BYTES = 2
 ATOM_BYTES = 32
 ELEMENTS = ATOM_BYTES // ELEMENT_BYTES
 
-# Operands, output and staging lie in regions that differ in high address bits. The staging offset sets
-# two bits that the channel hash folds onto each other, so an atom and its staging copy share a channel.
+# Operands, output and staging lie in regions that differ in high address bits. The staging offset
+# sets two bits that the channel hash folds onto each other, so an atom and its staging copy share a
+# channel.
 OUTPUT_ATOM = (1 << 32) // ATOM_BYTES
 A_ATOM = (2 << 32) // ATOM_BYTES
 B_ATOM = (3 << 32) // ATOM_BYTES
@@ -30,9 +31,9 @@ def _ceil(a: int, b: int) -> int:
 class Sectors:
     """Atoms of the output in the simulated channels, workgroup by workgroup.
 
-    ``start[w]`` to ``start[w + 1]`` are workgroup *w*'s entries of ``atom`` (ascending), ``wave`` and
-    ``channel``; ``per_wave[w, v]`` counts those of its wavefront *v*, ``wave_first[w, v]`` is the
-    smallest of them and ``wave_start[w, v]`` the smallest in all channels (-1 if there is none).
+    ``start[w]`` to ``start[w + 1]`` are workgroup *w*'s entries of ``atom`` (ascending), ``wave``
+    and ``channel``; ``per_wave[w, v]`` counts those of its wavefront *v*, ``wave_first[w, v]`` is
+    the smallest of them and ``wave_start[w, v]`` the smallest in all channels (-1 if none is).
     """
 
     start: np.ndarray
@@ -51,8 +52,8 @@ class Kernel:
     A is stored with K contiguous, so is B (the BLAS's TN layout). The output is column-major (runs
     along M) or row-major (runs along N). Rows of the DMA walk are counted across the runs.
 
-    Workgroup ids follow the dispatch order: bands of ``band`` tile rows, in each band down the rows,
-    then on to the next tile column.
+    Workgroup ids follow the dispatch order: bands of ``band`` tile rows, in each band down the
+    rows, then on to the next tile column.
     """
 
     m: int
@@ -72,14 +73,14 @@ class Kernel:
         run_waves = self.waves_m if self.column_major else self.waves_n
         if run_elements % (ELEMENTS * run_waves):
             raise ValueError(
-                f"kernel: a wavefront's run of {run_elements // run_waves} elements must be a multiple "
-                f"of {ELEMENTS} (one {ATOM_BYTES}-byte atom)"
+                f"kernel: a wavefront's run of {run_elements // run_waves} elements must be a "
+                f"multiple of {ELEMENTS} (one {ATOM_BYTES}-byte atom)"
             )
         wave_run = run_elements // run_waves // ELEMENTS
         if run_waves > 1 and wave_run & (wave_run - 1):
             raise ValueError(
-                f"kernel: a wavefront's run must be a power of two atoms where wavefronts share a run, "
-                f"not {wave_run}"
+                "kernel: a wavefront's run must be a power of two atoms where wavefronts share a "
+                f"run, not {wave_run}"
             )
         for name in ("waves_m", "waves_n"):
             if getattr(self, name) not in (1, 2, 4):
@@ -203,9 +204,7 @@ class Kernel:
     def walk(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First atom, rows, run, row_edge and run_edge of each workgroup's tile."""
         tile_row, tile_column = self.tiles
-        along, across = (
-            (tile_row, tile_column) if self.column_major else (tile_column, tile_row)
-        )
+        along, across = (tile_row, tile_column) if self.column_major else (tile_column, tile_row)
         run_edge = along == _ceil(self.pitch, self.run) - 1
         row_edge = across == _ceil(self.rows_total, self.rows) - 1
         first = OUTPUT_ATOM + across * self.rows * self.pitch + along * self.run
@@ -223,12 +222,12 @@ class Kernel:
         rows = self.rows_edge if row_edge else self.rows
         return _ceil(run, self.wave_run) * _ceil(rows, self.wave_rows)
 
-    def sectors(self, first_channel: int, channels: int, system_channels: int, interleave: int) -> Sectors:
-        """The output's atoms in channels ``first_channel`` and on, out of ``system_channels``."""
+    def sectors(self, channels: int, offset_bits: int, channel_bits: int) -> Sectors:
+        """The output's atoms in the first ``channels`` channels of the interleave."""
         first, rows, run, _, _ = self.walk
         start, atom, wave, channel = _enumerate(
             first, rows, run, self.pitch, self.wave_run, self.wave_rows, self.run_waves,
-            first_channel, channels, system_channels, interleave,
+            channels, offset_bits, channel_bits,
         )  # fmt: skip
         per_wave = np.zeros((self.workgroups, self.waves), np.int64)
         wave_first = np.full((self.workgroups, self.waves), np.iinfo(np.int64).max)
@@ -236,7 +235,9 @@ class Kernel:
         np.add.at(per_wave, tile, 1)
         np.minimum.at(wave_first, tile, atom)
         v = np.arange(self.waves)
-        corner = v // self.run_waves * self.wave_rows * self.pitch + v % self.run_waves * self.wave_run
+        corner = (
+            v // self.run_waves * self.wave_rows * self.pitch + v % self.run_waves * self.wave_run
+        )
         wave_start = first[:, None] + corner
         none = per_wave == 0
         wave_first[none] = wave_start[none] = -1
@@ -258,15 +259,16 @@ class Kernel:
         top, left = row.min(), offset.min()
         if (bottom - top) * (right - left) != (rows * run).sum():
             raise ValueError(
-                f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is no rectangle of "
-                "tiles, which the all-gather's copies need: use a --tp that divides the tile rows"
+                f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is no "
+                "rectangle of tiles, which the all-gather's copies need: use a --tp that divides "
+                "the tile rows"
             )
         return int(OUTPUT_ATOM + top * self.pitch + left), int(bottom - top), int(right - left)
 
 
 @njit(cache=True)
 def _enumerate(
-    first, rows, run, pitch, wave_run, wave_rows, run_waves, first_channel, channels, system_channels, interleave
+    first, rows, run, pitch, wave_run, wave_rows, run_waves, channels, offset_bits, channel_bits
 ):  # fmt: skip
     start = np.zeros(len(first) + 1, np.int64)
     most = 0
@@ -280,8 +282,8 @@ def _enumerate(
         for r in range(rows[w]):
             for o in range(run[w]):
                 a = first[w] + r * pitch + o
-                c = channel_of(a, interleave, system_channels) - first_channel
-                if 0 <= c < channels:
+                c = channel_of_atom(a, offset_bits, channel_bits)
+                if c < channels:
                     atom[used] = a
                     wave[used] = (r // wave_rows) * run_waves + o // wave_run
                     channel[used] = c

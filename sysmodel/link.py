@@ -1,4 +1,5 @@
-"""The ring's links: bandwidth, latency and bounded buffers, and the mirror that closes the ring on one GPU.
+"""The ring's links: bandwidth, latency and bounded buffers, and the mirror that closes the ring on
+one GPU.
 
 Every GPU sends to the downstream one only. Its simulated channels share the link's rate in the
 proportion in which they share the memory. A packet carries one atom; the rate counts payload.
@@ -7,8 +8,8 @@ proportion in which they share the memory. A packet carries one atom; the rate c
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from .compiled import compiled
 from .ports import CHANNEL_OUTPUTS, I, O
 
 __all__ = ["Link", "deliver", "new_link", "offer_credit", "send"]
@@ -97,7 +98,7 @@ def new_link(
     )
 
 
-@njit(cache=True)
+@compiled
 def _find(table, low, high, atom):
     while low < high:
         middle = (low + high) >> 1
@@ -108,7 +109,7 @@ def _find(table, low, high, atom):
     return low
 
 
-@njit(cache=True)
+@compiled
 def _nth_of_channel(k, start, end, c, atom):
     """How many of the workgroup's sectors before ``atom`` lie in channel ``c``."""
     n = 0
@@ -120,7 +121,7 @@ def _nth_of_channel(k, start, end, c, atom):
     return n
 
 
-@njit(cache=True)
+@compiled
 def _mirrored(k, c, is_update, workgroup, atom):
     """What the upstream GPU sends while we send this: same place, one chunk on.
 
@@ -148,7 +149,7 @@ def _mirrored(k, c, is_update, workgroup, atom):
         i += 1
 
 
-@njit(cache=True)
+@compiled
 def offer_credit(k, g):
     """The link's rate for one cycle."""
     credit = k.credit_bytes[g] + k.rate_bytes
@@ -156,7 +157,7 @@ def offer_credit(k, g):
     k.credit_bytes[g] = credit if credit < most else most
 
 
-@njit(cache=True)
+@compiled
 def can_send(k, g, c):
     """Whether the link takes a packet of GPU ``g``, channel ``c`` in this cycle."""
     q = g * k.channels + c
@@ -172,7 +173,7 @@ def can_send(k, g, c):
     return k.credit_bytes[g] >= 32.0 and k.count[receiver] < k.packets.shape[1]
 
 
-@njit(cache=True)
+@compiled
 def send(k, g, c, now, outputs):
     """Put the packet that the hardware offers on the wire."""
     base = c * CHANNEL_OUTPUTS
@@ -202,7 +203,7 @@ def send(k, g, c, now, outputs):
         packet[_DATA + word] = outputs[base + O.link_out_data_0 + word]
 
 
-@njit(cache=True)
+@compiled
 def deliver(k, q, now, inputs, base, ready):
     """Offer the packet that has arrived on queue ``q``, if any, to the hardware's input."""
     inputs[base + I.link_in_valid] = 0

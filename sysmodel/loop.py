@@ -3,7 +3,6 @@
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
 from .bus import bus_idle, drive_bus
 from .collective import (
@@ -14,9 +13,10 @@ from .collective import (
     collective_store_left,
     step_done,
 )
+from .compiled import compiled
 from .dram import dram_level, dram_push, dram_step
-from .golden.model import step as golden_step
-from .interleave import local_atom
+from .golden import step as golden_step
+from .interleave import local_of_atom, system_atom
 from .l2 import l2_access, l2_fill
 from .link import can_send, deliver, offer_credit, send
 from .memory import (
@@ -74,8 +74,8 @@ System = namedtuple(
     [
         "gpus",
         "channels",
-        "interleave",
-        "system_channels",
+        "offset_bits",
+        "channel_bits",
         "queue_depth",
         "hit_latency",
         "l2_requests",  # most line requests that a channel's slices take in a cycle
@@ -114,7 +114,7 @@ System = namedtuple(
 )
 
 
-@njit(cache=True)
+@compiled
 def _l2(s, g, q, now):
     """Serve the requests at the head of the channel's queue."""
     r = s.producer.requests
@@ -122,7 +122,7 @@ def _l2(s, g, q, now):
     while r.count[q] > 0 and served < s.l2_requests and s.miss_count[q] <= MISSES - 4:
         head = r.head[q]
         line, mask, token = r.line[q, head], r.mask[q, head], r.token[q, head]
-        hit, new, merged, ok = l2_access(s.l2, q, now, line, mask, token)
+        hit, new, merged, ok = l2_access(s.l2, q, line, mask, token)
         if not ok:
             return
         r.head[q] = (head + 1) & (r.line.shape[1] - 1)
@@ -140,7 +140,7 @@ def _l2(s, g, q, now):
         buffer_progress(s.producer, g, token, missing - 1, now + s.hit_latency)
 
 
-@njit(cache=True)
+@compiled
 def _read_data(s, g, q, now, inputs, base):
     """Data of reads that are due: to the L2, to the collective, or to the DMA engine."""
     f = s.flight
@@ -159,29 +159,14 @@ def _read_data(s, g, q, now, inputs, base):
         elif tag & COLLECTIVE_TAG:
             collective_read_back(s.collective, q, tag & (COLLECTIVE_TAG - 1))
         else:
-            local = local_atom(f.atom[q, token], s.interleave, s.system_channels)
+            local = local_of_atom(f.atom[q, token], s.offset_bits, s.channel_bits)
             count = l2_fill(s.l2, q, local, s.waiters)
             for i in range(count):
                 buffer_progress(s.producer, g, s.waiters[i], -1, now + s.hit_latency)
         release(f, q, token)
 
 
-@njit(cache=True)
-def _system_atom(s, c, local):
-    """System address of an atom of channel ``c``: the inverse of ``local_atom``."""
-    block, offset = local // s.interleave, local % s.interleave
-    bits = 0
-    while (1 << bits) < s.system_channels:
-        bits += 1
-    fold = np.int64(0)
-    rest = block
-    while rest and bits:
-        fold ^= rest & (s.system_channels - 1)
-        rest >>= bits
-    return ((block << bits) | (fold ^ c)) * s.interleave + offset
-
-
-@njit(cache=True)
+@compiled
 def _reads(s, g, c, q, inputs, base, ready):
     """Offer the next read: of a collective if one runs, else of the L2."""
     inputs[base + I.reads_valid] = 0
@@ -194,8 +179,8 @@ def _reads(s, g, c, q, inputs, base, ready):
             collective_read_taken(s.collective, g, q)
     elif s.miss_count[q] > 0:
         inputs[base + I.reads_valid] = 1
-        inputs[base + I.reads_atom] = _system_atom(
-            s, c + s.producer.fixed.first_channel, s.miss_atom[q, s.miss_head[q]]
+        inputs[base + I.reads_atom] = system_atom(
+            c, s.miss_atom[q, s.miss_head[q]], s.offset_bits, s.channel_bits
         )
         inputs[base + I.reads_tag] = 0
         if ready:
@@ -203,7 +188,7 @@ def _reads(s, g, c, q, inputs, base, ready):
             s.miss_count[q] -= 1
 
 
-@njit(cache=True)
+@compiled
 def _stores(s, g, q, now, inputs, base, ready):
     """Offer the next store or tile end."""
     inputs[base + I.stores_valid] = 0
@@ -251,10 +236,11 @@ def _stores(s, g, q, now, inputs, base, ready):
             collective_store_left(s.collective, q)
 
 
-@njit(cache=True)
+@compiled
 def _stand_in(s, g, inputs, base):
-    """The first sector that a tile has in the simulated channels speaks for the tile's first sector,
-    which lies in a channel that may not be simulated: the tracker learns the tile's true start."""
+    """The first sector that a tile has in the simulated channels speaks for the tile's first
+    sector, which lies in a channel that may not be simulated: the tracker learns the tile's true
+    start."""
     if inputs[base + I.notices_valid] and inputs[base + I.notices_access] == ACCESS_UPDATE:
         w = np.int64(inputs[base + I.notices_place]) + s.first_workgroup[g]
         if w >= s.producer.fixed.workgroups:
@@ -264,7 +250,7 @@ def _stand_in(s, g, inputs, base):
             inputs[base + I.notices_atom] = s.wave_start[w, v]
 
 
-@njit(cache=True)
+@compiled
 def _channel(s, g, c, now, inputs, outputs):
     """One channel's cycle: what the memory, the CUs and the links do with this cycle's outputs."""
     q = g * s.channels + c
@@ -299,13 +285,13 @@ def _channel(s, g, c, now, inputs, outputs):
         inputs[base + I.dram_ready] = 1
         if outputs[out + O.dram_valid]:
             token = accept(s.flight, g, c, outputs)
-            local = local_atom(s.flight.atom[q, token], s.interleave, s.system_channels)
+            local = local_of_atom(s.flight.atom[q, token], s.offset_bits, s.channel_bits)
             dram_push(s.dram, q, now, s.flight.access[q, token], local, token)
             level += 1
     inputs[base + I.occupancy] = level
 
 
-@njit(cache=True)
+@compiled
 def _quiet(s, g):
     """Nothing of GPU ``g`` is under way outside the hardware."""
     for c in range(s.channels):
@@ -317,7 +303,7 @@ def _quiet(s, g):
     return True
 
 
-@njit(cache=True)
+@compiled
 def _arrived(s, g):
     total = np.int64(0)
     for c in range(s.channels):
@@ -325,7 +311,7 @@ def _arrived(s, g):
     return total >= s.expected[g]
 
 
-@njit(cache=True)
+@compiled
 def _reached(s, until):
     if until == NEVER:
         return False
@@ -352,14 +338,15 @@ def _reached(s, until):
     return True
 
 
-@njit(cache=True)
+@compiled
 def _sample(s, now):
     """Note the counters; when the table is full keep every second row and double the interval."""
     count, interval = s.sample_state[0], s.sample_state[1]
     if count == s.sample.shape[0]:
         half = count // 2
         for i in range(half):
-            s.sample[i] = s.sample[2 * i]
+            for k in range(s.sample.shape[1]):
+                s.sample[i, k] = s.sample[2 * i, k]
             s.sample_time[i] = s.sample_time[2 * i]
         count = half
         interval *= 2
@@ -380,12 +367,13 @@ def _sample(s, now):
     s.sample_state[2] = now + interval
 
 
-@njit(cache=True)
+@compiled
 def advance(s, golden, native, until, most):
     """Run until the condition holds on all GPUs, for at most ``most`` cycles.
 
     ``native`` holds, for the RTL engine, the address of the step function and for each GPU the
-    instance's handle and the addresses of its row of inputs and outputs; empty for the golden engine.
+    instance's handle and the addresses of its row of inputs and outputs; empty for the golden
+    engine.
 
     Returns whether the condition holds.
     """
@@ -420,9 +408,7 @@ def advance(s, golden, native, until, most):
             inputs[gpu_in + G.limit_in] = np.uint64(k.limits[downstream, (now + 1) % lag])
         for g in range(s.gpus):
             if len(native):
-                call_step(
-                    native[0], native[1 + 3 * g], native[2 + 3 * g], native[3 + 3 * g]
-                )
+                call_step(native[0], native[1 + 3 * g], native[2 + 3 * g], native[3 + 3 * g])
             else:
                 golden_step(golden[g], s.inputs[g], s.outputs[g])
         s.now[0] = now + 1

@@ -1,4 +1,5 @@
-"""The simulated machine: state of the cycle loop, built from a system and a kernel, and its hardware."""
+"""The simulated machine: state of the cycle loop, built from a system and a kernel, and its
+hardware."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,10 +14,10 @@ from .bus import load_writes, new_bus
 from .collective import new_collective
 from .dram import new_dram
 from .errors import SimulationError
-from .golden.model import new_state
-from .golden.model import reset as golden_reset
+from .golden import new_state
+from .golden import reset as golden_reset
 from .kernel import Kernel
-from .l2 import new_l2
+from .l2 import L2Parameters, new_l2
 from .link import new_link
 from .memory import Contents, new_contents, new_flight
 from .native.engine import Engine, Trace
@@ -100,9 +101,10 @@ class Machine:
     ):
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
-        self.interleave = system.dram.interleave_bytes // system.dram.atom_bytes
+        self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
+        self.channel_bits = system.dram.channels.bit_length() - 1
         parameters = system.hardware(channels=channels, payload=partial is not None)
-        self._sectors = kernel.sectors(0, channels, system.dram.channels, self.interleave)
+        self._sectors = kernel.sectors(channels, self.offset_bits, self.channel_bits)
         self._require_sectors()
         self.chunk_start, chunk_atom = self._chunks()
         if mirror:
@@ -195,7 +197,11 @@ class Machine:
 
     def _activity(self) -> tuple:
         s = self.state
-        return int(s.flight.traffic.sum()), int(s.link.sent_bytes.sum()), int(s.producer.finished.sum())
+        return (
+            int(s.flight.traffic.sum()),
+            int(s.link.sent_bytes.sum()),
+            int(s.producer.finished.sum()),
+        )
 
     def _check(self) -> None:
         gpu_out = self.channels * CHANNEL_OUTPUTS
@@ -227,7 +233,10 @@ class Machine:
             return
         _, _, _, row_edge, run_edge = self.kernel.walk
         live = np.array(
-            [self.kernel.live_waves(bool(r), bool(e)) for r, e in zip(row_edge, run_edge, strict=True)]
+            [
+                self.kernel.live_waves(bool(r), bool(e))
+                for r, e in zip(row_edge, run_edge, strict=True)
+            ]
         )
         if ((self._sectors.per_wave > 0).sum(axis=1) != live).any():
             raise ValueError(
@@ -248,8 +257,8 @@ class Machine:
         np.add.at(held, (owner, self._sectors.wave, self._sectors.channel), 1)
         if (held != np.roll(held, -chunk, axis=0)).any():
             raise ValueError(
-                "the chunks spread unevenly over the simulated channels, so one GPU does not stand for "
-                "all: use --gpus all"
+                "the chunks spread unevenly over the simulated channels, so one GPU does not stand "
+                "for all: use --gpus all"
             )
 
     def _chunks(self) -> tuple[np.ndarray, np.ndarray]:
@@ -287,9 +296,8 @@ class Machine:
             gpus,
             channels,
             mode=mode,
-            first_channel=0,
-            system_channels=dram.channels,
-            interleave=self.interleave,
+            offset_bits=self.offset_bits,
+            channel_bits=self.channel_bits,
             compute_units=gpu.compute_units,
             workgroups_per_cu=gpu.workgroups_per_cu,
             prefetch=system.kernel.prefetch_depth,
@@ -326,7 +334,7 @@ class Machine:
         )
         first = [kernel.first_workgroup(g) for g in range(gpus)]
         tracked = [kernel.chunk_workgroups((g + 1) % kernel.gpus) for g in range(gpus)]
-        timing = dram.timing_cycles
+        timing = dram.timing
         slices = max(1, system.l2.slices // dram.channels)
         contents: Contents = new_contents(
             gpus, channels, base=int(self._sectors.atom.min()), partial=partial, seed=seed
@@ -338,8 +346,8 @@ class Machine:
         return loop.System(
             gpus=gpus,
             channels=channels,
-            interleave=self.interleave,
-            system_channels=dram.channels,
+            offset_bits=self.offset_bits,
+            channel_bits=self.channel_bits,
             queue_depth=timing.queue_depth,
             hit_latency=ns(system.l2.latency_ns),
             l2_requests=slices,
@@ -351,11 +359,13 @@ class Machine:
             contents=contents,
             dram=new_dram(timing, queues),
             l2=new_l2(
-                channels=queues,
-                slices=slices,
-                sets=system.l2_sets_per_slice,
-                ways=system.l2.ways,
-                mshrs=system.l2.mshrs_per_slice,
+                L2Parameters(
+                    slices=slices,
+                    sets=system.l2_sets_per_slice,
+                    ways=system.l2.ways,
+                    mshrs=system.l2.mshrs_per_slice,
+                ),
+                queues,
             ),
             inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
             outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),

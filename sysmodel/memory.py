@@ -3,8 +3,8 @@
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from .compiled import compiled
 from .ports import CHANNEL_OUTPUTS, I, O
 
 __all__ = [
@@ -135,7 +135,7 @@ def new_contents(
     )
 
 
-@njit(cache=True)
+@compiled
 def accept(f, g, c, outputs):
     """Note the access that the hardware offers; returns its token."""
     q = g * f.channels + c
@@ -161,13 +161,13 @@ def accept(f, g, c, outputs):
     return token
 
 
-@njit(cache=True)
+@compiled
 def release(f, q, token):
     f.free[q, f.free_count[q]] = token
     f.free_count[q] += 1
 
 
-@njit(cache=True)
+@compiled
 def issue(f, m, g, c, token, now, inputs, base):
     """The DRAM issues an access: data move, and the tracker is told of updates and arrivals."""
     q = g * f.channels + c
@@ -180,7 +180,8 @@ def issue(f, m, g, c, token, now, inputs, base):
         if m.payload:
             a = f.atom[q, token] - m.base
             if 0 <= a < m.stored.shape[1]:
-                f.data[q, token] = m.stored[g, a]
+                for word in range(4):
+                    f.data[q, token, word] = m.stored[g, a, word]
         return
     if m.payload:
         _apply(f, m, g, q, token, inputs, base)
@@ -193,14 +194,15 @@ def issue(f, m, g, c, token, now, inputs, base):
     release(f, q, token)
 
 
-@njit(cache=True)
+@compiled
 def _apply(f, m, g, q, token, inputs, base):
     """A write takes effect; an update goes through the reduce unit."""
     a = f.atom[q, token] - m.base
     if not 0 <= a < m.stored.shape[1]:
         return
     if f.access[q, token] == ACCESS_WRITE:
-        m.stored[g, a] = f.data[q, token]
+        for word in range(4):
+            m.stored[g, a, word] = f.data[q, token, word]
         m.epoch[g, a] = 0
         return
     inputs[base + I.nmc_in_valid] = 1
@@ -215,7 +217,7 @@ def _apply(f, m, g, q, token, inputs, base):
     m.in_unit_count[q] += 1
 
 
-@njit(cache=True)
+@compiled
 def reduce_results(m, g, q, outputs, base):
     """Store what the reduce unit gives in this cycle."""
     if outputs[base + O.nmc_out_valid]:
@@ -227,7 +229,7 @@ def reduce_results(m, g, q, outputs, base):
         m.epoch[g, a] = outputs[base + O.nmc_out_epoch]
 
 
-@njit(cache=True)
+@compiled
 def value_of(m, g, atom, inputs, base):
     """Put the GEMM's result for an atom on the store port."""
     for word in range(4):

@@ -1,10 +1,10 @@
 """The GEMM on the compute units: workgroups that fetch, wait, compute and store.
 
-A workgroup is dispatched in production order as a slot becomes free, fetches the A and B tiles of each
-depth-U step through the L2 ``prefetch`` steps ahead, writes them into its LDS buffer, and computes on its
-CU's matrix pipe, which serves one workgroup's step at a time. After the last step it stores its output
-tile and gives the slot back when the last store has left the CU. Workgroups of one CU overlap each
-other's waiting; nothing else hides it.
+A workgroup is dispatched in production order as a slot becomes free, fetches the A and B tiles of
+each depth-U step through the L2 ``prefetch`` steps ahead, writes them into its LDS buffer, and
+computes on its CU's matrix pipe, which serves one workgroup's step at a time. After the last step
+it stores its output tile and gives the slot back when the last store has left the CU. Workgroups of
+one CU overlap each other's waiting; nothing else hides it.
 
 Time is in memory-clock cycles. ``g`` is the GPU, ``s`` the slot, ``b`` a prefetch buffer.
 """
@@ -12,10 +12,10 @@ Time is in memory-clock cycles. ``g`` is the GPU, ``s`` the slot, ``b`` a prefet
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from .compiled import compiled
 from .events import CODE_BITS, heap_pop, heap_push
-from .interleave import channel_of, local_atom
+from .interleave import channel_of_atom, local_of_atom
 from .kernel import A_ATOM, ATOM_BYTES, B_ATOM, ELEMENT_BYTES, Kernel, Sectors
 
 __all__ = [
@@ -29,13 +29,14 @@ __all__ = [
 ]
 
 MODE_GEMM = 0
-# Reduce-scatter alone with the partial products already in memory: the first chunk is read and stored,
-# of the others only the tile ends are announced.
+# Reduce-scatter alone with the partial products already in memory: the first chunk is read and
+# stored, of the others only the tile ends are announced.
 MODE_SCATTER = 1
 
 _LAUNCHED, _DATA, _READY, _DONE, _STORE, _EPILOGUE = range(6)
 
-# An entry of a channel's store queue: slot, then a sector's index in the table or, negative, a tile end.
+# An entry of a channel's store queue: slot, then a sector's index in the table or, negative, a tile
+# end.
 StoreQueue = namedtuple("StoreQueue", ["slot", "what", "head", "count"])
 RequestQueue = namedtuple("RequestQueue", ["line", "mask", "token", "head", "count"])
 
@@ -83,9 +84,9 @@ _Fixed = namedtuple(
     "_Fixed",
     [
         "mode", "slots", "slots_per_cu", "prefetch", "steps", "tail_k", "workgroups", "waves",
-        "tile_m", "tile_n", "m", "n", "pitch_k", "depth_atoms", "depth_u", "channels", "first_channel",
-        "system_channels", "interleave", "launch", "lds", "epilogue", "fetch_cycles", "store_cycles",
-        "hit_latency", "dispatch_interval_milli", "output_atom_pitch",
+        "tile_m", "tile_n", "m", "n", "pitch_k", "depth_atoms", "depth_u", "channels",
+        "offset_bits", "channel_bits", "launch", "lds", "epilogue", "fetch_cycles", "store_cycles",
+        "hit_latency", "dispatch_interval_milli",
     ],
 )  # fmt: skip
 
@@ -101,9 +102,8 @@ def new_producer(
     channels: int,
     *,
     mode: int,
-    first_channel: int,
-    system_channels: int,
-    interleave: int,
+    offset_bits: int,
+    channel_bits: int,
     compute_units: int,
     workgroups_per_cu: int,
     prefetch: int,
@@ -118,8 +118,9 @@ def new_producer(
 ) -> Producer:
     """State of a kernel on ``gpus`` GPUs that is yet to be dispatched.
 
-    ``step_cycles`` is a full depth-U step on the matrix pipe; ``fetch_cycles`` the least time in which a
-    CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output tile.
+    ``step_cycles`` is a full depth-U step on the matrix pipe; ``fetch_cycles`` the least time in
+    which a CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output
+    tile.
     """
     slots = compute_units * workgroups_per_cu
     waves = kernel.waves
@@ -157,9 +158,8 @@ def new_producer(
         depth_atoms=depth_atoms,
         depth_u=kernel.depth_u,
         channels=channels,
-        first_channel=first_channel,
-        system_channels=system_channels,
-        interleave=interleave,
+        offset_bits=offset_bits,
+        channel_bits=channel_bits,
         launch=launch_cycles,
         lds=lds_cycles,
         epilogue=epilogue_cycles,
@@ -167,7 +167,6 @@ def new_producer(
         store_cycles=store_cycles,
         hit_latency=hit_latency_cycles,
         dispatch_interval_milli=round(dispatch_interval_cycles * 1000),
-        output_atom_pitch=kernel.pitch,
     )
     tile_row, tile_column = kernel.tiles
     _, _, _, row_edge, run_edge = kernel.walk
@@ -220,7 +219,7 @@ def new_producer(
     )
 
 
-@njit(cache=True)
+@compiled
 def _request(p, q, line, mask, token):
     r = p.requests
     size = r.line.shape[1]
@@ -232,16 +231,16 @@ def _request(p, q, line, mask, token):
     r.count[q] += 1
 
 
-@njit(cache=True)
+@compiled
 def _fetch_span(p, g, atom, end, token):
     """Request the lines of atoms ``atom`` to ``end - 1`` that lie in the simulated channels."""
     f = p.fixed
     count = 0
     while atom < end:
         stop = min(end, (atom | 3) + 1)
-        c = channel_of(atom, f.interleave, f.system_channels) - f.first_channel
-        if 0 <= c < f.channels:
-            local = local_atom(atom, f.interleave, f.system_channels)
+        c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
+        if c < f.channels:
+            local = local_of_atom(atom, f.offset_bits, f.channel_bits)
             first = local & 3
             mask = ((1 << (stop - atom)) - 1) << first
             _request(p, g * f.channels + c, local >> 2, mask, token)
@@ -250,13 +249,13 @@ def _fetch_span(p, g, atom, end, token):
     return count
 
 
-@njit(cache=True)
+@compiled
 def _workgroup(p, first_workgroup, place):
     w = place + first_workgroup
     return w - p.fixed.workgroups if w >= p.fixed.workgroups else w
 
 
-@njit(cache=True)
+@compiled
 def _fetch(p, g, s, step, now, first_workgroup):
     """Ask for the A and B tiles of one step."""
     f = p.fixed
@@ -274,7 +273,7 @@ def _fetch(p, g, s, step, now, first_workgroup):
     _expect(p, g, buffer, count, now)
 
 
-@njit(cache=True)
+@compiled
 def _fetch_output(p, g, s, now, first_workgroup):
     """Ask for the workgroup's own output tile."""
     f = p.fixed
@@ -294,7 +293,7 @@ def _fetch_output(p, g, s, now, first_workgroup):
     _expect(p, g, s * f.prefetch, count, now)
 
 
-@njit(cache=True)
+@compiled
 def _expect(p, g, buffer, count, now):
     p.pending[g, buffer] = count
     p.arrived[g, buffer] = 0
@@ -305,12 +304,12 @@ def _expect(p, g, buffer, count, now):
         _schedule_data(p, g, buffer)
 
 
-@njit(cache=True)
+@compiled
 def _schedule_data(p, g, buffer):
     heap_push(p.heap, p.heap_size, g, p.ready_at[g, buffer], buffer * 8 + _DATA)
 
 
-@njit(cache=True)
+@compiled
 def buffer_progress(p, g, buffer, change, at):
     """Outstanding pieces of a buffer change; the last one's arrival ``at`` completes it."""
     p.pending[g, buffer] += change
@@ -320,7 +319,7 @@ def buffer_progress(p, g, buffer, change, at):
         _schedule_data(p, g, buffer)
 
 
-@njit(cache=True)
+@compiled
 def _try_step(p, g, s, now):
     """Move the awaited step's tiles into the LDS if they are there."""
     buffer = s * p.fixed.prefetch + p.step[g, s] % p.fixed.prefetch
@@ -331,7 +330,7 @@ def _try_step(p, g, s, now):
         p.waiting[g, s] = 1
 
 
-@njit(cache=True)
+@compiled
 def _step_cycles(p, step):
     if step < p.fixed.steps - 1:
         return p.flops_cycles
@@ -339,7 +338,7 @@ def _step_cycles(p, step):
     return p.flops_cycles * (-(-p.fixed.tail_k // 8) * 8) / p.fixed.depth_u
 
 
-@njit(cache=True)
+@compiled
 def _begin_stores(p, g, s, now, first_workgroup, tracked_first):
     f = p.fixed
     w = _workgroup(p, first_workgroup[g], p.place[g, s])
@@ -360,7 +359,7 @@ def _begin_stores(p, g, s, now, first_workgroup, tracked_first):
         heap_push(p.heap, p.heap_size, g, now, s * 8 + _STORE)
 
 
-@njit(cache=True)
+@compiled
 def _queue_store(p, q, s, what):
     t = p.stores
     size = t.slot.shape[1]
@@ -371,7 +370,7 @@ def _queue_store(p, q, s, what):
     t.count[q] += 1
 
 
-@njit(cache=True)
+@compiled
 def _emit(p, g, s, now, first_workgroup):
     """Give the channels what the CU has put out by now; a CU stores at its own pace."""
     f = p.fixed
@@ -394,7 +393,7 @@ def _emit(p, g, s, now, first_workgroup):
             _queue_store(p, q, s, -1 - v)
 
 
-@njit(cache=True)
+@compiled
 def store_left(p, g, s, now):
     """A store or tile end of slot ``s`` has left the CU."""
     p.remaining[g, s] -= 1
@@ -402,7 +401,7 @@ def store_left(p, g, s, now):
         _finish(p, g, s, now)
 
 
-@njit(cache=True)
+@compiled
 def _finish(p, g, s, now):
     f = p.fixed
     p.finished[g] += 1
@@ -413,7 +412,7 @@ def _finish(p, g, s, now):
     p.free_count[g] += 1
 
 
-@njit(cache=True)
+@compiled
 def _dispatch(p, g, now, limit):
     f = p.fixed
     while (
@@ -436,7 +435,7 @@ def _dispatch(p, g, now, limit):
         heap_push(p.heap, p.heap_size, g, now + f.launch, s * 8 + _LAUNCHED)
 
 
-@njit(cache=True)
+@compiled
 def produce(p, g, now, limit, first_workgroup, tracked_first):
     """Advance the workgroups of GPU ``g`` to cycle ``now``; places below ``limit`` may start."""
     f = p.fixed

@@ -1,4 +1,5 @@
-"""What software writes into the registers: ``remote_map``, ``dma_map`` and the copies of the all-gather."""
+"""What software writes into the registers: ``remote_map``, ``dma_map`` and the copies of the
+all-gather."""
 
 from functools import cache
 
@@ -39,7 +40,9 @@ def _write(name: str, **values: int) -> tuple[int, int]:
     for field, value in values.items():
         value = int(value)
         if not 0 <= value < 1 << fields[field].width:
-            raise ValueError(f"{name}.{field} has {fields[field].width} bits, not room for {value!r}")
+            raise ValueError(
+                f"{name}.{field} has {fields[field].width} bits, not room for {value!r}"
+            )
         word |= value << fields[field].low
     return register.address, word
 
@@ -52,12 +55,10 @@ def _bytes(name: str, atom: int) -> Writes:
     ]
 
 
-def staging_offset(channels: int, interleave_atoms: int) -> int:
+def staging_offset(channel_bits: int) -> int:
     """Atoms from the output to its staging copy. Two address bits that the channel hash folds onto
     each other keep every atom in its channel."""
-    low = STAGING_ATOMS
-    bits = (channels - 1).bit_length()
-    return low + (low << bits) if bits else low
+    return STAGING_ATOMS + (STAGING_ATOMS << channel_bits) if channel_bits else STAGING_ATOMS
 
 
 def _window(index: int, first: int, end: int, context: int) -> Writes:
@@ -112,8 +113,8 @@ def flow_windows(kernel: Kernel, system: System) -> tuple[int, int]:
         if window < chunk:
             raise InputError(
                 "t3.command_depth",
-                f"{t3.command_depth} commands hold {commands} workgroups; allowed: at least twice a "
-                f"chunk, {2 * chunk * per_workgroup}",
+                f"{t3.command_depth} commands hold {commands} workgroups; allowed: at least twice "
+                f"a chunk, {2 * chunk * per_workgroup}",
             )
     return window, commands
 

@@ -1,7 +1,8 @@
-"""Tables on the terminal. Colours only there; wide enough not to wrap where output is a file."""
+"""Tables on the terminal, for 80 columns. Colours only there."""
 
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -13,20 +14,24 @@ from .workload import Table
 
 __all__ = ["library_efficiency", "print_check", "print_models", "print_presets", "print_run"]
 
-_LEAST_WIDTH = 110
-
 
 def _console() -> Console:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, _LEAST_WIDTH)
-    return console
+    return Console(highlight=False)
 
 
 def _table(title: str, *columns: str, text_columns: int = 1) -> RichTable:
-    table = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold")
+    table = RichTable(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index < text_columns else "right")
+    table.columns[0].no_wrap = True
     return table
 
 
@@ -36,12 +41,13 @@ def library_efficiency(k: int) -> float:
     return 0.94 * k / (k + 210)
 
 
-def _microseconds(ns: float) -> str:
-    return f"{ns / 1e3:,.1f}"
+def _thousandths(value: float) -> str:
+    """A count of ns in µs, or of kB in MB, with a decimal where it says something."""
+    return f"{value / 1e3:,.1f}" if value < 1e7 else f"{value / 1e3:,.0f}"
 
 
 def _megabytes(count: int) -> str:
-    return f"{count / 1e6:,.1f}"
+    return _thousandths(count / 1e3)
 
 
 def print_run(result: RunResult, files: list[Path]) -> None:
@@ -67,19 +73,19 @@ def print_run(result: RunResult, files: list[Path]) -> None:
 def _times(result: RunResult) -> RichTable:
     table = _table(
         f"{result.workload.title} on {escape(result.system.name)}: times in µs",
-        *("configuration", "GEMM", "slow-down", "RS", "AG"),
-        *("hidden", "exposed", "total", "speedup"),
+        *("configuration", "\nGEMM", "GEMM\nslowed", "\nRS", "\nAG"),
+        *("comm.\nhidden", "comm.\nexposed", "\ntotal", "speed-\nup"),
     )
     for name, one in result.configurations.items():
         table.add_row(
             name,
-            _microseconds(one.gemm_ns),
+            _thousandths(one.gemm_ns),
             f"{one.gemm_slowdown:.3f}x",
-            _microseconds(one.rs_ns),
-            _microseconds(one.ag_ns),
-            _microseconds(one.overlapped_communication_ns),
-            _microseconds(one.exposed_communication_ns),
-            _microseconds(one.total_ns),
+            _thousandths(one.rs_ns),
+            _thousandths(one.ag_ns),
+            _thousandths(one.overlapped_communication_ns),
+            _thousandths(one.exposed_communication_ns),
+            _thousandths(one.total_ns),
             "-" if one.speedup is None else f"[bold green]{one.speedup:.3f}x[/]",
         )
     return table
@@ -88,8 +94,8 @@ def _times(result: RunResult) -> RichTable:
 def _bytes(result: RunResult) -> RichTable:
     table = _table(
         "One GPU's traffic in MB",
-        *("configuration", "GEMM read", "GEMM write", "RS read", "RS write"),
-        *("AG read", "AG write", "DRAM total", "link"),
+        *("configuration", "GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite"),
+        *("AG\nread", "AG\nwrite", "DRAM\ntotal", "\nlink"),
     )
     for name, one in result.configurations.items():
         moved = one.dram_bytes
@@ -148,21 +154,21 @@ def print_models(known: Table) -> None:
     for model in known.model:
         console.print(f"{model.name}: {model.source}.", soft_wrap=True, markup=False)
     console.print()
-    layers = _table(
-        "Sublayers (--layer): the GEMM on each GPU, M x N x K",
-        *("layer", "what it is", "model", "TP 8", "TP 16"),
-        text_columns=3,
+    layers = _table("Sublayers (--layer)", "layer", "what it is", text_columns=2)
+    for sublayer in known.sublayer:
+        layers.add_row(sublayer.name, sublayer.title)
+    console.print(layers)
+    shapes = _table(
+        "GEMM of each GPU, M x N x K", "layer", "model", "TP 8", "TP 16", text_columns=2
     )
     for sublayer in known.sublayer:
         for model in known.model:
-            first = model is known.model[0]
-            layers.add_row(
-                sublayer.name if first else "",
-                sublayer.title if first else "",
+            shapes.add_row(
+                sublayer.name,
                 model.name.lower(),
                 *(_shape(known, model.name, sublayer.name, tp) for tp in (8, 16)),
             )
-    console.print(layers)
+    console.print(shapes)
 
 
 def _shape(known: Table, model: str, layer: str, tp: int) -> str:

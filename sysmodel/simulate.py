@@ -8,6 +8,7 @@ import numpy as np
 
 from rtl.layouts import Policy
 
+from .collective import begin_step
 from .config import System
 from .errors import InputError
 from .loop import (
@@ -21,9 +22,8 @@ from .loop import (
     UNTIL_QUIET,
     UNTIL_REDUCED,
 )
-from .collective import begin_step
 from .machine import Machine, kernel_of
-from .memory import AG, GEMM, RS
+from .memory import AG, RS
 from .native.engine import Trace
 from .producer import MODE_GEMM, MODE_SCATTER
 from .program import (
@@ -117,7 +117,9 @@ class _Runner:
         self.report(f"{name}: {phase}", 1.0)
         return cycles
 
-    def _finish(self, machine: Machine, phases: Phases, name: str, spans: list[Span], zero: int) -> Phases:
+    def _finish(
+        self, machine: Machine, phases: Phases, name: str, spans: list[Span], zero: int
+    ) -> Phases:
         state = machine.state
         phases.simulated_cycles = machine.now
         phases.traffic = state.flight.traffic.sum(axis=0) * machine.whole // machine.gpus
@@ -139,8 +141,10 @@ class _Runner:
             phases.gemm_cycles = machine.now
             state.work[0] = 0
 
-            offset = staging_offset(self.system.dram.channels, machine.interleave)
-            self._program(machine, [collective_writes(kernel, CONTEXT_COLLECTIVE, offset=offset)] * len(gpus))
+            offset = staging_offset(machine.channel_bits)
+            self._program(
+                machine, [collective_writes(kernel, CONTEXT_COLLECTIVE, offset=offset)] * len(gpus)
+            )
             begin_rs = machine.now
             state.flight.phase[:] = RS
             state.link.copy_offset[0] = offset
@@ -161,7 +165,9 @@ class _Runner:
             self._run("sequential", machine, "RS", UNTIL_QUIET)
             phases.rs_cycles = machine.now - begin_rs
 
-            self._program(machine, [collective_writes(kernel, CONTEXT_COLLECTIVE, offset=0)] * len(gpus))
+            self._program(
+                machine, [collective_writes(kernel, CONTEXT_COLLECTIVE, offset=0)] * len(gpus)
+            )
             begin_ag = machine.now
             state.flight.phase[:] = AG
             state.link.copy_offset[0] = 0
@@ -177,7 +183,9 @@ class _Runner:
             phases.total_cycles = phases.gemm_cycles + phases.rs_cycles + phases.ag_cycles
             spans = [
                 *self._stages(machine, 0),
-                self._span("reduce-scatter", "Communication", begin_rs, begin_rs + phases.rs_cycles, 0),
+                self._span(
+                    "reduce-scatter", "Communication", begin_rs, begin_rs + phases.rs_cycles, 0
+                ),
                 self._span("all-gather", "Communication", begin_ag, begin_ag + phases.ag_cycles, 0),
             ]
             return self._finish(machine, phases, "sequential", spans, 0)
@@ -198,7 +206,9 @@ class _Runner:
             phases.total_cycles = machine.now - zero
             spans = [
                 *self._stages(machine, zero),
-                self._span("reduce-scatter", "Communication", reduced - phases.rs_cycles, reduced, zero),
+                self._span(
+                    "reduce-scatter", "Communication", reduced - phases.rs_cycles, reduced, zero
+                ),
                 self._span("all-gather", "Communication", reduced, machine.now, zero),
             ]
             return self._finish(machine, phases, name, spans, zero)
@@ -262,7 +272,10 @@ class _Runner:
         for step in range(n - 1):
             self._set_chunks(machine, step)
             machine.write(
-                [copy_writes(self.kernel, (g + step) % n, CONTEXT_GEMM) for g in range(machine.gpus)]
+                [
+                    copy_writes(self.kernel, (g + step) % n, CONTEXT_GEMM)
+                    for g in range(machine.gpus)
+                ]
             )
             machine.expect([(g + 1 + step) % n for g in range(machine.gpus)])
             self._run(name, machine, "AG", UNTIL_COPIED)

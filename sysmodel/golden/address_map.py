@@ -1,7 +1,5 @@
 """Classification of stores and the check of incoming packets."""
 
-from numba import njit
-
 from rtl.layouts import (
     Access,
     Action,
@@ -14,6 +12,7 @@ from rtl.layouts import (
     Target,
 )
 
+from .compile import inlined, kernel
 from .queues import D, Q, back, copy_words, front, mark, room
 from .state import CLASSIFIED, COMMAND, DATA_WORDS, DRAM, PACKET, RANGE, STORE, WINDOW, C, U
 
@@ -31,13 +30,13 @@ _PACKET_LATE, _PACKET_AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEA
 _PACKET_UNMAPPED = ErrorCode.PACKET_UNMAPPED.value
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def error(code, place, wavefront):
     """An error report in one word; no error is 0."""
     return code | wavefront << 8 | place << 24
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def place_of(config, workgroup):
     """A workgroup's place, or -1 if the kernel has no such workgroup."""
     if workgroup >= config[C.workgroups]:
@@ -48,7 +47,7 @@ def place_of(config, workgroup):
     return place & config[C.place_mask]
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def range_of(config, window, place):
     """Where the lowest enabled range of `window` (-1: of any) with `place` is, or -1."""
     at = config[C.at_ranges]
@@ -63,7 +62,7 @@ def range_of(config, window, place):
     return -1
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def lookup(config, atom, context, workgroup):
     """Window, place and action of an address.
 
@@ -96,7 +95,7 @@ def lookup(config, atom, context, workgroup):
     return window, place, config[entry + RANGE.action], command
 
 
-@njit(cache=True)
+@kernel
 def classify_store(s, body, levels, heads):
     """The head of ``stores`` of the channel whose queues are at word `body`.
 
@@ -149,7 +148,7 @@ def classify_store(s, body, levels, heads):
     return mark(Q.stores), mark(Q.classified), 0
 
 
-@njit(cache=True)
+@kernel
 def check_packet(s, body, levels, heads):
     """The head of ``inbound``, likewise."""
     config, channel = s.config, s.channels

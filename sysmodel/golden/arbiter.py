@@ -1,9 +1,8 @@
 """Compute stream against communication stream, in front of the DRAM queue."""
 
-from numba import njit
-
 from rtl.layouts import Policy
 
+from .compile import inlined, kernel
 from .queues import pick
 from .state import C, K
 
@@ -15,7 +14,7 @@ ANY = 127
 _SUM_MASK = (1 << 40) - 1
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def arbitrate(s, k, compute, communication, room):
     """Choose among the two candidates of the channel at word `k`.
 
@@ -53,7 +52,7 @@ def arbitrate(s, k, compute, communication, room):
     return choice
 
 
-@njit(cache=True)
+@kernel
 def measure(s, k, start):
     """One cycle of the occupancy measurement that picks MCA's threshold."""
     config, channel = s.config, s.channels

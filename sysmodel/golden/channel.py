@@ -1,12 +1,11 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
-from numba import njit
-
 from rtl.layouts import Access, Datatype, Operation, Origin, Target
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 
 from .address_map import check_packet, classify_store
 from .arbiter import arbitrate, measure
+from .compile import inlined
 from .dma import fill_slot, step_lane
 from .queues import D, Q, back, commit, copy_words, front, has, mark, pick, room
 from .state import (
@@ -34,7 +33,7 @@ _TO_TILE_END = Target.TILE_END.value
 _DMA_WORK = sum(15 << (4 * q) for q in (Q.pieces, Q.sends, Q.dma_reads, Q.remote, Q.link))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _read_request(channel, to, origin, read):
     """A DRAM request for the read whose record is at `read`."""
     channel[to + DRAM.access] = _READ
@@ -49,7 +48,7 @@ def _read_request(channel, to, origin, read):
         channel[to + DRAM.data_0 + word] = 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _copy_record(channel, to, source, head, payload):
     """Copy `head` words of a record, and the data that follow them."""
     copy_words(channel, to, channel, source, head)
@@ -57,7 +56,7 @@ def _copy_record(channel, to, source, head, payload):
         copy_words(channel, to + head, channel, source + head, DATA_WORDS)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _issue(s, k, levels, heads):
     """The two merges and the arbiter, into ``issue``."""
     channel = s.channels
@@ -88,7 +87,7 @@ def _issue(s, k, levels, heads):
     return mark(queue), mark(Q.issue)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _route(s, k, levels, heads):
     """The head of ``classified`` to ``writes``, ``remote`` or ``ends``."""
     channel = s.channels
@@ -138,7 +137,7 @@ def _route(s, k, levels, heads):
     return mark(Q.classified), mark(Q.writes)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _link(s, k, levels, heads):
     """Remote stores and DMA sends into ``link``."""
     channel = s.channels
@@ -153,7 +152,7 @@ def _link(s, k, levels, heads):
     return mark(queue), mark(Q.link)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _take_inputs(s, number, inputs, levels, heads):
     """What the ports offer; gives the queues that it entered."""
     channel = s.channels
@@ -192,7 +191,7 @@ def _take_inputs(s, number, inputs, levels, heads):
     return pushed
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def step_channel(s, number, inputs, start_measurement):
     """One cycle of channel `number`.
 
@@ -251,7 +250,7 @@ def step_channel(s, number, inputs, start_measurement):
     return failure, busy
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def write_channel(s, number, outputs):
     """The channel's outputs of the next cycle."""
     channel = s.channels

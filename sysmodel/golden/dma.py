@@ -1,9 +1,8 @@
 """DMA: the engine that walks tiles, and each channel's lane of reads and sends."""
 
-from numba import njit
-
 from rtl.layouts import Granularity
 
+from .compile import inlined, kernel
 from .queues import D, Q, back, copy_words, front, has, mark, pick, room
 from .state import (
     CHANNEL_WORDS,
@@ -27,7 +26,7 @@ _WORKGROUP = Granularity.WORKGROUP.value
 _WHOLE_RUN = 15
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def channel_of(config, atom):
     """Channel of the whole memory that holds an atom."""
     bits = config[C.channel_bits]
@@ -41,14 +40,14 @@ def channel_of(config, atom):
     return channel & ((1 << bits) - 1)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def piece_length(config, atom, remaining):
     """Atoms from `atom` on in its channel, at most `remaining`."""
     interleave = config[C.interleave]
     return min(remaining, interleave - (atom & (interleave - 1)))
 
 
-@njit(cache=True)
+@kernel
 def push_copy(s, command, start):
     gpu = s.gpu
     position = (gpu[U.copies_head] + gpu[U.copies_level]) & 1
@@ -58,7 +57,7 @@ def push_copy(s, command, start):
     gpu[U.copies_level] += 1
 
 
-@njit(cache=True)
+@kernel
 def _begin(s, number, start):
     """Take what a copy and a command have in common."""
     config, gpu = s.config, s.gpu
@@ -82,7 +81,7 @@ def _begin(s, number, start):
     return command
 
 
-@njit(cache=True)
+@kernel
 def _begin_ready(s, ready):
     """Take the ready command at this word of the memory."""
     config, gpu, memory = s.config, s.gpu, s.memory
@@ -115,7 +114,7 @@ def _begin_ready(s, ready):
     gpu[U.run] = run
 
 
-@njit(cache=True)
+@kernel
 def _walk(s):
     """Push one piece, unless its lane is full, and go on."""
     config, gpu, channel = s.config, s.gpu, s.channels
@@ -153,7 +152,7 @@ def _walk(s):
         gpu[U.walking] = gpu[U.rows] != 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def step_engine(s, limit_in):
     """One cycle.
 
@@ -188,7 +187,7 @@ def step_engine(s, limit_in):
     return False, False
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def fill_slot(s, number, slot):
     """Mark an egress slot of channel `number` as filled; gives where it is."""
     config = s.config
@@ -197,7 +196,7 @@ def fill_slot(s, number, slot):
     return at
 
 
-@njit(cache=True)
+@kernel
 def _expand(s, k, slots, levels, heads):
     """One read of the head of ``pieces`` into the next egress slot."""
     config, channel, memory = s.config, s.channels, s.memory
@@ -230,7 +229,7 @@ def _expand(s, k, slots, levels, heads):
     return 0, mark(Q.dma_reads)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def step_lane(s, number, levels, heads):
     """One cycle of the lane of channel `number`, but for the returns.
 

@@ -1,7 +1,6 @@
 """One cycle of the whole top."""
 
 import numpy as np
-from numba import njit
 
 from sysmodel.ports import (
     CHANNEL_INPUTS,
@@ -14,6 +13,7 @@ from sysmodel.ports import (
 from .address_map import error
 from .arbiter import ANY
 from .channel import step_channel, write_channel
+from .compile import inlined, kernel
 from .dma import step_engine
 from .queues import Q
 from .reduce import step_nmc
@@ -34,7 +34,7 @@ _CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
 _TRACKED = 15 << (4 * Q.notices) | 15 << (4 * Q.ends)
 
 
-@njit(cache=True)
+@kernel
 def _write_gpu(s, outputs, h):
     gpu = s.gpu
     outputs[h + H.bus_awready] = not gpu[U.aw_full]
@@ -53,7 +53,7 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.irq] = gpu[U.error]
 
 
-@njit(cache=True)
+@kernel
 def _step_tracker(s, clear):
     """Banks and front; gives the first bank's error and whether a bank has work left."""
     config, memory = s.config, s.memory
@@ -72,7 +72,7 @@ def _step_tracker(s, clear):
     return failure, busy
 
 
-@njit(cache=True)
+@kernel
 def _clearing(s):
     """Whether the tracker or the trigger unit is being emptied."""
     config = s.config
@@ -82,7 +82,7 @@ def _clearing(s):
     return clearing
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _keep_error(gpu, failure, clear):
     if clear:
         gpu[U.error] = 0
@@ -95,7 +95,7 @@ def _keep_error(gpu, failure, clear):
         gpu[U.errors] = (gpu[U.errors] + 1) & 0xFFFFFFFF
 
 
-@njit(cache=True)
+@kernel
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -109,7 +109,7 @@ def step(state, inputs, outputs):
         what they were.
     """
     s = state
-    config, gpu, channel, memory = s.config, s.gpu, s.channels, s.memory
+    config, gpu, channel = s.config, s.gpu, s.channels
     words = inputs.view(np.int64)
     results = outputs.view(np.int64)
     channels = config[C.channels]
@@ -176,7 +176,7 @@ def step(state, inputs, outputs):
     _write_gpu(s, results, channels * CHANNEL_OUTPUTS)
 
 
-@njit(cache=True)
+@kernel
 def reset(state, outputs):
     """Put everything to what it is after reset, and write the first cycle's outputs.
 
@@ -191,7 +191,8 @@ def reset(state, outputs):
     gpu[:] = 0
     channel[:] = 0
     memory[:] = 0
-    s.registers[:, VALUE] = s.registers[:, RESET]
+    for word in range(s.registers.shape[0]):
+        s.registers[word, VALUE] = s.registers[word, RESET]
     decode(s)
     gpu[U.engine_last] = 1
     gpu[U.tracker_busy] = 1

@@ -6,7 +6,7 @@ adds that up at the cycle's end. So the order in which the stages are computed d
 
 from collections import namedtuple
 
-from numba import njit
+from .compile import inlined
 
 __all__ = [
     "BODY_WORDS",
@@ -48,48 +48,48 @@ _RING_WORDS = 8 * RECORD_WORDS
 BODY_WORDS = len(Q) * _RING_WORDS
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def mark(queue):
     """The word that says "one" for this queue and nothing for the others."""
     return 1 << (4 * queue)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def has(levels, queue):
     return (levels >> (4 * queue)) & 15 != 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def room(levels, queue, depth):
     return (levels >> (4 * queue)) & 15 < depth
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def front(body, heads, queue):
     """Where the oldest record is."""
     return body + queue * _RING_WORDS + ((heads >> (4 * queue)) & 7) * RECORD_WORDS
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def back(body, levels, heads, queue):
     """Where the next record goes."""
     position = ((heads >> (4 * queue)) + (levels >> (4 * queue))) & 7
     return body + queue * _RING_WORDS + position * RECORD_WORDS
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def commit(levels, heads, popped, pushed):
     """Levels and heads of the next cycle."""
     return levels + pushed - popped, (heads + popped) & 0x77777777777777
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def copy_words(target, to, source, at, words):
     for word in range(words):
         target[to + word] = source[at + word]
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def pick(a, b, last):
     """``rr(a, b)``: 0 for the first, 1 for the second, -1 if neither is valid."""
     if a and b:

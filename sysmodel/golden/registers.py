@@ -1,9 +1,8 @@
 """The register port: AXI4-Lite, what software reads, and the decoded configuration."""
 
-from numba import njit
-
 from sysmodel.ports import G
 
+from .compile import kernel
 from .state import KNOWN, READABLE, VALUE, WRITABLE, C, F, R, U
 
 __all__ = [
@@ -20,19 +19,19 @@ __all__ = [
 OKAY, REJECT = 0, 2
 
 
-@njit(cache=True)
+@kernel
 def get_field(registers, field):
     word, low, mask = field
     return (registers[word, VALUE] >> low) & mask
 
 
-@njit(cache=True)
+@kernel
 def put_field(field, value):
     _, low, mask = field
     return (value & mask) << low
 
 
-@njit(cache=True)
+@kernel
 def read_register(s, address, clearing):
     """What a read of this address gives.
 
@@ -70,7 +69,7 @@ def read_register(s, address, clearing):
     return registers[word, VALUE] & registers[word, READABLE], OKAY
 
 
-@njit(cache=True)
+@kernel
 def decode(s):
     """The plain registers as words of the configuration."""
     config, registers = s.config, s.registers
@@ -97,7 +96,7 @@ def decode(s):
     config[C.level2] = get_field(registers, F.LEVELS_level2)
 
 
-@njit(cache=True)
+@kernel
 def store_register(s, word, value):
     """Write a register that is no commit and no strobe."""
     registers = s.registers
@@ -106,7 +105,7 @@ def store_register(s, word, value):
     decode(s)
 
 
-@njit(cache=True)
+@kernel
 def step_bus(s, inputs, g, clearing):
     """Both handshakes and the read, on the state before this cycle.
 

@@ -1,10 +1,9 @@
 """Tracker: the channels' arbitration for the banks, the banks, and the merge of completions."""
 
-from numba import njit
-
 from rtl.layouts import ErrorCode
 
 from .address_map import error
+from .compile import inlined, kernel
 from .queues import RECORD_WORDS, Q, copy_words, front, has, mark, pick
 from .state import BANK_WORDS, CHANNEL_WORDS, COMPLETION, ENTRY, NOTICE, TILE, B, C, K, U
 
@@ -17,7 +16,7 @@ _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
 
 
-@njit(cache=True)
+@kernel
 def update_entry(s, bank):
     """The update stage of the bank at word `bank` of the memory, if it holds an input.
 
@@ -99,7 +98,7 @@ def update_entry(s, bank):
     return error(code, place, wavefront) if code else 0
 
 
-@njit(cache=True)
+@kernel
 def clear_bank(s, bank, strobe):
     """Write the next row with zeros while ``clearing``; `strobe` begins anew."""
     config, memory = s.config, s.memory
@@ -118,7 +117,7 @@ def clear_bank(s, bank, strobe):
         memory[bank + B.staged] = 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def offer(s, bank):
     """Note whether the bank accepts in this cycle; before anything else touches it."""
     memory = s.memory
@@ -126,7 +125,7 @@ def offer(s, bank):
     memory[bank + B.best] = -1
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def accept(memory, bank, end, place, wavefront, atom, sectors, row_edge, run_edge):
     """An input for the update stage of the next cycle."""
     memory[bank + B.staged] = 1
@@ -139,7 +138,7 @@ def accept(memory, bank, end, place, wavefront, atom, sectors, row_edge, run_edg
     memory[bank + B.run_edge] = run_edge
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _candidate(channel, k):
     """Which queue of the channel goes first, and where its head is; -1 if both are empty."""
     levels, heads = channel[k + K.levels], channel[k + K.heads]
@@ -148,7 +147,7 @@ def _candidate(channel, k):
     return choice, queue, front(k + K.body, heads, queue)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _grant(s, bank, number):
     """Move the candidate of channel `number` into the bank."""
     channel, memory = s.channels, s.memory
@@ -175,7 +174,7 @@ def _grant(s, bank, number):
     memory[bank + B.pointer] = following if following < s.config[C.channels] else 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def step_front(s):
     """Give each bank the first candidate at or after its pointer."""
     config, channel, memory = s.config, s.channels, s.memory
@@ -208,7 +207,7 @@ def step_front(s):
                 _grant(s, bank, memory[bank + B.best_channel])
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def take_completion(s):
     """Pop the first completion at or after the merge's pointer.
 

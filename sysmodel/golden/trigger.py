@@ -1,10 +1,9 @@
 """Trigger unit: counts complete tiles of a workgroup, and releases DMA commands."""
 
-from numba import njit
-
 from rtl.layouts import Action, Granularity
 
 from .address_map import range_of
+from .compile import inlined, kernel
 from .state import COMMAND, COMPLETION, RANGE, READY, TABLE, C, U
 from .tracker import take_completion
 
@@ -14,13 +13,13 @@ CLEARING, IDLE, _TILE, _GROUP, _RELEASE = range(5)
 _DMA, _WORKGROUP = Action.DMA.value, Granularity.WORKGROUP.value
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _row(config, place):
     """Where the memories' row of a place is."""
     return config[C.at_table] + (place & (config[C.window_slots] - 1)) * len(TABLE)
 
 
-@njit(cache=True)
+@kernel
 def push_ready(s, command, place, wavefront, start, row_edge, run_edge, last):
     """Write a ready command behind the queue's last; True if there was room."""
     config, gpu, memory = s.config, s.gpu, s.memory
@@ -39,7 +38,7 @@ def push_ready(s, command, place, wavefront, start, row_edge, run_edge, last):
     return True
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def step_ready(s, pushed, popped):
     """Move the queue of ready commands on by one cycle."""
     gpu = s.gpu
@@ -51,13 +50,13 @@ def step_ready(s, pushed, popped):
         gpu[U.ready_head] = (gpu[U.ready_head] + 1) & (s.config[C.depth] - 1)
 
 
-@njit(cache=True)
+@kernel
 def begin_clearing(s):
     s.gpu[U.trigger_state] = CLEARING
     s.gpu[U.trigger_row] = 0
 
 
-@njit(cache=True)
+@kernel
 def _count_tile(s):
     """State TILE.
 
@@ -104,7 +103,7 @@ def _count_tile(s):
     return pushed, place if full else -1, full and not dma
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def step_trigger(s):
     """One cycle; returns as :func:`_count_tile`."""
     config, gpu, memory = s.config, s.gpu, s.memory

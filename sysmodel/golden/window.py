@@ -1,9 +1,8 @@
 """Flow control: which places are admitted, which may be dispatched, and the timeout."""
 
-from numba import njit
-
 from rtl.layouts import ErrorCode
 
+from .compile import kernel
 from .state import TABLE, C, U
 
 __all__ = ["TIMEOUT", "step_window"]
@@ -11,7 +10,7 @@ __all__ = ["TIMEOUT", "step_window"]
 TIMEOUT = ErrorCode.TIMEOUT.value
 
 
-@njit(cache=True)
+@kernel
 def step_window(s, limit_in, complete, own, picked, launch):
     """One cycle of the window unit.
 

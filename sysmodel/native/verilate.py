@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
 
@@ -88,7 +88,9 @@ class Toolchain:
             ]
         )
 
-    def _compile(self, sources: Iterable[Path], folder: Path, done: Callable[[float], None]):
+    def _compile(
+        self, sources: Iterable[Path], folder: Path, done: Callable[[float], None]
+    ) -> list[Path]:
         """Objects of sources, compiled into a folder, some at a time."""
 
         def compile_one(source: Path) -> Path:
@@ -101,10 +103,10 @@ class Toolchain:
         sources = sorted(sources, key=lambda source: -source.stat().st_size)
         objects = []
         with ThreadPoolExecutor(COMPILE_JOBS) as pool:
-            for target in pool.map(compile_one, sources):
-                objects.append(target)
+            for job in as_completed(pool.submit(compile_one, source) for source in sources):
+                objects.append(job.result())
                 done(len(objects) / len(sources))
-        return objects
+        return sorted(objects)
 
     def runtime(self, cache: Path) -> list[Path]:
         """Objects of Verilator's runtime library, compiled once."""

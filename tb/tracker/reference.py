@@ -20,23 +20,6 @@ class Event:
     row_edge: int = 0
     run_edge: int = 0
 
-    def pack(self, p: T3Parameters) -> int:
-        """The payload's bits."""
-        bits, shift = 0, 0
-        for value, width in (
-            (self.end, 1),
-            (self.place, p.place_bits),
-            (self.wavefront, p.wavefront_bits),
-            (self.atom, p.atom_address_bits),
-            (self.sectors, p.sector_bits),
-            (self.row_edge, 1),
-            (self.run_edge, 1),
-        ):
-            assert 0 <= value < 1 << width
-            bits |= value << shift
-            shift += width
-        return bits
-
 
 @dataclass
 class Tile:

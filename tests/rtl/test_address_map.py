@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The lookup, against a reference in plain Python."""
 
 import random

@@ -31,9 +31,9 @@ def add(datatypes, cases: list[tuple[int, int, Datatype]]) -> list[int]:
     async def bench(ctx):
         for a, b, datatype in [*cases, *cases[:1] * FloatAdd.LATENCY]:
             magnitude = (1 << FORMATS[datatype].width - 1) - 1
-            larger, smaller = (a, b) if a & magnitude >= b & magnitude else (b, a)
-            ctx.set(adder.larger, split(larger, datatype, fraction_bits))
-            ctx.set(adder.smaller, split(smaller, datatype, fraction_bits))
+            ctx.set(adder.a, split(a, datatype, fraction_bits))
+            ctx.set(adder.b, split(b, datatype, fraction_bits))
+            ctx.set(adder.swap, a & magnitude < b & magnitude)
             ctx.set(adder.dtype, datatype)
             form = FORMATS[ctx.get(adder.o_dtype)]
             fraction = ctx.get(adder.o.fraction) >> fraction_bits - form.fraction_bits

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The register port: bus, storage, strobes, status and errors."""
 
 import random
@@ -53,6 +54,10 @@ def test_parameters_type(p):
 def test_parameters_value(values, message):
     with pytest.raises(ValueError, match=message):
         Registers(T3Parameters(**values))
+
+
+def test_parameters_at_the_limit():
+    Registers(T3Parameters(windows=256, ranges=256, commands=256, context_bits=4, wavefronts=16))
 
 
 def test_resets():

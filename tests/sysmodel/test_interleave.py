@@ -58,7 +58,7 @@ def test_local_keeps_runs_together():
 
 
 def test_strides_spread():
-    """Column-major tiles step by a power of two times the row: without the exclusive-or, one channel."""
+    """Column-major tiles step by powers of two, which low address bits would put in one channel."""
     for stride in (1 << 8, 1 << 11, 1 << 13):
         channels = {channel_of_atom(i * stride, 3, 5) for i in range(1024)}
         assert len(channels) == 32

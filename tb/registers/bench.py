@@ -1,0 +1,220 @@
+"""The register port on AXI4-Lite: random reads and writes with pauses on every channel."""
+
+import itertools
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+from rtl import register_map
+from rtl.layouts import ErrorCode, ErrorReport, Refusal
+from rtl.parameters import T3Parameters
+
+PARAMETERS = T3Parameters()
+_MAP = register_map.load()
+_ACCESSES = 200
+# Plain storage whose fields are as wide as their destinations.
+_STORAGE = [
+    _MAP[name]
+    for name in (
+        "FIRST_WORKGROUP",
+        "WORKGROUPS",
+        "SHIFT",
+        "TIMEOUT",
+        "TRACKING",
+        "ARBITER",
+        "LEVELS",
+        "WINDOW_LIMIT_HI",
+        "RANGE_PLACES",
+        "RANGE_ACTION",
+        "COMMAND_TRANSFER",
+        "COMMAND_WAVES",
+        "COPY_START_LO",
+    )
+]
+_READ_ONLY = [_MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "BASE", "LIMIT")]
+_HOLES = [0x058, 0x05C, 0x078, 0x0BC, 0x400, 0xFFC]
+_INPUTS = (
+    "done",
+    "idle",
+    "clearing",
+    "tiles",
+    "base",
+    "limit",
+    "copies__ready",
+    "error__valid",
+    "error__report",
+)
+
+
+def _mask(register: register_map.Register) -> int:
+    return sum(field.mask for field in register.fields)
+
+
+async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
+    cocotb.start_soon(Clock(dut.clk, 2, "ns").start())
+    for name in _INPUTS:
+        getattr(dut, name).value = 0
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bus_"), dut.clk, dut.rst)
+    if pauses:
+        write, read = master.write_if, master.read_if
+        for channel in (
+            write.aw_channel,
+            write.w_channel,
+            write.b_channel,
+            read.ar_channel,
+            read.r_channel,
+        ):
+            # Each with a pattern of its own, so that addresses, data and responses drift apart.
+            pattern = [rng.random() < 0.5 for _ in range(rng.randrange(7, 30))]
+            channel.set_pause_generator(itertools.cycle(pattern))
+    dut.rst.value = 1
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    await RisingEdge(dut.clk)
+    cocotb.start_soon(_hold(dut, "b", ("bresp",)))
+    cocotb.start_soon(_hold(dut, "r", ("rdata", "rresp")))
+    return master
+
+
+async def _hold(dut, channel: str, payload: tuple[str, ...]) -> None:
+    """What is valid stays, unchanged, until it is ready."""
+
+    def value(name):
+        return int(getattr(dut, f"bus__{name}").value)
+
+    held = None
+    while True:
+        # Between the edges nothing moves: this is what the next rising edge sees.
+        await FallingEdge(dut.clk)
+        offered = [value(name) for name in payload] if value(f"{channel}valid") else None
+        assert held is None or offered == held, f"Channel {channel} withdrew {held}"
+        held = None if value(f"{channel}ready") else offered
+
+
+async def _read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
+    answer = await master.read(address, 4)
+    return int.from_bytes(answer.data, "little"), answer.resp
+
+
+async def _write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
+    return (await master.write(address, word.to_bytes(4, "little")[:length])).resp
+
+
+@cocotb.test()
+@cocotb.parametrize(pauses=[False, True])
+async def random_accesses(dut, pauses):
+    rng = random.Random(cocotb.RANDOM_SEED)
+    master = await _start(dut, rng, pauses=pauses)
+    kept = {register.name: register.reset for register in _STORAGE}
+    counts = dict.fromkeys(("write", "read", "partial", "read only", "hole"), 0)
+    for _ in range(_ACCESSES):
+        kind = rng.choices(list(counts), (8, 8, 1, 1, 2))[0]
+        counts[kind] += 1
+        register, word = rng.choice(_STORAGE), rng.getrandbits(32)
+        if kind == "write":
+            assert await _write(master, register.address, word) == AxiResp.OKAY
+            kept[register.name] = word & _mask(register)
+        elif kind == "read":
+            assert await _read(master, register.address) == (kept[register.name], AxiResp.OKAY)
+        elif kind == "partial":
+            length = rng.randrange(1, 4)
+            response = await _write(master, register.address, word, length=length)
+            assert response == AxiResp.SLVERR
+        elif kind == "read only":
+            register = rng.choice(_READ_ONLY)
+            assert await _write(master, register.address, word) == AxiResp.SLVERR
+            assert await _read(master, register.address) == (register.reset, AxiResp.OKAY)
+        else:
+            address = rng.choice(_HOLES)
+            assert await _write(master, address, word) == AxiResp.SLVERR
+            assert await _read(master, address) == (0, AxiResp.SLVERR)
+    for register in _STORAGE:
+        assert await _read(master, register.address) == (kept[register.name], AxiResp.OKAY)
+    assert all(counts.values()), counts
+    cocotb.log.info("%s", counts)
+
+
+@cocotb.test()
+async def reads_and_writes_at_once(dut):
+    """The two directions run beside each other, and each keeps its order."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    master = await _start(dut, rng, pauses=True)
+    words = [rng.getrandbits(32) for _ in range(40)]
+    timeout, identification = _MAP["TIMEOUT"].address, _MAP["ID"]
+    writes = [master.init_write(timeout, word.to_bytes(4, "little")) for word in words]
+    reads = [
+        master.init_read(address, 4)
+        for _ in range(40)
+        for address in (identification.address, timeout)
+    ]
+    seen = []
+    for number, event in enumerate(reads):
+        await event.wait()
+        word = int.from_bytes(event.data.data, "little")
+        if number % 2:
+            seen.append(word)
+        else:
+            assert word == identification.reset
+    for event in writes:
+        await event.wait()
+        assert event.data.resp == AxiResp.OKAY
+    order = [0, *words]
+    positions = [order.index(word) for word in seen]
+    assert positions == sorted(positions) and positions[-1] > positions[0]
+    assert await _read(master, timeout) == (words[-1], AxiResp.OKAY)
+
+
+@cocotb.test()
+async def program_and_start(dut):
+    """A window is mapped, a contradicting one refused, a production started, an error cleared."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    master = await _start(dut, rng, pauses=True)
+    launches = []
+
+    async def count():
+        while True:
+            await FallingEdge(dut.clk)
+            if int(dut.launch.value):
+                launches.append(True)
+
+    cocotb.start_soon(count())
+
+    async def commit(index: int, base: int, limit: int) -> AxiResp:
+        await _write(master, _MAP["WINDOW_BASE_LO"].address, base)
+        await _write(master, _MAP["WINDOW_LIMIT_LO"].address, limit)
+        register = _MAP["WINDOW_COMMIT"]
+        return await _write(master, register.address, register.pack(index=index, enable=1))
+
+    async def status() -> dict[str, int]:
+        word, _ = await _read(master, _MAP["STATUS"].address)
+        return _MAP["STATUS"].unpack(word)
+
+    assert await commit(0, 0x1000, 0x2000) == AxiResp.OKAY
+    maps = int(dut.maps.value)
+    assert maps & 1
+    assert await commit(1, 0x1FE0, 0x3000) == AxiResp.SLVERR
+    assert (await status())["refusal"] == Refusal.OVERLAP.value
+    assert int(dut.maps.value) == maps
+    assert await commit(1, 0x2000, 0x3000) == AxiResp.OKAY
+    assert (await status())["refusal"] == Refusal.NONE.value
+    for _ in range(3):
+        assert await _write(master, _MAP["CONTROL"].address, 1) == AxiResp.OKAY
+    await RisingEdge(dut.clk)
+    assert len(launches) == 3
+    await FallingEdge(dut.clk)
+    dut.error__valid.value = 1
+    report = {"code": ErrorCode.ZERO_THRESHOLD, "place": 0x1234, "wavefront": 3}
+    dut.error__report.value = ErrorReport(PARAMETERS).const(report).as_bits()
+    await FallingEdge(dut.clk)
+    assert int(dut.irq.value)
+    dut.error__valid.value = 0
+    word, _ = await _read(master, _MAP["ERROR"].address)
+    assert _MAP["ERROR"].unpack(word) == report | {"code": report["code"].value}
+    assert (await status())["error"] == 1
+    assert await _write(master, _MAP["CONTROL"].address, 8) == AxiResp.OKAY
+    await RisingEdge(dut.clk)
+    assert (await status())["error"] == 0 and not int(dut.irq.value)
