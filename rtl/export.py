@@ -62,7 +62,7 @@ def verilog_text(component: wiring.Component, name: str) -> str:
     # Any other Yosys that happens to be installed would write a different text.
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"
     try:
-        return verilog.convert(
+        text = verilog.convert(
             component,
             name=name,
             ports=_ports(component),
@@ -74,3 +74,5 @@ def verilog_text(component: wiring.Component, name: str) -> str:
             del os.environ["AMARANTH_USE_YOSYS"]
         else:
             os.environ["AMARANTH_USE_YOSYS"] = before
+    # A field of no bits becomes a wire that nothing uses, and that Verilog takes for two bits wide.
+    return re.sub(r"^ *wire \[-1:0\] \S+ ?;\n", "", text, flags=re.MULTILINE)

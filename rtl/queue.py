@@ -1,6 +1,6 @@
 """The queue that stands between any two stages of the hardware."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -50,7 +50,7 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.fifo = fifo = SyncFIFO(width=len(self.i.p), depth=self._depth)
+        m.submodules.fifo = fifo = SyncFIFO(width=len(Value.cast(self.i.p)), depth=self._depth)
         m.d.comb += [
             fifo.w_data.eq(self.i.p),
             fifo.w_en.eq(self.i.valid),

@@ -143,7 +143,7 @@ class Trigger(wiring.Component):
         m.d.comb += [
             tiles.eq(row.tiles + 1),
             start.eq(Mux((row.tiles != 0) & (row.start < tile.start), row.start, tile.start)),
-            full.eq(tiles == waves[Cat(tile.row_edge, tile.run_edge)]),
+            full.eq(row.tiles + 1 == waves[Cat(tile.row_edge, tile.run_edge)]),
         ]
         count = Signal(8)
         whole_group = Signal()

@@ -90,8 +90,8 @@ class Window(wiring.Component):
         ]
         for index, word in enumerate(bitmap):
             m.d.sync += word.eq(
-                (word | Mux(complete_word == index, complete_bit, 0))
-                & ~Mux(base_word == index, base_bit, 0)
+                (word & ~Mux(base_word == index, base_bit, 0))
+                | Mux(complete_word == index, complete_bit, 0)
             )
         m.d.sync += [
             self.base.eq(self.base + moves),

@@ -38,7 +38,7 @@ def loop_cycles_per_s(engine: str, cycles: int = _CYCLES) -> float:
         machine.state.work[0] = 1
         machine.idle(_WARM_UP_CYCLES)
         begin = time.perf_counter()
-        advance(machine.state, machine._golden, machine._native, NEVER, cycles)
+        advance(machine.state, machine.hardware, NEVER, cycles)
         return cycles / (time.perf_counter() - begin)
 
 

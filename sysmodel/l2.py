@@ -16,33 +16,37 @@ __all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_slice", "new_l
 
 _SECTOR_BITS = 2
 SECTORS = 1 << _SECTOR_BITS
+# What a slice's state has room for.
+MAX_MSHRS = 1024
+MAX_WAITERS = 4096
 _BUCKETS = 256
 
 # Fields of a set's ways.
 _LINE, _VALID, _USED = range(3)
 
-# The layouts do not depend on the geometry, so that one compilation serves all.
-_MSHR = np.dtype(
-    [
-        ("line", np.int64),
-        ("pending", np.int64),  # sectors
-        ("next", np.int64),  # in the bucket or in the free list
-        ("first", np.int64, (SECTORS,)),  # waiters of each sector
-        ("last", np.int64, (SECTORS,)),
-    ],
-    align=True,
-)
-_WAITER = np.dtype([("token", np.int64), ("next", np.int64)], align=True)
 _SLICE = np.dtype(
     [
-        ("hits", np.int64),
-        ("misses", np.int64),
-        ("merges", np.int64),
-        ("clock", np.int64),
-        ("free_mshr", np.int64),
-        ("free_waiter", np.int64),
-        ("free_waiters", np.int64),
+        (name, np.int64)
+        for name in (
+            "set_bits",
+            "hits",
+            "misses",
+            "merges",
+            "clock",
+            "free_mshr",
+            "free_waiter",
+            "free_waiters",
+        )
+    ]
+    + [
         ("buckets", np.int64, (_BUCKETS,)),  # first MSHR of each
+        ("mshr_line", np.int64, (MAX_MSHRS,)),
+        ("mshr_pending", np.int64, (MAX_MSHRS,)),  # sectors
+        ("mshr_next", np.int64, (MAX_MSHRS,)),  # in its bucket, or in the free list
+        ("first_waiter", np.int64, (MAX_MSHRS * SECTORS,)),  # of each sector of each MSHR
+        ("last_waiter", np.int64, (MAX_MSHRS * SECTORS,)),
+        ("waiter_token", np.int64, (MAX_WAITERS,)),
+        ("waiter_next", np.int64, (MAX_WAITERS,)),
     ],
     align=True,
 )
@@ -89,6 +93,9 @@ class L2Parameters:
             value = getattr(self, name)
             if value & (value - 1):
                 raise ValueError(f"{name} must be a power of two, not {value!r}")
+        for name, most in (("mshrs", MAX_MSHRS), ("waiters", MAX_WAITERS)):
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)!r}")
         if self.waiters < SECTORS:
             raise ValueError(
                 f"waiters must be at least the {SECTORS} sectors of a line, not {self.waiters!r}"
@@ -102,11 +109,9 @@ class L2State(NamedTuple):
     and ``merges`` are sectors asked for.
     """
 
-    geometry: np.ndarray  # slice bits, set bits
-    ways: np.ndarray  # slice and set, field, way
-    mshrs: np.ndarray  # slice, MSHR
-    waiters: np.ndarray  # slice, waiter
+    slice_bits: int
     slices: np.ndarray
+    ways: np.ndarray  # slice and set, field, way
 
 
 def new_l2(parameters: L2Parameters, channels: int) -> L2State:
@@ -123,16 +128,14 @@ def new_l2(parameters: L2Parameters, channels: int) -> L2State:
     count = channels * p.slices
     ways = np.zeros((count * p.sets, 3, p.ways), np.int64)
     ways[:, _LINE] = -1
-    mshrs = np.zeros((count, p.mshrs), _MSHR)
-    mshrs["next"] = np.append(np.arange(1, p.mshrs), -1)
-    mshrs["first"] = -1
-    waiters = np.zeros((count, p.waiters), _WAITER)
-    waiters["next"] = np.append(np.arange(1, p.waiters), -1)
     slices = np.zeros(count, _SLICE)
+    slices["set_bits"] = p.sets.bit_length() - 1
     slices["free_waiters"] = p.waiters
     slices["buckets"] = -1
-    geometry = np.array([p.slices.bit_length() - 1, p.sets.bit_length() - 1])
-    return L2State(geometry, ways, mshrs, waiters, slices)
+    slices["first_waiter"] = -1
+    slices["mshr_next"][:, : p.mshrs] = np.append(np.arange(1, p.mshrs), -1)
+    slices["waiter_next"][:, : p.waiters] = np.append(np.arange(1, p.waiters), -1)
+    return L2State(p.slices.bit_length() - 1, slices, ways)
 
 
 @njit(cache=True)
@@ -153,28 +156,37 @@ def _fold(value, bits):
 def l2_slice(state: L2State, ch: int, local_line: int) -> int:
     """Index of the slice that serves a line: a fold of all address bits, so that no stride keeps
     to one slice."""
-    return (ch << state.geometry[0]) + _fold(local_line, state.geometry[0])
+    return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
 
 
 @njit(cache=True)
 def _set(state, index, local_line):
-    sets = state.geometry[1]
-    return (index << sets) + _fold(local_line >> state.geometry[0], sets)
+    bits = state.slices[index].set_bits
+    return (index << bits) + _fold(local_line >> state.slice_bits, bits)
 
 
 @njit(cache=True)
-def _way(state, where, local_line):
-    for way in range(state.ways.shape[2]):
-        if state.ways[where, _LINE, way] == local_line:
+def _way(ways, where, local_line):
+    for way in range(ways.shape[2]):
+        if ways[where, _LINE, way] == local_line:
             return way
     return -1
 
 
 @njit(cache=True)
-def _mshr(state, index, local_line):
-    mshr = state.slices[index].buckets[local_line & (_BUCKETS - 1)]
-    while mshr >= 0 and state.mshrs[index, mshr].line != local_line:
-        mshr = state.mshrs[index, mshr].next
+def _victim(ways, where):
+    victim = 0
+    for way in range(ways.shape[2]):
+        if ways[where, _USED, way] < ways[where, _USED, victim]:
+            victim = way
+    return victim
+
+
+@njit(cache=True)
+def _mshr(s, local_line):
+    mshr = s.buckets[local_line & (_BUCKETS - 1)]
+    while mshr >= 0 and s.mshr_line[mshr] != local_line:
+        mshr = s.mshr_next[mshr]
     return mshr
 
 
@@ -204,87 +216,89 @@ def l2_access(
     """
     index = l2_slice(state, ch, local_line)
     where = _set(state, index, local_line)
-    way = _way(state, where, local_line)
+    s = state.slices[index]
+    way = _way(state.ways, where, local_line)
     hits = np.int64(0)
     if way >= 0:
         hits = state.ways[where, _VALID, way] & sector_mask
     missing = sector_mask & ~hits
-    merged = _miss(state, index, local_line, missing, waiter) if missing else np.int64(0)
+    merged = _miss(s, local_line, missing, waiter) if missing else np.int64(0)
     if merged < 0:
         return np.int64(0), np.int64(0), np.int64(0), False
-    slice_ = state.slices[index]
     if way >= 0:
-        slice_.clock += 1
-        state.ways[where, _USED, way] = slice_.clock
+        s.clock += 1
+        state.ways[where, _USED, way] = s.clock
     misses = missing & ~merged
-    slice_.hits += popcount(hits)
-    slice_.misses += popcount(misses)
-    slice_.merges += popcount(merged)
+    s.hits += popcount(hits)
+    s.misses += popcount(misses)
+    s.merges += popcount(merged)
     return hits, misses, merged, True
 
 
 @njit(cache=True)
-def _miss(state, index, local_line, missing, waiter):
-    """The sectors that were missed before; -1 if there is no room."""
-    slice_ = state.slices[index]
-    mshr = _mshr(state, index, local_line)
-    if slice_.free_waiters < popcount(missing) or (mshr < 0 and slice_.free_mshr < 0):
+def _miss(s, local_line, missing, waiter):
+    """The sectors that were missing already; -1 if there is no room."""
+    mshr = _mshr(s, local_line)
+    if s.free_waiters < popcount(missing) or (mshr < 0 and s.free_mshr < 0):
         return np.int64(-1)
     if mshr < 0:
-        mshr = _take_mshr(state, index, local_line)
-    m = state.mshrs[index, mshr]
-    merged = missing & m.pending
-    m.pending |= missing
+        mshr = s.free_mshr
+        s.free_mshr = s.mshr_next[mshr]
+        bucket = local_line & (_BUCKETS - 1)
+        s.mshr_line[mshr] = local_line
+        s.mshr_pending[mshr] = 0
+        s.mshr_next[mshr] = s.buckets[bucket]
+        s.buckets[bucket] = mshr
+    merged = missing & s.mshr_pending[mshr]
+    s.mshr_pending[mshr] |= missing
     for sector in range(SECTORS):
         if missing >> sector & 1:
-            _wait(state, index, m, sector, waiter)
+            _wait(s, mshr << _SECTOR_BITS | sector, waiter)
     return merged
 
 
 @njit(cache=True)
-def _take_mshr(state, index, local_line):
-    slice_ = state.slices[index]
-    bucket = local_line & (_BUCKETS - 1)
-    mshr = slice_.free_mshr
-    m = state.mshrs[index, mshr]
-    slice_.free_mshr = m.next
-    m.line = local_line
-    m.pending = 0
-    m.next = slice_.buckets[bucket]
-    slice_.buckets[bucket] = mshr
-    return mshr
+def _wait(s, queue, token):
+    waiter = s.free_waiter
+    s.free_waiter = s.waiter_next[waiter]
+    s.free_waiters -= 1
+    s.waiter_token[waiter] = token
+    s.waiter_next[waiter] = -1
+    if s.first_waiter[queue] < 0:
+        s.first_waiter[queue] = waiter
+    else:
+        s.waiter_next[s.last_waiter[queue]] = waiter
+    s.last_waiter[queue] = waiter
 
 
 @njit(cache=True)
-def _free_mshr(state, index, mshr):
-    slice_ = state.slices[index]
-    m = state.mshrs[index, mshr]
-    bucket = m.line & (_BUCKETS - 1)
-    before = slice_.buckets[bucket]
+def _wake(s, queue, woken):
+    count = 0
+    waiter = s.first_waiter[queue]
+    s.first_waiter[queue] = -1
+    while waiter >= 0:
+        following = s.waiter_next[waiter]
+        woken[count] = s.waiter_token[waiter]
+        count += 1
+        s.waiter_next[waiter] = s.free_waiter
+        s.free_waiter = waiter
+        waiter = following
+    s.free_waiters += count
+    return count
+
+
+@njit(cache=True)
+def _free_mshr(s, mshr):
+    bucket = s.mshr_line[mshr] & (_BUCKETS - 1)
+    before = s.buckets[bucket]
     if before == mshr:
-        slice_.buckets[bucket] = m.next
+        s.buckets[bucket] = s.mshr_next[mshr]
     else:
-        while state.mshrs[index, before].next != mshr:
-            before = state.mshrs[index, before].next
-        state.mshrs[index, before].next = m.next
-    m.next = slice_.free_mshr
-    slice_.free_mshr = mshr
-
-
-@njit(cache=True)
-def _wait(state, index, m, sector, token):
-    slice_ = state.slices[index]
-    waiter = slice_.free_waiter
-    w = state.waiters[index, waiter]
-    slice_.free_waiter = w.next
-    slice_.free_waiters -= 1
-    w.token = token
-    w.next = -1
-    if m.first[sector] < 0:
-        m.first[sector] = waiter
-    else:
-        state.waiters[index, m.last[sector]].next = waiter
-    m.last[sector] = waiter
+        while s.mshr_next[before] != mshr:
+            before = s.mshr_next[before]
+        s.mshr_next[before] = s.mshr_next[mshr]
+    s.mshr_next[mshr] = s.free_mshr
+    s.free_mshr = mshr
 
 
 @njit(cache=True)
@@ -305,38 +319,23 @@ def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
     """
     local_line, sector = local_atom >> _SECTOR_BITS, local_atom & (SECTORS - 1)
     index = l2_slice(state, ch, local_line)
-    slice_ = state.slices[index]
-    mshr = _mshr(state, index, local_line)
+    s = state.slices[index]
+    mshr = _mshr(s, local_line)
     bit = np.int64(1) << sector
-    if mshr < 0 or not state.mshrs[index, mshr].pending & bit:
+    if mshr < 0 or not s.mshr_pending[mshr] & bit:
         return 0
-    m = state.mshrs[index, mshr]
-    m.pending &= ~bit
-    count = 0
-    waiter = m.first[sector]
-    m.first[sector] = -1
-    while waiter >= 0:
-        w = state.waiters[index, waiter]
-        following = w.next
-        woken[count] = w.token
-        count += 1
-        w.next = slice_.free_waiter
-        slice_.free_waiter = waiter
-        waiter = following
-    slice_.free_waiters += count
-    if not m.pending:
-        _free_mshr(state, index, mshr)
+    count = _wake(s, mshr << _SECTOR_BITS | sector, woken)
+    s.mshr_pending[mshr] &= ~bit
+    if not s.mshr_pending[mshr]:
+        _free_mshr(s, mshr)
 
     where = _set(state, index, local_line)
-    way = _way(state, where, local_line)
+    way = _way(state.ways, where, local_line)
     if way < 0:
-        way = 0
-        for other in range(state.ways.shape[2]):
-            if state.ways[where, _USED, other] < state.ways[where, _USED, way]:
-                way = other
-        slice_.clock += 1
+        way = _victim(state.ways, where)
+        s.clock += 1
         state.ways[where, _LINE, way] = local_line
         state.ways[where, _VALID, way] = 0
-        state.ways[where, _USED, way] = slice_.clock
+        state.ways[where, _USED, way] = s.clock
     state.ways[where, _VALID, way] |= bit
     return count

@@ -15,7 +15,6 @@ from .collective import (
 )
 from .compiled import compiled
 from .dram import dram_level, dram_push, dram_step
-from .golden import step as golden_step
 from .interleave import local_of_atom, system_atom
 from .l2 import l2_access, l2_fill
 from .link import can_send, deliver, offer_credit, send
@@ -368,12 +367,11 @@ def _sample(s, now):
 
 
 @compiled
-def advance(s, golden, native, until, most):
+def advance(s, hardware, until, most):
     """Run until the condition holds on all GPUs, for at most ``most`` cycles.
 
-    ``native`` holds, for the RTL engine, the address of the step function and for each GPU the
-    instance's handle and the addresses of its row of inputs and outputs; empty for the golden
-    engine.
+    ``hardware`` holds the address of the engine's step function and, for each GPU, the instance's
+    handle and the addresses of its rows of inputs and outputs.
 
     Returns whether the condition holds.
     """
@@ -407,9 +405,6 @@ def advance(s, golden, native, until, most):
             k.limits[g, now % lag] = np.int64(outputs[gpu_out + H.limit_out])
             inputs[gpu_in + G.limit_in] = np.uint64(k.limits[downstream, (now + 1) % lag])
         for g in range(s.gpus):
-            if len(native):
-                call_step(native[0], native[1 + 3 * g], native[2 + 3 * g], native[3 + 3 * g])
-            else:
-                golden_step(golden[g], s.inputs[g], s.outputs[g])
+            call_step(hardware[0], hardware[1 + 3 * g], hardware[2 + 3 * g], hardware[3 + 3 * g])
         s.now[0] = now + 1
     return _reached(s, until)

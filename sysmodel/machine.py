@@ -14,8 +14,7 @@ from .bus import load_writes, new_bus
 from .collective import new_collective
 from .dram import new_dram
 from .errors import SimulationError
-from .golden import new_state
-from .golden import reset as golden_reset
+from .golden.engine import GoldenEngine
 from .kernel import Kernel
 from .l2 import L2Parameters, new_l2
 from .link import new_link
@@ -111,26 +110,18 @@ class Machine:
             self._require_symmetry()
         self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
         self._exit = ExitStack()
-        states = []
-        native = []
+        hardware = []
         for g in range(self.gpus):
             if engine == "rtl":
-                instance = self._exit.enter_context(
-                    Engine(parameters, trace if g == 0 else None, progress=progress)
-                )
-                instance.reset(self.state.outputs[g])
-                native = native or [instance.step_address]
-                native += [
-                    instance.handle,
-                    self.state.inputs[g].ctypes.data,
-                    self.state.outputs[g].ctypes.data,
-                ]
-            if engine == "golden" or not states:
-                states.append(new_state(parameters))
-            if engine == "golden":
-                golden_reset(states[g], self.state.outputs[g])
-        self._golden = tuple(states)
-        self._native = np.array(native, np.uint64)
+                one = Engine(parameters, trace if g == 0 else None, progress=progress)
+            else:
+                one = GoldenEngine(parameters)
+            self._exit.enter_context(one)
+            one.reset(self.state.outputs[g])
+            hardware = hardware or [one.step_address]
+            row = self.state.inputs[g].ctypes.data, self.state.outputs[g].ctypes.data
+            hardware += [one.handle, *row]
+        self.hardware = np.array(hardware, np.uint64)
 
     def __enter__(self) -> "Machine":
         return self
@@ -167,7 +158,7 @@ class Machine:
         """
         begin = self.now
         moved, last = begin, None
-        while not loop.advance(self.state, self._golden, self._native, until, _SLICE_CYCLES):
+        while not loop.advance(self.state, self.hardware, until, _SLICE_CYCLES):
             self._check()
             if progress:
                 progress(self.now)
@@ -187,7 +178,7 @@ class Machine:
         """Let time pass, with nothing to wait for."""
         end = self.now + cycles
         while self.now < end:
-            loop.advance(self.state, self._golden, self._native, loop.NEVER, end - self.now)
+            loop.advance(self.state, self.hardware, loop.NEVER, end - self.now)
 
     def expect(self, chunks: list[int]) -> None:
         """Wait, from now on, for one more chunk on each GPU."""
@@ -222,7 +213,7 @@ class Machine:
         register = load()[name]
         self.state.bus.read_address[gpu] = register.address
         for _ in range(100):
-            loop.advance(self.state, self._golden, self._native, loop.NEVER, 1)
+            loop.advance(self.state, self.hardware, loop.NEVER, 1)
             if self.state.bus.read_address[gpu] < 0:
                 value = int(self.state.bus.read_value[gpu])
                 return {f.name: (value >> f.low) & ((1 << f.width) - 1) for f in register.fields}

@@ -23,7 +23,8 @@ VERILATOR_FLAGS = [
     # Amaranth's Verilog always draws these, the last one by fields without bits.
     *"-Wno-WIDTH -Wno-CASEINCOMPLETE -Wno-ASCRANGE".split(),
 ]
-COMPILER_FLAGS = ["-std=c++20", "-fPIC", "-DVM_TRACE_FST=0"]
+# Functions that another library could replace would not be inlined.
+COMPILER_FLAGS = "-std=c++20 -fPIC -fno-semantic-interposition -fno-plt -DVM_TRACE_FST=0".split()
 
 
 class NoCompilerError(RuntimeError):

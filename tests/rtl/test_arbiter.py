@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+
 import random
 from dataclasses import dataclass, field
 

@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+
 import random
 from collections import deque
 

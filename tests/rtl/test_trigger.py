@@ -160,6 +160,14 @@ def test_fifteen_waves():
     assert released(seen) == [(0, 1, 0, 100, 0, 0, 1)]
 
 
+def test_no_waves():
+    # A workgroup that writes nothing is never complete, not even when its count wraps.
+    tiles = [tile(1, wavefront % 8) for wavefront in range(16)]
+    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, 0)], tiles)
+    assert not seen.complete
+    assert [last for *_, last in released(seen)] == [0] * 16
+
+
 def test_groups():
     # Groups of four from place 1 on: 1 to 4, and the short 5 to 6. Completed in any order.
     order = [3, 6, 1, 4, 5, 2]

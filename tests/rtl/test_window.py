@@ -89,6 +89,14 @@ def test_one_place_per_cycle():
     assert column(seen, "base") == [0, 16, 16, *range(17, 41)]
 
 
+def test_completion_of_a_bit_that_is_consumed():
+    # Place 24 shares the bit of 16, which base passes in cycle 2.
+    places = [None, 16, 24, 17, 18, 19, 20, 21, 22, 23]
+    stimulus = [LAUNCH, *[{"complete": place} for place in places[1:]], *[{}] * 4]
+    seen = simulate(stimulus, tracked_end=40)
+    assert seen[-1]["base"] == 25
+
+
 def test_launch_wins():
     # A completion and a credit in the launch's cycle are lost, and so is what came before.
     stimulus = [LAUNCH, {"complete": 17}, {"complete": 16, "launch": 1, "own": 1, "picked": 1}]
@@ -184,11 +192,11 @@ class Reference:
         }
         active = self.launched and self.base < c["tracked_end"]
         self.idle = self.idle + 1 if active and not moves and error is None else 0
-        if inputs["complete"] is not None:
-            self.complete.add(inputs["complete"] % slots)
         if moves:
             self.complete.remove(self.base % slots)
             self.base += 1
+        if inputs["complete"] is not None:
+            self.complete.add(inputs["complete"] % slots)
         self.picked += inputs["picked"] + inputs["own"]
         if inputs["launch"]:
             self.launched, self.base, self.picked, self.idle = 1, c["tracked_first"], 0, 0

@@ -43,6 +43,8 @@ def test_defaults():
     [
         ({"sets": 1.0}, TypeError, "sets must be an integer, not 1.0"),
         ({"ways": 0}, ValueError, "ways must be at least 1, not 0"),
+        ({"mshrs": 1025}, ValueError, "mshrs must be at most 1024, not 1025"),
+        ({"waiters": 4097}, ValueError, "waiters must be at most 4096, not 4097"),
         ({"sets": 3}, ValueError, "sets must be a power of two, not 3"),
         ({"slices": 6}, ValueError, "slices must be a power of two, not 6"),
         ({"waiters": 3}, ValueError, "waiters must be at least the 4 sectors of a line, not 3"),

@@ -7,7 +7,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from toy import Toy
+from toy_top import Toy
 
 from rtl.parameters import T3Parameters
 from sysmodel.native import build_component

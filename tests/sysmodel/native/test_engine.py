@@ -2,8 +2,8 @@ import re
 
 import numpy as np
 import pytest
-from lockstep import random_inputs, run_simulator, steps
-from toy import Toy
+from random_lockstep import random_inputs, run_simulator, steps
+from toy_top import Toy
 
 from rtl.parameters import T3Parameters
 from sysmodel.native import Instance, Trace, build_component

@@ -1,0 +1,103 @@
+"""Records the golden model under a stimulus, and replays the inputs on the RTL."""
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+from rtl.parameters import T3Parameters
+from sysmodel.golden import GoldenState, new_state, reset, step
+from sysmodel.native import Engine, call_step
+from sysmodel.ports import CHANNEL_OUTPUTS, H, O, input_words, output_words
+
+__all__ = ["Recording", "record", "replay"]
+
+
+class Recording:
+    """What went in and came out, cycle by cycle.
+
+    Attributes
+    ----------
+    inputs, outputs : array of uint64
+        A row per cycle: the inputs of the cycle, and the outputs in it.
+    state : GoldenState
+        As the last cycle left it.
+    """
+
+    def __init__(self, p: T3Parameters, inputs: np.ndarray, outputs: np.ndarray, state):
+        self.parameters: T3Parameters = p
+        self.inputs = inputs
+        self.outputs = outputs
+        self.state: GoldenState = state
+
+
+def record(
+    p: T3Parameters, stimulus: Callable[[np.ndarray, np.ndarray], None], cycles: int
+) -> Recording:
+    """Run the golden model; ``stimulus(outputs, inputs)`` decides the inputs of every cycle."""
+    inputs = np.zeros((cycles, input_words(p)), np.uint64)
+    outputs = np.zeros((cycles + 1, output_words(p)), np.uint64)
+    state = new_state(p)
+    reset(state, outputs[0])
+    for cycle in range(cycles):
+        if cycle:
+            inputs[cycle] = inputs[cycle - 1]
+        stimulus(outputs[cycle], inputs[cycle])
+        step(state, inputs[cycle], outputs[cycle + 1])
+    return Recording(p, inputs, outputs, state)
+
+
+@numba.njit(cache=True)
+def _step_all(address, handle, inputs, outputs):
+    for cycle in range(len(inputs)):
+        call_step(address, handle, inputs[cycle].ctypes.data, outputs[cycle].ctypes.data)
+
+
+def _masked(outputs: np.ndarray, channels: int) -> np.ndarray:
+    """Outputs, with 0 for what a stream says without being valid."""
+    outputs = outputs.copy()
+    for channel in range(channels):
+        block = outputs[:, channel * CHANNEL_OUTPUTS : (channel + 1) * CHANNEL_OUTPUTS]
+        for stream in ("link_out", "dram", "nmc_out"):
+            invalid = block[:, getattr(O, f"{stream}_valid")] == 0
+            for column, name in enumerate(O._fields):
+                if name.startswith(stream):
+                    block[invalid, column] = 0
+    gpu = outputs[:, channels * CHANNEL_OUTPUTS :]
+    gpu[gpu[:, H.bus_bvalid] == 0, H.bus_bresp] = 0
+    gpu[gpu[:, H.bus_rvalid] == 0, H.bus_rdata] = 0
+    gpu[gpu[:, H.bus_rvalid] == 0, H.bus_rresp] = 0
+    return outputs
+
+
+def _name(column: int, channels: int) -> str:
+    channel, column = divmod(column, CHANNEL_OUTPUTS)
+    if channel < channels:
+        return f"channel {channel} {O._fields[column]}"
+    return H._fields[column + (channel - channels) * CHANNEL_OUTPUTS]
+
+
+def replay(recording: Recording) -> None:
+    """Step the compiled RTL through the recorded inputs.
+
+    Raises
+    ------
+    AssertionError
+        With the first cycle in which an output differs.
+    """
+    p = recording.parameters
+    seen = np.zeros_like(recording.outputs)
+    with Engine(p) as engine:
+        engine.reset(seen[0])
+        _step_all(engine.step_address, engine.handle, recording.inputs, seen[1:])
+    ours, theirs = _masked(recording.outputs, p.channels), _masked(seen, p.channels)
+    cycles = np.nonzero((ours != theirs).any(axis=1))[0]
+    if len(cycles):
+        first = cycles[0]
+        columns = np.nonzero(ours[first] != theirs[first])[0]
+        differences = ", ".join(
+            f"{_name(column, p.channels)}: golden {ours[first, column]:#x}, "
+            f"rtl {theirs[first, column]:#x}"
+            for column in columns
+        )
+        raise AssertionError(f"cycle {first} ({len(cycles)} differ): {differences}")

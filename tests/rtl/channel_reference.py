@@ -1,0 +1,249 @@
+"""What a channel does, in plain Python, for the channel's tests."""
+
+from collections import deque
+
+from rtl.layouts import (
+    Access,
+    Action,
+    Datatype,
+    ErrorCode,
+    Operation,
+    Origin,
+    PacketKind,
+    StoreKind,
+)
+
+__all__ = ["COMMANDS", "FIRST", "RANGES", "WINDOWS", "WORKGROUPS", "Reference"]
+
+WINDOWS = [
+    {"enable": 1, "base": 1000, "limit": 2000, "context": 1},
+    {"enable": 1, "base": 3000, "limit": 3500, "context": 2},
+]
+RANGES = [
+    {"enable": 1, "window": 0, "first": 0, "last": 9, "action": Action.REMOTE, "command": 0},
+    {"enable": 1, "window": 0, "first": 10, "last": 29, "action": Action.DMA, "command": 1},
+    {"enable": 1, "window": 0, "first": 30, "last": 39, "action": Action.OWN, "command": 2},
+    {"enable": 1, "window": 1, "first": 20, "last": 49, "action": Action.DMA, "command": 3},
+    {"enable": 0, "window": 1, "first": 0, "last": 49, "action": Action.REMOTE, "command": 3},
+    {"enable": 1, "window": 1, "first": 0, "last": 19, "action": Action.REMOTE, "command": 3},
+]
+
+
+def transfer(kind, op, dtype, context, atom_offset):
+    return {
+        "kind": kind,
+        "op": op,
+        "dtype": dtype,
+        "context": context,
+        "atom_offset": atom_offset,
+    }
+
+
+COMMANDS = [
+    transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 5, 10000),
+    transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 6, 20000),
+    transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 7, 30000),
+    transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 8, 2**35 - 3000),
+]
+FIRST, WORKGROUPS = 17, 50
+PLAIN = {"place": 0, "wavefront": 0, "op": Operation.SUM, "dtype": Datatype.FP16}
+
+
+def lookup(request):
+    """Whether a window has the atom, the action, the place, and the range's command."""
+    atom, context, workgroup = (request[name] for name in ("atom", "context", "workgroup"))
+    place = (workgroup - FIRST) % WORKGROUPS
+    for index, window in enumerate(WINDOWS):
+        if window["base"] <= atom < window["limit"] and window["context"] == context:
+            if workgroup < WORKGROUPS:
+                for entry in RANGES:
+                    if entry["enable"] and entry["window"] == index:
+                        if entry["first"] <= place <= entry["last"]:
+                            return True, entry["action"], place, COMMANDS[entry["command"]]
+            return True, Action.NONE, place, None
+    return False, Action.NONE, place, None
+
+
+class Line:
+    """A queue. What is put in one cycle is there in the next."""
+
+    def __init__(self, depth):
+        self.depth, self.items = depth, deque()
+
+    def open(self):
+        """Judge the start of a cycle."""
+        self.room = len(self.items) < self.depth
+        self.head = self.items[0] if self.items else None
+        return self
+
+    def take(self):
+        return self.items.popleft()
+
+    def put(self, item):
+        assert self.room
+        self.items.append(item)
+
+
+class Turn:
+    """Choice between two lines; the one that did not give last goes first."""
+
+    def __init__(self):
+        self.last = 1
+
+    def offers(self, a, b):
+        """The line that would give, with how to record that it did."""
+        order = [(a, 0), (b, 1)] if self.last else [(b, 1), (a, 0)]
+        return next(((line, which) for line, which in order if line is not None), (None, None))
+
+
+def with_data(item, source):
+    return item | ({"data": source["data"]} if "data" in source else {})
+
+
+class Reference:
+    """A channel without DMA, one cycle at a time."""
+
+    def __init__(self):
+        depths = {
+            "reads": 4,
+            "stores": 4,
+            "classified": 2,
+            "writes": 4,
+            "remote": 4,
+            "ends": 2,
+            "inbound": 4,
+            "updates": 8,
+            "link": 2,
+            "issue": 2,
+            "notices": 4,
+        }
+        self.lines = {name: Line(depth) for name, depth in depths.items()}
+        self.compute, self.arbiter = Turn(), Turn()
+        self.stored = 0
+
+    def __getattr__(self, name):
+        return self.lines[name]
+
+    def classify(self, store, base, limit):
+        """The line that a store goes to and what goes there, or the error, or nothing."""
+        _, action, place, command = lookup(store)
+        end = store["kind"] == StoreKind.TILE_END
+        if action == Action.NONE:
+            request = {"access": Access.WRITE, "origin": Origin.COMPUTE, "tag": 0, **PLAIN}
+            request = with_data(request | {"atom": store["atom"]}, store)
+            return None if end else ("writes", request)
+        if action == Action.REMOTE:
+            names = ("workgroup", "wavefront")
+            packet = {name: store[name] for name in names}
+            packet |= {name: command[name] for name in ("kind", "context", "op", "dtype")}
+            packet |= {"atom": (store["atom"] + command["atom_offset"]) % 2**35}
+            return None if end else ("remote", with_data(packet, store))
+        if not base <= place < limit:
+            late = place < base
+            code = ErrorCode.STORE_LATE if late else ErrorCode.STORE_AHEAD
+            return {"code": code, "place": place, "wavefront": store["wavefront"]}
+        if end:
+            names = ("wavefront", "sectors", "row_edge", "run_edge")
+            return "ends", {"end": 1, "place": place} | {name: store[name] for name in names}
+        request = {
+            "access": Access.UPDATE,
+            "origin": Origin.COMPUTE,
+            "tag": 0,
+            "atom": store["atom"],
+            "place": place,
+            "wavefront": store["wavefront"],
+            "op": command["op"],
+            "dtype": command["dtype"],
+        }
+        return "writes", with_data(request, store)
+
+    def check(self, packet, base, limit):
+        """The request of a packet, or the code of its error."""
+        mapped, action, place, _ = lookup(packet)
+        request = {"origin": Origin.COMMUNICATION, "tag": 0, "atom": packet["atom"]}
+        if packet["kind"] == PacketKind.STORE:
+            if not mapped:
+                return ErrorCode.PACKET_UNMAPPED
+            return with_data(request | {"access": Access.WRITE, **PLAIN}, packet)
+        if action in (Action.NONE, Action.REMOTE):
+            return ErrorCode.PACKET_UNMAPPED
+        if place < base:
+            return ErrorCode.PACKET_LATE
+        if place >= limit:
+            return ErrorCode.PACKET_AHEAD
+        request |= {name: packet[name] for name in ("wavefront", "op", "dtype")}
+        return with_data(request | {"access": Access.UPDATE, "place": place}, packet)
+
+    def errors(self, base, limit):
+        """Errors of this cycle: of the store, of the packet."""
+        store = packet = None
+        if self.stores.items:
+            where = self.classify(self.stores.items[0], base, limit)
+            store = where if isinstance(where, dict) else None
+        if self.inbound.items:
+            head = self.inbound.items[0]
+            code = self.check(head, base, limit)
+            if isinstance(code, ErrorCode):
+                names = ("workgroup", "wavefront")
+                place, wavefront = (head[name] for name in names)
+                packet = {"code": code, "place": place, "wavefront": wavefront}
+        return store, packet
+
+    def tick(self, offered, taken, base, limit):
+        """Inputs: what is offered to each line, and which outputs are taken."""
+        for line in self.lines.values():
+            line.open()
+        # From the DRAM's end back to the ports; the order does not matter, all are open.
+        if self.issue.head and "dram" in taken:
+            self.issue.take()
+        if self.link.head and "link_out" in taken:
+            self.link.take()
+        if self.notices.head and "tile_notices" in taken:
+            self.notices.take()
+        if self.ends.head and "tile_ends" in taken:
+            self.ends.take()
+
+        source, turn = self.compute.offers(
+            self.reads if self.reads.head else None, self.writes if self.writes.head else None
+        )
+        updates = self.updates if self.updates.head else None
+        winner, side = self.arbiter.offers(source, updates)
+        if winner and self.issue.room:
+            self.issue.put(winner.take())
+            self.arbiter.last = side
+            if side == 0:
+                self.compute.last = turn
+        if self.remote.head and self.link.room:
+            self.link.put(self.remote.take())
+
+        if self.classified.head:
+            name, item = self.classified.head
+            if self.lines[name].room:
+                self.classified.take()
+                self.lines[name].put(item)
+        if self.stores.head:
+            where = self.classify(self.stores.head, base, limit)
+            if not isinstance(where, tuple):
+                self.stores.take()
+            elif self.classified.room:
+                self.stores.take()
+                self.classified.put(where)
+        if self.inbound.head:
+            request = self.check(self.inbound.head, base, limit)
+            if isinstance(request, ErrorCode):
+                self.inbound.take()
+            elif self.updates.room:
+                self.inbound.take()
+                self.updates.put(request)
+
+        if (read := offered.get("reads")) and self.reads.room:
+            plain = {"access": Access.READ, "origin": Origin.COMPUTE, **PLAIN}
+            self.reads.put(plain | {"atom": read["atom"], "tag": read["tag"]})
+        if (store := offered.get("stores")) and self.stores.room:
+            self.stores.put(store)
+        if (packet := offered.get("link_in")) and self.inbound.room:
+            self.inbound.put(packet)
+        if (notice := offered.get("notices")) and self.notices.room:
+            self.stored += notice["access"] == Access.WRITE
+            if notice["access"] == Access.UPDATE:
+                self.notices.put(notice)

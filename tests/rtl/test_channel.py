@@ -1,0 +1,439 @@
+# amaranth: UnusedElaboratable=no
+
+import random
+from collections import Counter
+
+import pytest
+from amaranth.sim import Simulator
+from channel_reference import COMMANDS, FIRST, RANGES, WINDOWS, WORKGROUPS, Reference
+
+from rtl.channel import Channel
+from rtl.layouts import (
+    Access,
+    Datatype,
+    DramRequest,
+    ErrorCode,
+    NmcRequest,
+    Notice,
+    Operation,
+    Origin,
+    Packet,
+    PacketKind,
+    Piece,
+    Policy,
+    ReadRequest,
+    StoreKind,
+    StoreRequest,
+    TrackerInput,
+)
+from rtl.parameters import T3Parameters
+
+TIMING = T3Parameters(ranges=6)
+DATA = T3Parameters(ranges=6, payload=True)
+
+INPUTS = {"reads": ReadRequest, "stores": StoreRequest, "link_in": Packet, "notices": Notice}
+OUTPUTS = {
+    "dram": ("issue", DramRequest),
+    "link_out": ("link", Packet),
+    "tile_notices": ("notices", Notice),
+    "tile_ends": ("ends", TrackerInput),
+}
+ALL = frozenset(OUTPUTS)
+
+
+class Bench:
+    """Drives a channel and checks every port in every cycle against the reference."""
+
+    def __init__(self, ctx, dut, p):
+        self.ctx, self.dut, self.p = ctx, dut, p
+        self.reference = Reference()
+        maps = {"windows": WINDOWS, "ranges": RANGES, "commands": COMMANDS}
+        ctx.set(dut.maps, dut.maps.shape().const(maps))
+        ctx.set(dut.production, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
+        ctx.set(dut.arbiter, {"policy": Policy.ROUND_ROBIN})
+
+    def ready(self, name):
+        line = {"link_in": "inbound"}.get(name, name)
+        return len(self.reference.lines[line].items) < self.reference.lines[line].depth
+
+    def check_error(self, port, expected):
+        assert self.ctx.get(port.valid) == (expected is not None)
+        if expected:
+            assert self.ctx.get(port.report) == port.report.shape().const(expected)
+
+    async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
+        """One cycle. Gives what left, by port, and the errors' codes."""
+        ctx, dut, offered = self.ctx, self.dut, offered or {}
+        ctx.set(dut.base, base)
+        ctx.set(dut.limit, limit)
+        for name in INPUTS:
+            ctx.set(getattr(dut, name).valid, name in offered)
+            if name in offered:
+                ctx.set(getattr(dut, name).p, offered[name])
+        for name in OUTPUTS:
+            ctx.set(getattr(dut, name).ready, name in taken)
+        left = {}
+        for name in INPUTS:
+            assert ctx.get(getattr(dut, name).ready) == self.ready(name), name
+        for name, (line, layout) in OUTPUTS.items():
+            items = self.reference.lines[line].items
+            assert ctx.get(getattr(dut, name).valid) == bool(items), name
+            if items:
+                assert ctx.get(getattr(dut, name).p) == layout(self.p).const(items[0]), name
+                if name in taken:
+                    left[name] = items[0]
+        assert ctx.get(dut.stored) == self.reference.stored
+        remote, link = self.reference.remote.items, self.reference.link.items
+        assert ctx.get(dut.idle) == (not remote and not link)
+        errors = self.reference.errors(base, limit)
+        for port, expected in zip((dut.store_error, dut.packet_error), errors, strict=True):
+            self.check_error(port, expected)
+        self.reference.tick(offered, taken, base, limit)
+        await ctx.tick()
+        return left, [error["code"] for error in errors if error]
+
+    async def drain(self, cycles=20):
+        """Everything that leaves from now on, and the errors."""
+        left, errors = [], []
+        for _ in range(cycles):
+            ports, codes = await self.cycle()
+            left += ports.items()
+            errors += codes
+        return left, errors
+
+
+def simulate(p, bench):
+    dut = Channel(p)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(Bench(ctx, dut, p))
+
+    sim.add_testbench(run)
+    sim.run()
+
+
+def store(workgroup, atom=1500, context=1, **fields):
+    return {
+        "kind": StoreKind.STORE,
+        "atom": atom,
+        "context": context,
+        "workgroup": workgroup,
+        "wavefront": 3,
+        "sectors": 9,
+        "row_edge": 1,
+        "run_edge": 0,
+    } | fields
+
+
+def packet(workgroup, atom=1500, context=1, **fields):
+    return {
+        "kind": PacketKind.UPDATE,
+        "atom": atom,
+        "context": context,
+        "workgroup": workgroup,
+        "wavefront": 6,
+        "op": Operation.MAX,
+        "dtype": Datatype.FP32,
+    } | fields
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not 'x'"):
+        Channel("x")
+
+
+@pytest.mark.parametrize(
+    ("request_", "port", "fields"),
+    [
+        # Outside every window, or of another context: an ordinary write.
+        (store(17, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "place": 0}),
+        (store(17, atom=2000), "dram", {"access": Access.WRITE, "atom": 2000}),
+        (store(17, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
+        (store(50), "dram", {"access": Access.WRITE}),
+        (store(8), "dram", {"access": Access.WRITE}),
+        (store(17), "link_out", {"atom": 11500, "context": 5, "workgroup": 17, "wavefront": 3}),
+        (store(17, atom=3000, context=2), "link_out", {"atom": 0, "kind": PacketKind.STORE}),
+        (store(29), "dram", {"access": Access.UPDATE, "place": 12, "op": Operation.MIN}),
+        (store(0), "dram", {"access": Access.UPDATE, "place": 33, "dtype": Datatype.BF16}),
+        (store(28), None, ErrorCode.STORE_LATE),
+        (store(2), None, ErrorCode.STORE_AHEAD),
+        (store(29, kind=StoreKind.TILE_END), "tile_ends", {"place": 12, "sectors": 9}),
+        (store(28, kind=StoreKind.TILE_END), None, ErrorCode.STORE_LATE),
+        (store(2, kind=StoreKind.TILE_END), None, ErrorCode.STORE_AHEAD),
+        (store(17, kind=StoreKind.TILE_END), None, None),
+        (store(17, kind=StoreKind.TILE_END, atom=5), None, None),
+    ],
+)
+def test_stores(request_, port, fields):
+    async def bench(channel):
+        await channel.cycle({"stores": request_})
+        left, errors = await channel.drain()
+        if port is None:
+            assert left == []
+            assert errors == ([fields] if fields else [])
+        else:
+            assert errors == []
+            ((got, item),) = left
+            assert got == port
+            assert fields.items() <= item.items()
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("request_", "outcome"),
+    [
+        (packet(60, kind=PacketKind.STORE), {"access": Access.WRITE, "op": Operation.SUM}),
+        (packet(60, kind=PacketKind.STORE, atom=2500), ErrorCode.PACKET_UNMAPPED),
+        (packet(60, kind=PacketKind.STORE, context=3), ErrorCode.PACKET_UNMAPPED),
+        (packet(29), {"access": Access.UPDATE, "place": 12, "op": Operation.MAX}),
+        (packet(1), {"access": Access.UPDATE, "place": 34, "wavefront": 6}),
+        (packet(28), ErrorCode.PACKET_LATE),
+        (packet(2), ErrorCode.PACKET_AHEAD),
+        (packet(17), ErrorCode.PACKET_UNMAPPED),
+        (packet(29, context=2), ErrorCode.PACKET_UNMAPPED),
+        (packet(60), ErrorCode.PACKET_UNMAPPED),
+    ],
+)
+def test_packets(request_, outcome):
+    async def bench(channel):
+        await channel.cycle({"link_in": request_})
+        left, errors = await channel.drain()
+        if isinstance(outcome, ErrorCode):
+            assert (left, errors) == ([], [outcome])
+        else:
+            ((port, item),) = left
+            assert (port, errors) == ("dram", [])
+            assert item["origin"] == Origin.COMMUNICATION
+            assert outcome.items() <= item.items()
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("port", "item", "latency"),
+    [
+        ("reads", {"atom": 7, "tag": 9}, 2),
+        ("link_in", packet(29), 3),
+        ("stores", store(29), 4),
+    ],
+)
+def test_latency(port, item, latency):
+    """From the port to the port: through the queues and the arbiter, nothing else."""
+
+    async def bench(channel):
+        await channel.cycle({port: item})
+        for _ in range(latency - 1):
+            assert (await channel.cycle())[0] == {}
+        assert list((await channel.cycle())[0]) == ["dram"]
+
+    simulate(TIMING, bench)
+
+
+def test_dropped_packets_and_stores_need_no_room():
+    """With everything full behind them, the ones that are refused leave all the same."""
+
+    async def bench(channel):
+        good = {"link_in": packet(29), "stores": store(29)}
+        for _ in range(30):
+            await channel.cycle(good, taken=())
+        # The heads have become late, and so has all that follows.
+        for _ in range(4):
+            _, errors = await channel.cycle(taken=(), base=13)
+            assert errors == [ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE]
+        assert (await channel.cycle(taken=(), base=13))[1] == []
+
+    simulate(TIMING, bench)
+
+
+def test_incoming_updates_sink_with_the_link_blocked():
+    async def bench(channel):
+        got = 0
+        for _ in range(60):
+            offered = {"stores": store(17), "link_in": packet(29)}
+            left, _ = await channel.cycle(offered, taken=ALL - {"link_out"})
+            got += "dram" in left
+        assert got == 60 - 3
+
+    simulate(TIMING, bench)
+
+
+def test_write_notices_are_counted():
+    async def bench(channel):
+        write = {"access": Access.WRITE, "atom": 5, "place": 0, "wavefront": 0}
+        update = write | {"access": Access.UPDATE, "place": 12}
+        for _ in range(5):
+            await channel.cycle({"notices": write})
+        assert channel.reference.stored == 5
+        # A full queue of updates holds up everything.
+        for _ in range(6):
+            await channel.cycle({"notices": update}, taken=())
+        await channel.cycle({"notices": write}, taken=())
+        await channel.cycle()
+        assert channel.reference.stored == 5
+
+    simulate(TIMING, bench)
+
+
+def test_occupancy_is_a_cycle_old():
+    async def bench(ctx):
+        config = {"policy": Policy.MCA, "threshold": 5, "starvation_limit": 0xFFFF}
+        ctx.set(dut.arbiter, config)
+        ctx.set(dut.production, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
+        ctx.set(dut.maps, dut.maps.shape().const({"windows": WINDOWS}))
+        ctx.set(dut.occupancy, 5)
+        ctx.set(dut.link_in.p, packet(0, kind=PacketKind.STORE))
+        ctx.set(dut.link_in.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.link_in.valid, 0)
+        for _ in range(10):
+            assert not ctx.get(dut.dram.valid)
+            await ctx.tick()
+        ctx.set(dut.occupancy, 4)
+        await ctx.tick()
+        ctx.set(dut.occupancy, 5)
+        assert not ctx.get(dut.dram.valid)
+        await ctx.tick()
+        assert ctx.get(dut.dram.valid)
+
+    dut = Channel(TIMING)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+def test_dma_atom_from_piece_to_link():
+    """A read with its slot goes out on the communication stream, and its data on the link."""
+    words = [11, 12, 13, 14]
+    piece = {
+        "atom": 4000,
+        "length": 1,
+        "offset": 9,
+        "wave_run_log2": 3,
+        "wavefront": 2,
+        "workgroup": 23,
+        "context": 6,
+        "kind": PacketKind.UPDATE,
+        "op": Operation.MAX,
+        "dtype": Datatype.FP32,
+        "atom_offset": 50,
+    }
+
+    async def bench(ctx):
+        assert ctx.get(dut.idle)
+        ctx.set(dut.pieces.p, Piece(DATA).const(piece))
+        ctx.set(dut.pieces.valid, 1)
+        ctx.set(dut.dram.ready, 1)
+        await ctx.tick()
+        ctx.set(dut.pieces.valid, 0)
+        assert not ctx.get(dut.idle)
+        (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
+        assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
+        assert (request.atom, request.tag) == (4000, 0)
+        ctx.set(dut.returns.p, {"slot": 0, "data": words})
+        ctx.set(dut.returns.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.returns.valid, 0)
+        ctx.set(dut.link_out.ready, 1)
+        (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
+        fields = {name: piece[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
+        assert sent == Packet(DATA).const(fields | {"atom": 4050, "wavefront": 3, "data": words})
+        assert ctx.get(dut.idle)
+
+    dut = Channel(DATA)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+def test_reduce_unit_is_there_with_payload():
+    async def bench(ctx):
+        ctx.set(dut.epoch, 7)
+        request = {"stored": [1, 2, 3, 4], "stored_epoch": 6, "operand": [5, 6, 7, 8]}
+        ctx.set(dut.nmc_in.p, NmcRequest(DATA).const(request))
+        ctx.set(dut.nmc_in.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.nmc_in.valid, 0)
+        (result,) = await ctx.tick().sample(dut.nmc_out.p).until(dut.nmc_out.valid)
+        # Another epoch's value is replaced.
+        assert (list(result.value), result.epoch) == ([5, 6, 7, 8], 7)
+
+    dut = Channel(DATA)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+def random_inputs(rng, p):
+    """An input for each port; places and atoms about the edges of the windows and ranges."""
+    inside = [(1000, 1), (1999, 1), (3000, 2), (3499, 2)]
+    outside = [(999, 1), (2000, 1), (1000, 2), (3500, 2)]
+    atom, context = rng.choice(inside if rng.random() < 0.8 else outside)
+    common = {
+        "atom": atom,
+        "context": context,
+        "workgroup": rng.randrange(WORKGROUPS + 3),
+        "wavefront": rng.randrange(p.wavefronts),
+    }
+    payload = {"data": [rng.getrandbits(64) for _ in range(4)]} if p.payload else {}
+    return {
+        "reads": {"atom": rng.getrandbits(35), "tag": rng.getrandbits(16)},
+        "stores": {
+            **common,
+            "kind": rng.choice([StoreKind.STORE, StoreKind.STORE, StoreKind.TILE_END]),
+            "sectors": rng.getrandbits(p.sector_bits),
+            "row_edge": rng.getrandbits(1),
+            "run_edge": rng.getrandbits(1),
+            **payload,
+        },
+        "link_in": {
+            **common,
+            "kind": rng.choice(list(PacketKind)),
+            "op": rng.choice(list(Operation)),
+            "dtype": rng.choice(list(Datatype)),
+            **payload,
+        },
+        "notices": {
+            "access": rng.choice([Access.WRITE, Access.UPDATE]),
+            "atom": rng.getrandbits(35),
+            "place": rng.getrandbits(16),
+            "wavefront": rng.randrange(p.wavefronts),
+        },
+    }
+
+
+@pytest.mark.parametrize("p", [TIMING, DATA], ids=["timing", "data"])
+@pytest.mark.parametrize("seed", range(2))
+def test_random(p, seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    seen = Counter()
+
+    async def bench(channel):
+        offered = {}
+        for step in range(700):
+            if step % 50 == 0:
+                rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
+                base = rng.randrange(5, 30)
+                limit = base + rng.randrange(20)
+            fresh = random_inputs(rng, p)
+            for name in INPUTS:
+                if name not in offered and rng.random() < rates[name]:
+                    offered[name] = fresh[name]
+            ready = [name for name in INPUTS if channel.ready(name)]
+            taken = [name for name in OUTPUTS if rng.random() < rates[name]]
+            left, errors = await channel.cycle(offered, taken, base, limit)
+            for name in ready:
+                offered.pop(name, None)
+            seen.update(left.keys())
+            seen.update(errors)
+
+    simulate(p, bench)
+    assert min(seen[name] for name in OUTPUTS) > 5
+    errors = list(ErrorCode)[ErrorCode.STORE_LATE.value : ErrorCode.PACKET_AHEAD.value + 1]
+    assert all(seen[error] for error in errors)

@@ -1,0 +1,135 @@
+"""Timings and drivers that the DRAM tests share."""
+
+import numpy as np
+from numba import njit
+
+from sysmodel.dram import READ, dram_level, dram_push, dram_step, new_dram
+from sysmodel.dram_timing import DramTiming
+
+# Every gate as short as it may be, so that a test lengthens the one it is about.
+BARE = DramTiming(
+    tCCD_S=1,
+    tCCD_L=1,
+    tCCD_WL=1,
+    tRRD_S=1,
+    tRRD_L=1,
+    tRCD_RD=2,
+    tRCD_WR=2,
+    tRP=2,
+    tRAS=2,
+    tCL=1,
+    tCWL=1,
+    tWTR_S=0,
+    tWTR_L=0,
+    tRTW=1,
+    tRTP=1,
+    tWR=0,
+)
+
+# One pseudo-channel of the reference figures: 32 bytes in two cycles.
+PSEUDO_CHANNEL = DramTiming(
+    columns=32,
+    burst=2,
+    tCCD_S=2,
+    tCCD_L=4,
+    tRRD_S=4,
+    tRRD_L=4,
+    tRCD_RD=14,
+    tRCD_WR=12,
+    tRP=14,
+    tRAS=34,
+    tCL=14,
+    tCWL=5,
+    tWTR_S=6,
+    tWTR_L=8,
+    tRTW=13,
+    tRTP=5,
+    tWR=16,
+    tFAW=15,
+    refresh="all-bank",
+    tREFI=3900,
+    tRFC=260,
+)
+
+
+def atom_at(row: int, bank: int, column: int = 0) -> int:
+    """Address of a place in the default geometry: row.B3.C3.B1.C3."""
+    return row << 10 | bank >> 1 << 7 | column >> 3 << 4 | (bank & 1) << 3 | column & 7
+
+
+class Channel:
+    """Steps channel 0 and writes down in which cycle each token is issued."""
+
+    def __init__(self, timing: DramTiming, channels: int = 1):
+        self.state = new_dram(timing, channels)
+        self.now = 0
+        self.issued: dict[int, int] = {}
+        self.tokens = 0
+
+    def push(self, access: int, row: int, bank: int, column: int = 0) -> int:
+        token = self.tokens
+        self.tokens += 1
+        dram_push(self.state, 0, self.now, access, atom_at(row, bank, column), token)
+        return token
+
+    def run(self, cycles: int, allow_update: bool = True):
+        for _ in range(cycles):
+            token = dram_step(self.state, 0, self.now, allow_update)
+            if token >= 0:
+                assert token not in self.issued
+                self.issued[token] = self.now
+            self.now += 1
+
+    def open(self, *banks: int, row: int = 0):
+        """Opens a row in each bank with a read and lets every gate pass."""
+        for bank in banks:
+            self.push(READ, row, bank, 63)
+        self.run(200)
+        self.issued.clear()
+
+    def issue_times(self, *requests: tuple[int, int, int, int], cycles: int = 600) -> list[int]:
+        """Pushes requests now; their issue cycles, counted from now."""
+        start = self.now
+        tokens = [self.push(*request) for request in requests]
+        self.run(cycles)
+        return [self.issued[token] - start for token in tokens]
+
+
+@njit
+def _drive(state, cycles, atoms, accesses, depth, repeat, tokens, times, blocked):
+    """Offers requests in order, one a cycle while there is room. Issued tokens and their cycles
+    are written; `blocked` cycles of 16 do not allow updates. Returns how many were issued."""
+    offered = done = 0
+    for now in range(cycles):
+        if offered < len(atoms) and dram_level(state, 0) < depth:
+            dram_push(state, 0, now, accesses[offered], atoms[offered], offered)
+            offered += 1
+            if repeat and offered == len(atoms):
+                offered = 0
+        token = dram_step(state, 0, now, (now & 15) >= blocked)
+        if token >= 0:
+            if done < len(tokens):
+                tokens[done] = token
+                times[done] = now
+            done += 1
+    return done
+
+
+def drive(timing, atoms, accesses, cycles, *, blocked=0, state=None):
+    """Serves a finite list; tokens and cycles of issue, in order of issue."""
+    atoms = np.asarray(atoms, np.int64)
+    accesses = np.asarray(np.broadcast_to(accesses, atoms.shape), np.int64)
+    tokens, times = np.full((2, len(atoms)), -1, np.int64)
+    state = new_dram(timing, 1) if state is None else state
+    depth = timing.queue_depth
+    done = _drive(state, cycles, atoms, accesses, depth, False, tokens, times, blocked)
+    return tokens[:done], times[:done], state
+
+
+def rate(timing, atoms, accesses, cycles=100_000):
+    """Column commands per cycle under an endless, saturating stream."""
+    atoms = np.asarray(atoms, np.int64)
+    accesses = np.array(np.broadcast_to(accesses, atoms.shape), np.int64)
+    none = np.zeros(0, np.int64)
+    state = new_dram(timing, 1)
+    return _drive(state, cycles, atoms, accesses, timing.queue_depth, True, none, none, 0) / cycles

@@ -1,0 +1,45 @@
+from dataclasses import replace
+
+import pytest
+from dram_harness import BARE
+
+from sysmodel.dram_timing import GPGPUSIM_V100
+
+
+def test_defaults():
+    assert BARE.banks == 16 and BARE.queue_depth == 64
+    assert replace(BARE, tCCD_L=3, tCCD_WL=None).tCCD_WL == 6
+    assert GPGPUSIM_V100.tCCD_WL == 4
+    assert GPGPUSIM_V100.read_latency == 15
+
+
+@pytest.mark.parametrize(
+    "change,error,message",
+    [
+        ({"tRP": 1.5}, TypeError, "tRP must be an integer, not 1.5"),
+        ({"tRP": True}, TypeError, "tRP must be an integer, not True"),
+        ({"tRP": -1}, ValueError, "tRP must be at least 0, not -1"),
+        ({"burst": 0}, ValueError, "burst must be at least 1, not 0"),
+        ({"banks": 12}, ValueError, "banks must be a power of two up to 32, not 12"),
+        ({"banks": 64}, ValueError, "banks must be a power of two up to 32, not 64"),
+        ({"banks": 2}, ValueError, r"bank_groups must be at most 2 \(banks\), not 4"),
+        ({"bank_groups": 0}, ValueError, "bank_groups must be a power of two up to 8, not 0"),
+        ({"columns": 4}, ValueError, r"low_column_bits must be at most 2 .*, not 3"),
+        ({"low_bank_bits": 5}, ValueError, r"low_bank_bits must be at most 4 .*, not 5"),
+        ({"queue_depth": 65}, ValueError, r"queue_depth must be at most 64 .*, not 65"),
+        ({"burst": 2}, ValueError, r"tCCD_S must be at least 2 \(burst.*, not 1"),
+        ({"tCCD_S": 2}, ValueError, r"tCCD_L must be at least 2 \(tCCD_S\), not 1"),
+        ({"tCCD_L": 2}, ValueError, r"tCCD_WL must be at least 2 \(tCCD_L\), not 1"),
+        ({"tRRD_S": 2}, ValueError, r"tRRD_L must be at least 2 \(tRRD_S\), not 1"),
+        ({"tWTR_S": 2}, ValueError, r"tWTR_L must be at least 2 \(tWTR_S\), not 0"),
+        ({"tCL": 5}, ValueError, r"tRTW must be at least 5 \(tCL \+ burst - tCWL.*, not 1"),
+        ({"refresh": "some"}, ValueError, "refresh must be one of .*, not 'some'"),
+        ({"tREFI": 9}, ValueError, "tREFI must be 0 without refresh, not 9"),
+        ({"refresh": "all-bank", "tREFI": 9, "tRFC": 9}, ValueError, "tRFC must be at most 8"),
+        ({"refresh": "all-bank", "tREFI": 9}, ValueError, "tRFC must be at least 1"),
+        ({"turnaround_cap": 0}, ValueError, "turnaround_cap must be at least 1, not 0"),
+    ],
+)
+def test_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        replace(BARE, **change)
