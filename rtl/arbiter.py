@@ -20,11 +20,11 @@ class Arbiter(wiring.Component):
     is not ready may give way to another one: ``o`` is for a queue, which looks at a request only
     when it takes it.
 
-    * ``ROUND_ROBIN``: alternates while both have a request.
+    * ``ROUND_ROBIN``, and the policy number that is not assigned: alternates while both have a
+      request.
     * ``COMPUTE_FIRST``: communication passes only when compute has none.
-    * ``MCA``, and the policy number that is not assigned: as ``COMPUTE_FIRST``, and also only while
-      the DRAM queue holds fewer entries than the threshold; but a communication request that has
-      waited ``starvation_limit`` cycles goes first.
+    * ``MCA``: as ``COMPUTE_FIRST``, and also only while the DRAM queue holds fewer entries than the
+      threshold; but a communication request that has waited ``starvation_limit`` cycles goes first.
 
     With ``automatic`` the threshold is the level that the last measurement chose, and none (127)
     before it has ended. ``start`` begins a measurement, in place of one that is running.
@@ -102,12 +102,12 @@ class Arbiter(wiring.Component):
 
         communicate = Signal()
         with m.Switch(config.policy):
-            with m.Case(Policy.ROUND_ROBIN):
-                m.d.comb += communicate.eq(~self.compute.valid | (last == Origin.COMPUTE))
             with m.Case(Policy.COMPUTE_FIRST):
                 m.d.comb += communicate.eq(~self.compute.valid)
-            with m.Default():
+            with m.Case(Policy.MCA):
                 m.d.comb += communicate.eq(urgent | (~self.compute.valid & calm))
+            with m.Default():
+                m.d.comb += communicate.eq(~self.compute.valid | (last == Origin.COMPUTE))
         # With no communication request, what is left is compute, valid or not.
         grant = Signal()
         m.d.comb += [

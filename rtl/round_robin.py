@@ -146,6 +146,9 @@ class Merge(wiring.Component):
         for index, source in enumerate(self.i):
             m.d.comb += pick.requests[index].eq(source.valid)
             with m.If(pick.valid & (pick.pick == index)):
-                m.d.comb += self.o.p.eq(source.p)
                 m.d.comb += source.ready.eq(self.o.ready)
+        with m.Switch(pick.pick):
+            for index, source in enumerate(self.i):
+                with m.Case(index) if index < len(self.i) - 1 else m.Default():
+                    m.d.comb += self.o.p.eq(source.p)
         return m

@@ -78,6 +78,9 @@ class TrackerBank(wiring.Component):
     def _tag_of(self, event):
         return Cat(event.place[_log2(self._p.sets) :], event.wavefront)
 
+    def _key_of(self, entry):
+        return Cat(entry.valid, entry.tag)
+
     def elaborate(self, platform):
         m = Module()
         p = self._p
@@ -95,7 +98,7 @@ class TrackerBank(wiring.Component):
 
         # Accept. An event in the update stage may push as well, hence the margin of the level.
         busy = Signal()
-        event = Signal(TrackerInput(p))
+        event = Signal(TrackerInput(p), reset_less=True)
         accept = Signal()
         m.d.comb += [
             self.i.ready.eq(~self.clearing & (completions.level <= 1)),
@@ -108,34 +111,40 @@ class TrackerBank(wiring.Component):
             m.d.sync += event.eq(self.i.p)
 
         # The memory shows a set as it was before the write of the cycle in which it was read.
-        written_entry = Signal(self._entry)
+        written_entry = Signal(self._entry, reset_less=True)
         written_ways = Signal(ways)
         forward = Signal()
+        forward_ways = Signal(ways)
         m.d.sync += forward.eq(busy & (self._set_of(event.place) == self._set_of(self.i.p.place)))
-        row = [Signal(self._entry, name=f"entry_{way}") for way in range(ways)]
-        for way in range(ways):
-            m.d.comb += row[way].eq(
-                Mux(forward & written_ways[way], written_entry, reads[way].data)
-            )
+        m.d.comb += forward_ways.eq(Mux(forward, written_ways, 0))
 
         # Which entry: the lowest that hits, else the lowest free one.
+        valid = Signal(ways)
+        equal = Signal(ways)
         hits = Signal(ways)
-        free = Signal(ways)
+        candidates = Signal(ways)
         chosen = Signal(ways)
+        for way, read in enumerate(reads):
+            key = Mux(forward_ways[way], self._key_of(written_entry), self._key_of(read.data))
+            m.d.comb += Cat(valid[way], equal[way]).eq(Cat(key[0], key[1:] == self._tag_of(event)))
         full = Signal()
-        old = Signal(self._entry)
         m.d.comb += [
-            hits.eq(Cat(entry.valid & (entry.tag == self._tag_of(event)) for entry in row)),
-            free.eq(Cat(~entry.valid for entry in row)),
-            full.eq(~hits.any() & ~free.any()),
-            old.start.eq(~Const(0, p.atom_address_bits)),
+            hits.eq(valid & equal),
+            candidates.eq(Mux(hits.any(), hits, ~valid)),
+            chosen.eq(candidates & -candidates),
+            full.eq(~candidates.any()),
         ]
-        for way in reversed(range(ways)):
-            with m.If(free[way]):
-                m.d.comb += chosen.eq(1 << way)
-        for way in reversed(range(ways)):
-            with m.If(hits[way]):
-                m.d.comb += [chosen.eq(1 << way), old.eq(row[way])]
+        stored = Signal(self._entry)
+        for way, read in enumerate(reads):
+            with m.If(hits[way]) if way == 0 else m.Elif(hits[way]):
+                m.d.comb += stored.eq(read.data)
+        old = Signal(self._entry)
+        with m.If(~hits.any()):
+            m.d.comb += old.start.eq(~Const(0, p.atom_address_bits))
+        with m.Elif((chosen & forward_ways).any()):
+            m.d.comb += old.eq(written_entry)
+        with m.Else():
+            m.d.comb += old.eq(stored)
 
         # What becomes of it.
         count = Signal(p.count_bits)

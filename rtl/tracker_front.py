@@ -67,8 +67,11 @@ class TrackerFront(wiring.Component):
                 pick.take.eq(out.ready),
                 out.valid.eq(pick.valid),
             ]
+            with m.Switch(pick.pick):
+                for channel, candidate in enumerate(candidates):
+                    with m.Case(channel) if channel < p.channels - 1 else m.Default():
+                        m.d.comb += out.p.eq(candidate.p)
             for channel, candidate in enumerate(candidates):
                 with m.If(pick.valid & (pick.pick == channel)):
-                    m.d.comb += out.p.eq(candidate.p)
                     m.d.comb += candidate.ready.eq(out.ready)
         return m

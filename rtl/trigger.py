@@ -98,7 +98,7 @@ class Trigger(wiring.Component):
             self.empty.eq(queue.level == 0),
         ]
 
-        tile = Signal(Completion(p))
+        tile = Signal(Completion(p), reset_less=True)
         m.d.comb += self.complete_place.eq(tile.place)
 
         # The range of the tile, and what of its command matters here.
@@ -124,12 +124,12 @@ class Trigger(wiring.Component):
 
         # The place's group, kept for the states after TILE.
         mask = Signal(p.place_bits)
-        group_first = Signal(p.place_bits)
-        group_last = Signal(p.place_bits)
-        group_command = Signal.like(command)
+        group_first = Signal(p.place_bits, reset_less=True)
+        group_last = Signal(p.place_bits, reset_less=True)
+        group_command = Signal.like(command, reset_less=True)
         next_first = Signal(p.place_bits)
         next_last = Signal(p.place_bits)
-        member = Signal(p.place_bits)
+        member = Signal(p.place_bits, reset_less=True)
         m.d.comb += [
             mask.eq((1 << group_log2) - 1),
             next_first.eq(first + ((tile.place - first) & ~mask)),

@@ -30,12 +30,12 @@ def loop_cycles_per_s(engine: str, cycles: int = _CYCLES) -> float:
     workload = load_table().workload("t-nlg", "fc2", 8)
     kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
     with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
-        machine.state.work[0] = 0
-        machine.state.flow[0] = 1
+        machine.state.fixed["work"] = 0
+        machine.state.fixed["flow"] = 1
         machine.write([map_writes(kernel, system, 0, context=CONTEXT_GEMM) + launch_writes()])
         machine.run(UNTIL_PROGRAMMED)
-        machine.idle(machine.state.link.latency + 8)
-        machine.state.work[0] = 1
+        machine.idle(int(machine.state.fixed["link_latency"][0]) + 8)
+        machine.state.fixed["work"] = 1
         machine.idle(_WARM_UP_CYCLES)
         begin = time.perf_counter()
         advance(machine.state, machine.hardware, NEVER, cycles)

@@ -133,8 +133,8 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
         progress=progress,
     ) as machine:
         state = machine.state
-        state.work[0] = 0
-        state.flow[0] = 1
+        state.fixed["work"] = 0
+        state.fixed["flow"] = 1
         machine.write(
             [
                 map_writes(
@@ -148,21 +148,19 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
         begin = time.perf_counter()
         try:
             machine.run(UNTIL_PROGRAMMED)
-            machine.idle(state.link.latency + 8)
-            state.work[0] = 1
-            state.start[:] = machine.now + options.skew * np.arange(machine.gpus)
+            machine.idle(int(state.fixed["link_latency"][0]) + 8)
+            state.fixed["work"] = 1
+            state.gpu["start"] = machine.now + options.skew * np.arange(machine.gpus)
             total = kernel.workgroups * machine.gpus
             machine.run(
                 UNTIL_REDUCED,
-                lambda _: progress("Checking", state.producer.finished.sum() / total),
+                lambda _: progress("Checking", state.gpu["finished"].sum() / total),
             )
             machine.idle(16)
         except SimulationError as error:
             errors = (str(error),)
         wall_s = time.perf_counter() - begin
-        found = [
-            np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in state.contents.stored
-        ]
+        found = [np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in state.stored]
         cycles = machine.now
     expected = reference(products, nan)
     chunk = _chunk_of_element(kernel)

@@ -6,142 +6,118 @@ of ``BLOCK`` atoms per operand, the way a wavefront's wide loads arrive. A step 
 chunk of the step before it has arrived whole.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
-from .compiled import compiled
+from .compiled import compiled, inlined
 
 __all__ = [
-    "Collective",
+    "CHANNEL_FIELDS",
+    "FIXED_FIELDS",
+    "GPU_FIELDS",
+    "MOST_WINDOW",
     "begin_step",
     "collective_next_read",
     "collective_read_back",
     "collective_read_taken",
     "collective_store",
     "collective_store_left",
-    "new_collective",
     "step_done",
 ]
 
 BLOCK = 8
 
-Collective = namedtuple(
-    "Collective",
-    [
-        "window",  # atoms in flight per channel
-        "atoms",  # [q]: of this step
-        "first",  # [q]: index of the step's first atom in the chunk table
-        "operands",  # [g]: 0 (idle), 1 or 2 reads for each atom
-        "second_offset",  # [g]: from the first operand to the second
-        "next_read",  # [q]: reads issued
-        "missing",  # [q, window]: operands of an atom on their way; -1: not asked for
-        "stored",  # [q]: atoms that left
-        "chunk_atom",  # [c, index]
-        "channels",
-    ],
-)
+MOST_WINDOW = 4096
+
+FIXED_FIELDS = [("window_atoms", np.int64)]  # in flight per channel
+
+GPU_FIELDS = [
+    ("operands", np.int64),  # 0 (idle), 1 or 2 reads for each atom
+    ("second_offset", np.int64),  # from the first operand to the second
+]
+
+CHANNEL_FIELDS = [
+    ("step_atoms", np.int64),
+    ("step_first", np.int64),  # index of the step's first atom in the chunk table
+    ("next_read", np.int64),  # reads issued
+    ("missing", np.int64, (MOST_WINDOW,)),  # operands of an atom on their way; -1: not asked for
+    ("step_stored", np.int64),  # atoms that left
+]
 
 
-def new_collective(gpus: int, channels: int, window: int, chunk_atom: np.ndarray) -> Collective:
-    """An idle engine; ``window`` is a multiple of ``BLOCK``."""
-    queues = gpus * channels
-
-    def i64(*shape):
-        return np.zeros(shape, np.int64)
-
-    return Collective(
-        window=window,
-        atoms=i64(queues),
-        first=i64(queues),
-        operands=i64(gpus),
-        second_offset=i64(gpus),
-        next_read=i64(queues),
-        missing=np.full((queues, window), -1, np.int64),
-        stored=i64(queues),
-        chunk_atom=chunk_atom,
-        channels=channels,
-    )
-
-
-def begin_step(
-    k: Collective, gpu: int, chunk_start: np.ndarray, chunk: int, operands: int, second_offset: int
-) -> None:
-    """Start streaming through ``chunk`` with one or two operands for each atom."""
-    k.operands[gpu] = operands
-    k.second_offset[gpu] = second_offset
-    for c in range(k.channels):
-        q = gpu * k.channels + c
-        k.first[q] = chunk_start[c, chunk]
-        k.atoms[q] = chunk_start[c, chunk + 1] - chunk_start[c, chunk]
-        k.next_read[q] = k.stored[q] = 0
-        k.missing[q] = -1
+def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> None:
+    """Start GPU ``g`` on ``chunk`` with one or two operands for each atom."""
+    state.gpu["operands"][g] = operands
+    state.gpu["second_offset"][g] = second_offset
+    channels = len(state.channel) // len(state.gpu)
+    for c in range(channels):
+        channel = state.channel[g * channels + c]
+        channel["step_first"] = state.chunk_start[c, chunk]
+        channel["step_atoms"] = state.chunk_start[c, chunk + 1] - state.chunk_start[c, chunk]
+        channel["next_read"] = channel["step_stored"] = 0
+        channel["missing"] = -1
 
 
 @compiled
-def step_done(k, g):
-    for c in range(k.channels):
-        if k.stored[g * k.channels + c] < k.atoms[g * k.channels + c]:
+def step_done(s, g):
+    channels = s.fixed[0].channels
+    for c in range(channels):
+        channel = s.channel[g * channels + c]
+        if channel.step_stored < channel.step_atoms:
             return False
     return True
 
 
-@compiled
-def collective_atom(k, q, i):
-    """Address of the step's atom ``i`` in channel queue ``q``."""
-    return k.chunk_atom[q % k.channels, k.first[q] + i]
-
-
-@compiled
-def _operand_of(k, g, q):
+@inlined
+def _operand_of(gpu, channel):
     """Atom index and operand of the next read; blocks of the two operands alternate."""
-    n = k.next_read[q]
-    if k.operands[g] == 1:
-        return n, 0
+    n = channel.next_read
+    if gpu.operands == 1:
+        return n, np.int64(0)
     block = n // (2 * BLOCK) * BLOCK
-    size = min(BLOCK, k.atoms[q] - block)
+    size = min(np.int64(BLOCK), channel.step_atoms - block)
     within = n - 2 * block
     return block + within % size, within // size
 
 
 @compiled
-def collective_next_read(k, g, q):
+def collective_next_read(s, gpu, channel, c):
     """The next read to issue: its atom address and tag, or -1 if none may be issued."""
-    if k.operands[g] == 0 or k.next_read[q] >= k.operands[g] * k.atoms[q]:
-        return -1, 0
-    i, operand = _operand_of(k, g, q)
-    if i >= k.stored[q] + k.window - BLOCK:
-        return -1, 0
-    atom = collective_atom(k, q, i)
+    if gpu.operands == 0 or channel.next_read >= gpu.operands * channel.step_atoms:
+        return np.int64(-1), np.int64(0)
+    window = s.fixed[0].window_atoms
+    i, operand = _operand_of(gpu, channel)
+    if i >= channel.step_stored + window - BLOCK:
+        return np.int64(-1), np.int64(0)
+    atom = s.chunk_atom[c, channel.step_first + i]
     if operand == 1:
-        atom += k.second_offset[g]
-    return atom, i % k.window
+        atom += gpu.second_offset
+    return atom, i % window
 
 
 @compiled
-def collective_read_taken(k, g, q):
-    i, operand = _operand_of(k, g, q)
+def collective_read_taken(gpu, channel, window):
+    i, operand = _operand_of(gpu, channel)
     if operand == 0:
-        k.missing[q, i % k.window] = k.operands[g]
-    k.next_read[q] += 1
+        channel.missing[i % window] = gpu.operands
+    channel.next_read += 1
 
 
-@compiled
-def collective_read_back(k, q, tag):
+@inlined
+def collective_read_back(channel, tag):
     """An operand of the atom in flight with this tag has arrived."""
-    k.missing[q, tag] -= 1
+    channel.missing[tag] -= 1
 
 
-@compiled
-def collective_store(k, q):
+@inlined
+def collective_store(s, channel, c):
     """Address of the atom to store next, or -1 while its operands are on their way."""
-    i = k.stored[q]
-    if i >= k.atoms[q] or k.missing[q, i % k.window] != 0:
-        return -1
-    return collective_atom(k, q, i)
+    i = channel.step_stored
+    if i >= channel.step_atoms or channel.missing[i % s.fixed[0].window_atoms] != 0:
+        return np.int64(-1)
+    return s.chunk_atom[c, channel.step_first + i]
 
 
-@compiled
-def collective_store_left(k, q):
-    k.missing[q, k.stored[q] % k.window] = -1
-    k.stored[q] += 1
+@inlined
+def collective_store_left(channel, window):
+    channel.missing[channel.step_stored % window] = -1
+    channel.step_stored += 1

@@ -11,9 +11,9 @@ from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .bits import trailing_zeros
+from .compiled import compiled
 from .dram_scheduler import ATOM_FILTER, NEVER, READ, UPDATE, WRITE, schedule
 from .dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, DramTiming
 
@@ -137,7 +137,7 @@ def new_dram(timing: DramTiming, channels: int) -> DramState:
     return DramState(t, c)
 
 
-@njit(cache=True)
+@compiled
 def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
     """Row, bank and column of an atom address in a channel."""
     t = state.timing[0]
@@ -153,13 +153,13 @@ def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
     return rest >> high_bits, bank, column
 
 
-@njit(cache=True)
+@compiled
 def dram_level(state: DramState, ch: int) -> int:
     """Requests in the queue."""
     return state.channel[ch].level
 
 
-@njit(cache=True)
+@compiled
 def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int, token: int):
     """Enters a request, which the caller may do only while the level is below ``queue_depth``.
 
@@ -217,7 +217,7 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     c.busy |= np.int64(1) << bank
 
 
-@njit(cache=True)
+@compiled
 def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
     """One cycle of a channel; at most one column command is issued.
 

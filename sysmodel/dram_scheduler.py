@@ -15,9 +15,9 @@ Each cycle may issue one column command and one row command (HBM's two command b
 """
 
 import numpy as np
-from numba import njit
 
 from .bits import trailing_zeros
+from .compiled import compiled
 from .dram_timing import MAX_QUEUE
 
 __all__ = ["ATOM_FILTER", "NEVER", "READ", "UPDATE", "WRITE", "schedule"]
@@ -30,7 +30,7 @@ NEVER = np.int64(1) << 62
 ATOM_FILTER = 256
 
 
-@njit(cache=True)
+@compiled
 def schedule(c, t, now, allow_update):
     """One cycle of channel `c` with timing `t`: the token whose column command is issued, or -1."""
     while now >= c.refresh_due:
@@ -51,7 +51,7 @@ def schedule(c, t, now, allow_update):
     return token
 
 
-@njit(cache=True)
+@compiled
 def _oldest(c, mask):
     slot = trailing_zeros(mask)
     older = c.slot_older[slot] & mask
@@ -61,7 +61,7 @@ def _oldest(c, mask):
     return slot
 
 
-@njit(cache=True)
+@compiled
 def _column(c, t, now):
     hits = c.hits & ~c.blocked
     starved = np.int64(0)
@@ -121,7 +121,7 @@ def _column(c, t, now):
     return _issue(c, t, now, slot)
 
 
-@njit(cache=True)
+@compiled
 def _issue(c, t, now, slot):
     bit = np.int64(1) << slot
     bank = c.slot_bank[slot]
@@ -156,7 +156,7 @@ def _issue(c, t, now, slot):
     return c.slot_token[slot]
 
 
-@njit(cache=True)
+@compiled
 def _leave(c, t, slot, bank, group):
     keep = ~(np.int64(1) << slot)
     c.valid &= keep
@@ -186,7 +186,7 @@ def _leave(c, t, slot, bank, group):
             c.starve_at = c.slot_arrival[c.oldest] + t.age_cap
 
 
-@njit(cache=True)
+@compiled
 def _row(c, t, now):
     unwanted = c.busy & c.open & ~c.wanted
     if c.starving and not c.hits & (np.int64(1) << c.oldest):
@@ -229,7 +229,7 @@ def _row(c, t, now):
         _activate(c, t, now, bank, c.slot_row[slot])
 
 
-@njit(cache=True)
+@compiled
 def _activate(c, t, now, bank, row):
     bit = np.int64(1) << bank
     c.open |= bit
@@ -253,7 +253,7 @@ def _activate(c, t, now, bank, row):
             c.hits |= np.int64(1) << slot
 
 
-@njit(cache=True)
+@compiled
 def _refresh(c, t):
     first, end = np.int64(0), t.banks
     if t.per_bank:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .bits import popcount
+from .compiled import compiled
 
 __all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_slice", "new_l2"]
 
@@ -138,7 +138,7 @@ def new_l2(parameters: L2Parameters, channels: int) -> L2State:
     return L2State(p.slices.bit_length() - 1, slices, ways)
 
 
-@njit(cache=True)
+@compiled
 def _fold(value, bits):
     """Exclusive-or of all groups of `bits` bits."""
     if bits == 0:
@@ -152,20 +152,20 @@ def _fold(value, bits):
     return folded & ((np.int64(1) << bits) - 1)
 
 
-@njit(cache=True)
+@compiled
 def l2_slice(state: L2State, ch: int, local_line: int) -> int:
     """Index of the slice that serves a line: a fold of all address bits, so that no stride keeps
     to one slice."""
     return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
 
 
-@njit(cache=True)
+@compiled
 def _set(state, index, local_line):
     bits = state.slices[index].set_bits
     return (index << bits) + _fold(local_line >> state.slice_bits, bits)
 
 
-@njit(cache=True)
+@compiled
 def _way(ways, where, local_line):
     for way in range(ways.shape[2]):
         if ways[where, _LINE, way] == local_line:
@@ -173,7 +173,7 @@ def _way(ways, where, local_line):
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _victim(ways, where):
     victim = 0
     for way in range(ways.shape[2]):
@@ -182,7 +182,7 @@ def _victim(ways, where):
     return victim
 
 
-@njit(cache=True)
+@compiled
 def _mshr(s, local_line):
     mshr = s.buckets[local_line & (_BUCKETS - 1)]
     while mshr >= 0 and s.mshr_line[mshr] != local_line:
@@ -190,7 +190,7 @@ def _mshr(s, local_line):
     return mshr
 
 
-@njit(cache=True)
+@compiled
 def l2_access(
     state: L2State, ch: int, local_line: int, sector_mask: int, waiter: int
 ) -> tuple[int, int, int, bool]:
@@ -235,7 +235,7 @@ def l2_access(
     return hits, misses, merged, True
 
 
-@njit(cache=True)
+@compiled
 def _miss(s, local_line, missing, waiter):
     """The sectors that were missing already; -1 if there is no room."""
     mshr = _mshr(s, local_line)
@@ -257,7 +257,7 @@ def _miss(s, local_line, missing, waiter):
     return merged
 
 
-@njit(cache=True)
+@compiled
 def _wait(s, queue, token):
     waiter = s.free_waiter
     s.free_waiter = s.waiter_next[waiter]
@@ -271,7 +271,7 @@ def _wait(s, queue, token):
     s.last_waiter[queue] = waiter
 
 
-@njit(cache=True)
+@compiled
 def _wake(s, queue, woken):
     count = 0
     waiter = s.first_waiter[queue]
@@ -287,7 +287,7 @@ def _wake(s, queue, woken):
     return count
 
 
-@njit(cache=True)
+@compiled
 def _free_mshr(s, mshr):
     bucket = s.mshr_line[mshr] & (_BUCKETS - 1)
     before = s.buckets[bucket]
@@ -301,7 +301,7 @@ def _free_mshr(s, mshr):
     s.free_mshr = mshr
 
 
-@njit(cache=True)
+@compiled
 def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
     """Puts a missed sector in place, evicting the least recently used line if its line is new.
 

@@ -5,97 +5,98 @@ Every GPU sends to the downstream one only. Its simulated channels share the lin
 proportion in which they share the memory. A packet carries one atom; the rate counts payload.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
-from .compiled import compiled
+from .compiled import compiled, inlined
+from .kernel import ATOM_BYTES
 from .ports import CHANNEL_OUTPUTS, I, O
 
-__all__ = ["Link", "deliver", "new_link", "offer_credit", "send"]
+__all__ = [
+    "CHANNEL_FIELDS",
+    "FIXED_FIELDS",
+    "GPU_FIELDS",
+    "LAG",
+    "can_send",
+    "deliver",
+    "offer_credit",
+    "receiver_of",
+    "send",
+    "set_up_link",
+]
 
-FIELDS = 12
-_TIME, _KIND, _ATOM, _CONTEXT, _WORKGROUP, _WAVEFRONT, _OP, _DTYPE, _DATA = range(9)
+# Entries of the wire and the receiver's buffer: a power of two, more than rate x latency ever
+# needs.
+PACKETS = 4096
+LAG = 16384
 
-Link = namedtuple(
-    "Link",
-    [
-        "packets",  # [g * channels + c, entry, field]: on the wire or waiting at the receiver
-        "head",
-        "count",
-        "rate_bytes",  # float: per cycle, for all simulated channels of a GPU
-        "credit_bytes",  # float [g]
-        "sent_bytes",  # [g]
-        "latency",
-        "channels",
-        "gpus",
-        "stall",  # [g * channels + c]: state of the random back-pressure
-        "stall_share",  # 0 to 65535 of 65536
-        "limits",  # [g, cycle mod latency + 1]: admissions on their way upstream
-        "mirror",  # 1: the one GPU stands for all
-        "mirror_shift",  # workgroups from a packet of ours to the upstream GPU's
-        "copy_from",  # [1]: chunk that is copied in the current step
-        "copy_to",  # [1]: chunk that the upstream GPU copies meanwhile
-        "copy_offset",  # [1]: of the copies' destination
-        "chunk_start",  # [c, chunk + 1]
-        "chunk_atom",  # [c, index]: atoms of each chunk in the channel, ascending
-        "sector_start",
-        "sector_atom",
-        "sector_channel",
-        "workgroups",
-    ],
-)
+_KIND, _CONTEXT, _WORKGROUP, _WAVEFRONT, _OP, _DTYPE, _DATA = range(7)
+
+FIXED_FIELDS = [
+    ("link_rate_bytes", np.float64),  # per cycle, for all simulated channels of a GPU
+    ("link_latency", np.int64),
+    ("link_packets", np.int64),  # on the wire and waiting at the receiver, per channel
+    ("link_stall", np.int64),  # share of cycles in which a link takes nothing, of 65536
+    ("mirror", np.int64),  # 1: the one GPU stands for all
+    ("mirror_shift", np.int64),  # workgroups from a packet of ours to the upstream GPU's
+    ("copy_from", np.int64),  # chunk that is copied in the current step
+    ("copy_to", np.int64),  # chunk that the upstream GPU copies meanwhile
+    ("copy_offset", np.int64),  # of the copies' destination
+]
+
+GPU_FIELDS = [
+    ("credit_bytes", np.float64),
+    ("sent_bytes", np.int64),
+    ("first_send", np.int64),  # cycle, or -1
+    ("limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
+]
+
+CHANNEL_FIELDS = [
+    ("packet_time", np.int64, (PACKETS,)),  # of arrival
+    ("packet_atom", np.int64, (PACKETS,)),
+    ("packet", np.uint64, (PACKETS, _DATA + 4)),
+    ("packet_head", np.int64),
+    ("packet_count", np.int64),
+    ("stall_random", np.uint64),
+]
 
 
-def new_link(
-    gpus: int,
-    channels: int,
+def set_up_link(
+    state,
     *,
     rate_bytes_per_cycle: float,
     latency_cycles: int,
     buffer_packets: int,
     mirror: bool,
     mirror_shift: int,
-    sectors,
-    chunk_start: np.ndarray,
-    chunk_atom: np.ndarray,
-    workgroups: int,
-    stall_share: float = 0.0,
-    seed: int = 0,
-) -> Link:
-    """Links of ``gpus`` GPUs with ``channels`` simulated channels each, empty.
+    stall_share: float,
+    seed: int,
+) -> None:
+    """Connect the GPUs of ``state`` in a ring.
 
     ``buffer_packets`` is the receiver's buffer beyond what the wire itself holds, per channel.
+
+    Raises
+    ------
+    ValueError
+        If the wire holds more than the model has room for.
     """
-    in_flight = int(rate_bytes_per_cycle / 32 * latency_cycles) + 1
-    capacity = 1 << int(in_flight + buffer_packets).bit_length()
-    queues = gpus * channels
+    fixed = state.fixed
+    channels = len(state.channel) // len(state.gpu)
+    in_flight = int(rate_bytes_per_cycle / ATOM_BYTES / channels * latency_cycles) + 1
+    if in_flight + buffer_packets > PACKETS or latency_cycles >= LAG:
+        raise ValueError(
+            f"link: {in_flight} atoms on the wire of a channel, {latency_cycles} cycles long, are "
+            f"more than the {PACKETS - buffer_packets} atoms and {LAG - 1} cycles of the model"
+        )
+    fixed["link_rate_bytes"] = rate_bytes_per_cycle
+    fixed["link_latency"] = latency_cycles
+    fixed["link_packets"] = in_flight + buffer_packets
+    fixed["link_stall"] = round(stall_share * 65536)
+    fixed["mirror"] = mirror
+    fixed["mirror_shift"] = mirror_shift
+    state.gpu["first_send"] = -1
     random = np.random.default_rng(seed)
-    return Link(
-        packets=np.zeros((queues, capacity, FIELDS), np.uint64),
-        head=np.zeros(queues, np.int64),
-        count=np.zeros(queues, np.int64),
-        rate_bytes=float(rate_bytes_per_cycle),
-        credit_bytes=np.zeros(gpus),
-        sent_bytes=np.zeros(gpus, np.int64),
-        latency=latency_cycles,
-        channels=channels,
-        gpus=gpus,
-        stall=random.integers(1, 1 << 62, queues).astype(np.uint64),
-        stall_share=round(stall_share * 65536),
-        limits=np.zeros((gpus, latency_cycles + 1), np.int64),
-        mirror=int(mirror),
-        mirror_shift=mirror_shift,
-        copy_from=np.zeros(1, np.int64),
-        copy_to=np.zeros(1, np.int64),
-        copy_offset=np.zeros(1, np.int64),
-        chunk_start=chunk_start,
-        chunk_atom=chunk_atom,
-        sector_start=sectors.start,
-        sector_atom=sectors.atom,
-        sector_channel=sectors.channel,
-        workgroups=workgroups,
-    )
+    state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
 
 
 @compiled
@@ -110,118 +111,126 @@ def _find(table, low, high, atom):
 
 
 @compiled
-def _nth_of_channel(k, start, end, c, atom):
-    """How many of the workgroup's sectors before ``atom`` lie in channel ``c``."""
+def _nth_of_channel(s, start, c, atom):
+    """How many of the sectors from ``start`` to ``atom`` lie in channel ``c``."""
     n = 0
-    i = start
-    while k.sector_atom[i] != atom:
-        if k.sector_channel[i] == c:
+    while s.sector_atom[start] != atom:
+        if s.sector_channel[start] == c:
             n += 1
-        i += 1
+        start += 1
     return n
 
 
 @compiled
-def _mirrored(k, c, is_update, workgroup, atom):
+def _mirrored(s, c, is_update, workgroup, atom):
     """What the upstream GPU sends while we send this: same place, one chunk on.
 
     Returns the workgroup and the atom, in the same channel.
     """
+    f = s.fixed[0]
     if not is_update:
-        base = k.chunk_start[c, k.copy_from[0]]
-        end = k.chunk_start[c, k.copy_from[0] + 1]
-        i = _find(k.chunk_atom[c], base, end, atom - k.copy_offset[0]) - base
-        return workgroup, k.chunk_atom[c, k.chunk_start[c, k.copy_to[0]] + i] + k.copy_offset[0]
-    other = workgroup + k.mirror_shift
-    if other >= k.workgroups:
-        other -= k.workgroups
-    start, end = k.sector_start[workgroup], k.sector_start[workgroup + 1]
-    if k.channels == 1:
-        n = _find(k.sector_atom, start, end, atom) - start
-        return other, k.sector_atom[k.sector_start[other] + n]
-    n = _nth_of_channel(k, start, end, c, atom)
-    i = k.sector_start[other]
-    while True:
-        if k.sector_channel[i] == c:
-            if n == 0:
-                return other, k.sector_atom[i]
+        base = s.chunk_start[c, f.copy_from]
+        end = s.chunk_start[c, f.copy_from + 1]
+        i = _find(s.chunk_atom[c], base, end, atom - f.copy_offset) - base
+        return workgroup, s.chunk_atom[c, s.chunk_start[c, f.copy_to] + i] + f.copy_offset
+    other = workgroup + f.mirror_shift
+    if other >= f.workgroups:
+        other -= f.workgroups
+    start, end = s.sector_start[workgroup], s.sector_start[workgroup + 1]
+    if f.channels == 1:
+        n = _find(s.sector_atom, start, end, atom) - start
+        return other, s.sector_atom[s.sector_start[other] + n]
+    n = _nth_of_channel(s, start, c, atom)
+    i = s.sector_start[other]
+    while s.sector_channel[i] != c or n > 0:
+        if s.sector_channel[i] == c:
             n -= 1
         i += 1
+    return other, s.sector_atom[i]
 
 
-@compiled
-def offer_credit(k, g):
+@inlined
+def offer_credit(f, gpu):
     """The link's rate for one cycle."""
-    credit = k.credit_bytes[g] + k.rate_bytes
-    most = k.rate_bytes + 32.0 * k.channels
-    k.credit_bytes[g] = credit if credit < most else most
+    credit = gpu.credit_bytes + f.link_rate_bytes
+    most = f.link_rate_bytes + ATOM_BYTES * f.channels
+    gpu.credit_bytes = credit if credit < most else most
+
+
+@inlined
+def _stalled(f, channel):
+    x = channel.stall_random
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    channel.stall_random = x
+    return np.int64(x & np.uint64(0xFFFF)) < f.link_stall
+
+
+@inlined
+def receiver_of(s, g, c):
+    """Channel queue at which what GPU ``g`` sends arrives."""
+    f = s.fixed[0]
+    if not f.mirror:
+        g = (g if g > 0 else s.gpu.shape[0]) - 1
+    return s.channel[g * f.channels + c]
+
+
+@inlined
+def can_send(f, gpu, channel, receiver):
+    """Whether the link takes a packet of this channel in this cycle."""
+    if f.link_stall > 0 and _stalled(f, channel):
+        return False
+    return gpu.credit_bytes >= ATOM_BYTES and receiver.packet_count < f.link_packets
 
 
 @compiled
-def can_send(k, g, c):
-    """Whether the link takes a packet of GPU ``g``, channel ``c`` in this cycle."""
-    q = g * k.channels + c
-    if k.stall_share > 0:
-        x = k.stall[q]
-        x ^= x << np.uint64(13)
-        x ^= x >> np.uint64(7)
-        x ^= x << np.uint64(17)
-        k.stall[q] = x
-        if np.int64(x & np.uint64(0xFFFF)) < k.stall_share:
-            return False
-    receiver = q if k.mirror else ((g + k.gpus - 1) % k.gpus) * k.channels + c
-    return k.credit_bytes[g] >= 32.0 and k.count[receiver] < k.packets.shape[1]
-
-
-@compiled
-def send(k, g, c, now, outputs):
+def send(s, gpu, receiver, c, now, outputs):
     """Put the packet that the hardware offers on the wire."""
+    f = s.fixed[0]
     base = c * CHANNEL_OUTPUTS
-    k.credit_bytes[g] -= 32.0
-    k.sent_bytes[g] += 32
+    if gpu.first_send < 0:
+        gpu.first_send = now
+    gpu.credit_bytes -= ATOM_BYTES
+    gpu.sent_bytes += ATOM_BYTES
     atom = np.int64(outputs[base + O.link_out_atom])
     workgroup = np.int64(outputs[base + O.link_out_workgroup])
     kind = outputs[base + O.link_out_kind]
-    q = g * k.channels + c
-    if k.mirror:
-        workgroup, atom = _mirrored(k, c, kind == 1, workgroup, atom)
-    else:
-        q = ((g + k.gpus - 1) % k.gpus) * k.channels + c
-    size = k.packets.shape[1]
-    i = (k.head[q] + k.count[q]) & (size - 1)
-    k.count[q] += 1
-    packet = k.packets[q, i]
-    packet[_TIME] = now + k.latency
-    packet[_KIND] = kind
-    packet[_ATOM] = atom
-    packet[_CONTEXT] = outputs[base + O.link_out_context]
-    packet[_WORKGROUP] = workgroup
-    packet[_WAVEFRONT] = outputs[base + O.link_out_wavefront]
-    packet[_OP] = outputs[base + O.link_out_op]
-    packet[_DTYPE] = outputs[base + O.link_out_dtype]
-    for word in range(4):
-        packet[_DATA + word] = outputs[base + O.link_out_data_0 + word]
+    if f.mirror:
+        workgroup, atom = _mirrored(s, c, kind == 1, workgroup, atom)
+    i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
+    receiver.packet_count += 1
+    receiver.packet_time[i] = now + f.link_latency
+    receiver.packet_atom[i] = atom
+    receiver.packet[i, _KIND] = kind
+    receiver.packet[i, _CONTEXT] = outputs[base + O.link_out_context]
+    receiver.packet[i, _WORKGROUP] = workgroup
+    receiver.packet[i, _WAVEFRONT] = outputs[base + O.link_out_wavefront]
+    receiver.packet[i, _OP] = outputs[base + O.link_out_op]
+    receiver.packet[i, _DTYPE] = outputs[base + O.link_out_dtype]
+    if f.payload:
+        for word in range(4):
+            receiver.packet[i, _DATA + word] = outputs[base + O.link_out_data_0 + word]
 
 
-@compiled
-def deliver(k, q, now, inputs, base, ready):
-    """Offer the packet that has arrived on queue ``q``, if any, to the hardware's input."""
-    inputs[base + I.link_in_valid] = 0
-    if k.count[q] == 0:
-        return
-    packet = k.packets[q, k.head[q]]
-    if np.int64(packet[_TIME]) > now:
+@inlined
+def deliver(f, channel, now, inputs, base, ready):
+    """Offer the packet that has arrived, if any, to the hardware's input."""
+    i = channel.packet_head
+    if channel.packet_count == 0 or channel.packet_time[i] > now:
+        inputs[base + I.link_in_valid] = 0
         return
     inputs[base + I.link_in_valid] = 1
-    inputs[base + I.link_in_kind] = packet[_KIND]
-    inputs[base + I.link_in_atom] = packet[_ATOM]
-    inputs[base + I.link_in_context] = packet[_CONTEXT]
-    inputs[base + I.link_in_workgroup] = packet[_WORKGROUP]
-    inputs[base + I.link_in_wavefront] = packet[_WAVEFRONT]
-    inputs[base + I.link_in_op] = packet[_OP]
-    inputs[base + I.link_in_dtype] = packet[_DTYPE]
-    for word in range(4):
-        inputs[base + I.link_in_data_0 + word] = packet[_DATA + word]
+    inputs[base + I.link_in_atom] = channel.packet_atom[i]
+    inputs[base + I.link_in_kind] = channel.packet[i, _KIND]
+    inputs[base + I.link_in_context] = channel.packet[i, _CONTEXT]
+    inputs[base + I.link_in_workgroup] = channel.packet[i, _WORKGROUP]
+    inputs[base + I.link_in_wavefront] = channel.packet[i, _WAVEFRONT]
+    inputs[base + I.link_in_op] = channel.packet[i, _OP]
+    inputs[base + I.link_in_dtype] = channel.packet[i, _DTYPE]
+    if f.payload:
+        for word in range(4):
+            inputs[base + I.link_in_data_0 + word] = channel.packet[i, _DATA + word]
     if ready:
-        k.head[q] = (k.head[q] + 1) & (k.packets.shape[1] - 1)
-        k.count[q] -= 1
+        channel.packet_head = (i + 1) & (PACKETS - 1)
+        channel.packet_count -= 1

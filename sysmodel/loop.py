@@ -1,7 +1,5 @@
 """The cycle loop: GPUs, links, memory and the T3 hardware, one memory clock at a time."""
 
-from collections import namedtuple
-
 import numpy as np
 
 from .bus import bus_idle, drive_bus
@@ -13,14 +11,16 @@ from .collective import (
     collective_store_left,
     step_done,
 )
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .dram import dram_level, dram_push, dram_step
 from .interleave import local_of_atom, system_atom
 from .l2 import l2_access, l2_fill
-from .link import can_send, deliver, offer_credit, send
+from .link import LAG, can_send, deliver, offer_credit, receiver_of, send
 from .memory import (
     ACCESS_UPDATE,
     COLLECTIVE_TAG,
+    MISSES,
+    TOKENS,
     accept,
     issue,
     reduce_results,
@@ -29,14 +29,12 @@ from .memory import (
 )
 from .native.call import call_step
 from .ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H, I, O
-from .producer import buffer_progress, produce, store_left
+from .producer import REQUESTS, STORES, buffer_progress, produce, store_left, workgroup_at
 
 __all__ = [
     "CONTEXT_COLLECTIVE",
     "CONTEXT_GEMM",
     "CONTEXT_NONE",
-    "SAMPLES",
-    "MISSES",
     "NEVER",
     "UNTIL_COLLECTIVE",
     "UNTIL_COPIED",
@@ -44,7 +42,6 @@ __all__ = [
     "UNTIL_PROGRAMMED",
     "UNTIL_QUIET",
     "UNTIL_REDUCED",
-    "System",
     "advance",
 ]
 
@@ -60,190 +57,137 @@ CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
     UNTIL_COPIED,
 ) = range(7)
 
-# Cumulative counters of GPU 0, sampled for the timeline.
-SAMPLES = (
-    "gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write",
-    "link", "tiles", "occupancy", "finished",
-)  # fmt: skip
-
-MISSES = 4096  # bounded by the L2's MSHRs and the sectors of a line
-
-System = namedtuple(
-    "System",
-    [
-        "gpus",
-        "channels",
-        "offset_bits",
-        "channel_bits",
-        "queue_depth",
-        "hit_latency",
-        "l2_requests",  # most line requests that a channel's slices take in a cycle
-        "producer",
-        "collective",
-        "link",
-        "bus",
-        "flight",
-        "contents",
-        "dram",
-        "l2",
-        "inputs",  # [g, word]
-        "outputs",
-        "now",  # [1]
-        "start",  # [g]: cycle in which the GPU begins the kernel
-        "first_workgroup",
-        "tracked_first",
-        "flow",  # [1]: the hardware limits dispatch
-        "work",  # [1]: the kernel is running
-        "store_context",  # [g]: of the collective's stores; CONTEXT_NONE: they are local
-        "expected",  # [g]: arrivals to wait for
-        "miss_atom",  # [q, entry]: reads of the L2 for the memory
-        "miss_head",
-        "miss_count",
-        "waiters",  # scratch of l2_fill
-        "finish_cycle",  # [g]: last workgroup's end
-        "done_cycle",  # [g]: last tracked tile complete
-        "first_send",  # [g]
-        "wave_first",  # [workgroup, wavefront]: see kernel.Sectors
-        "wave_start",
-        "stalls",  # [g]: cycles in which the tracker kept the DRAM from issuing
-        "sample",  # [entry, counter]
-        "sample_time",
-        "sample_state",  # count, interval, next
-    ],
-)
-
 
 @compiled
 def _l2(s, g, q, now):
     """Serve the requests at the head of the channel's queue."""
-    r = s.producer.requests
+    f, channel = s.fixed[0], s.channel[q]
     served = 0
-    while r.count[q] > 0 and served < s.l2_requests and s.miss_count[q] <= MISSES - 4:
-        head = r.head[q]
-        line, mask, token = r.line[q, head], r.mask[q, head], r.token[q, head]
-        hit, new, merged, ok = l2_access(s.l2, q, line, mask, token)
+    while channel.request_count > 0 and served < f.l2_requests and channel.misses <= MISSES - 4:
+        head = channel.request_head
+        line = channel.request_line[head]
+        token = np.int64(channel.request_token[head])
+        mask = np.int64(channel.request_mask[head])
+        _, new, merged, ok = l2_access(s.l2, q, line, mask, token)
         if not ok:
             return
-        r.head[q] = (head + 1) & (r.line.shape[1] - 1)
-        r.count[q] -= 1
+        channel.request_head = (head + 1) & (REQUESTS - 1)
+        channel.request_count -= 1
         served += 1
         missing = 0
         for sector in range(4):
-            bit = 1 << sector
-            if (new | merged) & bit:
+            if (new | merged) >> sector & 1:
                 missing += 1
-            if new & bit:
-                i = (s.miss_head[q] + s.miss_count[q]) & (MISSES - 1)
-                s.miss_atom[q, i] = line * 4 + sector
-                s.miss_count[q] += 1
-        buffer_progress(s.producer, g, token, missing - 1, now + s.hit_latency)
+            if new >> sector & 1:
+                i = (channel.miss_head + channel.misses) & (MISSES - 1)
+                channel.miss_atom[i] = line * 4 + sector
+                channel.misses += 1
+        buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
 
 
 @compiled
-def _read_data(s, g, q, now, inputs, base):
-    """Data of reads that are due: to the L2, to the collective, or to the DMA engine."""
-    f = s.flight
-    inputs[base + I.returns_valid] = 0
-    while f.back_count[q] > 0 and f.back_time[q, f.back_head[q]] <= now:
-        token = f.back_token[q, f.back_head[q]]
-        f.back_head[q] = (f.back_head[q] + 1) & (f.back_time.shape[1] - 1)
-        f.back_count[q] -= 1
-        tag = f.tag[q, token]
-        if f.origin[q, token] == 1:
-            inputs[base + I.returns_valid] = 1
-            inputs[base + I.returns_slot] = tag
-            if s.contents.payload:
-                for word in range(4):
-                    inputs[base + I.returns_data_0 + word] = f.data[q, token, word]
-        elif tag & COLLECTIVE_TAG:
-            collective_read_back(s.collective, q, tag & (COLLECTIVE_TAG - 1))
-        else:
-            local = local_of_atom(f.atom[q, token], s.offset_bits, s.channel_bits)
-            count = l2_fill(s.l2, q, local, s.waiters)
-            for i in range(count):
-                buffer_progress(s.producer, g, s.waiters[i], -1, now + s.hit_latency)
-        release(f, q, token)
+def _read_back(s, g, q, now, inputs, base):
+    """The data of the oldest read: to the L2, to the collective, or to the DMA engine."""
+    f, channel = s.fixed[0], s.channel[q]
+    token = channel.back_token[channel.back_head]
+    channel.back_head = (channel.back_head + 1) & (TOKENS - 1)
+    channel.back_count -= 1
+    tag = channel.tag[token]
+    if channel.origin[token] == 1:
+        inputs[base + I.returns_valid] = 1
+        inputs[base + I.returns_slot] = tag
+        if f.payload:
+            for word in range(4):
+                inputs[base + I.returns_data_0 + word] = channel.data[token, word]
+    elif tag & COLLECTIVE_TAG:
+        collective_read_back(channel, tag & (COLLECTIVE_TAG - 1))
+    else:
+        local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
+        for i in range(l2_fill(s.l2, q, local, s.woken)):
+            buffer_progress(s.gpu[g], s.woken[i], -1, now + f.hit_latency)
+    release(channel, token)
 
 
-@compiled
-def _reads(s, g, c, q, inputs, base, ready):
+@inlined
+def _reads(s, gpu, channel, c, inputs, base, ready):
     """Offer the next read: of a collective if one runs, else of the L2."""
+    f = s.fixed[0]
     inputs[base + I.reads_valid] = 0
-    atom, tag = collective_next_read(s.collective, g, q)
-    if atom >= 0:
-        inputs[base + I.reads_valid] = 1
-        inputs[base + I.reads_atom] = atom
-        inputs[base + I.reads_tag] = tag | COLLECTIVE_TAG
-        if ready:
-            collective_read_taken(s.collective, g, q)
-    elif s.miss_count[q] > 0:
+    if gpu.operands:
+        atom, tag = collective_next_read(s, gpu, channel, c)
+        if atom >= 0:
+            inputs[base + I.reads_valid] = 1
+            inputs[base + I.reads_atom] = atom
+            inputs[base + I.reads_tag] = tag | COLLECTIVE_TAG
+            if ready:
+                collective_read_taken(gpu, channel, f.window_atoms)
+    elif channel.misses > 0:
         inputs[base + I.reads_valid] = 1
         inputs[base + I.reads_atom] = system_atom(
-            c, s.miss_atom[q, s.miss_head[q]], s.offset_bits, s.channel_bits
+            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
         )
         inputs[base + I.reads_tag] = 0
         if ready:
-            s.miss_head[q] = (s.miss_head[q] + 1) & (MISSES - 1)
-            s.miss_count[q] -= 1
+            channel.miss_head = (channel.miss_head + 1) & (MISSES - 1)
+            channel.misses -= 1
 
 
 @compiled
-def _stores(s, g, q, now, inputs, base, ready):
-    """Offer the next store or tile end."""
-    inputs[base + I.stores_valid] = 0
-    t = s.producer.stores
-    if t.count[q] > 0:
-        p = s.producer
-        head = t.head[q]
-        slot, what = np.int64(t.slot[q, head]), np.int64(t.what[q, head])
-        w = p.place[g, slot] + s.first_workgroup[g]
-        if w >= p.fixed.workgroups:
-            w -= p.fixed.workgroups
-        inputs[base + I.stores_valid] = 1
-        inputs[base + I.stores_context] = CONTEXT_GEMM
-        inputs[base + I.stores_workgroup] = w
-        if what >= 0:
-            inputs[base + I.stores_kind] = 0
-            inputs[base + I.stores_atom] = p.sector_atom[what]
-            inputs[base + I.stores_wavefront] = p.sector_wave[what]
-            if s.contents.payload:
-                value_of(s.contents, g, p.sector_atom[what], inputs, base)
-        else:
-            wave = -1 - what
-            inputs[base + I.stores_kind] = 1
-            inputs[base + I.stores_atom] = p.sector_atom[p.sector_start[w]]
-            inputs[base + I.stores_wavefront] = wave
-            inputs[base + I.stores_sectors] = p.per_wave[w, wave]
-            inputs[base + I.stores_row_edge] = p.row_edge[w]
-            inputs[base + I.stores_run_edge] = p.run_edge[w]
-        if ready:
-            t.head[q] = (head + 1) & (t.slot.shape[1] - 1)
-            t.count[q] -= 1
-            store_left(p, g, slot, now)
-        return
-    if s.collective.operands[g] == 0:
-        return
-    atom = collective_store(s.collective, q)
-    if atom >= 0:
-        inputs[base + I.stores_valid] = 1
+def _gemm_store(s, g, channel, now, inputs, base, ready):
+    """Offer the oldest store or tile end of the kernel."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    head = channel.store_head
+    slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
+    w = workgroup_at(f, gpu, gpu.place[slot])
+    inputs[base + I.stores_valid] = 1
+    inputs[base + I.stores_context] = CONTEXT_GEMM
+    inputs[base + I.stores_workgroup] = w
+    if what >= 0:
         inputs[base + I.stores_kind] = 0
-        inputs[base + I.stores_atom] = atom
-        inputs[base + I.stores_context] = s.store_context[g]
-        inputs[base + I.stores_workgroup] = 0
-        inputs[base + I.stores_wavefront] = 0
-        if ready:
-            collective_store_left(s.collective, q)
+        inputs[base + I.stores_atom] = s.sector_atom[what]
+        inputs[base + I.stores_wavefront] = s.sector_wave[what]
+        if f.payload:
+            value_of(s, g, s.sector_atom[what], inputs, base)
+    else:
+        wave = -1 - what
+        inputs[base + I.stores_kind] = 1
+        inputs[base + I.stores_atom] = s.sector_atom[s.sector_start[w]]
+        inputs[base + I.stores_wavefront] = wave
+        inputs[base + I.stores_sectors] = s.per_wave[w, wave]
+        inputs[base + I.stores_row_edge] = s.row_edge[w]
+        inputs[base + I.stores_run_edge] = s.run_edge[w]
+    if ready:
+        channel.store_head = (head + 1) & (STORES - 1)
+        channel.store_count -= 1
+        store_left(s, g, slot, now)
 
 
-@compiled
-def _stand_in(s, g, inputs, base):
+@inlined
+def _stores(s, g, channel, c, now, inputs, base, ready):
+    """Offer the next store, of the kernel or of a collective."""
+    inputs[base + I.stores_valid] = 0
+    if channel.store_count > 0:
+        _gemm_store(s, g, channel, now, inputs, base, ready)
+    elif s.gpu[g].operands:
+        atom = collective_store(s, channel, c)
+        if atom >= 0:
+            inputs[base + I.stores_valid] = 1
+            inputs[base + I.stores_kind] = 0
+            inputs[base + I.stores_atom] = atom
+            inputs[base + I.stores_context] = s.gpu[g].store_context
+            inputs[base + I.stores_workgroup] = 0
+            inputs[base + I.stores_wavefront] = 0
+            if ready:
+                collective_store_left(channel, s.fixed[0].window_atoms)
+
+
+@inlined
+def _stand_in(s, gpu, inputs, base):
     """The first sector that a tile has in the simulated channels speaks for the tile's first
-    sector, which lies in a channel that may not be simulated: the tracker learns the tile's true
-    start."""
-    if inputs[base + I.notices_valid] and inputs[base + I.notices_access] == ACCESS_UPDATE:
-        w = np.int64(inputs[base + I.notices_place]) + s.first_workgroup[g]
-        if w >= s.producer.fixed.workgroups:
-            w -= s.producer.fixed.workgroups
+    sector, which lies in a channel that may not be simulated: the tracker learns the true start.
+    """
+    if inputs[base + I.notices_access] == ACCESS_UPDATE:
+        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[base + I.notices_place]))
         v = np.int64(inputs[base + I.notices_wavefront])
         if np.int64(inputs[base + I.notices_atom]) == s.wave_first[w, v]:
             inputs[base + I.notices_atom] = s.wave_start[w, v]
@@ -251,41 +195,45 @@ def _stand_in(s, g, inputs, base):
 
 @compiled
 def _channel(s, g, c, now, inputs, outputs):
-    """One channel's cycle: what the memory, the CUs and the links do with this cycle's outputs."""
-    q = g * s.channels + c
+    """One channel's cycle: what memory, CUs and links do with this cycle's outputs."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    q = g * f.channels + c
+    channel = s.channel[q]
     base, out = c * CHANNEL_INPUTS, c * CHANNEL_OUTPUTS
-    if s.contents.payload:
+    if f.payload:
         inputs[base + I.nmc_in_valid] = 0
-        reduce_results(s.contents, g, q, outputs, out)
+        reduce_results(s, g, channel, outputs, out)
     inputs[base + I.notices_valid] = 0
     allowed = outputs[out + O.notices_ready] == 1
     if not allowed:
-        s.stalls[g] += 1
+        gpu.stalls += 1
     token = dram_step(s.dram, q, now, allowed)
     if token >= 0:
-        issue(s.flight, s.contents, g, c, token, now, inputs, base)
-        _stand_in(s, g, inputs, base)
-    _read_data(s, g, q, now, inputs, base)
-    if s.producer.requests.count[q] > 0:
+        issue(s, g, channel, token, now, inputs, base)
+        if inputs[base + I.notices_valid]:
+            _stand_in(s, gpu, inputs, base)
+    inputs[base + I.returns_valid] = 0
+    if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
+        _read_back(s, g, q, now, inputs, base)
+    if channel.request_count > 0:
         _l2(s, g, q, now)
-    _reads(s, g, c, q, inputs, base, outputs[out + O.reads_ready] == 1)
-    _stores(s, g, q, now, inputs, base, outputs[out + O.stores_ready] == 1)
-    deliver(s.link, q, now, inputs, base, outputs[out + O.link_in_ready] == 1)
+    _reads(s, gpu, channel, c, inputs, base, outputs[out + O.reads_ready] == 1)
+    _stores(s, g, channel, c, now, inputs, base, outputs[out + O.stores_ready] == 1)
+    deliver(f, channel, now, inputs, base, outputs[out + O.link_in_ready] == 1)
     inputs[base + I.link_out_ready] = 0
-    if can_send(s.link, g, c):
+    receiver = receiver_of(s, g, c)
+    if can_send(f, gpu, channel, receiver):
         inputs[base + I.link_out_ready] = 1
         if outputs[out + O.link_out_valid]:
-            if s.first_send[g] < 0:
-                s.first_send[g] = now
-            send(s.link, g, c, now, outputs)
+            send(s, gpu, receiver, c, now, outputs)
     level = dram_level(s.dram, q)
     inputs[base + I.dram_ready] = 0
-    if level < s.queue_depth:
+    if level < f.queue_depth:
         inputs[base + I.dram_ready] = 1
         if outputs[out + O.dram_valid]:
-            token = accept(s.flight, g, c, outputs)
-            local = local_of_atom(s.flight.atom[q, token], s.offset_bits, s.channel_bits)
-            dram_push(s.dram, q, now, s.flight.access[q, token], local, token)
+            token = accept(gpu, channel, outputs, out)
+            local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
+            dram_push(s.dram, q, now, channel.access[token], local, token)
             level += 1
     inputs[base + I.occupancy] = level
 
@@ -293,77 +241,96 @@ def _channel(s, g, c, now, inputs, outputs):
 @compiled
 def _quiet(s, g):
     """Nothing of GPU ``g`` is under way outside the hardware."""
-    for c in range(s.channels):
-        q = g * s.channels + c
-        if dram_level(s.dram, q) or s.flight.back_count[q] or s.link.count[q]:
+    channels = s.fixed[0].channels
+    for c in range(channels):
+        q = g * channels + c
+        if dram_level(s.dram, q) or s.channel[q].back_count or s.channel[q].packet_count:
             return False
         if s.outputs[g, c * CHANNEL_OUTPUTS + O.dram_valid]:
             return False
     return True
 
 
-@compiled
+@inlined
 def _arrived(s, g):
     total = np.int64(0)
-    for c in range(s.channels):
+    for c in range(s.fixed[0].channels):
         total += np.int64(s.outputs[g, c * CHANNEL_OUTPUTS + O.stored])
-    return total >= s.expected[g]
+    return total >= s.gpu[g].expected
 
 
-@compiled
-def _reached(s, until):
-    if until == NEVER:
+@inlined
+def _reached(s, g, until):
+    """Whether the condition holds on GPU ``g``."""
+    gpu = s.gpu[g]
+    if until == NEVER or not bus_idle(gpu):
         return False
-    gpu = s.channels * CHANNEL_OUTPUTS
-    for g in range(s.gpus):
-        if not bus_idle(s.bus, g):
+    if until == UNTIL_GEMM:
+        return gpu.finish_cycle >= 0 and _quiet(s, g)
+    if until == UNTIL_REDUCED:
+        if gpu.finish_cycle < 0 or gpu.done_cycle < 0:
             return False
-        if until == UNTIL_GEMM:
-            if s.finish_cycle[g] < 0 or not _quiet(s, g):
-                return False
-        elif until == UNTIL_REDUCED:
-            if s.finish_cycle[g] < 0 or s.done_cycle[g] < 0:
-                return False
-            if not s.outputs[g, gpu + H.idle] or not _quiet(s, g):
-                return False
-        elif until == UNTIL_COLLECTIVE:
-            if not step_done(s.collective, g) or not _arrived(s, g):
-                return False
-        elif until == UNTIL_QUIET:
-            if not _quiet(s, g):
-                return False
-        elif until == UNTIL_COPIED and not (_arrived(s, g) and s.outputs[g, gpu + H.idle]):
-            return False
+        return s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle] and _quiet(s, g)
+    if until == UNTIL_COLLECTIVE:
+        return step_done(s, g) and _arrived(s, g)
+    if until == UNTIL_QUIET:
+        return _quiet(s, g)
+    if until == UNTIL_COPIED:
+        return _arrived(s, g) and s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle]
     return True
 
 
 @compiled
 def _sample(s, now):
     """Note the counters; when the table is full keep every second row and double the interval."""
-    count, interval = s.sample_state[0], s.sample_state[1]
-    if count == s.sample.shape[0]:
-        half = count // 2
-        for i in range(half):
-            for k in range(s.sample.shape[1]):
-                s.sample[i, k] = s.sample[2 * i, k]
+    f = s.fixed[0]
+    if f.sample_count == s.samples.shape[0]:
+        f.sample_count //= 2
+        f.sample_interval *= 2
+        for i in range(f.sample_count):
+            for k in range(s.samples.shape[1]):
+                s.samples[i, k] = s.samples[2 * i, k]
             s.sample_time[i] = s.sample_time[2 * i]
-        count = half
-        interval *= 2
-        s.sample_state[1] = interval
-        if now % interval:
-            s.sample_state[0] = count
-            s.sample_state[2] = now - now % interval + interval
+        if now % f.sample_interval:
+            f.sample_next = now - now % f.sample_interval + f.sample_interval
             return
-    row = s.sample[count]
+    row = s.samples[f.sample_count]
+    gpu = s.gpu[0]
     for i in range(6):
-        row[i] = s.flight.traffic[0, i]
-    row[6] = s.link.sent_bytes[0]
-    row[7] = s.outputs[0, s.channels * CHANNEL_OUTPUTS + H.tiles]
+        row[i] = gpu.traffic[i]
+    row[6] = gpu.sent_bytes
+    row[7] = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
     row[8] = s.dram.channel[0].occupancy_sum
-    row[9] = s.producer.finished[0]
-    s.sample_time[count] = now
-    s.sample_state[0] = count + 1
-    s.sample_state[2] = now + interval
+    row[9] = gpu.finished
+    s.sample_time[f.sample_count] = now
+    f.sample_count += 1
+    f.sample_next = now + f.sample_interval
+
+
+@compiled
+def _gpu(s, g, now):
+    """One GPU's cycle, up to the inputs of its hardware."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    gpu_in, gpu_out = f.channels * CHANNEL_INPUTS, f.channels * CHANNEL_OUTPUTS
+    inputs, outputs = s.inputs[g], s.outputs[g]
+    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
+        limit = np.int64(1) << 40
+        if f.flow:
+            limit = np.int64(outputs[gpu_out + H.dispatch_limit])
+        produce(s, g, now, limit)
+    if gpu.done_cycle < 0 and outputs[gpu_out + H.done]:
+        gpu.done_cycle = now
+    offer_credit(f, gpu)
+    # The link's rate is shared: who comes first takes turns.
+    first = now % f.channels
+    for i in range(f.channels):
+        c = i + first
+        _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
+    drive_bus(gpu, inputs, gpu_in, outputs, gpu_out)
+    gpu.limits[now & (LAG - 1)] = np.int64(outputs[gpu_out + H.limit_out])
+    downstream = 0 if f.mirror else (g if g > 0 else s.gpu.shape[0]) - 1
+    sent = s.gpu[downstream].limits[(now - f.link_latency) & (LAG - 1)]
+    inputs[gpu_in + G.limit_in] = np.uint64(sent)
 
 
 @compiled
@@ -375,36 +342,22 @@ def advance(s, hardware, until, most):
 
     Returns whether the condition holds.
     """
-    gpu_in, gpu_out = s.channels * CHANNEL_INPUTS, s.channels * CHANNEL_OUTPUTS
-    lag = s.link.limits.shape[1]
-    for _ in range(most):
-        if _reached(s, until):
-            return True
-        now = s.now[0]
-        if now >= s.sample_state[2]:
+    f = s.fixed[0]
+    gpus = s.gpu.shape[0]
+    for cycle in range(most + 1):
+        reached = True
+        for g in range(gpus):
+            if not _reached(s, g, until):
+                reached = False
+                break
+        if reached or cycle == most:
+            return reached
+        now = f.now
+        if now >= f.sample_next:
             _sample(s, now)
-        for g in range(s.gpus):
-            inputs, outputs = s.inputs[g], s.outputs[g]
-            if s.work[0] and now >= s.start[g] and s.finish_cycle[g] < 0:
-                limit = np.int64(1 << 40)
-                if s.flow[0]:
-                    limit = np.int64(outputs[gpu_out + H.dispatch_limit])
-                produce(s.producer, g, now, limit, s.first_workgroup, s.tracked_first)
-                if s.producer.finished[g] == s.producer.fixed.workgroups:
-                    s.finish_cycle[g] = now
-            if s.done_cycle[g] < 0 and outputs[gpu_out + H.done]:
-                s.done_cycle[g] = now
-            offer_credit(s.link, g)
-            for i in range(s.channels):
-                # The link's rate is shared: who comes first takes turns.
-                c = i + now % s.channels
-                _channel(s, g, c - s.channels if c >= s.channels else c, now, inputs, outputs)
-            drive_bus(s.bus, g, inputs, gpu_in, outputs, gpu_out)
-            k = s.link
-            downstream = 0 if k.mirror else (g + s.gpus - 1) % s.gpus
-            k.limits[g, now % lag] = np.int64(outputs[gpu_out + H.limit_out])
-            inputs[gpu_in + G.limit_in] = np.uint64(k.limits[downstream, (now + 1) % lag])
-        for g in range(s.gpus):
+        for g in range(gpus):
+            _gpu(s, g, now)
+        for g in range(gpus):
             call_step(hardware[0], hardware[1 + 3 * g], hardware[2 + 3 * g], hardware[3 + 3 * g])
-        s.now[0] = now + 1
-    return _reached(s, until)
+        f.now = now + 1
+    return False

@@ -10,26 +10,24 @@ import numpy as np
 from rtl.register_map import load
 
 from . import config, loop
-from .bus import load_writes, new_bus
-from .collective import new_collective
+from .bus import load_writes
 from .dram import new_dram
 from .errors import SimulationError
-from .golden.engine import GoldenEngine
-from .kernel import Kernel
+from .kernel import ELEMENT_BYTES, OUTPUT_ATOM, Kernel
 from .l2 import L2Parameters, new_l2
-from .link import new_link
-from .memory import Contents, new_contents, new_flight
+from .link import set_up_link
+from .memory import set_up_memory
 from .native.engine import Engine, Trace
 from .ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
-from .producer import MODE_GEMM, new_producer
+from .producer import MODE_GEMM, set_up
 from .program import Writes
+from .state import State, new_state
 
 __all__ = ["Machine", "kernel_of"]
 
 _SLICE_CYCLES = 50_000  # between looks at progress and at Ctrl-C
 _STUCK_CYCLES = 2_000_000
-_SAMPLES = 2048
-_MOST_WRITES = 256
+_LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire holds
 
 
 def kernel_of(system: config.System, m: int, n: int, k: int, gpus: int) -> Kernel:
@@ -112,16 +110,22 @@ class Machine:
         self._exit = ExitStack()
         hardware = []
         for g in range(self.gpus):
-            if engine == "rtl":
-                one = Engine(parameters, trace if g == 0 else None, progress=progress)
-            else:
-                one = GoldenEngine(parameters)
-            self._exit.enter_context(one)
+            one = self._exit.enter_context(
+                self._engine(engine, parameters, trace if g == 0 else None, progress)
+            )
             one.reset(self.state.outputs[g])
             hardware = hardware or [one.step_address]
             row = self.state.inputs[g].ctypes.data, self.state.outputs[g].ctypes.data
             hardware += [one.handle, *row]
         self.hardware = np.array(hardware, np.uint64)
+
+    @staticmethod
+    def _engine(engine, parameters, trace, progress):
+        if engine == "rtl":
+            return Engine(parameters, trace, progress=progress)
+        from .golden.engine import GoldenEngine  # compiles on import, which the RTL need not wait for
+
+        return GoldenEngine(parameters)
 
     def __enter__(self) -> "Machine":
         return self
@@ -136,7 +140,7 @@ class Machine:
 
     @property
     def now(self) -> int:
-        return int(self.state.now[0])
+        return int(self.state.fixed["now"][0])
 
     @property
     def whole(self) -> int:
@@ -146,7 +150,7 @@ class Machine:
     def write(self, writes: list[Writes]) -> None:
         """Hand each GPU's register port a list of writes."""
         for g, one in enumerate(writes):
-            load_writes(self.state.bus, g, one)
+            load_writes(self.state.gpu[g], one)
 
     def run(self, until: int, progress: Callable[[int], None] | None = None) -> int:
         """Advance until a condition of the loop holds; returns the cycles that it took.
@@ -168,7 +172,7 @@ class Machine:
             elif self.now - moved > _STUCK_CYCLES:
                 raise SimulationError(
                     f"nothing has moved for {self.now - moved} cycles, in cycle {self.now}: "
-                    f"{int(self.state.producer.finished.min())} of {self.kernel.workgroups} "
+                    f"{int(self.state.gpu['finished'].min())} of {self.kernel.workgroups} "
                     "workgroups are done on the slowest GPU"
                 )
         self._check()
@@ -184,20 +188,16 @@ class Machine:
         """Wait, from now on, for one more chunk on each GPU."""
         for g, chunk in enumerate(chunks):
             arriving = self.chunk_start[:, chunk + 1] - self.chunk_start[:, chunk]
-            self.state.expected[g] += int(arriving.sum())
+            self.state.gpu["expected"][g] += int(arriving.sum())
 
-    def _activity(self) -> tuple:
-        s = self.state
-        return (
-            int(s.flight.traffic.sum()),
-            int(s.link.sent_bytes.sum()),
-            int(s.producer.finished.sum()),
-        )
+    def _activity(self) -> tuple[int, ...]:
+        gpu = self.state.gpu
+        return tuple(int(gpu[name].sum()) for name in ("traffic", "sent_bytes", "finished"))
 
     def _check(self) -> None:
         gpu_out = self.channels * CHANNEL_OUTPUTS
         for g in range(self.gpus):
-            refused = int(self.state.bus.refused[g])
+            refused = int(self.state.gpu["refused"][g])
             if refused >= 0:
                 name = next(r.name for r in load().values() if r.address == refused)
                 raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
@@ -211,11 +211,11 @@ class Machine:
     def read(self, gpu: int, name: str) -> dict[str, int]:
         """Fields of a register, read over the bus."""
         register = load()[name]
-        self.state.bus.read_address[gpu] = register.address
+        self.state.gpu["read_address"][gpu] = register.address
         for _ in range(100):
             loop.advance(self.state, self.hardware, loop.NEVER, 1)
-            if self.state.bus.read_address[gpu] < 0:
-                value = int(self.state.bus.read_value[gpu])
+            if self.state.gpu["read_address"][gpu] < 0:
+                value = int(self.state.gpu["read_value"][gpu])
                 return {f.name: (value >> f.low) & ((1 << f.width) - 1) for f in register.fields}
         raise SimulationError(f"GPU {gpu}: the register port does not answer")
 
@@ -269,86 +269,44 @@ class Machine:
             atoms[c, : len(row)] = row
         return starts, atoms
 
-    def _new_state(self, mode, partial, chunk_atom, link_stall, seed) -> loop.System:
+    def _new_state(self, mode, partial, chunk_atom, link_stall, seed) -> State:
         system, kernel, gpus, channels = self.system, self.kernel, self.gpus, self.channels
         dram, gpu = system.dram, system.gpu
-        queues = gpus * channels
+        sectors, queues = self._sectors, gpus * channels
         ns = system.memory_cycles
 
         def cu_cycles(cycles: float) -> int:
             return ns(cycles / gpu.clock_mhz * 1e3)
 
-        tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * 2
-        step_flops = 2 * kernel.tile_m * kernel.tile_n * kernel.depth_u
-        step_cycles = step_flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
-        producer = new_producer(
-            kernel,
-            self._sectors,
+        slices = max(1, system.l2.slices // dram.channels)
+        slots = gpu.compute_units * gpu.workgroups_per_cu
+        tile_row, tile_column = kernel.tiles
+        _, _, _, row_edge, run_edge = kernel.walk
+        atoms = 0 if partial is None else partial.shape[1]
+        state = new_state(
             gpus,
             channels,
-            mode=mode,
-            offset_bits=self.offset_bits,
-            channel_bits=self.channel_bits,
-            compute_units=gpu.compute_units,
-            workgroups_per_cu=gpu.workgroups_per_cu,
-            prefetch=system.kernel.prefetch_depth,
-            step_cycles=step_cycles * dram.clock_mhz / gpu.clock_mhz,
-            launch_cycles=ns(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
-            lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
-            epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
-            fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-            store_cycles=cu_cycles(
-                kernel.tile_m * kernel.tile_n * 2 / gpu.cu_bandwidth_bytes_per_cycle
-            ),
-            hit_latency_cycles=ns(system.l2.latency_ns),
-            dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
-        )
-        chunk = kernel.workgroups // kernel.gpus
-        link = new_link(
-            gpus,
-            channels,
-            rate_bytes_per_cycle=system.link.bandwidth_gb_per_s
-            * 1e3
-            / dram.clock_mhz
-            * channels
-            / dram.channels,
-            latency_cycles=max(1, ns(system.link.latency_ns)),
-            buffer_packets=64,
-            mirror=self.mirror,
-            mirror_shift=chunk,
-            sectors=self._sectors,
+            -(-kernel.workgroups // slots),
+            tile_row=tile_row.astype(np.int64),
+            tile_column=tile_column.astype(np.int64),
+            row_edge=row_edge.astype(np.int64),
+            run_edge=run_edge.astype(np.int64),
+            sector_start=sectors.start,
+            sector_atom=sectors.atom,
+            sector_wave=sectors.wave,
+            sector_channel=sectors.channel,
+            per_wave=sectors.per_wave,
+            wave_first=sectors.wave_first,
+            wave_start=sectors.wave_start,
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
-            workgroups=kernel.workgroups,
-            stall_share=link_stall,
-            seed=seed,
-        )
-        first = [kernel.first_workgroup(g) for g in range(gpus)]
-        tracked = [kernel.chunk_workgroups((g + 1) % kernel.gpus) for g in range(gpus)]
-        timing = dram.timing
-        slices = max(1, system.l2.slices // dram.channels)
-        contents: Contents = new_contents(
-            gpus, channels, base=int(self._sectors.atom.min()), partial=partial, seed=seed
-        )
-
-        def i64(*shape: int) -> np.ndarray:
-            return np.zeros(shape, np.int64)
-
-        return loop.System(
-            gpus=gpus,
-            channels=channels,
-            offset_bits=self.offset_bits,
-            channel_bits=self.channel_bits,
-            queue_depth=timing.queue_depth,
-            hit_latency=ns(system.l2.latency_ns),
-            l2_requests=slices,
-            producer=producer,
-            collective=new_collective(gpus, channels, system.collective.window_atoms, chunk_atom),
-            link=link,
-            bus=new_bus(gpus, _MOST_WRITES),
-            flight=new_flight(gpus, channels, timing.read_latency + ns(dram.read_latency_ns)),
-            contents=contents,
-            dram=new_dram(timing, queues),
+            # What was there before is random, and of another epoch.
+            stored=np.random.default_rng(seed)
+            .integers(0, 1 << 63, (gpus, atoms, 4))
+            .astype(np.uint64),
+            epoch=np.zeros((gpus, atoms), np.uint64),
+            partial=np.zeros((gpus, 0, 4), np.uint64) if partial is None else partial,
+            dram=new_dram(dram.timing, queues),
             l2=new_l2(
                 L2Parameters(
                     slices=slices,
@@ -360,25 +318,54 @@ class Machine:
             ),
             inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
             outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
-            now=i64(1),
-            start=i64(gpus),
-            first_workgroup=np.array(first, np.int64),
-            tracked_first=np.array(tracked, np.int64),
-            flow=i64(1),
-            work=i64(1),
-            store_context=i64(gpus),
-            expected=i64(gpus),
-            miss_atom=i64(queues, loop.MISSES),
-            miss_head=i64(queues),
-            miss_count=i64(queues),
-            waiters=i64(4096),
-            finish_cycle=np.full(gpus, -1, np.int64),
-            done_cycle=np.full(gpus, -1, np.int64),
-            first_send=np.full(gpus, -1, np.int64),
-            wave_first=self._sectors.wave_first,
-            wave_start=self._sectors.wave_start,
-            stalls=i64(gpus),
-            sample=i64(_SAMPLES, len(loop.SAMPLES)),
-            sample_time=i64(_SAMPLES),
-            sample_state=np.array([0, 256, 0], np.int64),
         )
+        fixed = state.fixed
+        fixed["offset_bits"] = self.offset_bits
+        fixed["channel_bits"] = self.channel_bits
+        fixed["queue_depth"] = dram.queue_depth
+        fixed["hit_latency"] = ns(system.l2.latency_ns)
+        fixed["l2_requests"] = slices
+        fixed["work"] = 1
+        fixed["window_atoms"] = system.collective.window_atoms
+        fixed["payload"] = partial is not None
+        fixed["contents_base"] = OUTPUT_ATOM
+        for g in range(gpus):
+            state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
+            state.gpu["tracked_first"][g] = kernel.chunk_workgroups((g + 1) % kernel.gpus)
+        tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
+        step_flops = 2 * kernel.tile_m * kernel.tile_n * kernel.depth_u
+        step_cycles = step_flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
+        store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
+        set_up(
+            state,
+            kernel,
+            sectors,
+            mode=mode,
+            compute_units=gpu.compute_units,
+            workgroups_per_cu=gpu.workgroups_per_cu,
+            prefetch=system.kernel.prefetch_depth,
+            step_cycles=step_cycles * dram.clock_mhz / gpu.clock_mhz,
+            launch_cycles=ns(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
+            lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
+            epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
+            fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
+        )
+        share = channels / dram.channels
+        set_up_link(
+            state,
+            rate_bytes_per_cycle=system.link.bandwidth_gb_per_s * 1e3 / dram.clock_mhz * share,
+            latency_cycles=max(1, ns(system.link.latency_ns)),
+            buffer_packets=_LINK_BUFFER,
+            mirror=self.mirror,
+            mirror_shift=kernel.workgroups // kernel.gpus,
+            stall_share=link_stall,
+            seed=seed,
+        )
+        set_up_memory(
+            state,
+            read_latency_cycles=dram.timing.read_latency + ns(dram.read_latency_ns),
+            queue_depth=dram.queue_depth,
+        )
+        return state

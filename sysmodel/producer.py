@@ -6,26 +6,29 @@ computes on its CU's matrix pipe, which serves one workgroup's step at a time. A
 it stores its output tile and gives the slot back when the last store has left the CU. Workgroups of
 one CU overlap each other's waiting; nothing else hides it.
 
-Time is in memory-clock cycles. ``g`` is the GPU, ``s`` the slot, ``b`` a prefetch buffer.
+Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` the number of a GPU.
 """
-
-from collections import namedtuple
 
 import numpy as np
 
-from .compiled import compiled
-from .events import CODE_BITS, heap_pop, heap_push
+from .compiled import compiled, inlined
+from .events import heap_pop, heap_push, next_event
 from .interleave import channel_of_atom, local_of_atom
 from .kernel import A_ATOM, ATOM_BYTES, B_ATOM, ELEMENT_BYTES, Kernel, Sectors
 
 __all__ = [
+    "CHANNEL_FIELDS",
+    "FIXED_FIELDS",
+    "GPU_FIELDS",
     "MODE_GEMM",
     "MODE_SCATTER",
-    "Producer",
+    "REQUESTS",
+    "STORES",
     "buffer_progress",
-    "new_producer",
     "produce",
+    "set_up",
     "store_left",
+    "workgroup_at",
 ]
 
 MODE_GEMM = 0
@@ -35,75 +38,67 @@ MODE_SCATTER = 1
 
 _LAUNCHED, _DATA, _READY, _DONE, _STORE, _EPILOGUE = range(6)
 
-# An entry of a channel's store queue: slot, then a sector's index in the table or, negative, a tile
-# end.
-StoreQueue = namedtuple("StoreQueue", ["slot", "what", "head", "count"])
-RequestQueue = namedtuple("RequestQueue", ["line", "mask", "token", "head", "count"])
+# Most workgroup slots of a GPU, and entries of a channel's queues. The sizes are constants so that
+# one compilation serves all systems; a full queue makes the CUs wait.
+MOST_SLOTS = 2048
+MOST_PREFETCH = 4
+MOST_COMPUTE_UNITS = 1024
+STORES = 8192
+REQUESTS = 32768
+_EVENTS = MOST_SLOTS * (MOST_PREFETCH + 2)
 
-Producer = namedtuple(
-    "Producer",
-    [
-        "fixed",  # see _Fixed
-        "flops_cycles",  # float: cycles of a full depth-U step on the matrix pipe
-        "heap",
-        "heap_size",
-        "place",  # [g, s]
-        "step",
-        "waiting",
-        "remaining",
-        "emitted",
-        "emit_from",
-        "pending",  # [g, s * prefetch + b]
-        "ready_at",
-        "arrived",
-        "pipe_free",  # float [g, cu]
-        "pipe_busy",  # float [g]: busy cycles of all matrix pipes
-        "free_ring",  # [g, s]
-        "free_head",
-        "free_count",
-        "next_place",
-        "next_dispatch",  # float
-        "finished",
-        "stage_begin",  # [g, stage]
-        "stage_end",
-        "tile_row",  # [workgroup]
-        "tile_column",
-        "sector_start",
-        "sector_atom",
-        "sector_channel",
-        "sector_wave",
-        "per_wave",
-        "row_edge",
-        "run_edge",
-        "stores",  # StoreQueue, [g * channels + c, entry]
-        "requests",  # RequestQueue
-    ],
-)
-
-_Fixed = namedtuple(
-    "_Fixed",
-    [
+FIXED_FIELDS = [
+    (name, np.int64)
+    for name in (
         "mode", "slots", "slots_per_cu", "prefetch", "steps", "tail_k", "workgroups", "waves",
-        "tile_m", "tile_n", "m", "n", "pitch_k", "depth_atoms", "depth_u", "channels",
-        "offset_bits", "channel_bits", "launch", "lds", "epilogue", "fetch_cycles", "store_cycles",
-        "hit_latency", "dispatch_interval_milli",
-    ],
-)  # fmt: skip
+        "tile_m", "tile_n", "m", "n", "pitch_k", "depth_atoms", "depth_u", "launch", "lds",
+        "epilogue", "fetch_cycles", "store_cycles", "most_pieces",
+    )
+] + [("step_cycles", np.float64), ("dispatch_interval", np.float64)]  # fmt: skip
+
+GPU_FIELDS = [
+    ("first_workgroup", np.int64),
+    ("tracked_first", np.int64),
+    ("place", np.int64, (MOST_SLOTS,)),
+    ("step", np.int64, (MOST_SLOTS,)),
+    ("waiting", np.int64, (MOST_SLOTS,)),  # for the step's tiles
+    ("remaining", np.int64, (MOST_SLOTS,)),  # stores and tile ends that have not left
+    ("emitted", np.int64, (MOST_SLOTS,)),
+    ("emit_from", np.int64, (MOST_SLOTS,)),
+    ("pending", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # pieces of a prefetch buffer
+    ("ready_at", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
+    ("arrived", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
+    ("heap", np.int64, (_EVENTS,)),
+    ("heap_size", np.int64),
+    ("pipe_free", np.float64, (MOST_COMPUTE_UNITS,)),
+    ("free_ring", np.int64, (MOST_SLOTS,)),
+    ("free_head", np.int64),
+    ("free_count", np.int64),
+    ("next_place", np.int64),
+    ("next_dispatch", np.float64),
+    ("finished", np.int64),
+]
+
+# Rings. A store is a slot and a sector's index in the table or, negative, a tile end.
+CHANNEL_FIELDS = [
+    ("store_slot", np.int32, (STORES,)),
+    ("store_what", np.int32, (STORES,)),
+    ("store_head", np.int64),
+    ("store_count", np.int64),
+    ("request_line", np.int64, (REQUESTS,)),
+    ("request_mask", np.int32, (REQUESTS,)),
+    ("request_token", np.int32, (REQUESTS,)),
+    ("request_head", np.int64),
+    ("request_count", np.int64),
+]
 
 
-def _power_of_two(least: int) -> int:
-    return 1 << max(least - 1, 1).bit_length()
-
-
-def new_producer(
+def set_up(
+    state,
     kernel: Kernel,
     sectors: Sectors,
-    gpus: int,
-    channels: int,
     *,
     mode: int,
-    offset_bits: int,
-    channel_bits: int,
     compute_units: int,
     workgroups_per_cu: int,
     prefetch: int,
@@ -113,373 +108,339 @@ def new_producer(
     epilogue_cycles: int,
     fetch_cycles: int,
     store_cycles: int,
-    hit_latency_cycles: int,
     dispatch_interval_cycles: float,
-) -> Producer:
-    """State of a kernel on ``gpus`` GPUs that is yet to be dispatched.
+) -> None:
+    """Put a kernel that is yet to be dispatched on all GPUs of ``state``.
 
     ``step_cycles`` is a full depth-U step on the matrix pipe; ``fetch_cycles`` the least time in
-    which a CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output
-    tile.
+    which a CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output.
+
+    Raises
+    ------
+    ValueError
+        If the GPU is larger than the model has room for.
     """
     slots = compute_units * workgroups_per_cu
-    waves = kernel.waves
-    most_sectors = int(np.diff(sectors.start).max(initial=1))
-    store_capacity = _power_of_two(slots * (most_sectors + waves))
+    if slots > MOST_SLOTS or compute_units > MOST_COMPUTE_UNITS:
+        raise ValueError(
+            f"gpu: {compute_units} CUs of {workgroups_per_cu} workgroups are more than the "
+            f"{MOST_COMPUTE_UNITS} CUs and {MOST_SLOTS} workgroups that the model has room for"
+        )
+    if prefetch > MOST_PREFETCH:
+        raise ValueError(f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {prefetch}")
     depth_atoms = max(1, kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
-    pieces = (kernel.tile_m + kernel.tile_n) * (depth_atoms // 4 + 2)
-    pieces = max(pieces, most_sectors)
-    request_capacity = _power_of_two(slots * prefetch * pieces)
-    queues = gpus * channels
-    stages = -(-kernel.workgroups // slots)
-
-    def i64(*shape):
-        return np.zeros(shape, np.int64)
-
-    free_ring = np.empty((gpus, slots), np.int64)
+    tile_pieces = (kernel.tile_m + kernel.tile_n) * (depth_atoms // 4 + 2)
+    most_pieces = prefetch * max(tile_pieces, int(np.diff(sectors.start).max(initial=1)))
+    if most_pieces > REQUESTS:
+        raise ValueError(f"kernel: a step of {most_pieces} lines exceeds the {REQUESTS} of a queue")
+    values = {
+        "mode": mode,
+        "slots": slots,
+        "slots_per_cu": workgroups_per_cu,
+        "prefetch": prefetch,
+        "steps": kernel.steps if mode == MODE_GEMM else 0,
+        "tail_k": kernel.k - (kernel.steps - 1) * kernel.depth_u,
+        "workgroups": kernel.workgroups,
+        "waves": kernel.waves,
+        "tile_m": kernel.tile_m,
+        "tile_n": kernel.tile_n,
+        "m": kernel.m,
+        "n": kernel.n,
+        "pitch_k": -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES),
+        "depth_atoms": depth_atoms,
+        "depth_u": kernel.depth_u,
+        "launch": launch_cycles,
+        "lds": lds_cycles,
+        "epilogue": epilogue_cycles,
+        "fetch_cycles": fetch_cycles,
+        "store_cycles": store_cycles,
+        "most_pieces": most_pieces,
+        "step_cycles": step_cycles,
+        "dispatch_interval": dispatch_interval_cycles,
+    }
+    for name, value in values.items():
+        state.fixed[name] = value
     # The dispatcher fills the CUs evenly before it gives any a second workgroup.
     order = np.arange(slots).reshape(compute_units, workgroups_per_cu).T.ravel()
-    free_ring[:] = order
-    steps = kernel.steps if mode == MODE_GEMM else 0
-    fixed = _Fixed(
-        mode=mode,
-        slots=slots,
-        slots_per_cu=workgroups_per_cu,
-        prefetch=prefetch,
-        steps=steps,
-        tail_k=kernel.k - (kernel.steps - 1) * kernel.depth_u,
-        workgroups=kernel.workgroups,
-        waves=waves,
-        tile_m=kernel.tile_m,
-        tile_n=kernel.tile_n,
-        m=kernel.m,
-        n=kernel.n,
-        pitch_k=-(-kernel.k * ELEMENT_BYTES // ATOM_BYTES),
-        depth_atoms=depth_atoms,
-        depth_u=kernel.depth_u,
-        channels=channels,
-        offset_bits=offset_bits,
-        channel_bits=channel_bits,
-        launch=launch_cycles,
-        lds=lds_cycles,
-        epilogue=epilogue_cycles,
-        fetch_cycles=fetch_cycles,
-        store_cycles=store_cycles,
-        hit_latency=hit_latency_cycles,
-        dispatch_interval_milli=round(dispatch_interval_cycles * 1000),
-    )
-    tile_row, tile_column = kernel.tiles
-    _, _, _, row_edge, run_edge = kernel.walk
-    return Producer(
-        fixed=fixed,
-        flops_cycles=float(step_cycles),
-        heap=i64(gpus, slots * (prefetch + 3) + 8),
-        heap_size=i64(gpus),
-        place=i64(gpus, slots),
-        step=i64(gpus, slots),
-        waiting=i64(gpus, slots),
-        remaining=i64(gpus, slots),
-        emitted=i64(gpus, slots),
-        emit_from=i64(gpus, slots),
-        pending=i64(gpus, slots * prefetch),
-        ready_at=i64(gpus, slots * prefetch),
-        arrived=i64(gpus, slots * prefetch),
-        pipe_free=np.zeros((gpus, compute_units)),
-        pipe_busy=np.zeros(gpus),
-        free_ring=free_ring,
-        free_head=i64(gpus),
-        free_count=np.full(gpus, slots, np.int64),
-        next_place=i64(gpus),
-        next_dispatch=np.zeros(gpus),
-        finished=i64(gpus),
-        stage_begin=np.full((gpus, stages), -1, np.int64),
-        stage_end=np.full((gpus, stages), -1, np.int64),
-        tile_row=tile_row.astype(np.int64),
-        tile_column=tile_column.astype(np.int64),
-        sector_start=sectors.start,
-        sector_atom=sectors.atom,
-        sector_channel=sectors.channel,
-        sector_wave=sectors.wave,
-        per_wave=sectors.per_wave,
-        row_edge=row_edge.astype(np.int64),
-        run_edge=run_edge.astype(np.int64),
-        stores=StoreQueue(
-            np.zeros((queues, store_capacity), np.int32),
-            np.zeros((queues, store_capacity), np.int32),
-            i64(queues),
-            i64(queues),
-        ),
-        requests=RequestQueue(
-            i64(queues, request_capacity),
-            np.zeros((queues, request_capacity), np.int32),
-            np.zeros((queues, request_capacity), np.int32),
-            i64(queues),
-            i64(queues),
-        ),
-    )
+    state.gpu["free_ring"][:, :slots] = order
+    state.gpu["free_count"] = slots
 
 
-@compiled
-def _request(p, q, line, mask, token):
-    r = p.requests
-    size = r.line.shape[1]
-    assert r.count[q] < size
-    i = (r.head[q] + r.count[q]) & (size - 1)
-    r.line[q, i] = line
-    r.mask[q, i] = mask
-    r.token[q, i] = token
-    r.count[q] += 1
-
-
-@compiled
-def _fetch_span(p, g, atom, end, token):
+@inlined
+def _fetch_span(s, g, atom, end, buffer):
     """Request the lines of atoms ``atom`` to ``end - 1`` that lie in the simulated channels."""
-    f = p.fixed
+    f = s.fixed[0]
     count = 0
     while atom < end:
         stop = min(end, (atom | 3) + 1)
         c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
         if c < f.channels:
             local = local_of_atom(atom, f.offset_bits, f.channel_bits)
-            first = local & 3
-            mask = ((1 << (stop - atom)) - 1) << first
-            _request(p, g * f.channels + c, local >> 2, mask, token)
+            channel = s.channel[g * f.channels + c]
+            i = (channel.request_head + channel.request_count) & (REQUESTS - 1)
+            channel.request_line[i] = local >> 2
+            channel.request_mask[i] = ((1 << (stop - atom)) - 1) << (local & 3)
+            channel.request_token[i] = buffer
+            channel.request_count += 1
             count += 1
         atom = stop
     return count
 
 
-@compiled
-def _workgroup(p, first_workgroup, place):
-    w = place + first_workgroup
-    return w - p.fixed.workgroups if w >= p.fixed.workgroups else w
+@inlined
+def _has_room(s, g):
+    """Whether every channel's queue takes a step's requests."""
+    f = s.fixed[0]
+    for c in range(f.channels):
+        if s.channel[g * f.channels + c].request_count > REQUESTS - f.most_pieces:
+            return False
+    return True
+
+
+@inlined
+def workgroup_at(f, gpu, place):
+    """Workgroup at a place of the GPU's production order."""
+    w = place + gpu.first_workgroup
+    return w - f.workgroups if w >= f.workgroups else w
 
 
 @compiled
-def _fetch(p, g, s, step, now, first_workgroup):
+def _fetch(s, g, slot, step, now):
     """Ask for the A and B tiles of one step."""
-    f = p.fixed
-    buffer = s * f.prefetch + step % f.prefetch
-    w = _workgroup(p, first_workgroup[g], p.place[g, s])
+    f, gpu = s.fixed[0], s.gpu[g]
+    buffer = slot * f.prefetch + step % f.prefetch
+    w = workgroup_at(f, gpu, gpu.place[slot])
     k0 = step * f.depth_atoms
     k1 = min(k0 + f.depth_atoms, f.pitch_k)
-    row = p.tile_row[w] * f.tile_m
     count = 0
-    for r in range(row, min(row + f.tile_m, f.m)):
-        count += _fetch_span(p, g, A_ATOM + r * f.pitch_k + k0, A_ATOM + r * f.pitch_k + k1, buffer)
-    column = p.tile_column[w] * f.tile_n
-    for r in range(column, min(column + f.tile_n, f.n)):
-        count += _fetch_span(p, g, B_ATOM + r * f.pitch_k + k0, B_ATOM + r * f.pitch_k + k1, buffer)
-    _expect(p, g, buffer, count, now)
+    first = s.tile_row[w] * f.tile_m
+    for r in range(first, min(first + f.tile_m, f.m)):
+        base = A_ATOM + r * f.pitch_k
+        count += _fetch_span(s, g, base + k0, base + k1, buffer)
+    first = s.tile_column[w] * f.tile_n
+    for r in range(first, min(first + f.tile_n, f.n)):
+        base = B_ATOM + r * f.pitch_k
+        count += _fetch_span(s, g, base + k0, base + k1, buffer)
+    _expect(f, gpu, buffer, count, now)
 
 
 @compiled
-def _fetch_output(p, g, s, now, first_workgroup):
+def _fetch_output(s, g, slot, now):
     """Ask for the workgroup's own output tile."""
-    f = p.fixed
-    w = _workgroup(p, first_workgroup[g], p.place[g, s])
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = workgroup_at(f, gpu, gpu.place[slot])
+    buffer = slot * f.prefetch
     count = 0
-    i = p.sector_start[w]
-    while i < p.sector_start[w + 1]:
+    i = s.sector_start[w]
+    while i < s.sector_start[w + 1]:
         j = i + 1
         while (
-            j < p.sector_start[w + 1]
-            and p.sector_atom[j] == p.sector_atom[j - 1] + 1
-            and p.sector_atom[j] & 3 != 0
+            j < s.sector_start[w + 1]
+            and s.sector_atom[j] == s.sector_atom[j - 1] + 1
+            and s.sector_atom[j] & 3 != 0
         ):
             j += 1
-        count += _fetch_span(p, g, p.sector_atom[i], p.sector_atom[j - 1] + 1, s * f.prefetch)
+        count += _fetch_span(s, g, s.sector_atom[i], s.sector_atom[j - 1] + 1, buffer)
         i = j
-    _expect(p, g, s * f.prefetch, count, now)
+    _expect(f, gpu, buffer, count, now)
 
 
-@compiled
-def _expect(p, g, buffer, count, now):
-    p.pending[g, buffer] = count
-    p.arrived[g, buffer] = 0
-    p.ready_at[g, buffer] = now + p.fixed.fetch_cycles
+@inlined
+def _expect(f, gpu, buffer, count, now):
+    gpu.pending[buffer] = count
+    gpu.arrived[buffer] = 0
+    gpu.ready_at[buffer] = now + f.fetch_cycles
     if count == 0:
         # Nothing of this step lies in the simulated channels.
-        p.ready_at[g, buffer] = now + max(p.fixed.fetch_cycles, p.fixed.hit_latency)
-        _schedule_data(p, g, buffer)
+        gpu.ready_at[buffer] = now + max(f.fetch_cycles, f.hit_latency)
+        heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + _DATA)
 
 
 @compiled
-def _schedule_data(p, g, buffer):
-    heap_push(p.heap, p.heap_size, g, p.ready_at[g, buffer], buffer * 8 + _DATA)
-
-
-@compiled
-def buffer_progress(p, g, buffer, change, at):
+def buffer_progress(gpu, buffer, change, at):
     """Outstanding pieces of a buffer change; the last one's arrival ``at`` completes it."""
-    p.pending[g, buffer] += change
-    if at > p.ready_at[g, buffer]:
-        p.ready_at[g, buffer] = at
-    if p.pending[g, buffer] == 0:
-        _schedule_data(p, g, buffer)
+    gpu.pending[buffer] += change
+    if at > gpu.ready_at[buffer]:
+        gpu.ready_at[buffer] = at
+    if gpu.pending[buffer] == 0:
+        heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + _DATA)
 
 
-@compiled
-def _try_step(p, g, s, now):
+@inlined
+def _try_step(f, gpu, slot, now):
     """Move the awaited step's tiles into the LDS if they are there."""
-    buffer = s * p.fixed.prefetch + p.step[g, s] % p.fixed.prefetch
-    if p.arrived[g, buffer]:
-        p.waiting[g, s] = 0
-        heap_push(p.heap, p.heap_size, g, now + p.fixed.lds, s * 8 + _READY)
+    if gpu.arrived[slot * f.prefetch + gpu.step[slot] % f.prefetch]:
+        gpu.waiting[slot] = 0
+        heap_push(gpu, now + f.lds, slot * 8 + _READY)
     else:
-        p.waiting[g, s] = 1
+        gpu.waiting[slot] = 1
+
+
+@inlined
+def _compute(f, gpu, slot, now):
+    """Put a step on the CU's matrix pipe, after what is on it."""
+    cycles = f.step_cycles
+    if gpu.step[slot] == f.steps - 1:
+        # The matrix instruction's K granularity (32x32x8).
+        cycles *= (f.tail_k + 7) // 8 * 8 / f.depth_u
+    cu = slot // f.slots_per_cu
+    end = max(float(now), gpu.pipe_free[cu]) + cycles
+    gpu.pipe_free[cu] = end
+    heap_push(gpu, np.int64(np.ceil(end)), slot * 8 + _DONE)
 
 
 @compiled
-def _step_cycles(p, step):
-    if step < p.fixed.steps - 1:
-        return p.flops_cycles
-    # The matrix instruction's K granularity (32x32x8).
-    return p.flops_cycles * (-(-p.fixed.tail_k // 8) * 8) / p.fixed.depth_u
-
-
-@compiled
-def _begin_stores(p, g, s, now, first_workgroup, tracked_first):
-    f = p.fixed
-    w = _workgroup(p, first_workgroup[g], p.place[g, s])
+def _begin_stores(s, g, slot, now):
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = workgroup_at(f, gpu, gpu.place[slot])
     ends = 0
     for v in range(f.waves):
-        if p.per_wave[w, v] > 0:
+        if s.per_wave[w, v] > 0:
             ends += 1
-    p.emit_from[g, s] = now
-    p.emitted[g, s] = 0
-    sectors = p.sector_start[w + 1] - p.sector_start[w]
-    if f.mode == MODE_SCATTER and p.place[g, s] >= tracked_first[g]:
-        p.emitted[g, s] = sectors
+    gpu.emit_from[slot] = now
+    gpu.emitted[slot] = 0
+    sectors = s.sector_start[w + 1] - s.sector_start[w]
+    if f.mode == MODE_SCATTER and gpu.place[slot] >= gpu.tracked_first:
+        gpu.emitted[slot] = sectors
         sectors = 0
-    p.remaining[g, s] = sectors + ends
-    if p.remaining[g, s] == 0:
-        _finish(p, g, s, now)
+    gpu.remaining[slot] = sectors + ends
+    if gpu.remaining[slot] == 0:
+        _finish(s, g, slot, now)
     else:
-        heap_push(p.heap, p.heap_size, g, now, s * 8 + _STORE)
+        heap_push(gpu, now, slot * 8 + _STORE)
+
+
+@inlined
+def _queue_store(channel, slot, what):
+    i = (channel.store_head + channel.store_count) & (STORES - 1)
+    channel.store_slot[i] = slot
+    channel.store_what[i] = what
+    channel.store_count += 1
 
 
 @compiled
-def _queue_store(p, q, s, what):
-    t = p.stores
-    size = t.slot.shape[1]
-    assert t.count[q] < size
-    i = (t.head[q] + t.count[q]) & (size - 1)
-    t.slot[q, i] = s
-    t.what[q, i] = what
-    t.count[q] += 1
-
-
-@compiled
-def _emit(p, g, s, now, first_workgroup):
+def _emit(s, g, slot, now):
     """Give the channels what the CU has put out by now; a CU stores at its own pace."""
-    f = p.fixed
-    w = _workgroup(p, first_workgroup[g], p.place[g, s])
-    first = p.sector_start[w]
-    sectors = p.sector_start[w + 1] - first
-    i = p.emitted[g, s]
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = workgroup_at(f, gpu, gpu.place[slot])
+    first = s.sector_start[w]
+    sectors = s.sector_start[w + 1] - first
+    i = gpu.emitted[slot]
     while i < sectors:
-        due = p.emit_from[g, s] + i * f.store_cycles // sectors
-        if due > now:
-            p.emitted[g, s] = i
-            heap_push(p.heap, p.heap_size, g, due, s * 8 + _STORE)
+        due = gpu.emit_from[slot] + i * f.store_cycles // sectors
+        channel = s.channel[g * f.channels + s.sector_channel[first + i]]
+        if due > now or channel.store_count == STORES:
+            gpu.emitted[slot] = i
+            heap_push(gpu, max(due, now + 1), slot * 8 + _STORE)
             return
-        _queue_store(p, g * f.channels + p.sector_channel[first + i], s, first + i)
+        _queue_store(channel, slot, first + i)
         i += 1
-    p.emitted[g, s] = i
-    q = g * f.channels + p.place[g, s] % f.channels
+    gpu.emitted[slot] = i
+    channel = s.channel[g * f.channels + gpu.place[slot] % f.channels]
+    if channel.store_count > STORES - f.waves:
+        heap_push(gpu, now + 1, slot * 8 + _STORE)
+        return
     for v in range(f.waves):
-        if p.per_wave[w, v] > 0:
-            _queue_store(p, q, s, -1 - v)
+        if s.per_wave[w, v] > 0:
+            _queue_store(channel, slot, -1 - v)
+
+
+@inlined
+def store_left(s, g, slot, now):
+    """A store or tile end of a slot has left the CU."""
+    gpu = s.gpu[g]
+    gpu.remaining[slot] -= 1
+    if gpu.remaining[slot] == 0:
+        _finish(s, g, slot, now)
 
 
 @compiled
-def store_left(p, g, s, now):
-    """A store or tile end of slot ``s`` has left the CU."""
-    p.remaining[g, s] -= 1
-    if p.remaining[g, s] == 0:
-        _finish(p, g, s, now)
+def _finish(s, g, slot, now):
+    f, gpu = s.fixed[0], s.gpu[g]
+    gpu.finished += 1
+    s.stage_end[g, gpu.place[slot] // f.slots] = now
+    gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot
+    gpu.free_count += 1
+    if gpu.finished == f.workgroups:
+        gpu.finish_cycle = now
 
 
 @compiled
-def _finish(p, g, s, now):
-    f = p.fixed
-    p.finished[g] += 1
-    stage = p.place[g, s] // f.slots
-    p.stage_end[g, stage] = now
-    tail = p.free_head[g] + p.free_count[g]
-    p.free_ring[g, tail % f.slots] = s
-    p.free_count[g] += 1
-
-
-@compiled
-def _dispatch(p, g, now, limit):
-    f = p.fixed
+def _dispatch(s, g, now, limit):
+    f, gpu = s.fixed[0], s.gpu[g]
     while (
-        p.free_count[g] > 0
-        and p.next_place[g] < f.workgroups
-        and p.next_place[g] < limit
-        and p.next_dispatch[g] <= now
+        gpu.free_count > 0
+        and gpu.next_place < f.workgroups
+        and gpu.next_place < limit
+        and gpu.next_dispatch <= now
     ):
-        s = p.free_ring[g, p.free_head[g]]
-        p.free_head[g] = (p.free_head[g] + 1) % f.slots
-        p.free_count[g] -= 1
-        p.place[g, s] = p.next_place[g]
-        p.step[g, s] = 0
-        p.waiting[g, s] = 0
-        stage = p.next_place[g] // f.slots
-        if p.stage_begin[g, stage] < 0:
-            p.stage_begin[g, stage] = now
-        p.next_place[g] += 1
-        p.next_dispatch[g] = max(p.next_dispatch[g], float(now)) + f.dispatch_interval_milli / 1000
-        heap_push(p.heap, p.heap_size, g, now + f.launch, s * 8 + _LAUNCHED)
+        slot = gpu.free_ring[gpu.free_head]
+        gpu.free_head = (gpu.free_head + 1) % f.slots
+        gpu.free_count -= 1
+        gpu.place[slot] = gpu.next_place
+        gpu.step[slot] = 0
+        gpu.waiting[slot] = 0
+        stage = gpu.next_place // f.slots
+        if s.stage_begin[g, stage] < 0:
+            s.stage_begin[g, stage] = now
+        gpu.next_place += 1
+        gpu.next_dispatch = max(gpu.next_dispatch, float(now)) + f.dispatch_interval
+        heap_push(gpu, now + f.launch, slot * 8 + _LAUNCHED)
 
 
 @compiled
-def produce(p, g, now, limit, first_workgroup, tracked_first):
-    """Advance the workgroups of GPU ``g`` to cycle ``now``; places below ``limit`` may start."""
-    f = p.fixed
-    if p.free_count[g] > 0 and p.next_place[g] < f.workgroups:
-        _dispatch(p, g, now, limit)
-    while p.heap_size[g] > 0 and (p.heap[g, 0] >> CODE_BITS) <= now:
-        code = heap_pop(p.heap, p.heap_size, g)
-        kind = code & 7
-        s = code >> 3
-        if kind == _DATA:
-            buffer = s
-            s = buffer // f.prefetch
-            p.arrived[g, buffer] = 1
-            if f.steps == 0:
-                _begin_stores(p, g, s, now, first_workgroup, tracked_first)
-            elif p.waiting[g, s] and p.step[g, s] % f.prefetch == buffer % f.prefetch:
-                _try_step(p, g, s, now)
-        elif kind == _LAUNCHED:
-            if f.steps == 0:
-                if p.place[g, s] < tracked_first[g]:
-                    _fetch_output(p, g, s, now, first_workgroup)
-                else:
-                    _begin_stores(p, g, s, now, first_workgroup, tracked_first)
-            else:
-                for step in range(min(f.prefetch, f.steps)):
-                    _fetch(p, g, s, step, now, first_workgroup)
-                p.waiting[g, s] = 1
-        elif kind == _READY:
-            step = p.step[g, s]
-            if step + f.prefetch < f.steps:
-                _fetch(p, g, s, step + f.prefetch, now, first_workgroup)
-            cu = s // f.slots_per_cu
-            cycles = _step_cycles(p, step)
-            begin = max(float(now), p.pipe_free[g, cu])
-            p.pipe_free[g, cu] = begin + cycles
-            p.pipe_busy[g] += cycles
-            heap_push(p.heap, p.heap_size, g, np.int64(np.ceil(begin + cycles)), s * 8 + _DONE)
-        elif kind == _DONE:
-            p.step[g, s] += 1
-            if p.step[g, s] < f.steps:
-                _try_step(p, g, s, now)
-            else:
-                heap_push(p.heap, p.heap_size, g, now + f.epilogue, s * 8 + _EPILOGUE)
-        elif kind == _STORE:
-            _emit(p, g, s, now, first_workgroup)
+def _launched(s, g, slot, now):
+    """A workgroup has started up and asks for its first tiles."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    if f.steps == 0:
+        if gpu.place[slot] < gpu.tracked_first:
+            _fetch_output(s, g, slot, now)
         else:
-            _begin_stores(p, g, s, now, first_workgroup, tracked_first)
+            _begin_stores(s, g, slot, now)
+        return
+    for step in range(min(f.prefetch, f.steps)):
+        _fetch(s, g, slot, step, now)
+    gpu.waiting[slot] = 1
+
+
+@compiled
+def _event(s, g, code, now):
+    f, gpu = s.fixed[0], s.gpu[g]
+    kind = code & 7
+    slot = code >> 3
+    if kind == _DATA:
+        buffer = slot
+        slot = buffer // f.prefetch
+        gpu.arrived[buffer] = 1
+        if f.steps == 0:
+            _begin_stores(s, g, slot, now)
+        elif gpu.waiting[slot] and gpu.step[slot] % f.prefetch == buffer % f.prefetch:
+            _try_step(f, gpu, slot, now)
+    elif (kind == _LAUNCHED or kind == _READY) and not _has_room(s, g):
+        heap_push(gpu, now + 1, code)
+    elif kind == _LAUNCHED:
+        _launched(s, g, slot, now)
+    elif kind == _READY:
+        if gpu.step[slot] + f.prefetch < f.steps:
+            _fetch(s, g, slot, gpu.step[slot] + f.prefetch, now)
+        _compute(f, gpu, slot, now)
+    elif kind == _DONE:
+        gpu.step[slot] += 1
+        if gpu.step[slot] < f.steps:
+            _try_step(f, gpu, slot, now)
+        else:
+            heap_push(gpu, now + f.epilogue, slot * 8 + _EPILOGUE)
+    elif kind == _STORE:
+        _emit(s, g, slot, now)
+    else:
+        _begin_stores(s, g, slot, now)
+
+
+@inlined
+def produce(s, g, now, limit):
+    """Advance the workgroups of GPU ``g`` to cycle ``now``; places below ``limit`` may start."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    if gpu.free_count > 0 and gpu.next_place < f.workgroups:
+        _dispatch(s, g, now, limit)
+    while next_event(gpu) <= now:
+        _event(s, g, heap_pop(gpu), now)

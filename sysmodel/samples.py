@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .loop import SAMPLES
+from .state import SAMPLES
 from .timeline import Span, Timeline
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ __all__ = ["timeline_of"]
 def timeline_of(machine: "Machine", spans: list[Span], zero: int) -> Timeline:
     """Rates of GPU 0 between the samples, from cycle ``zero`` on."""
     state = machine.state
-    count, interval = int(state.sample_state[0]), int(state.sample_state[1])
-    rows, at = state.sample[:count], state.sample_time[:count]
+    fixed = state.fixed[0]
+    count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
+    rows, at = state.samples[:count], state.sample_time[:count]
     later = at >= zero
     rows, at = rows[later], at[later]
     ns = interval * 1e3 / machine.system.dram.clock_mhz

@@ -108,7 +108,7 @@ class _Runner:
         workgroups = self.kernel.workgroups * machine.gpus
 
         def show(now: int) -> None:
-            share = machine.state.producer.finished.sum() / workgroups if phase == "GEMM" else 0.5
+            share = machine.state.gpu["finished"].sum() / workgroups if phase == "GEMM" else 0.5
             self.report(f"{name}: {phase}", float(share))
 
         begin = time.perf_counter()
@@ -122,8 +122,8 @@ class _Runner:
     ) -> Phases:
         state = machine.state
         phases.simulated_cycles = machine.now
-        phases.traffic = state.flight.traffic.sum(axis=0) * machine.whole // machine.gpus
-        phases.link_bytes = int(state.link.sent_bytes.sum()) * machine.whole // machine.gpus
+        phases.traffic = state.gpu["traffic"].sum(axis=0) * machine.whole // machine.gpus
+        phases.link_bytes = int(state.gpu["sent_bytes"].sum()) * machine.whole // machine.gpus
         phases.timeline = timeline_of(machine, spans, zero)
         return phases
 
@@ -139,28 +139,27 @@ class _Runner:
             gpus = range(machine.gpus)
             self._run("sequential", machine, "GEMM", UNTIL_GEMM)
             phases.gemm_cycles = machine.now
-            state.work[0] = 0
+            state.fixed["work"] = 0
 
             offset = staging_offset(machine.channel_bits)
             self._program(
                 machine, [collective_writes(kernel, CONTEXT_COLLECTIVE, offset=offset)] * len(gpus)
             )
             begin_rs = machine.now
-            state.flight.phase[:] = RS
-            state.link.copy_offset[0] = offset
-            state.store_context[:] = CONTEXT_COLLECTIVE
+            state.gpu["phase"] = RS
+            state.fixed["copy_offset"] = offset
+            state.gpu["store_context"] = CONTEXT_COLLECTIVE
             for step in range(n - 1):
                 self._set_chunks(machine, 1 + step)
                 for g in gpus:
-                    begin_step(
-                        state.collective, g, machine.chunk_start, (g + 1 + step) % n,
+                    begin_step(state, g, (g + 1 + step) % n,
                         1 if step == 0 else 2, offset,
                     )  # fmt: skip
                 machine.expect([(g + 2 + step) % n for g in gpus])
                 self._run("sequential", machine, "RS", UNTIL_COLLECTIVE)
-            state.store_context[:] = CONTEXT_NONE
+            state.gpu["store_context"] = CONTEXT_NONE
             for g in gpus:
-                begin_step(state.collective, g, machine.chunk_start, g, 2, offset)
+                begin_step(state, g, g, 2, offset)
             self._run("sequential", machine, "RS", UNTIL_COLLECTIVE)
             self._run("sequential", machine, "RS", UNTIL_QUIET)
             phases.rs_cycles = machine.now - begin_rs
@@ -169,13 +168,13 @@ class _Runner:
                 machine, [collective_writes(kernel, CONTEXT_COLLECTIVE, offset=0)] * len(gpus)
             )
             begin_ag = machine.now
-            state.flight.phase[:] = AG
-            state.link.copy_offset[0] = 0
-            state.store_context[:] = CONTEXT_COLLECTIVE
+            state.gpu["phase"] = AG
+            state.fixed["copy_offset"] = 0
+            state.gpu["store_context"] = CONTEXT_COLLECTIVE
             for step in range(n - 1):
                 self._set_chunks(machine, step)
                 for g in gpus:
-                    begin_step(state.collective, g, machine.chunk_start, (g + step) % n, 1, 0)
+                    begin_step(state, g, (g + step) % n, 1, 0)
                 machine.expect([(g + 1 + step) % n for g in gpus])
                 self._run("sequential", machine, "AG", UNTIL_COLLECTIVE)
             self._run("sequential", machine, "AG", UNTIL_QUIET)
@@ -197,10 +196,10 @@ class _Runner:
             self._run(name, machine, "GEMM", UNTIL_REDUCED)
             state = machine.state
             reduced = machine.now
-            phases.gemm_cycles = int(state.finish_cycle.max()) - zero
-            phases.rs_cycles = reduced - int(state.first_send.min())
-            state.work[0] = 0
-            state.flight.phase[:] = AG
+            phases.gemm_cycles = int(state.gpu["finish_cycle"].max()) - zero
+            phases.rs_cycles = reduced - int(state.gpu["first_send"].min())
+            state.fixed["work"] = 0
+            state.gpu["phase"] = AG
             self._all_gather(name, machine)
             phases.ag_cycles = machine.now - reduced
             phases.total_cycles = machine.now - zero
@@ -217,7 +216,7 @@ class _Runner:
         """Reduce-scatter by the T3 hardware alone, the partial products already in memory."""
         phases = Phases()
         with self._machine("rs-nmc", MODE_SCATTER) as machine:
-            machine.state.flight.phase[:] = RS
+            machine.state.gpu["phase"] = RS
             zero = self._launch(machine, Policy.ROUND_ROBIN, updates_per_sector=1)
             self._run("rs-nmc", machine, "RS", UNTIL_REDUCED)
             phases.rs_cycles = phases.total_cycles = machine.now - zero
@@ -248,8 +247,8 @@ class _Runner:
         Returns the cycle of the start.
         """
         state = machine.state
-        state.work[0] = 0
-        state.flow[0] = 1
+        state.fixed["work"] = 0
+        state.fixed["flow"] = 1
         self._program(
             machine,
             [
@@ -261,10 +260,10 @@ class _Runner:
                 for g in range(machine.gpus)
             ],
         )  # fmt: skip
-        machine.idle(state.link.latency + 8)
+        machine.idle(int(state.fixed["link_latency"][0]) + 8)
         machine.write([measure_writes()] * machine.gpus)
-        state.work[0] = 1
-        state.start[:] = machine.now
+        state.fixed["work"] = 1
+        state.gpu["start"] = machine.now
         return machine.now
 
     def _all_gather(self, name: str, machine: Machine) -> None:
@@ -284,15 +283,15 @@ class _Runner:
     def _set_chunks(self, machine: Machine, first: int) -> None:
         """What GPU 0 sends and its upstream neighbour sends meanwhile, for the mirror."""
         n = self.kernel.gpus
-        machine.state.link.copy_from[0] = first % n
-        machine.state.link.copy_to[0] = (first + 1) % n
+        machine.state.fixed["copy_from"] = first % n
+        machine.state.fixed["copy_to"] = (first + 1) % n
 
     def _stages(self, machine: Machine, zero: int) -> list[Span]:
-        producer = machine.state.producer
+        state = machine.state
         return [
             self._span(f"stage {i}", "GEMM", int(begin), int(end), zero)
             for i, (begin, end) in enumerate(
-                zip(producer.stage_begin[0], producer.stage_end[0], strict=True)
+                zip(state.stage_begin[0], state.stage_end[0], strict=True)
             )
             if begin >= 0
         ]

@@ -18,7 +18,7 @@ from sysmodel.ports import (
     O,
 )
 
-__all__ = ["Host", "Kernel", "Traffic"]
+__all__ = ["Host", "Kernel", "Reprogramming", "Traffic"]
 
 _MAP = register_map.load()
 
@@ -331,3 +331,125 @@ class Traffic:
             self._dram(number, block, out)
             if self._p.payload:
                 self._reduce(block)
+
+
+class Reprogramming:
+    """Random register writes in legal fields: most are refused, some change what runs."""
+
+    def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel):
+        self._rng = rng
+        self._p = p
+        self._kernel = kernel
+        self._pending = []
+
+    def __call__(self) -> tuple[int, int] | None:
+        if not self._pending and self._rng.random() < 0.1:
+            kinds = (self._window, self._range, self._command, self._copy, self._other)
+            self._pending = kinds[self._rng.integers(0, len(kinds))]()
+        return self._pending.pop(0) if self._pending else None
+
+    def _put(self, name: str, **values) -> tuple[int, int]:
+        values = {field: int(value) for field, value in values.items()}
+        return _MAP[name].address, _MAP[name].pack(**values)
+
+    def _bytes(self) -> int:
+        rng, kernel = self._rng, self._kernel
+        value = int(rng.integers(0, 2 * kernel.limit)) * self._p.atom_bytes
+        if rng.random() < 0.1:
+            value += int(rng.integers(1, self._p.atom_bytes))
+        if rng.random() < 0.1:
+            value = (1 << self._p.address_bits) - int(rng.integers(0, 3)) * self._p.atom_bytes
+        if rng.random() < 0.05:
+            value = int(rng.integers(0, 1 << 64, dtype=np.uint64))
+        return value
+
+    def _wide(self, name: str, value: int) -> list[tuple[int, int]]:
+        low, high = value & 0xFFFFFFFF, value >> 32
+        return [self._put(f"{name}_LO", bytes=low), self._put(f"{name}_HI", bytes=high)]
+
+    def _window(self) -> list[tuple[int, int]]:
+        rng = self._rng
+        return [
+            *self._wide("WINDOW_BASE", self._bytes()),
+            *self._wide("WINDOW_LIMIT", self._bytes()),
+            self._put("WINDOW_CONTEXT", context=rng.integers(0, 256)),
+            self._put(
+                "WINDOW_COMMIT",
+                index=rng.integers(0, self._p.windows + 1),
+                enable=rng.random() < 0.8,
+            ),
+        ]
+
+    def _range(self) -> list[tuple[int, int]]:
+        rng, p = self._rng, self._p
+        first, last = rng.integers(0, self._kernel.workgroups, 2)
+        return [
+            self._put("RANGE_PLACES", first=first, last=last),
+            self._put(
+                "RANGE_ACTION",
+                window=rng.integers(0, p.windows + (rng.random() < 0.1)),
+                action=rng.integers(0, 4),
+                command=rng.integers(0, p.commands + (rng.random() < 0.1)),
+            ),
+            self._put(
+                "RANGE_COMMIT", index=rng.integers(0, p.ranges + 1), enable=rng.random() < 0.8
+            ),
+        ]
+
+    def _command(self) -> list[tuple[int, int]]:
+        rng = self._rng
+        offset = self._bytes()
+        waves = {f"waves{edge}": rng.integers(1, 4) for edge in range(4)}
+        return [
+            self._put(
+                "COMMAND_TRANSFER",
+                kind=rng.integers(0, 2),
+                op=rng.integers(0, 3),
+                dtype=rng.integers(0, 3),
+                context=rng.integers(0, 16),
+                granularity=rng.integers(0, 2),
+                group_log2=rng.integers(0, 3),
+                wave_run_log2=rng.integers(0, 16),
+                waves_minor_log2=rng.integers(0, 4),
+            ),
+            self._put("COMMAND_ROWS", rows=rng.integers(0, 6), rows_edge=rng.integers(0, 6)),
+            self._put("COMMAND_RUN", run=rng.integers(0, 12), run_edge=rng.integers(0, 12)),
+            self._put("COMMAND_PITCH", pitch=rng.integers(0, 1 << 24)),
+            self._put("COMMAND_WAVES", wave_rows=rng.integers(0, 4), **waves),
+            *self._wide("COMMAND_OFFSET", offset),
+            self._put("COMMAND_COMMIT", index=rng.integers(0, self._p.commands + 1)),
+        ]
+
+    def _copy(self) -> list[tuple[int, int]]:
+        rng = self._rng
+        copies = [
+            self._put("COPY", command=rng.integers(0, self._p.commands + (rng.random() < 0.2)))
+        ]
+        return self._wide("COPY_START", self._bytes()) + copies * int(rng.integers(1, 6))
+
+    def _other(self) -> list[tuple[int, int]]:
+        rng, kernel = self._rng, self._kernel
+        choices = [
+            lambda: self._put("CONTROL", launch=1, clear=rng.integers(0, 2)),
+            lambda: self._put("CONTROL", clear=1),
+            lambda: self._put("CONTROL", measure=1),
+            lambda: self._put("CONTROL", clear_error=1),
+            lambda: self._put("TRACKING", updates_per_sector=rng.integers(0, 4), epoch=2),
+            lambda: self._put("TIMEOUT", cycles=rng.integers(0, 80)),
+            lambda: self._put(
+                "ARBITER",
+                policy=rng.integers(0, 3),
+                automatic=rng.integers(0, 2),
+                threshold=rng.integers(0, 128),
+            ),
+            lambda: self._put("STARVATION", cycles=rng.integers(0, 40)),
+            lambda: self._put("MEASURE", log2=rng.integers(0, 8)),
+            lambda: self._put("WINDOW", workgroups=rng.integers(4, self._p.window_workgroups + 1)),
+            lambda: self._put("COMMAND_WINDOW", workgroups=rng.integers(8, 40)),
+            lambda: self._put("TRACKED_FIRST", place=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("TRACKED_END", place=rng.integers(0, kernel.workgroups + 1)),
+            lambda: self._put("SHIFT", places=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("FIRST_WORKGROUP", workgroup=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("STATUS"),
+        ]
+        return [choices[rng.integers(0, len(choices))]()]

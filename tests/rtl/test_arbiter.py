@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 
 import random
-from dataclasses import dataclass, field
 
 import pytest
 from amaranth.sim import Simulator
@@ -9,6 +8,7 @@ from amaranth.sim import Simulator
 from rtl.arbiter import Arbiter
 from rtl.layouts import Policy
 from rtl.parameters import T3Parameters
+from tb.arbiter.reference import Reference
 
 P = T3Parameters()
 DEFAULT = {
@@ -20,46 +20,6 @@ DEFAULT = {
     "cuts": [0, 0, 0],
     "levels": [127, 127, 127],
 }
-
-
-@dataclass
-class Reference:
-    """The arbiter, one cycle at a time."""
-
-    last: str = "m"
-    starved: int = 0
-    level: int = 127
-    samples: list | None = None
-    winners: list = field(default_factory=list)
-
-    def cycle(self, config, c, m, ready, occupancy, start):
-        """The winner that is offered in this cycle, or None."""
-        threshold = self.level if config["automatic"] else config["threshold"]
-        passes = threshold == 127 or occupancy < threshold
-        if config["policy"] == Policy.ROUND_ROBIN:
-            order = "mc" if self.last == "c" else "cm"
-        elif config["policy"] == Policy.COMPUTE_FIRST:
-            order = "cm"
-        elif self.starved >= config["starvation_limit"]:
-            order = "mc"
-        else:
-            order = "cm" if passes else "c"
-        winner = next((name for name in order if (c if name == "c" else m)), None)
-
-        if ready and winner:
-            self.last = winner
-        served = ready and winner == "m"
-        self.starved = 0 if served or not m else min(self.starved + 1, 65535)
-        if start:
-            self.samples, self.level = [], 127
-        elif self.samples is not None:
-            self.samples.append(occupancy)
-            if len(self.samples) == 2 ** config["measure_log2"]:
-                average = sum(self.samples) // len(self.samples)
-                picks = zip(config["cuts"], config["levels"], strict=True)
-                self.level = ([127] + [level for cut, level in picks if average >= cut])[-1]
-                self.samples = None
-        return winner
 
 
 def simulate(bench):

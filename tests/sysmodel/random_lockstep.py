@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+from amaranth.hdl import Cat
 from amaranth.sim import Simulator
 
 from sysmodel.native import call_step
@@ -31,19 +32,29 @@ def random_inputs(words, cycles: int, length: int, seed: int) -> np.ndarray:
 def run_simulator(component, words, inputs: np.ndarray, length: int) -> np.ndarray:
     """Outputs of Amaranth's simulator after power-up and after each edge."""
     flat = Flat(component, words)
+    # As one value each way: the simulator settles after every single change.
+    driven = Cat(getattr(flat, word.name) for word in flat.inputs)
+    seen = Cat(getattr(flat, word.name) for word in flat.outputs)
     outputs = np.zeros((len(inputs) + 1, length), np.uint64)
 
-    async def drive(ctx):
-        def read(row):
-            for word in flat.outputs:
-                outputs[row, word.index] = ctx.get(getattr(flat, word.name))
+    def pack(values):
+        packed = position = 0
+        for word in flat.inputs:
+            packed |= (int(values[word.index]) & (1 << word.width) - 1) << position
+            position += word.width
+        return packed
 
-        read(0)
+    def unpack(packed, row):
+        for word in flat.outputs:
+            outputs[row, word.index] = packed & (1 << word.width) - 1
+            packed >>= word.width
+
+    async def drive(ctx):
+        unpack(ctx.get(seen), 0)
         for row, values in enumerate(inputs):
-            for word in flat.inputs:
-                ctx.set(getattr(flat, word.name), int(values[word.index]) & (1 << word.width) - 1)
+            ctx.set(driven, pack(values))
             await ctx.tick()
-            read(row + 1)
+            unpack(ctx.get(seen), row + 1)
 
     simulator = Simulator(flat)
     simulator.add_clock(1e-9)

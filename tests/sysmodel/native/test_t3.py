@@ -97,10 +97,10 @@ def traffic(p, cycles, seed):
     return inputs, begin
 
 
-@pytest.mark.parametrize("payload", [False, True])
-def test_as_amaranths_simulator(payload):
+@pytest.mark.parametrize(("channels", "payload"), [(2, False), (1, True)])
+def test_as_amaranths_simulator(channels, payload):
     p = T3Parameters(
-        channels=2,
+        channels=channels,
         system_channels=2,
         sets=16,
         ways=2,

@@ -1,0 +1,61 @@
+"""What the arbiter does, one cycle at a time, in plain Python."""
+
+from dataclasses import dataclass
+
+from rtl.layouts import Policy
+
+__all__ = ["Reference"]
+
+
+@dataclass
+class Reference:
+    """The arbiter. The compute stream is ``"c"``, the communication stream ``"m"``."""
+
+    last: str = "m"
+    starved: int = 0
+    level: int = 127
+    samples: list | None = None
+
+    def cycle(
+        self, config: dict, c: bool, m: bool, ready: bool, occupancy: int, start: bool
+    ) -> str | None:
+        """The stream that is offered in this cycle, or None.
+
+        Parameters
+        ----------
+        config : dict
+            Fields of ``ArbiterConfiguration``.
+        c, m : bool
+            Whether the streams have a request.
+        ready : bool
+            Whether the queue takes it.
+        occupancy : int
+        start : bool
+            Begin the measurement.
+        """
+        threshold = self.level if config["automatic"] else config["threshold"]
+        passes = threshold == 127 or occupancy < threshold
+        if config["policy"] == Policy.ROUND_ROBIN:
+            order = "mc" if self.last == "c" else "cm"
+        elif config["policy"] == Policy.COMPUTE_FIRST:
+            order = "cm"
+        elif self.starved >= config["starvation_limit"]:
+            order = "mc"
+        else:
+            order = "cm" if passes else "c"
+        winner = next((name for name in order if (c if name == "c" else m)), None)
+
+        if ready and winner:
+            self.last = winner
+        served = ready and winner == "m"
+        self.starved = 0 if served or not m else min(self.starved + 1, 65535)
+        if start:
+            self.samples, self.level = [], 127
+        elif self.samples is not None:
+            self.samples.append(occupancy)
+            if len(self.samples) == 2 ** config["measure_log2"]:
+                average = sum(self.samples) // len(self.samples)
+                picks = zip(config["cuts"], config["levels"], strict=True)
+                self.level = ([127] + [level for cut, level in picks if average >= cut])[-1]
+                self.samples = None
+        return winner
