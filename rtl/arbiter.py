@@ -119,8 +119,6 @@ class Arbiter(wiring.Component):
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += last.eq(Mux(grant, Origin.COMMUNICATION, Origin.COMPUTE))
-        with m.If(~self.communication.valid | self.communication.ready):
-            m.d.sync += starved.eq(0)
-        with m.Elif(starved != 0xFFFF):
-            m.d.sync += starved.eq(starved + 1)
+        waits = self.communication.valid & ~self.communication.ready
+        m.d.sync += starved.eq(Mux(waits, starved + (starved != 0xFFFF), 0))
         return m

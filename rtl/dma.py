@@ -125,14 +125,8 @@ class DmaEngine(wiring.Component):
         ]
         major = taken.wavefront >> command.waves_minor_log2
         minor = taken.wavefront & ((1 << command.waves_minor_log2) - 1)
-        walk_rows = Signal(16)
-        walk_run = Signal(16)
         wave_rows = _share(rows, major * command.wave_rows, command.wave_rows)
         wave_run = _share(run, minor << command.wave_run_log2, 1 << command.wave_run_log2)
-        m.d.comb += [
-            walk_rows.eq(Mux(wavefront, wave_rows, rows)),
-            walk_run.eq(Mux(wavefront, wave_run, run)),
-        ]
         workgroup = Signal(p.workgroup_bits + 1)
         past = Signal()
         m.d.comb += [
@@ -155,8 +149,8 @@ class DmaEngine(wiring.Component):
         whole = wavefront | choice.o.p.copy
         with m.If(take):
             m.d.sync += [
-                rows_left.eq(walk_rows),
-                run_length.eq(walk_run),
+                rows_left.eq(Mux(wavefront, wave_rows, rows)),
+                run_length.eq(Mux(wavefront, wave_run, run)),
                 row_start.eq(taken.start),
                 pitch.eq(command.pitch),
                 wave_height.eq(Mux(whole, 0, command.wave_rows)),
@@ -182,6 +176,7 @@ class DmaEngine(wiring.Component):
         advance = Signal()
         next_row = Signal(p.atom_address_bits)
         m.d.comb += [
+            walking.eq((rows_left != 0) & (run_length != 0)),
             room.eq(p.interleave_atoms - (piece.atom & (p.interleave_atoms - 1))),
             rest.eq(run_length - piece.offset),
             length.eq(Mux(rest < room, rest, room)),
@@ -194,9 +189,7 @@ class DmaEngine(wiring.Component):
             m.d.comb += lane.p.length.eq(length)
             with m.If(channel == p.first_channel + index):
                 m.d.comb += [lane.valid.eq(walking), advance.eq(lane.ready)]
-        with m.If(~walking):
-            m.d.sync += walking.eq(take & (walk_rows != 0) & (walk_run != 0))
-        with m.Elif(advance):
+        with m.If(walking & advance):
             with m.If(rest > room):
                 m.d.sync += [
                     piece.atom.eq(piece.atom + length),
@@ -215,6 +208,4 @@ class DmaEngine(wiring.Component):
                         wave_row.eq(1),
                         piece.wavefront.eq(piece.wavefront + wave_step),
                     ]
-                with m.If(rows_left == 1):
-                    m.d.sync += walking.eq(0)
         return m

@@ -1,6 +1,6 @@
 """One channel's part of the DMA engine: reads atoms, and sends them on."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -109,9 +109,7 @@ class DmaLane(wiring.Component):
             metadata_write.data.dtype.eq(piece.dtype),
         ]
         with m.If(expand):
-            m.d.sync += [tail.eq(tail + 1), index.eq(index + 1)]
-            with m.If(pieces.o.ready):
-                m.d.sync += index.eq(0)
+            m.d.sync += index.eq(Mux(pieces.o.ready, 0, index + 1))
         m.d.comb += [
             self.reads.valid.eq(reads.o.valid),
             reads.o.ready.eq(self.reads.ready),
@@ -134,12 +132,11 @@ class DmaLane(wiring.Component):
         m.d.comb += [sends.i.p[name].eq(metadata_read.data[name]) for name in held.members]
         m.d.sync += flying.eq(send)
         m.d.sync += filled.eq((filled & ~(send << head)) | fill)
-        with m.If(send):
-            m.d.sync += head.eq(head + 1)
-        with m.If(expand & ~send):
-            m.d.sync += used.eq(used + 1)
-        with m.If(send & ~expand):
-            m.d.sync += used.eq(used - 1)
+        m.d.sync += [
+            head.eq(head + send),
+            tail.eq(tail + expand),
+            used.eq(used + expand - send),
+        ]
 
         if p.payload:
             m.submodules.data = memory = Memory(

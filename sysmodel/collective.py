@@ -57,7 +57,7 @@ def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> 
         channel["missing"] = -1
 
 
-@compiled
+@inlined
 def step_done(s, g):
     channels = s.fixed[0].channels
     for c in range(channels):
@@ -79,7 +79,7 @@ def _operand_of(gpu, channel):
     return block + within % size, within // size
 
 
-@compiled
+@inlined
 def collective_next_read(s, gpu, channel, c):
     """The next read to issue: its atom address and tag, or -1 if none may be issued."""
     if gpu.operands == 0 or channel.next_read >= gpu.operands * channel.step_atoms:

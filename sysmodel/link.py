@@ -121,7 +121,7 @@ def _nth_of_channel(s, start, c, atom):
     return n
 
 
-@compiled
+@inlined
 def _mirrored(s, c, is_update, workgroup, atom):
     """What the upstream GPU sends while we send this: same place, one chunk on.
 
@@ -184,7 +184,7 @@ def can_send(f, gpu, channel, receiver):
     return gpu.credit_bytes >= ATOM_BYTES and receiver.packet_count < f.link_packets
 
 
-@compiled
+@inlined
 def send(s, gpu, receiver, c, now, outputs):
     """Put the packet that the hardware offers on the wire."""
     f = s.fixed[0]

@@ -58,7 +58,7 @@ CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
 ) = range(7)
 
 
-@compiled
+@inlined
 def _l2(s, g, q, now):
     """Serve the requests at the head of the channel's queue."""
     f, channel = s.fixed[0], s.channel[q]
@@ -85,7 +85,7 @@ def _l2(s, g, q, now):
         buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
 
 
-@compiled
+@inlined
 def _read_back(s, g, q, now, inputs, base):
     """The data of the oldest read: to the L2, to the collective, or to the DMA engine."""
     f, channel = s.fixed[0], s.channel[q]
@@ -132,7 +132,7 @@ def _reads(s, gpu, channel, c, inputs, base, ready):
             channel.misses -= 1
 
 
-@compiled
+@inlined
 def _gemm_store(s, g, channel, now, inputs, base, ready):
     """Offer the oldest store or tile end of the kernel."""
     f, gpu = s.fixed[0], s.gpu[g]
@@ -193,7 +193,7 @@ def _stand_in(s, gpu, inputs, base):
             inputs[base + I.notices_atom] = s.wave_start[w, v]
 
 
-@compiled
+@inlined
 def _channel(s, g, c, now, inputs, outputs):
     """One channel's cycle: what memory, CUs and links do with this cycle's outputs."""
     f, gpu = s.fixed[0], s.gpu[g]
@@ -238,7 +238,7 @@ def _channel(s, g, c, now, inputs, outputs):
     inputs[base + I.occupancy] = level
 
 
-@compiled
+@inlined
 def _quiet(s, g):
     """Nothing of GPU ``g`` is under way outside the hardware."""
     channels = s.fixed[0].channels
@@ -307,7 +307,7 @@ def _sample(s, now):
     f.sample_next = now + f.sample_interval
 
 
-@compiled
+@inlined
 def _gpu(s, g, now):
     """One GPU's cycle, up to the inputs of its hardware."""
     f, gpu = s.fixed[0], s.gpu[g]

@@ -127,7 +127,7 @@ def release(channel, token):
     channel.free_tokens += 1
 
 
-@compiled
+@inlined
 def issue(s, g, channel, token, now, inputs, base):
     """The DRAM issues an access: data move, and the tracker is told of updates and arrivals."""
     f = s.fixed[0]
@@ -154,7 +154,7 @@ def issue(s, g, channel, token, now, inputs, base):
     release(channel, token)
 
 
-@compiled
+@inlined
 def _apply(s, g, channel, token, inputs, base):
     """A write takes effect; an update goes through the reduce unit."""
     a = channel.atom[token] - s.fixed[0].contents_base
@@ -176,7 +176,7 @@ def _apply(s, g, channel, token, inputs, base):
     channel.in_unit_count += 1
 
 
-@compiled
+@inlined
 def reduce_results(s, g, channel, outputs, base):
     """Store what the reduce unit gives in this cycle."""
     if outputs[base + O.nmc_out_valid]:
@@ -188,7 +188,7 @@ def reduce_results(s, g, channel, outputs, base):
         s.epoch[g, a] = outputs[base + O.nmc_out_epoch]
 
 
-@compiled
+@inlined
 def value_of(s, g, atom, inputs, base):
     """Put the GEMM's result for an atom on the store port."""
     for word in range(4):

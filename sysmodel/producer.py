@@ -403,7 +403,7 @@ def _launched(s, g, slot, now):
     gpu.waiting[slot] = 1
 
 
-@compiled
+@inlined
 def _event(s, g, code, now):
     f, gpu = s.fixed[0], s.gpu[g]
     kind = code & 7

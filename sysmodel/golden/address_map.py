@@ -13,7 +13,7 @@ from rtl.layouts import (
 )
 
 from .compile import inlined, kernel
-from .queues import D, Q, back, copy_words, front, mark, room
+from .queues import D, Q, back, copy_words, front, mark, natural, room
 from .state import CLASSIFIED, COMMAND, DATA_WORDS, DRAM, PACKET, RANGE, STORE, WINDOW, C, U
 
 __all__ = ["check_packet", "classify_store", "error", "lookup", "place_of", "range_of"]
@@ -50,7 +50,7 @@ def place_of(config, workgroup):
 @inlined
 def range_of(config, window, place):
     """Where the lowest enabled range of `window` (-1: of any) with `place` is, or -1."""
-    at = config[C.at_ranges]
+    at = natural(config[C.at_ranges])
     for _ in range(config[C.ranges]):
         if (
             config[at + RANGE.enable]
@@ -58,7 +58,7 @@ def range_of(config, window, place):
             and (window < 0 or config[at + RANGE.window] == window)
         ):
             return at
-        at += len(RANGE)
+        at = natural(at + len(RANGE))
     return -1
 
 
@@ -74,7 +74,7 @@ def lookup(config, atom, context, workgroup):
     command : int
         Where the range's command entry is, if there is an action.
     """
-    at = config[C.at_windows]
+    at = natural(config[C.at_windows])
     window = -1
     for index in range(config[C.windows]):
         if (
@@ -84,14 +84,14 @@ def lookup(config, atom, context, workgroup):
         ):
             window = index
             break
-        at += len(WINDOW)
+        at = natural(at + len(WINDOW))
     if window < 0:
         return -1, -1, _NONE, -1
     place = place_of(config, workgroup)
     entry = range_of(config, window, place) if place >= 0 else -1
     if entry < 0:
         return window, place, _NONE, -1
-    command = config[C.at_commands] + config[entry + RANGE.command] * len(COMMAND)
+    command = natural(config[C.at_commands] + config[entry + RANGE.command] * len(COMMAND))
     return window, place, config[entry + RANGE.action], command
 
 

@@ -7,7 +7,7 @@ from .address_map import check_packet, classify_store
 from .arbiter import arbitrate, measure
 from .compile import inlined
 from .dma import fill_slot, step_lane
-from .queues import D, Q, back, commit, copy_words, front, has, mark, pick, room
+from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, pick, room
 from .state import (
     CHANNEL_WORDS,
     CLASSIFIED,
@@ -157,7 +157,7 @@ def _take_inputs(s, number, inputs, levels, heads):
     """What the ports offer; gives the queues that it entered."""
     channel = s.channels
     payload = s.config[C.payload]
-    k, i = number * CHANNEL_WORDS, number * CHANNEL_INPUTS
+    k, i = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_INPUTS)
     body = k + K.body
     pushed = 0
     if inputs[i + I.reads_valid] and room(levels, Q.reads, D.reads):
@@ -203,7 +203,7 @@ def step_channel(s, number, inputs, start_measurement):
         Whether there is DMA work, as ``idle`` of the top sees it.
     """
     channel = s.channels
-    k, i = number * CHANNEL_WORDS, number * CHANNEL_INPUTS
+    k, i = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_INPUTS)
     body = k + K.body
     levels, heads = channel[k + K.levels], channel[k + K.heads]
     popped, pushed = channel[k + K.popped], channel[k + K.pushed]
@@ -255,7 +255,7 @@ def write_channel(s, number, outputs):
     """The channel's outputs of the next cycle."""
     channel = s.channels
     payload = s.config[C.payload]
-    k, o = number * CHANNEL_WORDS, number * CHANNEL_OUTPUTS
+    k, o = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_OUTPUTS)
     levels, heads = channel[k + K.levels], channel[k + K.heads]
     body = k + K.body
     outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)

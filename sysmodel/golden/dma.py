@@ -3,7 +3,7 @@
 from rtl.layouts import Granularity
 
 from .compile import inlined, kernel
-from .queues import D, Q, back, copy_words, front, has, mark, pick, room
+from .queues import D, Q, back, copy_words, front, has, mark, natural, pick, room
 from .state import (
     CHANNEL_WORDS,
     COMMAND,
@@ -61,7 +61,7 @@ def push_copy(s, command, start):
 def _begin(s, number, start):
     """Take what a copy and a command have in common."""
     config, gpu = s.config, s.gpu
-    command = config[C.at_commands] + number * len(COMMAND)
+    command = natural(config[C.at_commands] + number * len(COMMAND))
     gpu[U.row_start] = start
     gpu[U.offset] = 0
     gpu[U.rows] = config[command + COMMAND.rows]
@@ -122,7 +122,7 @@ def _walk(s):
     length = piece_length(config, atom, gpu[U.run] - gpu[U.offset])
     number = channel_of(config, atom) - config[C.first_channel]
     if 0 <= number < config[C.channels]:
-        k = number * CHANNEL_WORDS
+        k = natural(number * CHANNEL_WORDS)
         levels, heads = channel[k + K.levels], channel[k + K.heads]
         if not room(levels, Q.pieces, D.pieces):
             return
@@ -169,7 +169,7 @@ def step_engine(s, limit_in):
         return False, False
     if not gpu[U.ready_valid] and not gpu[U.copies_level]:
         return False, False
-    ready = config[C.at_ready] + gpu[U.ready_head] * len(READY)
+    ready = natural(config[C.at_ready] + gpu[U.ready_head] * len(READY))
     eligible = gpu[U.ready_valid] != 0 and memory[ready + READY.place] + config[C.shift] < limit_in
     choice = pick(eligible, gpu[U.copies_level] != 0, gpu[U.engine_last])
     if choice < 0:
@@ -191,7 +191,7 @@ def step_engine(s, limit_in):
 def fill_slot(s, number, slot):
     """Mark an egress slot of channel `number` as filled; gives where it is."""
     config = s.config
-    at = config[C.at_slots] + (number * config[C.slots] + slot) * len(SLOT)
+    at = natural(config[C.at_slots] + (number * config[C.slots] + slot) * len(SLOT))
     s.memory[at + SLOT.filled] = 1
     return at
 
@@ -208,7 +208,7 @@ def _expand(s, k, slots, levels, heads):
     channel[to + READ.atom] = atom & config[C.atom_mask]
     channel[to + READ.tag] = tail
 
-    slot = slots + tail * len(SLOT)
+    slot = natural(slots + tail * len(SLOT))
     moved = atom + channel[piece + PIECE.atom_offset]
     wave = (channel[piece + PIECE.offset] + index) >> channel[piece + PIECE.wave_run_log2]
     memory[slot + PACKET.kind] = channel[piece + PIECE.kind]
@@ -238,15 +238,15 @@ def step_lane(s, number, levels, heads):
     popped, pushed : int
     """
     config, channel, memory = s.config, s.channels, s.memory
-    k = number * CHANNEL_WORDS
+    k = natural(number * CHANNEL_WORDS)
     used, in_flight = channel[k + K.slots_used], channel[k + K.in_flight]
     if used == 0 and in_flight == 0 and not has(levels, Q.pieces):
         return 0, 0
-    slots = config[C.at_slots] + number * config[C.slots] * len(SLOT)
+    slots = natural(config[C.at_slots] + number * config[C.slots] * len(SLOT))
     popped = pushed = 0
     # The slot that was read in the cycle before is written anew at the earliest below.
     if in_flight:
-        source = slots + (in_flight - 1) * len(SLOT)
+        source = natural(slots + (in_flight - 1) * len(SLOT))
         to = back(k + K.body, levels, heads, Q.sends)
         copy_words(channel, to, memory, source, PACKET.data_0)
         if config[C.payload]:
@@ -255,7 +255,7 @@ def step_lane(s, number, levels, heads):
         channel[k + K.in_flight] = 0
     if used:
         head = channel[k + K.slot_head]
-        slot = slots + head * len(SLOT)
+        slot = natural(slots + head * len(SLOT))
         waiting = ((levels >> (4 * Q.sends)) & 15) + (in_flight != 0)
         if memory[slot + SLOT.filled] and waiting < D.sends:
             memory[slot + SLOT.filled] = 0

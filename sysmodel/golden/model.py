@@ -15,7 +15,7 @@ from .arbiter import ANY
 from .channel import step_channel, write_channel
 from .compile import inlined, kernel
 from .dma import step_engine
-from .queues import Q
+from .queues import Q, natural
 from .reduce import step_nmc
 from .registers import decode, step_bus
 from .state import BANK_WORDS, CHANNEL_WORDS, RESET, VALUE, B, C, F, K, U
@@ -34,7 +34,7 @@ _CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
 _TRACKED = 15 << (4 * Q.notices) | 15 << (4 * Q.ends)
 
 
-@kernel
+@inlined
 def _write_gpu(s, outputs, h):
     gpu = s.gpu
     outputs[h + H.bus_awready] = not gpu[U.aw_full]
@@ -60,12 +60,12 @@ def _step_tracker(s, clear):
     failure = 0
     busy = False
     for index in range(config[C.banks]):
-        bank = config[C.at_banks] + index * BANK_WORDS
+        bank = natural(config[C.at_banks] + index * BANK_WORDS)
         second = update_entry(s, bank)
         failure = failure if failure else second
     step_front(s)
     for index in range(config[C.banks]):
-        bank = config[C.at_banks] + index * BANK_WORDS
+        bank = natural(config[C.at_banks] + index * BANK_WORDS)
         if clear or memory[bank + B.clearing]:
             clear_bank(s, bank, clear)
         busy |= memory[bank + B.staged] | memory[bank + B.level] | memory[bank + B.clearing] != 0
@@ -113,7 +113,7 @@ def step(state, inputs, outputs):
     words = inputs.view(np.int64)
     results = outputs.view(np.int64)
     channels = config[C.channels]
-    g = channels * CHANNEL_INPUTS
+    g = natural(channels * CHANNEL_INPUTS)
     limit_in = words[g + G.limit_in]
 
     acts = False
@@ -135,7 +135,7 @@ def step(state, inputs, outputs):
 
     tracking = gpu[U.tracker_busy] != 0
     for number in range(channels):
-        levels = channel[number * CHANNEL_WORDS + K.levels]
+        levels = channel[natural(number * CHANNEL_WORDS) + K.levels]
         tracking |= levels & _TRACKED != 0
     clear = strobes & _CLEAR != 0
     failure = 0
@@ -173,7 +173,7 @@ def step(state, inputs, outputs):
     if acts:
         write_register(s, copies)
     gpu[U.cycle] += 1
-    _write_gpu(s, results, channels * CHANNEL_OUTPUTS)
+    _write_gpu(s, results, natural(channels * CHANNEL_OUTPUTS))
 
 
 @kernel

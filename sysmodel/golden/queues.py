@@ -19,6 +19,7 @@ __all__ = [
     "front",
     "has",
     "mark",
+    "natural",
     "pick",
     "room",
 ]
@@ -46,6 +47,12 @@ D = namedtuple("Depths", _DEPTHS)(*_DEPTHS.values())
 RECORD_WORDS = 16
 _RING_WORDS = 8 * RECORD_WORDS
 BODY_WORDS = len(Q) * _RING_WORDS
+
+
+@inlined
+def natural(index):
+    """The same index, known not to be negative: otherwise Numba tests it at every access."""
+    return index & 0x7FFFFFFF
 
 
 @inlined

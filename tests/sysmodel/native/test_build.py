@@ -87,6 +87,8 @@ def test_index(cache, made, monkeypatch):
             return super().elaborate(platform)
 
     monkeypatch.setitem(sys.modules, "rtl.top", types.SimpleNamespace(T3=T3))
+    module = sys.modules["sysmodel.native.build"]
+    monkeypatch.setattr(module, "_sources_digest", lambda: module._imported_sources)
     first = build(T3Parameters())
     assert build(T3Parameters()) == first
     assert len(elaborated) == len(made) == 1
@@ -95,6 +97,18 @@ def test_index(cache, made, monkeypatch):
     first.unlink()
     assert build(T3Parameters()) == first
     assert len(made) == 3
+
+
+def test_no_index_for_sources_edited_since_the_import(cache, made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rtl.top", types.SimpleNamespace(T3=Toy))
+    module = sys.modules["sysmodel.native.build"]
+    monkeypatch.setattr(module, "_sources_digest", lambda: "edited")
+    build(T3Parameters())
+    assert not list(cache.glob("*.index"))
+    monkeypatch.setattr(module, "_imported_sources", "edited")
+    build(T3Parameters())
+    assert len(list(cache.glob("*.index"))) == 1
+    assert len(made) == 1
 
 
 def test_progress(cache, made):

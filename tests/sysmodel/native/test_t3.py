@@ -110,7 +110,7 @@ def test_as_amaranths_simulator(channels, payload):
         egress_slots=8,
         payload=payload,
     )
-    inputs, begin = traffic(p, 500, seed=5)
+    inputs, begin = traffic(p, 250 if payload else 500, seed=5)
     outputs = np.zeros((len(inputs) + 1, output_words(p)), np.uint64)
     with Engine(p) as engine:
         engine.reset(outputs[0])
