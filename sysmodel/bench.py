@@ -12,10 +12,10 @@ from rtl.parameters import T3Parameters
 from rtl.top import T3
 
 from .config import load_system
-from .loop import CONTEXT_GEMM, NEVER, UNTIL_PROGRAMMED, advance
+from .loop import CONTEXT_GEMM, NEVER, advance
 from .machine import Machine, kernel_of
-from .program import launch_writes, map_writes
-from .workload import load_table
+from .program import map_writes
+from .workload import known_workloads
 
 __all__ = ["amaranth_cycles_per_s", "loop_cycles_per_s", "main"]
 
@@ -27,15 +27,10 @@ _AMARANTH_CYCLES = 2_000
 def loop_cycles_per_s(engine: str, cycles: int = _CYCLES) -> float:
     """Cycles per second of T-NLG FC-2 with one channel, from the first GEMM stage on."""
     system = load_system()
-    workload = load_table().workload("t-nlg", "fc2", 8)
+    workload = known_workloads().workload("t-nlg", "fc2", 8)
     kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
     with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
-        machine.state.fixed["work"] = 0
-        machine.state.fixed["flow"] = 1
-        machine.write([map_writes(kernel, system, 0, context=CONTEXT_GEMM) + launch_writes()])
-        machine.run(UNTIL_PROGRAMMED)
-        machine.idle(int(machine.state.fixed["link_latency"][0]) + 8)
-        machine.state.fixed["work"] = 1
+        machine.launch([map_writes(kernel, system, 0, context=CONTEXT_GEMM)])
         machine.idle(_WARM_UP_CYCLES)
         begin = time.perf_counter()
         advance(machine.state, machine.hardware, NEVER, cycles)

@@ -12,9 +12,9 @@ from .check_options import CheckOptions, CheckResult, Mismatch
 from .config import System, load_system
 from .errors import InputError, SimulationError
 from .kernel import ELEMENTS, Kernel
-from .loop import CONTEXT_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
+from .loop import CONTEXT_GEMM, UNTIL_REDUCED
 from .machine import Machine, kernel_of
-from .program import launch_writes, map_writes
+from .program import map_writes
 
 __all__ = ["check", "reference"]
 
@@ -132,35 +132,33 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
         seed=options.seed,
         progress=progress,
     ) as machine:
-        state = machine.state
-        state.fixed["work"] = 0
-        state.fixed["flow"] = 1
-        machine.write(
-            [
-                map_writes(
-                    kernel, system, g,
-                    context=CONTEXT_GEMM, op=Operation.SUM.value, dtype=datatype.value,
-                )
-                + launch_writes()
-                for g in range(machine.gpus)
-            ]
-        )  # fmt: skip
+        gpu = machine.state.gpu
+        maps = [
+            map_writes(
+                kernel,
+                system,
+                g,
+                context=CONTEXT_GEMM,
+                op=Operation.SUM.value,
+                dtype=datatype.value,
+            )
+            for g in range(machine.gpus)
+        ]
         begin = time.perf_counter()
         try:
-            machine.run(UNTIL_PROGRAMMED)
-            machine.idle(int(state.fixed["link_latency"][0]) + 8)
-            state.fixed["work"] = 1
-            state.gpu["start"] = machine.now + options.skew * np.arange(machine.gpus)
+            machine.launch(maps, skew_cycles=options.skew)
             total = kernel.workgroups * machine.gpus
             machine.run(
                 UNTIL_REDUCED,
-                lambda _: progress("Checking", state.gpu["finished"].sum() / total),
+                lambda _: progress("Checking", gpu["finished"].sum() / total),
             )
             machine.idle(16)
         except SimulationError as error:
             errors = (str(error),)
         wall_s = time.perf_counter() - begin
-        found = [np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in state.stored]
+        found = [
+            np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in machine.state.stored
+        ]
         cycles = machine.now
     expected = reference(products, nan)
     chunk = _chunk_of_element(kernel)

@@ -1,10 +1,12 @@
-"""Ring collectives of the sequential baseline: kernels on the CUs that read, add and store
-remotely.
+"""Ring collectives of the sequential baseline: kernels on the CUs that add and store remotely.
 
-Each channel streams through its part of a chunk with a bounded number of atoms in flight, in blocks
-of ``BLOCK`` atoms per operand, the way a wavefront's wide loads arrive. A step begins when the
-chunk of the step before it has arrived whole.
+Every CU takes a contiguous part of a chunk; the CUs' accesses take turns. Each channel streams
+through its part of all that with a bounded number of atoms in flight, in blocks of ``BLOCK`` atoms
+per operand, as a wavefront's wide loads arrive. A step begins when the chunk of the step before it
+has arrived whole.
 """
+
+import math
 
 import numpy as np
 
@@ -25,10 +27,15 @@ __all__ = [
 ]
 
 BLOCK = 8
+# CUs are not in step: some load one operand while others load the other.
+GROUP = 8 * BLOCK
 
 MOST_WINDOW = 4096
 
-FIXED_FIELDS = [("window_atoms", np.int64)]  # in flight per channel
+FIXED_FIELDS = [
+    ("window_atoms", np.int64),  # in flight per channel
+    ("collective_cus", np.int64),  # that share a chunk, each with a contiguous part
+]
 
 GPU_FIELDS = [
     ("operands", np.int64),  # 0 (idle), 1 or 2 reads for each atom
@@ -38,6 +45,7 @@ GPU_FIELDS = [
 CHANNEL_FIELDS = [
     ("step_atoms", np.int64),
     ("step_first", np.int64),  # index of the step's first atom in the chunk table
+    ("step_stride", np.int64),  # blocks from one in flight to the next: another CU's part
     ("next_read", np.int64),  # reads issued
     ("missing", np.int64, (MOST_WINDOW,)),  # operands of an atom on their way; -1: not asked for
     ("step_stored", np.int64),  # atoms that left
@@ -52,9 +60,28 @@ def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> 
     for c in range(channels):
         channel = state.channel[g * channels + c]
         channel["step_first"] = state.chunk_start[c, chunk]
-        channel["step_atoms"] = state.chunk_start[c, chunk + 1] - state.chunk_start[c, chunk]
+        atoms = int(state.chunk_start[c, chunk + 1] - state.chunk_start[c, chunk])
+        channel["step_atoms"] = atoms
+        channel["step_stride"] = _stride(atoms, int(state.fixed["collective_cus"][0]))
         channel["next_read"] = channel["step_stored"] = 0
         channel["missing"] = -1
+
+
+def _stride(atoms: int, parts: int) -> int:
+    """Blocks to step so that ``parts`` CUs take turns and every block comes once."""
+    blocks = atoms // BLOCK
+    if atoms % BLOCK or blocks <= parts:
+        return 1
+    return next(n for n in range(blocks // parts, blocks) if math.gcd(n, blocks) == 1)
+
+
+@inlined
+def _atom_of(s, channel, c, i):
+    """Address of the atom that comes ``i``-th in the step."""
+    block = i // BLOCK
+    if channel.step_stride > 1:
+        block = block * channel.step_stride % (channel.step_atoms // BLOCK)
+    return s.chunk_atom[c, channel.step_first + block * BLOCK + i % BLOCK]
 
 
 @inlined
@@ -69,14 +96,14 @@ def step_done(s, g):
 
 @inlined
 def _operand_of(gpu, channel):
-    """Atom index and operand of the next read; blocks of the two operands alternate."""
+    """Atom index and operand of the next read; groups of the two operands' blocks alternate."""
     n = channel.next_read
     if gpu.operands == 1:
         return n, np.int64(0)
-    block = n // (2 * BLOCK) * BLOCK
-    size = min(np.int64(BLOCK), channel.step_atoms - block)
-    within = n - 2 * block
-    return block + within % size, within // size
+    group = n // (2 * GROUP) * GROUP
+    size = min(np.int64(GROUP), channel.step_atoms - group)
+    within = n - 2 * group
+    return group + within % size, within // size
 
 
 @inlined
@@ -86,9 +113,9 @@ def collective_next_read(s, gpu, channel, c):
         return np.int64(-1), np.int64(0)
     window = s.fixed[0].window_atoms
     i, operand = _operand_of(gpu, channel)
-    if i >= channel.step_stored + window - BLOCK:
+    if i >= channel.step_stored + window - GROUP:
         return np.int64(-1), np.int64(0)
-    atom = s.chunk_atom[c, channel.step_first + i]
+    atom = _atom_of(s, channel, c, i)
     if operand == 1:
         atom += gpu.second_offset
     return atom, i % window
@@ -114,7 +141,7 @@ def collective_store(s, channel, c):
     i = channel.step_stored
     if i >= channel.step_atoms or channel.missing[i % s.fixed[0].window_atoms] != 0:
         return np.int64(-1)
-    return s.chunk_atom[c, channel.step_first + i]
+    return _atom_of(s, channel, c, i)
 
 
 @inlined

@@ -20,7 +20,7 @@ from .memory import set_up_memory
 from .native.engine import Engine, Trace
 from .ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
 from .producer import MODE_GEMM, set_up
-from .program import Writes
+from .program import Writes, launch_writes, measure_writes
 from .state import State, new_state
 
 __all__ = ["Machine", "kernel_of"]
@@ -123,7 +123,9 @@ class Machine:
     def _engine(engine, parameters, trace, progress):
         if engine == "rtl":
             return Engine(parameters, trace, progress=progress)
-        from .golden.engine import GoldenEngine  # compiles on import, which the RTL need not wait for
+        from .golden.engine import (
+            GoldenEngine,  # compiles on import, which the RTL need not wait for
+        )
 
         return GoldenEngine(parameters)
 
@@ -177,6 +179,21 @@ class Machine:
                 )
         self._check()
         return self.now - begin
+
+    def launch(self, maps: list[Writes], *, skew_cycles: int = 0) -> int:
+        """Map the output on every GPU, let the admissions reach the neighbours, start the kernel.
+
+        Every GPU starts ``skew_cycles`` after the one before. Returns the first one's cycle.
+        """
+        fixed = self.state.fixed
+        fixed["work"], fixed["flow"] = 0, 1
+        self.write([one + launch_writes() for one in maps])
+        self.run(loop.UNTIL_PROGRAMMED)
+        self.idle(int(fixed["link_latency"][0]) + 8)
+        self.write([measure_writes()] * self.gpus)
+        fixed["work"] = 1
+        self.state.gpu["start"] = self.now + skew_cycles * np.arange(self.gpus)
+        return self.now
 
     def idle(self, cycles: int) -> None:
         """Let time pass, with nothing to wait for."""
@@ -327,6 +344,7 @@ class Machine:
         fixed["l2_requests"] = slices
         fixed["work"] = 1
         fixed["window_atoms"] = system.collective.window_atoms
+        fixed["collective_cus"] = gpu.compute_units
         fixed["payload"] = partial is not None
         fixed["contents_base"] = OUTPUT_ATOM
         for g in range(gpus):

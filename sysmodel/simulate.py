@@ -29,9 +29,7 @@ from .producer import MODE_GEMM, MODE_SCATTER
 from .program import (
     collective_writes,
     copy_writes,
-    launch_writes,
     map_writes,
-    measure_writes,
     staging_offset,
 )
 from .result import ConfigurationResult, DramBytes, RunOptions, RunResult
@@ -100,9 +98,6 @@ class _Runner:
         """The configuration of which a waveform is written: the one with the most to see."""
         names = [n for n in ("t3-mca", "t3", "sequential") if n in self.options.configurations]
         return names[0] if names else "sequential"
-
-    def _show(self, name: str, machine: Machine, phase: str, share: float) -> None:
-        self.report(f"{name}: {phase}", min(share, 1.0))
 
     def _run(self, name: str, machine: Machine, phase: str, until: int) -> int:
         workgroups = self.kernel.workgroups * machine.gpus
@@ -242,29 +237,19 @@ class _Runner:
         machine.run(UNTIL_PROGRAMMED)
 
     def _launch(self, machine: Machine, policy: Policy, updates_per_sector: int) -> int:
-        """Map the output on every GPU, let the admissions reach the neighbours, start the kernel.
-
-        Returns the cycle of the start.
-        """
-        state = machine.state
-        state.fixed["work"] = 0
-        state.fixed["flow"] = 1
-        self._program(
-            machine,
+        return machine.launch(
             [
                 map_writes(
-                    self.kernel, self.system, g,
-                    context=CONTEXT_GEMM, policy=policy, updates_per_sector=updates_per_sector,
+                    self.kernel,
+                    self.system,
+                    g,
+                    context=CONTEXT_GEMM,
+                    policy=policy,
+                    updates_per_sector=updates_per_sector,
                 )
-                + launch_writes()
                 for g in range(machine.gpus)
-            ],
-        )  # fmt: skip
-        machine.idle(int(state.fixed["link_latency"][0]) + 8)
-        machine.write([measure_writes()] * machine.gpus)
-        state.fixed["work"] = 1
-        state.gpu["start"] = machine.now
-        return machine.now
+            ]
+        )
 
     def _all_gather(self, name: str, machine: Machine) -> None:
         n = self.kernel.gpus

@@ -11,8 +11,8 @@ from rtl.layouts import (
     StoreKind,
     Target,
 )
+from sysmodel.compiled import compiled, inlined
 
-from .compile import inlined, kernel
 from .queues import D, Q, back, copy_words, front, mark, natural, room
 from .state import CLASSIFIED, COMMAND, DATA_WORDS, DRAM, PACKET, RANGE, STORE, WINDOW, C, U
 
@@ -38,7 +38,7 @@ def error(code, place, wavefront):
 
 @inlined
 def place_of(config, workgroup):
-    """A workgroup's place, or -1 if the kernel has no such workgroup."""
+    """A workgroup's place, or -1 if the compiled has no such workgroup."""
     if workgroup >= config[C.workgroups]:
         return -1
     place = workgroup - config[C.first_workgroup]
@@ -95,7 +95,7 @@ def lookup(config, atom, context, workgroup):
     return window, place, config[entry + RANGE.action], command
 
 
-@kernel
+@compiled
 def classify_store(s, body, levels, heads):
     """The head of ``stores`` of the channel whose queues are at word `body`.
 
@@ -148,7 +148,7 @@ def classify_store(s, body, levels, heads):
     return mark(Q.stores), mark(Q.classified), 0
 
 
-@kernel
+@compiled
 def check_packet(s, body, levels, heads):
     """The head of ``inbound``, likewise."""
     config, channel = s.config, s.channels

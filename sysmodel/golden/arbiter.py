@@ -1,8 +1,8 @@
 """Compute stream against communication stream, in front of the DRAM queue."""
 
 from rtl.layouts import Policy
+from sysmodel.compiled import compiled, inlined
 
-from .compile import inlined, kernel
 from .queues import pick
 from .state import C, K
 
@@ -52,7 +52,7 @@ def arbitrate(s, k, compute, communication, room):
     return choice
 
 
-@kernel
+@compiled
 def measure(s, k, start):
     """One cycle of the occupancy measurement that picks MCA's threshold."""
     config, channel = s.config, s.channels

@@ -1,11 +1,11 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
 from rtl.layouts import Access, Datatype, Operation, Origin, Target
+from sysmodel.compiled import inlined
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 
 from .address_map import check_packet, classify_store
 from .arbiter import arbitrate, measure
-from .compile import inlined
 from .dma import fill_slot, step_lane
 from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, pick, room
 from .state import (

@@ -1,8 +1,9 @@
 """DMA: the engine that walks tiles, and each channel's lane of reads and sends."""
 
 from rtl.layouts import Granularity
+from sysmodel.compiled import compiled, inlined
+from sysmodel.interleave import channel_of_atom
 
-from .compile import inlined, kernel
 from .queues import D, Q, back, copy_words, front, has, mark, natural, pick, room
 from .state import (
     CHANNEL_WORDS,
@@ -19,25 +20,11 @@ from .state import (
     U,
 )
 
-__all__ = ["channel_of", "fill_slot", "piece_length", "push_copy", "step_engine", "step_lane"]
+__all__ = ["fill_slot", "piece_length", "push_copy", "step_engine", "step_lane"]
 
 _WORKGROUP = Granularity.WORKGROUP.value
 # A run divided in pieces this long stays in one wavefront.
 _WHOLE_RUN = 15
-
-
-@inlined
-def channel_of(config, atom):
-    """Channel of the whole memory that holds an atom."""
-    bits = config[C.channel_bits]
-    if bits == 0:
-        return 0
-    block = atom >> config[C.offset_bits]
-    channel = 0
-    while block:
-        channel ^= block
-        block >>= bits
-    return channel & ((1 << bits) - 1)
 
 
 @inlined
@@ -47,7 +34,7 @@ def piece_length(config, atom, remaining):
     return min(remaining, interleave - (atom & (interleave - 1)))
 
 
-@kernel
+@compiled
 def push_copy(s, command, start):
     gpu = s.gpu
     position = (gpu[U.copies_head] + gpu[U.copies_level]) & 1
@@ -57,7 +44,7 @@ def push_copy(s, command, start):
     gpu[U.copies_level] += 1
 
 
-@kernel
+@compiled
 def _begin(s, number, start):
     """Take what a copy and a command have in common."""
     config, gpu = s.config, s.gpu
@@ -81,7 +68,7 @@ def _begin(s, number, start):
     return command
 
 
-@kernel
+@compiled
 def _begin_ready(s, ready):
     """Take the ready command at this word of the memory."""
     config, gpu, memory = s.config, s.gpu, s.memory
@@ -114,13 +101,14 @@ def _begin_ready(s, ready):
     gpu[U.run] = run
 
 
-@kernel
+@compiled
 def _walk(s):
     """Push one piece, unless its lane is full, and go on."""
     config, gpu, channel = s.config, s.gpu, s.channels
     atom = (gpu[U.row_start] + gpu[U.offset]) & config[C.atom_mask]
     length = piece_length(config, atom, gpu[U.run] - gpu[U.offset])
-    number = channel_of(config, atom) - config[C.first_channel]
+    number = channel_of_atom(atom, config[C.offset_bits], config[C.channel_bits])
+    number -= config[C.first_channel]
     if 0 <= number < config[C.channels]:
         k = natural(number * CHANNEL_WORDS)
         levels, heads = channel[k + K.levels], channel[k + K.heads]
@@ -196,7 +184,7 @@ def fill_slot(s, number, slot):
     return at
 
 
-@kernel
+@compiled
 def _expand(s, k, slots, levels, heads):
     """One read of the head of ``pieces`` into the next egress slot."""
     config, channel, memory = s.config, s.channels, s.memory

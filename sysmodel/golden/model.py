@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sysmodel.compiled import compiled, inlined
 from sysmodel.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -13,7 +14,6 @@ from sysmodel.ports import (
 from .address_map import error
 from .arbiter import ANY
 from .channel import step_channel, write_channel
-from .compile import inlined, kernel
 from .dma import step_engine
 from .queues import Q, natural
 from .reduce import step_nmc
@@ -53,7 +53,7 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.irq] = gpu[U.error]
 
 
-@kernel
+@compiled
 def _step_tracker(s, clear):
     """Banks and front; gives the first bank's error and whether a bank has work left."""
     config, memory = s.config, s.memory
@@ -72,7 +72,7 @@ def _step_tracker(s, clear):
     return failure, busy
 
 
-@kernel
+@compiled
 def _clearing(s):
     """Whether the tracker or the trigger unit is being emptied."""
     config = s.config
@@ -95,7 +95,7 @@ def _keep_error(gpu, failure, clear):
         gpu[U.errors] = (gpu[U.errors] + 1) & 0xFFFFFFFF
 
 
-@kernel
+@compiled
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -176,7 +176,7 @@ def step(state, inputs, outputs):
     _write_gpu(s, results, natural(channels * CHANNEL_OUTPUTS))
 
 
-@kernel
+@compiled
 def reset(state, outputs):
     """Put everything to what it is after reset, and write the first cycle's outputs.
 

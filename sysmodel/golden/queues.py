@@ -6,7 +6,7 @@ adds that up at the cycle's end. So the order in which the stages are computed d
 
 from collections import namedtuple
 
-from .compile import inlined
+from sysmodel.compiled import inlined
 
 __all__ = [
     "BODY_WORDS",

@@ -3,9 +3,9 @@
 import numpy as np
 
 from rtl.layouts import Datatype, Operation
+from sysmodel.compiled import compiled
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 
-from .compile import kernel
 from .state import DATA_WORDS, NMC_WORDS, C, U
 
 __all__ = ["canonical_nan", "reduce_lane", "reduce_word", "step_nmc"]
@@ -14,21 +14,21 @@ _SUM, _MAX = Operation.SUM.value, Operation.MAX.value
 _FP16, _BF16, _FP32 = Datatype.FP16.value, Datatype.BF16.value, Datatype.FP32.value
 
 
-@kernel
+@compiled
 def canonical_nan(dtype):
     if dtype == _FP16:
         return 0x7E00
     return 0x7FC0 if dtype == _BF16 else 0x7FC00000
 
 
-@kernel
+@compiled
 def _fraction_bits(dtype):
     if dtype == _FP16:
         return 10
     return 7 if dtype == _BF16 else 23
 
 
-@kernel
+@compiled
 def _is_nan(bits, dtype):
     if dtype == _FP16:
         return bits & 0x7FFF > 0x7C00
@@ -37,7 +37,7 @@ def _is_nan(bits, dtype):
     return bits & 0x7FFFFFFF > 0x7F800000
 
 
-@kernel
+@compiled
 def _widen(bits, dtype):
     """The number as binary64; exact."""
     if dtype == _FP16:
@@ -54,7 +54,7 @@ def _widen(bits, dtype):
     return np.float64(np.uint32(bits).view(np.float32))
 
 
-@kernel
+@compiled
 def _narrow(value, dtype):
     """Round to nearest even.
 
@@ -92,7 +92,7 @@ def _narrow(value, dtype):
     return magnitude | sign << (15 if dtype != _FP32 else 31)
 
 
-@kernel
+@compiled
 def reduce_lane(op, dtype, a, b):
     """``op`` of two numbers given as bits; a result that is no number is the canonical one."""
     if _is_nan(a, dtype) or _is_nan(b, dtype):
@@ -108,7 +108,7 @@ def reduce_lane(op, dtype, a, b):
     return a if first else b
 
 
-@kernel
+@compiled
 def reduce_word(op, dtype, a, b):
     """:func:`reduce_lane` over the lanes of a 64-bit word."""
     width = 32 if dtype == _FP32 else 16
@@ -119,7 +119,7 @@ def reduce_word(op, dtype, a, b):
     return result
 
 
-@kernel
+@compiled
 def step_nmc(s, number, inputs, outputs):
     """One cycle of channel `number`'s reduce unit, and its outputs of the next cycle.
 

@@ -1,8 +1,8 @@
 """The register port: AXI4-Lite, what software reads, and the decoded configuration."""
 
+from sysmodel.compiled import compiled
 from sysmodel.ports import G
 
-from .compile import kernel
 from .state import KNOWN, READABLE, VALUE, WRITABLE, C, F, R, U
 
 __all__ = [
@@ -19,19 +19,19 @@ __all__ = [
 OKAY, REJECT = 0, 2
 
 
-@kernel
+@compiled
 def get_field(registers, field):
     word, low, mask = field
     return (registers[word, VALUE] >> low) & mask
 
 
-@kernel
+@compiled
 def put_field(field, value):
     _, low, mask = field
     return (value & mask) << low
 
 
-@kernel
+@compiled
 def read_register(s, address, clearing):
     """What a read of this address gives.
 
@@ -69,7 +69,7 @@ def read_register(s, address, clearing):
     return registers[word, VALUE] & registers[word, READABLE], OKAY
 
 
-@kernel
+@compiled
 def decode(s):
     """The plain registers as words of the configuration."""
     config, registers = s.config, s.registers
@@ -96,7 +96,7 @@ def decode(s):
     config[C.level2] = get_field(registers, F.LEVELS_level2)
 
 
-@kernel
+@compiled
 def store_register(s, word, value):
     """Write a register that is no commit and no strobe."""
     registers = s.registers
@@ -105,7 +105,7 @@ def store_register(s, word, value):
     decode(s)
 
 
-@kernel
+@compiled
 def step_bus(s, inputs, g, clearing):
     """Both handshakes and the read, on the state before this cycle.
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rtl.layouts import Refusal
+from sysmodel.compiled import compiled
 
-from .compile import kernel
 from .dma import push_copy
 from .registers import OKAY, REJECT, get_field, store_register
 from .state import COMMAND, RANGE, WINDOW, WRITABLE, C, F, R, U
@@ -21,23 +21,23 @@ _WINDOW_IN_USE = Refusal.WINDOW_IN_USE.value
 _QUEUE_FULL = Refusal.QUEUE_FULL.value
 
 
-@kernel
+@compiled
 def _bytes(registers, low, high):
     """A 64-bit byte count from its two registers."""
     return get_field(registers, low) | get_field(registers, high) << 32
 
 
-@kernel
+@compiled
 def _misaligned(config, value):
     return value & ((1 << config[C.atom_shift]) - 1) != 0
 
 
-@kernel
+@compiled
 def _atoms(config, value):
     return (value >> config[C.atom_shift]) & config[C.atom_mask]
 
 
-@kernel
+@compiled
 def commit_window(s, word):
     """Check the staged window and write it; gives the refusal."""
     config, registers = s.config, s.registers
@@ -82,7 +82,7 @@ def commit_window(s, word):
     return 0
 
 
-@kernel
+@compiled
 def commit_range(s, word):
     """Check the staged range and write it; gives the refusal."""
     config, registers = s.config, s.registers
@@ -124,7 +124,7 @@ def commit_range(s, word):
     return 0
 
 
-@kernel
+@compiled
 def commit_command(s, word):
     """Check the staged command and write it; gives the refusal."""
     config, registers = s.config, s.registers
@@ -160,7 +160,7 @@ def commit_command(s, word):
     return 0
 
 
-@kernel
+@compiled
 def start_copy(s, word, copies):
     """Queue a copy; gives the refusal.
 
@@ -183,7 +183,7 @@ def start_copy(s, word, copies):
     return 0
 
 
-@kernel
+@compiled
 def write_register(s, copies):
     """The write that acts in this cycle; its effects are seen in the next one.
 

@@ -1,9 +1,9 @@
 """Tracker: the channels' arbitration for the banks, the banks, and the merge of completions."""
 
 from rtl.layouts import ErrorCode
+from sysmodel.compiled import compiled, inlined
 
 from .address_map import error
-from .compile import inlined, kernel
 from .queues import RECORD_WORDS, Q, copy_words, front, has, mark, natural, pick
 from .state import BANK_WORDS, CHANNEL_WORDS, COMPLETION, ENTRY, NOTICE, TILE, B, C, K, U
 
@@ -16,7 +16,7 @@ _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
 
 
-@kernel
+@compiled
 def update_entry(s, bank):
     """The update stage of the bank at word `bank` of the memory, if it holds an input.
 
@@ -98,7 +98,7 @@ def update_entry(s, bank):
     return error(code, place, wavefront) if code else 0
 
 
-@kernel
+@compiled
 def clear_bank(s, bank, strobe):
     """Write the next row with zeros while ``clearing``; `strobe` begins anew."""
     config, memory = s.config, s.memory

@@ -1,9 +1,9 @@
 """Trigger unit: counts complete tiles of a workgroup, and releases DMA commands."""
 
 from rtl.layouts import Action, Granularity
+from sysmodel.compiled import compiled, inlined
 
 from .address_map import range_of
-from .compile import inlined, kernel
 from .queues import natural
 from .state import COMMAND, COMPLETION, RANGE, READY, TABLE, C, U
 from .tracker import take_completion
@@ -20,7 +20,7 @@ def _row(config, place):
     return natural(config[C.at_table] + (place & (config[C.window_slots] - 1)) * len(TABLE))
 
 
-@kernel
+@compiled
 def push_ready(s, command, place, wavefront, start, row_edge, run_edge, last):
     """Write a ready command behind the queue's last; True if there was room."""
     config, gpu, memory = s.config, s.gpu, s.memory
@@ -51,13 +51,13 @@ def step_ready(s, pushed, popped):
         gpu[U.ready_head] = (gpu[U.ready_head] + 1) & (s.config[C.depth] - 1)
 
 
-@kernel
+@compiled
 def begin_clearing(s):
     s.gpu[U.trigger_state] = CLEARING
     s.gpu[U.trigger_row] = 0
 
 
-@kernel
+@compiled
 def _count_tile(s):
     """State TILE.
 

@@ -1,8 +1,8 @@
 """Flow control: which places are admitted, which may be dispatched, and the timeout."""
 
 from rtl.layouts import ErrorCode
+from sysmodel.compiled import inlined
 
-from .compile import inlined
 from .queues import natural
 from .state import TABLE, C, U
 

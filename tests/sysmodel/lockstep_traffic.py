@@ -18,7 +18,7 @@ from sysmodel.ports import (
     O,
 )
 
-__all__ = ["Host", "Kernel", "Reprogramming", "Traffic"]
+__all__ = ["Host", "Kernel", "Reprogramming", "Storm", "Traffic"]
 
 _MAP = register_map.load()
 
@@ -117,8 +117,6 @@ class Host:
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         rng = self._rng
         bus_in, bus_out = inputs[-GPU_INPUTS:], outputs[-GPU_OUTPUTS:]
-        if bus_in[G.bus_awvalid] and bus_out[H.bus_awready]:
-            pass
         if self._address is None and self._data is None:
             word = None
             if self._writes:
@@ -297,9 +295,7 @@ class Traffic:
             elif access == Access.UPDATE.value or (
                 out[O.dram_origin] == Origin.COMMUNICATION.value
             ):
-                issued.append(
-                    (access, out[O.dram_atom], out[O.dram_place], out[O.dram_wavefront])
-                )
+                issued.append((access, out[O.dram_atom], out[O.dram_place], out[O.dram_wavefront]))
 
     def _reduce(self, block: np.ndarray) -> None:
         rng = self._rng
@@ -331,6 +327,31 @@ class Traffic:
             self._dram(number, block, out)
             if self._p.payload:
                 self._reduce(block)
+
+
+class Storm(Traffic):
+    """Notices and tile ends of few tiles without rhyme or reason, for the tracker's errors."""
+
+    def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
+        rng = self._rng
+        super()._dram(number, block, out)
+        block[I.notices_valid] = rng.random() < self._pace
+        block[I.notices_access] = Access.UPDATE.value
+        block[I.notices_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
+        # A tile that never ends, to the overflow of its count, and some in one set.
+        busy = rng.random() < 0.2
+        block[I.notices_place] = 9 if busy else rng.integers(0, 3) * self._p.sets + 8
+        block[I.notices_wavefront] = 0 if busy else rng.integers(0, 2)
+
+    def _store(self, block: np.ndarray, ready: bool, limit: int) -> None:
+        rng = self._rng
+        block[I.stores_valid] = rng.random() < 0.3
+        block[I.stores_kind] = StoreKind.TILE_END.value
+        block[I.stores_atom] = self._kernel.base
+        block[I.stores_context] = self._kernel.context
+        block[I.stores_workgroup] = self._workgroup(int(rng.choice([8, 8, 10])))
+        block[I.stores_wavefront] = rng.integers(0, 2)
+        block[I.stores_sectors] = rng.integers(0, 3)
 
 
 class Reprogramming:

@@ -1,0 +1,107 @@
+"""The whole top against the golden model, on the same inputs cycle by cycle."""
+
+import numpy as np
+import pytest
+from lockstep_bench import record, replay
+from lockstep_traffic import Host, Kernel, Reprogramming, Storm, Traffic
+
+from rtl.layouts import Granularity, Policy
+from rtl.parameters import T3Parameters
+from sysmodel.golden.state import U
+from sysmodel.ports import H
+
+SMALL = dict(
+    system_channels=4,
+    interleave_atoms=4,
+    address_bits=28,
+    workgroup_bits=10,
+    wavefronts=4,
+    sector_bits=4,
+    sets=8,
+    ways=4,
+    window_workgroups=16,
+    command_depth=16,
+    egress_slots=8,
+)
+GEOMETRIES = {
+    "one channel": T3Parameters(**SMALL),
+    "two of four, banks": T3Parameters(
+        **SMALL
+        | dict(
+            channels=2, first_channel=1, banks=4, sets=16, ways=2, windows=3, ranges=5, commands=3
+        )
+    ),
+    "all, payload": T3Parameters(**SMALL, channels=4, banks=2, payload=True),
+}
+
+
+@pytest.fixture(params=GEOMETRIES.values(), ids=GEOMETRIES.keys(), scope="module")
+def parameters(request):
+    return request.param
+
+
+def run(p, kernel, cycles, *, seed, reprogram=False, traffic=Traffic, **options):
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    host = Host(rng, kernel.program(p), Reprogramming(rng, p, kernel) if reprogram else None)
+    recording = record(p, traffic(rng, p, kernel, host, **options), cycles)
+    replay(recording)
+    return recording
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+@pytest.mark.parametrize("policy", Policy)
+def test_production(parameters, policy, granularity):
+    kernel = Kernel(policy=policy, granularity=granularity, wavefronts=2)
+    recording = run(parameters, kernel, 4000, seed=1 + policy.value, pace=0.3)
+    last = recording.outputs[-1, -len(H) :]
+    assert last[H.done] and last[H.idle] and not last[H.irq]
+
+
+@pytest.mark.parametrize("group_log2", [1, 2])
+def test_groups(parameters, group_log2):
+    kernel = Kernel(group_log2=group_log2, own=17)
+    recording = run(parameters, kernel, 3000, seed=group_log2)
+    assert recording.outputs[-1, -len(H) + H.done]
+
+
+@pytest.mark.parametrize("pace", [0.15, 1.0])
+def test_pace(parameters, pace):
+    kernel = Kernel(policy=Policy.MCA, timeout=40)
+    run(parameters, kernel, 2500, seed=2, pace=pace, noise=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reprogramming_on_the_run(parameters, seed):
+    kernel = Kernel(granularity=Granularity(seed & 1))
+    recording = run(parameters, kernel, 4000, seed=seed, reprogram=True, noise=0.05)
+    assert recording.state.gpu[U.errors]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_tracker_errors(parameters, seed):
+    recording = run(parameters, Kernel(), 3000, seed=seed, reprogram=seed, traffic=Storm)
+    assert recording.state.gpu[U.errors] > 100
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_long(parameters, seed):
+    kernel = Kernel(
+        granularity=Granularity(seed & 1),
+        policy=Policy(seed % 3),
+        group_log2=seed // 2 % 3 if seed & 1 else 0,
+        wavefronts=1 + seed % 2,
+    )
+    noise = (0, 0.02, 0.2)[seed // 3 % 3]
+    traffic = Storm if seed % 5 == 0 else Traffic
+    run(
+        parameters,
+        kernel,
+        10_000,
+        seed=seed,
+        reprogram=seed % 4 != 0,
+        noise=noise,
+        pace=(0.2, 0.5, 1.0)[seed // 7 % 3],
+        traffic=traffic,
+    )

@@ -1,0 +1,85 @@
+"""The golden trigger unit: which commands become ready, and when."""
+
+from golden_state import fresh_state
+
+from rtl.layouts import Action, Granularity
+from sysmodel.golden.state import COMMAND, RANGE, B, C, U
+from sysmodel.golden.trigger import IDLE, push_ready, step_ready, step_trigger
+
+
+def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
+    """An idle trigger unit with one range of places 3 to `last`, and command 1."""
+    state = fresh_state()
+    for _ in range(16):
+        step_trigger(state)
+    assert state.gpu[U.trigger_state] == IDLE
+    entry = state.config[state.config[C.at_ranges] :]
+    for name, value in dict(enable=1, first=3, last=last, action=action.value, command=1).items():
+        entry[getattr(RANGE, name)] = value
+    command = state.config[state.config[C.at_commands] + len(COMMAND) :]
+    command[COMMAND.granularity] = granularity.value
+    command[COMMAND.group_log2] = group_log2
+    command[COMMAND.waves_0 : COMMAND.waves_3 + 1] = waves
+    return state
+
+
+def complete(state, place, wavefront, start, cycles=20):
+    """Hand over one completion: strobes (place, own), and the ready commands that follow."""
+    bank = state.config[C.at_banks]
+    record = bank + B.body + state.memory[bank + B.head] * 16
+    state.memory[record : record + 5] = place, wavefront, start, 0, 0
+    state.memory[bank + B.level] = 1
+    strobes, ready = [], []
+    for _ in range(cycles):
+        pushed, done, own = step_trigger(state)
+        if done >= 0:
+            strobes.append((done, own))
+        step_ready(state, pushed, bool(state.gpu[U.ready_valid]))
+        if state.gpu[U.ready_valid]:
+            at = state.config[C.at_ready] + state.gpu[U.ready_head] * 7
+            ready.append(tuple(state.memory[at : at + 7]))
+    return strobes, ready
+
+
+def test_wavefront_commands():
+    state = trigger(granularity=Granularity.WAVEFRONT)
+    assert complete(state, 5, 1, 900) == ([], [(1, 5, 1, 900, 0, 0, 0)])
+    assert complete(state, 5, 0, 300) == ([(5, False)], [(1, 5, 0, 300, 0, 0, 1)])
+
+
+def test_workgroup_command_has_the_smallest_start():
+    state = trigger(granularity=Granularity.WORKGROUP, waves=3)
+    assert complete(state, 5, 1, 900) == ([], [])
+    assert complete(state, 5, 0, 300) == ([], [])
+    assert complete(state, 5, 2, 700) == ([(5, False)], [(1, 5, 0, 300, 0, 0, 1)])
+
+
+def test_group():
+    # Places 3-6 and 7-9: the last group is cut off by the range.
+    state = trigger(granularity=Granularity.WORKGROUP, group_log2=2, waves=1, last=9)
+    for place in (9, 4, 3, 7, 6):
+        assert complete(state, place, 0, 100 * place) == ([(place, False)], [])
+    assert complete(state, 8, 0, 800) == (
+        [(8, False)],
+        [(1, place, 0, 100 * place, 0, 0, 1) for place in (7, 8, 9)],
+    )
+    assert complete(state, 5, 0, 500) == (
+        [(5, False)],
+        [(1, place, 0, 100 * place, 0, 0, 1) for place in (3, 4, 5, 6)],
+    )
+
+
+def test_own_workgroup_sends_nothing():
+    state = trigger(granularity=Granularity.WORKGROUP, action=Action.OWN, waves=1)
+    assert complete(state, 12, 0, 5) == ([(12, True)], [])
+    assert complete(state, 13, 0, 5) == ([], [])
+
+
+def test_ready_queue_shows_an_entry_after_two_cycles():
+    state = fresh_state()
+    visible = []
+    for cycle in range(6):
+        visible.append(int(state.gpu[U.ready_valid]))
+        pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
+        step_ready(state, pushed, cycle == 2)
+    assert visible == [0, 0, 1, 1, 1, 1]

@@ -1,0 +1,20 @@
+"""A golden state for the tests of single blocks."""
+
+import numpy as np
+
+from rtl.parameters import T3Parameters
+from sysmodel.golden import GoldenState, new_state, reset
+from sysmodel.ports import output_words
+
+__all__ = ["fresh_state"]
+
+
+def fresh_state(**parameters) -> GoldenState:
+    """A small GPU after reset."""
+    defaults = dict(
+        system_channels=4, interleave_atoms=4, address_bits=28, sets=8, ways=2, window_workgroups=16
+    )
+    p = T3Parameters(**defaults | parameters)
+    state = new_state(p)
+    reset(state, np.zeros(output_words(p), np.uint64))
+    return state
