@@ -118,6 +118,11 @@ class Machine:
             row = self.state.inputs[g].ctypes.data, self.state.outputs[g].ctypes.data
             hardware += [one.handle, *row]
         self.hardware = np.array(hardware, np.uint64)
+        if progress:
+            progress("Compiling the cycle loop, once", 0.0)
+        loop.advance(self.state, self.hardware, loop.NEVER, 0)
+        if progress:
+            progress("Compiling the cycle loop, once", 1.0)
 
     @staticmethod
     def _engine(engine, parameters, trace, progress):

@@ -43,7 +43,7 @@ def library_efficiency(k: int) -> float:
 
 def _thousandths(value: float) -> str:
     """A count of ns in µs, or of kB in MB, with a decimal where it says something."""
-    return f"{value / 1e3:,.1f}" if value < 1e7 else f"{value / 1e3:,.0f}"
+    return f"{value / 1e3:,.1f}" if value < 1e6 else f"{value / 1e3:,.0f}"
 
 
 def _megabytes(count: int) -> str:

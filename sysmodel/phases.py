@@ -1,0 +1,143 @@
+"""One configuration's simulation: a fresh machine, run phase by phase, and what it took."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .config import System
+from .machine import Machine, kernel_of
+from .native.engine import Trace
+from .producer import MODE_GEMM
+from .program import Writes
+from .result import RunOptions
+from .samples import timeline_of
+from .timeline import Span, Timeline
+from .workload import Workload
+
+__all__ = ["Phases", "Report", "Session", "Setting"]
+
+Report = Callable[[str, float], None]
+
+
+@dataclass
+class Phases:
+    """What a configuration took, in cycles of the memory clock, and what it moved.
+
+    ``traffic`` counts accesses of a whole GPU: gemm_read, gemm_write, rs_read, rs_write, ag_read,
+    ag_write.
+    """
+
+    gemm_cycles: int = 0
+    rs_cycles: int = 0
+    ag_cycles: int = 0
+    total_cycles: int = 0
+    traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
+    link_bytes: int = 0
+    simulated_cycles: int = 0
+    wall_s: float = 0.0
+    timeline: Timeline | None = None
+
+
+class Setting:
+    """What all configurations of a run share."""
+
+    def __init__(self, workload: Workload, system: System, options: RunOptions, report: Report):
+        self.workload, self.system, self.options, self.report = workload, system, options, report
+        self.kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
+        self.channels = options.simulated_channels(system)
+
+    def trace(self, name: str) -> Trace | None:
+        """The waveform that was asked for, if this is the configuration with the most to see."""
+        if self.options.waves is None:
+            return None
+        asked = [n for n in ("t3-mca", "t3", "sequential") if n in self.options.configurations]
+        if name != (asked[0] if asked else "sequential"):
+            return None
+        return Trace(self.options.waves_file, *self.options.waves)
+
+
+class Session:
+    """A machine while it runs one configuration; a context manager.
+
+    Attributes
+    ----------
+    zero : int
+        Cycle from which the timeline counts.
+    """
+
+    def __init__(self, setting: Setting, name: str, mode: int = MODE_GEMM):
+        self._setting, self._name = setting, name
+        self._exit = ExitStack()
+        self._wall_s = 0.0
+        self._spans: list[Span] = []
+        self.zero = 0
+        self.machine = Machine(
+            setting.system,
+            setting.kernel,
+            engine=setting.options.engine,
+            channels=setting.channels,
+            mirror=setting.options.gpus == "mirror",
+            mode=mode,
+            trace=setting.trace(name),
+            seed=setting.options.seed,
+            progress=setting.report,
+        )
+
+    def __enter__(self) -> "Session":
+        self._exit.enter_context(self.machine)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exit.close()
+
+    def run(self, phase: str, until: int) -> None:
+        """Run until a condition of the loop holds."""
+        finished = self.machine.state.gpu["finished"]
+        workgroups = self._setting.kernel.workgroups * self.machine.gpus
+        task = f"{self._name}: {phase}"
+
+        def show(now: int) -> None:
+            share = finished.sum() / workgroups
+            self._setting.report(task, float(share) if share < 1 else 0.99)
+
+        begin = time.perf_counter()
+        self.machine.run(until, show)
+        self._wall_s += time.perf_counter() - begin
+        self._setting.report(task, 1.0)
+
+    def program(self, writes: list[Writes], until: int) -> None:
+        """Write registers of every GPU."""
+        self.machine.write(writes)
+        self.machine.run(until)
+
+    def copy_chunks(self, step: int) -> None:
+        """Chunks under way in a step, as GPU 0 sends and as its upstream neighbour does."""
+        fixed, n = self.machine.state.fixed, self._setting.kernel.gpus
+        fixed["copy_from"] = step % n
+        fixed["copy_to"] = (step + 1) % n
+
+    def span(self, name: str, track: str, begin: int, end: int) -> None:
+        """Note something that lasted."""
+        ns = 1e3 / self._setting.system.dram.clock_mhz
+        begin, end = max(0, begin - self.zero), max(0, end - self.zero)
+        self._spans.append(Span(name, track, begin * ns, end * ns))
+
+    def finish(self, **cycles: int) -> Phases:
+        """Gather what the machine counted; ``cycles`` are the times of :class:`Phases`."""
+        machine, state = self.machine, self.machine.state
+        for i, (begin, end) in enumerate(
+            zip(state.stage_begin[0], state.stage_end[0], strict=True)
+        ):
+            if begin >= 0:
+                self.span(f"stage {i}", "GEMM", int(begin), int(end))
+        return Phases(
+            **cycles,
+            traffic=state.gpu["traffic"].sum(axis=0) * machine.whole // machine.gpus,
+            link_bytes=int(state.gpu["sent_bytes"].sum()) * machine.whole // machine.gpus,
+            simulated_cycles=machine.now,
+            wall_s=self._wall_s,
+            timeline=timeline_of(machine, self._spans, self.zero),
+        )

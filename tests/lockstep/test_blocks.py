@@ -1,0 +1,387 @@
+"""Single blocks of the RTL against the golden model's functions, in every cycle.
+
+Inputs are random and independent of each other: harsher than what the rest of the top lets through.
+"""
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from golden_state import fresh_state
+
+from rtl.arbiter import Arbiter
+from rtl.dma import DmaEngine
+from rtl.layouts import Action
+from rtl.parameters import T3Parameters
+from rtl.tracker_bank import TrackerBank
+from rtl.trigger import Trigger
+from rtl.window import Window
+from sysmodel.golden.arbiter import arbitrate, measure
+from sysmodel.golden.dma import step_engine
+from sysmodel.golden.queues import RECORD_WORDS, Q, mark
+from sysmodel.golden.state import (
+    CHANNEL_WORDS,
+    COMMAND,
+    COMPLETION,
+    COPY,
+    PIECE,
+    RANGE,
+    READY,
+    TILE,
+    B,
+    C,
+    K,
+    U,
+)
+from sysmodel.golden.tracker import accept, clear_bank, offer, update_entry
+from sysmodel.golden.trigger import begin_clearing, step_ready, step_trigger
+from sysmodel.golden.window import step_window
+
+SMALL = dict(
+    system_channels=4,
+    interleave_atoms=4,
+    address_bits=28,
+    workgroup_bits=10,
+    wavefronts=4,
+    sector_bits=4,
+    sets=8,
+    ways=2,
+    window_workgroups=16,
+    command_depth=32,
+)
+
+
+def simulate(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.fixture(params=range(3))
+def rng(request):
+    print(f"seed {request.param}")
+    return np.random.default_rng(request.param)
+
+
+def chance(rng, probability):
+    return bool(rng.random() < probability)
+
+
+def words(values, names):
+    """Fields of a payload in the order of a record."""
+    return [int(getattr(values[name], "value", values[name])) for name in names]
+
+
+def test_arbiter(rng):
+    dut = Arbiter(T3Parameters(**SMALL))
+    state = fresh_state(**SMALL)
+
+    async def bench(ctx):
+        for cycle in range(2000):
+            if cycle % 200 == 0:
+                plain = {
+                    "policy": int(rng.integers(0, 3)),
+                    "automatic": int(rng.integers(0, 2)),
+                    "threshold": int(rng.choice([5, 30, 127])),
+                    "starvation_limit": int(rng.choice([0, 1, 7, 1000])),
+                    "measure_log2": int(rng.integers(0, 6)),
+                }
+                cuts, levels = rng.integers(0, 128, (2, 3)).tolist()
+                ctx.set(dut.configuration, plain | {"cuts": cuts, "levels": levels})
+                plain |= {f"cut{i}": cut for i, cut in enumerate(cuts)}
+                plain |= {f"level{i}": level for i, level in enumerate(levels)}
+                for name, value in plain.items():
+                    state.config[getattr(C, name)] = value
+            compute, communication = chance(rng, 0.6), chance(rng, 0.6)
+            room, start = chance(rng, 0.7), chance(rng, 0.02)
+            occupancy = int(rng.integers(0, 128))
+            ctx.set(dut.compute.valid, compute)
+            ctx.set(dut.communication.valid, communication)
+            ctx.set(dut.compute.p.atom, 1)
+            ctx.set(dut.communication.p.atom, 2)
+            ctx.set(dut.o.ready, room)
+            ctx.set(dut.start, start)
+            # The register that the golden arbiter reads stands in front of the RTL's.
+            ctx.set(dut.occupancy, occupancy)
+            state.channels[K.occupancy] = occupancy
+            found = [
+                compute and ctx.get(dut.compute.ready),
+                communication and ctx.get(dut.communication.ready),
+            ]
+            choice = arbitrate(state, 0, compute, communication, room)
+            assert found == [choice == 0, choice == 1], cycle
+            assert (ctx.get(dut.o.valid) and room) == (choice >= 0), cycle
+            if choice >= 0:
+                assert ctx.get(dut.o.p.atom) == choice + 1, cycle
+            measure(state, 0, start)
+            await ctx.tick()
+
+    simulate(dut, bench)
+
+
+def test_tracker_bank(rng):
+    dut = TrackerBank(T3Parameters(**SMALL))
+    state = fresh_state(**SMALL)
+    memory, bank = state.memory, int(state.config[C.at_banks])
+
+    async def bench(ctx):
+        for cycle in range(3000):
+            if cycle % 500 == 0:
+                state.config[C.updates_per_sector] = rng.integers(0, 4)
+                ctx.set(dut.updates_per_sector, int(state.config[C.updates_per_sector]))
+            valid, ready, clear = chance(rng, 0.8), chance(rng, 0.6), chance(rng, 0.002)
+            busy = chance(rng, 0.1)
+            event = {
+                "end": 0 if busy else int(rng.integers(0, 2)),
+                "place": 5 if busy else int(rng.integers(0, 4) * 8 + rng.integers(0, 2)),
+                "wavefront": 3 if busy else int(rng.integers(0, 2)),
+                "atom": int(rng.integers(0, 1 << 23)),
+                "sectors": int(rng.integers(0, 4)),
+                "row_edge": int(rng.integers(0, 2)),
+                "run_edge": int(rng.integers(0, 2)),
+            }
+            ctx.set(dut.i.valid, valid)
+            ctx.set(dut.i.p, event)
+            ctx.set(dut.o.ready, ready)
+            ctx.set(dut.clear, clear)
+
+            offer(state, bank)
+            assert ctx.get(dut.i.ready) == memory[bank + B.ready], cycle
+            assert ctx.get(dut.clearing) == memory[bank + B.clearing], cycle
+            assert ctx.get(dut.o.valid) == (memory[bank + B.level] > 0), cycle
+            if memory[bank + B.level]:
+                record = bank + B.body + memory[bank + B.head] * RECORD_WORDS
+                found = words(ctx.get(dut.o.p), COMPLETION._fields)
+                assert found == memory[record : record + len(COMPLETION)].tolist(), cycle
+                if ready:
+                    memory[bank + B.head] = (memory[bank + B.head] + 1) % 4
+                    memory[bank + B.level] -= 1
+            error = update_entry(state, bank)
+            assert ctx.get(dut.error.valid) == (error != 0), cycle
+            if error:
+                report = ctx.get(dut.error.report)
+                found = report.code.value | report.wavefront << 8 | report.place << 24
+                assert found == error, cycle
+            if valid and memory[bank + B.ready]:
+                accept(memory, bank, *words(event, TILE._fields))
+            clear_bank(state, bank, clear)
+            await ctx.tick()
+
+    simulate(dut, bench)
+
+
+def test_window(rng):
+    dut = Window(T3Parameters(**SMALL))
+    state = fresh_state(**SMALL)
+    gpu = state.gpu
+
+    async def bench(ctx):
+        timeouts = 0
+        for cycle in range(3000):
+            if cycle % 300 == 0:
+                values = {
+                    name: int(rng.integers(0, 30))
+                    for name in ("tracked_first", "shift", "window", "command_window")
+                }
+                values |= {
+                    "window": int(rng.integers(0, 17)),
+                    "tracked_end": int(rng.choice([20, 60, 2047])),
+                    "timeout": int(rng.choice([0, 1, 5, 20])),
+                }
+                ctx.set(dut.production, values)
+                for name, value in values.items():
+                    state.config[getattr(C, name)] = value
+            launch, complete = chance(rng, 0.01), chance(rng, 0.4)
+            own, picked = chance(rng, 0.2), chance(rng, 0.2)
+            place = int(gpu[U.base] + rng.integers(0, 4)) % 1024
+            limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
+            for port, value in (
+                (dut.launch, launch),
+                (dut.complete, complete),
+                (dut.complete_place, place),
+                (dut.own, own),
+                (dut.picked, picked),
+                (dut.limit_in, limit_in),
+            ):
+                ctx.set(port, value)
+            found = [ctx.get(port) for port in (dut.base, dut.limit, dut.dispatch_limit, dut.done)]
+            assert found == gpu[[U.base, U.limit, U.dispatch_limit, U.done]].tolist(), cycle
+            base = int(gpu[U.base])
+            expired = step_window(state, limit_in, place if complete else -1, own, picked, launch)
+            assert ctx.get(dut.error.valid) == expired, cycle
+            if expired:
+                timeouts += 1
+                assert ctx.get(dut.error.report.place) == base % 1024, cycle
+            await ctx.tick()
+        assert timeouts
+
+    simulate(dut, bench)
+
+
+def random_command(rng):
+    return {
+        "kind": int(rng.integers(0, 2)),
+        "op": int(rng.integers(0, 3)),
+        "dtype": int(rng.integers(0, 3)),
+        "context": int(rng.integers(0, 16)),
+        "atom_offset": int(rng.integers(0, 1 << 23)),
+        "granularity": int(rng.integers(0, 2)),
+        "group_log2": int(rng.integers(0, 3)),
+        "rows": int(rng.integers(0, 6)),
+        "rows_edge": int(rng.integers(0, 6)),
+        "run": int(rng.integers(0, 20)),
+        "run_edge": int(rng.integers(0, 20)),
+        "pitch": int(rng.integers(0, 1 << 24)),
+        "wave_rows": int(rng.integers(0, 4)),
+        "wave_run_log2": int(rng.integers(0, 16)),
+        "waves_minor_log2": int(rng.integers(0, 4)),
+        "waves": rng.integers(1, 4, 4).tolist(),
+    }
+
+
+def set_commands(state, commands):
+    for index, command in enumerate(commands):
+        at = state.config[C.at_commands] + index * len(COMMAND)
+        for name, value in command.items():
+            if name == "waves":
+                state.config[at + COMMAND.waves_0 : at + COMMAND.waves_3 + 1] = value
+            else:
+                state.config[at + getattr(COMMAND, name)] = value
+
+
+def test_trigger(rng):
+    dut = Trigger(T3Parameters(**SMALL))
+    state = fresh_state(**SMALL)
+    gpu, memory, bank = state.gpu, state.memory, int(state.config[C.at_banks])
+    commands = [random_command(rng) for _ in range(4)]
+    ranges = [
+        {
+            "enable": int(index != 1),
+            "window": 0,
+            "first": 7 * index,
+            "last": 7 * index + 5,
+            "action": [Action.DMA, Action.DMA, Action.DMA, Action.OWN][index].value,
+            "command": index,
+        }
+        for index in range(4)
+    ]
+
+    async def bench(ctx):
+        ctx.set(dut.maps.commands, commands)
+        ctx.set(dut.maps.ranges, ranges)
+        set_commands(state, commands)
+        for index, entry in enumerate(ranges):
+            at = state.config[C.at_ranges] + index * len(RANGE)
+            state.config[at : at + len(RANGE)] = words(entry, RANGE._fields)
+        ready_seen = 0
+        for cycle in range(3000):
+            completion = {
+                "place": int(rng.integers(0, 30)),
+                "wavefront": int(rng.integers(0, 4)),
+                "start": int(rng.integers(0, 1 << 23)),
+                # Its workgroup decides about a tile's edges.
+                "row_edge": 0,
+                "run_edge": 1,
+            }
+            valid, ready, clear = chance(rng, 0.7), chance(rng, 0.9), chance(rng, 0.001)
+            ctx.set(dut.completions.valid, valid)
+            ctx.set(dut.completions.p, completion)
+            ctx.set(dut.ready.ready, ready)
+            ctx.set(dut.clear, clear)
+
+            assert ctx.get(dut.ready.valid) == gpu[U.ready_valid], cycle
+            assert ctx.get(dut.tiles) == gpu[U.tiles], cycle
+            popped = bool(gpu[U.ready_valid]) and ready
+            if gpu[U.ready_valid]:
+                ready_seen += 1
+                at = state.config[C.at_ready] + gpu[U.ready_head] * len(READY)
+                found = words(ctx.get(dut.ready.p), READY._fields)
+                assert found == memory[at : at + len(READY)].tolist(), cycle
+            record = bank + B.body + memory[bank + B.head] * RECORD_WORDS
+            memory[record : record + len(COMPLETION)] = words(completion, COMPLETION._fields)
+            memory[bank + B.level] = valid
+            pushed, complete, own = step_trigger(state)
+            taken = valid and not memory[bank + B.level]
+            assert (valid and ctx.get(dut.completions.ready)) == taken, cycle
+            assert ctx.get(dut.complete) == (complete >= 0), cycle
+            assert ctx.get(dut.own) == own, cycle
+            if complete >= 0:
+                assert ctx.get(dut.complete_place) == complete, cycle
+            step_ready(state, pushed, popped)
+            if clear:
+                begin_clearing(state)
+            await ctx.tick()
+        assert ready_seen > 100
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_engine(rng, channels):
+    parameters = SMALL | dict(channels=channels, first_channel=4 - channels and 2)
+    dut = DmaEngine(T3Parameters(**parameters))
+    state = fresh_state(**parameters)
+    config, gpu, memory, channel = state.config, state.gpu, state.memory, state.channels
+
+    async def bench(ctx):
+        moved = 0
+        for cycle in range(2500):
+            if cycle % 250 == 0:
+                commands = [random_command(rng) for _ in range(4)]
+                production = {
+                    "workgroups": 24,
+                    "first_workgroup": int(rng.integers(0, 24)),
+                    "shift": int(rng.integers(0, 12)),
+                }
+                ctx.set(dut.maps.commands, commands)
+                ctx.set(dut.production, production)
+                set_commands(state, commands)
+                for name, value in production.items():
+                    config[getattr(C, name)] = value
+            command = {
+                "command": int(rng.integers(0, 4)),
+                "place": int(rng.integers(0, 24)),
+                "wavefront": int(rng.integers(0, 4)),
+                "start": int(rng.integers(0, 1 << 23)),
+                "row_edge": int(rng.integers(0, 2)),
+                "run_edge": int(rng.integers(0, 2)),
+                "last": int(rng.integers(0, 2)),
+            }
+            copy = {"command": int(rng.integers(0, 4)), "start": int(rng.integers(0, 1 << 23))}
+            has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
+            limit_in = int(rng.integers(0, 40))
+            rooms = [chance(rng, 0.7) for _ in range(channels)]
+            ctx.set(dut.ready.valid, has_ready)
+            ctx.set(dut.ready.p, command)
+            ctx.set(dut.copies.valid, has_copy)
+            ctx.set(dut.copies.p, copy)
+            ctx.set(dut.limit_in, limit_in)
+            gpu[U.ready_valid], gpu[U.copies_level], gpu[U.copies_head] = has_ready, has_copy, 0
+            at = config[C.at_ready]
+            memory[at : at + len(READY)] = words(command, READY._fields)
+            at = config[C.at_copies]
+            memory[at : at + len(COPY)] = words(copy, COPY._fields)
+            for index, room in enumerate(rooms):
+                ctx.set(dut.pieces[index].ready, room)
+                channel[index * CHANNEL_WORDS + K.levels] = 0 if room else 4 * mark(Q.pieces)
+                channel[index * CHANNEL_WORDS + K.pushed] = 0
+
+            idle = not (gpu[U.walking] or has_ready or has_copy)
+            assert ctx.get(dut.idle) == idle, cycle
+            popped, picked = step_engine(state, limit_in)
+            assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
+            copied = has_copy and not gpu[U.copies_level]
+            assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle
+            assert ctx.get(dut.picked) == picked, cycle
+            for index, room in enumerate(rooms):
+                pushed = channel[index * CHANNEL_WORDS + K.pushed] != 0
+                assert (room and ctx.get(dut.pieces[index].valid)) == pushed, cycle
+                if pushed:
+                    moved += 1
+                    at = index * CHANNEL_WORDS + K.body + Q.pieces * 8 * RECORD_WORDS
+                    found = words(ctx.get(dut.pieces[index].p), PIECE._fields)
+                    assert found == channel[at : at + len(PIECE)].tolist(), cycle
+            await ctx.tick()
+        assert moved > 100
+
+    simulate(dut, bench)

@@ -1,0 +1,33 @@
+"""Systems and workloads small enough to simulate whole in a test."""
+
+from sysmodel.config import System, load_system
+from sysmodel.workload import Workload
+
+__all__ = ["scaled", "small_system", "workload"]
+
+
+def scaled(system: System, **sections: dict[str, object]) -> System:
+    """``system`` with some values changed: ``scaled(system, link={"latency_ns": 1.0})``."""
+    return system.model_copy(
+        update={
+            name: getattr(system, name).model_copy(update=values)
+            for name, values in sections.items()
+        }
+    )
+
+
+def small_system(compute_units: int = 8, channels: int = 4) -> System:
+    """The preset with fewer CUs and channels; link and L2 keep their share per channel."""
+    full = load_system()
+    share = channels / full.dram.channels
+    return scaled(
+        full,
+        gpu={"compute_units": compute_units},
+        dram={"channels": channels},
+        l2={"slices": 2 * channels, "capacity_mib": full.l2.capacity_mib * share},
+        link={"bandwidth_gb_per_s": full.link.bandwidth_gb_per_s * share},
+    )
+
+
+def workload(m: int, n: int, k: int, tp: int) -> Workload:
+    return Workload(model="test", layer="test", tp=tp, m=m, n=n, k=k)
