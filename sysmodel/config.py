@@ -121,7 +121,7 @@ class Link(Strict):
 class Collective(Strict):
     """The sequential baseline's kernels for reduce-scatter and all-gather, on the CUs."""
 
-    window_atoms: power_of_two(8, 65_536)
+    window_atoms: power_of_two(128, 4096)
 
 
 class T3(Strict):
@@ -207,7 +207,7 @@ class System(Strict):
             atom_bytes=dram.atom_bytes,
             sets=t3.tracker_sets,
             ways=t3.tracker_ways,
-            banks=t3.tracker_banks,
+            banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
             window_workgroups=t3.window_workgroups,
             command_depth=t3.command_depth,
             egress_slots=t3.egress_slots,

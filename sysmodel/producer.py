@@ -128,7 +128,7 @@ def set_up(
         )
     if prefetch > MOST_PREFETCH:
         raise ValueError(f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {prefetch}")
-    depth_atoms = max(1, kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
+    depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
     tile_pieces = (kernel.tile_m + kernel.tile_n) * (depth_atoms // 4 + 2)
     most_pieces = prefetch * max(tile_pieces, int(np.diff(sectors.start).max(initial=1)))
     if most_pieces > REQUESTS:

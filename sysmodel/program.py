@@ -57,8 +57,12 @@ def _bytes(name: str, atom: int) -> Writes:
 
 def staging_offset(channel_bits: int) -> int:
     """Atoms from the output to its staging copy. Two address bits that the channel hash folds onto
-    each other keep every atom in its channel."""
-    return STAGING_ATOMS + (STAGING_ATOMS << channel_bits) if channel_bits else STAGING_ATOMS
+    each other, and that the output's addresses leave clear, keep every atom in its channel."""
+    if channel_bits == 0:
+        return STAGING_ATOMS
+    # The output's own bit is two above that of STAGING_ATOMS.
+    above = -(-3 // channel_bits) * channel_bits
+    return STAGING_ATOMS + (STAGING_ATOMS << above)
 
 
 def _window(index: int, first: int, end: int, context: int) -> Writes:

@@ -320,7 +320,9 @@ class Traffic:
             block[I.reads_valid] = rng.random() < self._pace
             block[I.reads_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
             block[I.reads_tag] = rng.integers(0, 1 << self._p.tag_bits)
-            block[I.link_out_ready] = rng.random() < 0.4 + self._pace / 2
+            # The link stands still now and then, until every queue behind it is full.
+            stalled = self._cycle % 512 < 96
+            block[I.link_out_ready] = not stalled and rng.random() < 0.4 + self._pace / 2
             if self._host.programmed:
                 self._store(block, bool(out[O.stores_ready]), limit)
                 self._packet(block, bool(out[O.link_in_ready]), limit)

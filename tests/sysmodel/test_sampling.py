@@ -18,7 +18,7 @@ def totals(system, work, **options):
 
 @pytest.mark.parametrize("gpus", [2, 4])
 def test_mirror_agrees_with_real_gpus(gpus):
-    system, work = small_system(), workload(1024, 768, 256, gpus)
+    system, work = small_system(), workload(1024, 768, 1024, gpus)
     mirrored = totals(system, work, gpus="mirror", channels="all")
     real = totals(system, work, gpus="all", channels="all")
     for name in CONFIGURATIONS:

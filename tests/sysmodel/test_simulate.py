@@ -118,7 +118,7 @@ def test_more_link_latency_costs_its_share_of_every_step():
         sequential(Setting(work, scaled(system, link={"latency_ns": ns}), options, no_progress))
         for ns in (500.0, 5500.0)
     )
-    assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.02)
+    assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.03)
 
 
 def test_unsymmetric_ring_is_refused_with_a_way_out():
@@ -169,7 +169,7 @@ def test_memory_does_not_grow_with_time():
         Setting(workload(1024, 768, k, 4), system, options, no_progress) for k in (64, 2048)
     )
     results = [sequential(setting) for setting in (short, long)]
-    assert results[1].simulated_cycles > 3 * results[0].simulated_cycles
+    assert results[1].simulated_cycles > 2 * results[0].simulated_cycles
     for one in results:
         sizes = [len(samples) for samples in one.timeline.series.values()]
         assert max(sizes) <= MOST_BUCKETS
