@@ -2,6 +2,8 @@
 
 import os
 import re
+import sys
+from pathlib import Path
 
 from amaranth.back import verilog
 from amaranth.hdl import Const, Value, ValueCastable
@@ -10,6 +12,9 @@ from amaranth.hdl import Const, Value, ValueCastable
 # conversion with named ports wants have no public name.
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
+
+from .parameters import T3Parameters
+from .top import T3
 
 __all__ = ["verilog_text"]
 
@@ -76,3 +81,17 @@ def verilog_text(component: wiring.Component, name: str) -> str:
             os.environ["AMARANTH_USE_YOSYS"] = before
     # A field of no bits becomes a wire that nothing uses, and that Verilog takes for two bits wide.
     return re.sub(r"^ *wire \[-1:0\] \S+ ?;\n", "", text, flags=re.MULTILINE)
+
+
+def main() -> None:
+    """Write the top with its default parameters to ``t3.v`` in the folder that is named."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / ".t3.v.partial"
+    partial.write_text(verilog_text(T3(T3Parameters()), "t3"))
+    partial.replace(folder / "t3.v")
+    print(folder / "t3.v")
+
+
+if __name__ == "__main__":
+    main()

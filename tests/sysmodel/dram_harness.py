@@ -3,8 +3,12 @@
 import numpy as np
 from numba import njit
 
+from sysmodel.config import load_system
 from sysmodel.dram import READ, dram_level, dram_push, dram_step, new_dram
 from sysmodel.dram_timing import DramTiming
+
+GPGPUSIM_V100 = load_system("asplos24").dram.timing
+DRAMSIM3_HBM2 = load_system("asplos24-complete").dram.timing
 
 # Every gate as short as it may be, so that a test lengthens the one it is about.
 BARE = DramTiming(

@@ -1,12 +1,10 @@
 """Systems: presets, files built on them, and one clear line for whatever is wrong."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from sysmodel.config import load_system, preset_names, preset_path
-from sysmodel.dram_timing import DRAMSIM3_HBM2, GPGPUSIM_V100
 from sysmodel.errors import InputError
 
 _FULL = preset_path("asplos24").read_text(encoding="utf-8")
@@ -53,15 +51,6 @@ def test_the_paper_s_system():
     assert system.memory_cycles(500) == 500
     assert system.workgroups(8192, 4256) == 64 * 45
     assert system.hardware().sets * system.hardware().ways == 2048
-
-
-@pytest.mark.parametrize(
-    "name, timing", [("asplos24", GPGPUSIM_V100), ("asplos24-complete", DRAMSIM3_HBM2)]
-)
-def test_presets_have_the_timing_of_their_source(name, timing):
-    # The caps are the scheduler's, not the source's.
-    caps = {"turnaround_cap": timing.turnaround_cap, "age_cap": timing.age_cap}
-    assert replace(load_system(name).dram.timing, **caps) == timing
 
 
 def test_complete_preset_differs_in_the_memory_alone():

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, Channel, atom_at, rate
+from dram_harness import BARE, GPGPUSIM_V100, Channel, atom_at, rate
 
 from sysmodel.dram import (
     READ,
@@ -14,7 +14,6 @@ from sysmodel.dram import (
     dram_step,
     new_dram,
 )
-from sysmodel.dram_timing import GPGPUSIM_V100
 
 
 def test_no_channel_refused():

@@ -1,9 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from dram_harness import BARE
-
-from sysmodel.dram_timing import GPGPUSIM_V100
+from dram_harness import BARE, GPGPUSIM_V100
 
 
 def test_defaults():

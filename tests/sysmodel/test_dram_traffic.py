@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, PSEUDO_CHANNEL, atom_at, drive, rate
+from dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, PSEUDO_CHANNEL, atom_at, drive, rate
 from numba import njit
 
 from sysmodel.dram import (
@@ -18,7 +18,6 @@ from sysmodel.dram import (
     dram_step,
     new_dram,
 )
-from sysmodel.dram_timing import DRAMSIM3_HBM2, GPGPUSIM_V100
 
 
 @pytest.mark.parametrize("access", [READ, WRITE])

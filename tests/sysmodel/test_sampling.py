@@ -22,7 +22,7 @@ def test_mirror_agrees_with_real_gpus(gpus):
     mirrored = totals(system, work, gpus="mirror", channels="all")
     real = totals(system, work, gpus="all", channels="all")
     for name in CONFIGURATIONS:
-        assert mirrored[name].total_ns == pytest.approx(real[name].total_ns, rel=0.01), name
+        assert mirrored[name].total_ns == pytest.approx(real[name].total_ns, rel=0.02), name
         assert mirrored[name].link_bytes == real[name].link_bytes
         for kind in ("gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"):
             assert getattr(mirrored[name].dram_bytes, kind) == getattr(

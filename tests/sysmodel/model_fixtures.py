@@ -1,0 +1,81 @@
+"""Kernels and states of the cycle loop that are small enough to follow by hand."""
+
+import numpy as np
+from dram_harness import BARE
+
+from sysmodel.dram import new_dram
+from sysmodel.kernel import Kernel, Sectors
+from sysmodel.l2 import L2Parameters, new_l2
+from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
+from sysmodel.state import State, new_state
+
+__all__ = ["OFFSET_BITS", "bare_state", "channel_by_hand", "small_kernel"]
+
+OFFSET_BITS = 3
+
+
+def small_kernel(**changes: object) -> Kernel:
+    """Tiles of 64 x 8 elements, two wavefronts of 32 x 8 each: 16 sectors to a wavefront."""
+    values: dict = dict(
+        m=256, n=32, k=64, gpus=2, tile_m=64, tile_n=8, depth_u=16, waves_m=2, waves_n=1,
+        workgroup_mapping=4, column_major=True,
+    )  # fmt: skip
+    return Kernel(**values | changes)
+
+
+def channel_by_hand(atom: int, channel_bits: int) -> int:
+    """Exclusive-or of all groups of ``channel_bits`` bits above ``OFFSET_BITS``."""
+    channel, block = 0, int(atom) >> OFFSET_BITS
+    while block and channel_bits:
+        channel ^= block % (1 << channel_bits)
+        block >>= channel_bits
+    return channel
+
+
+def bare_state(
+    kernel: Kernel, *, gpus: int = 1, channels: int = 1, channel_bits: int = 0
+) -> tuple[State, Sectors]:
+    """A state with the kernel's tables in which nothing is set up, of ``channels`` channels out of
+    ``1 << channel_bits``."""
+    sectors = kernel.sectors(channels, OFFSET_BITS, channel_bits)
+    tile_row, tile_column = kernel.tiles
+    _, _, _, row_edge, run_edge = kernel.walk
+    chunk_start = np.zeros((channels, kernel.gpus + 1), np.int64)
+    chunk_atom = np.zeros((channels, len(sectors.atom)), np.int64)
+    for c in range(channels):
+        atoms: list[int] = []
+        for chunk in range(kernel.gpus):
+            first, end = sectors.start[kernel.chunk_start[chunk : chunk + 2]]
+            here = sectors.channel[first:end] == c
+            atoms += sorted(sectors.atom[first:end][here])
+            chunk_start[c, chunk + 1] = len(atoms)
+        chunk_atom[c, : len(atoms)] = atoms
+    state = new_state(
+        gpus,
+        channels,
+        kernel.workgroups,
+        tile_row=tile_row.astype(np.int64),
+        tile_column=tile_column.astype(np.int64),
+        row_edge=row_edge.astype(np.int64),
+        run_edge=run_edge.astype(np.int64),
+        sector_start=sectors.start,
+        sector_atom=sectors.atom,
+        sector_wave=sectors.wave,
+        sector_channel=sectors.channel,
+        per_wave=sectors.per_wave,
+        wave_first=sectors.wave_first,
+        wave_start=sectors.wave_start,
+        chunk_start=chunk_start,
+        chunk_atom=chunk_atom,
+        stored=np.zeros((gpus, 0, 4), np.uint64),
+        epoch=np.zeros((gpus, 0), np.uint64),
+        partial=np.zeros((gpus, 0, 4), np.uint64),
+        dram=new_dram(BARE, gpus * channels),
+        l2=new_l2(L2Parameters(slices=1, sets=1, ways=1), gpus * channels),
+        inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
+        outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
+    )
+    state.fixed["offset_bits"] = OFFSET_BITS
+    state.fixed["channel_bits"] = channel_bits
+    state.fixed["workgroups"] = kernel.workgroups
+    return state, sectors
