@@ -124,8 +124,7 @@ class Machine:
         if progress:
             progress("Compiling the cycle loop, once", 1.0)
 
-    @staticmethod
-    def _engine(engine, parameters, trace, progress):
+    def _engine(self, engine, parameters, trace, progress):
         if engine == "rtl":
             return Engine(parameters, trace, progress=progress)
         from .golden.engine import (

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from lockstep_bench import record, replay
-from lockstep_traffic import Host, Kernel, Reprogramming, Storm, Traffic
+from lockstep_host import Host, Kernel, Reprogramming
+from lockstep_traffic import Storm, Traffic
 
 from rtl.layouts import Granularity, Policy
 from rtl.parameters import T3Parameters

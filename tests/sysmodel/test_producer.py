@@ -60,9 +60,7 @@ class Producer:
         self, kernel, *, channels=1, channel_bits=0, hit_latency=0, mode=MODE_GEMM, **changes
     ):
         self.kernel = kernel
-        self.state, self.sectors = bare_state(
-            kernel, channels=channels, channel_bits=channel_bits
-        )
+        self.state, self.sectors = bare_state(kernel, channels=channels, channel_bits=channel_bits)
         self.channels, self.channel_bits = channels, channel_bits
         self.state.fixed["hit_latency"] = hit_latency
         values = dict(
@@ -149,9 +147,7 @@ def test_last_step_computes_what_is_left_in_eights(k, share):
 
 def test_memory_slower_than_the_prefetch_sets_the_pace():
     latency, steps = 1000, 10
-    producer = Producer(one_tile(k=16 * steps), step_cycles=12.0, lds_cycles=5).run(
-        latency=latency
-    )
+    producer = Producer(one_tile(k=16 * steps), step_cycles=12.0, lds_cycles=5).run(latency=latency)
     # Two steps are asked for at a time; the second's tiles wait for the first's computation.
     rounds = steps // 2
     assert producer.finish == rounds * (latency + 5) + 12 + 5 + 12
@@ -162,7 +158,8 @@ def test_deeper_prefetch_hides_more_latency():
         Producer(one_tile(k=160), step_cycles=12.0, prefetch=depth).run(latency=30).finish
         for depth in (1, 4)
     )
-    assert slow == 10 * (30 + 12)
+    # The next step is asked for when the one before has left its buffer.
+    assert slow == 10 * 30 + 12
     assert fast == 30 + 10 * 12
 
 
@@ -305,10 +302,10 @@ def test_dispatcher_fills_the_compute_units_evenly():
 
 def test_dispatch_takes_its_interval():
     producer = Producer(
-        small_kernel(), compute_units=8, launch_cycles=1000, dispatch_interval_cycles=2.5
+        small_kernel(), compute_units=8, launch_cycles=1000, dispatch_interval_cycles=3.0
     )
-    dispatched = [int(producer.run(1).gpu["next_place"]) for _ in range(18)]
-    assert dispatched == [sum(2.5 * i <= now for i in range(8)) for now in range(18)]
+    dispatched = [int(producer.run(1).gpu["next_place"]) for _ in range(24)]
+    assert dispatched == [1 + now // 3 for now in range(24)]
 
 
 def test_stage_spans_its_workgroups():

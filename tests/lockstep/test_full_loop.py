@@ -1,0 +1,113 @@
+"""The compiled RTL against the golden model in the full loop, every output in every cycle."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from native_lockstep import Lockstep, LockstepMachine
+
+import sysmodel.check
+import sysmodel.phases
+from rtl.layouts import Policy
+from rtl.parameters import T3Parameters
+from sysmodel.check import check
+from sysmodel.check_options import CheckOptions
+from sysmodel.config import load_system
+from sysmodel.golden.state import U
+from sysmodel.phases import Setting
+from sysmodel.ports import input_words, output_words
+from sysmodel.progress import no_progress
+from sysmodel.result import RunOptions
+from sysmodel.sequential import sequential
+from sysmodel.transparent import scatter, transparent
+from sysmodel.workload import known_workloads
+
+
+@pytest.fixture
+def machines(monkeypatch):
+    """Every machine that a run makes has both engines; here they are afterwards."""
+    made = []
+
+    class Recorded(LockstepMachine):
+        def __init__(self, *arguments, engine, **options):
+            super().__init__(*arguments, **options)
+            made.append(self)
+
+    monkeypatch.setattr(sysmodel.phases, "Machine", Recorded)
+    monkeypatch.setattr(sysmodel.check, "Machine", Recorded)
+    return made
+
+
+@pytest.mark.parametrize(
+    "simulate",
+    [
+        sequential,
+        scatter,
+        lambda setting: transparent(setting, "t3", Policy.ROUND_ROBIN),
+        lambda setting: transparent(setting, "t3", Policy.COMPUTE_FIRST),
+        lambda setting: transparent(setting, "t3", Policy.MCA),
+    ],
+    ids=["sequential", "rs-nmc", "round-robin", "compute-first", "mca"],
+)
+def test_full_tnlg_run(machines, simulate):
+    work = known_workloads().workload("t-nlg", "fc2", 8)
+    phases = simulate(Setting(work, load_system(), RunOptions(), no_progress))
+    (machine,) = machines
+    assert machine.require_agreement() >= phases.total_cycles > 400_000
+
+
+def random_cycles(machines, monkeypatch, policy: Policy, least: int) -> None:
+    """Random problems, skews and back-pressure, with values, until ``least`` cycles are compared.
+
+    The problems' own policy is round-robin, so it is replaced.
+    """
+    map_writes = sysmodel.check.map_writes
+    monkeypatch.setattr(
+        sysmodel.check,
+        "map_writes",
+        lambda *arguments, **options: map_writes(*arguments, **options, policy=policy),
+    )
+    seed, compared = 1000 * policy.value, 0
+    while compared < least:
+        random = np.random.default_rng(seed)
+        options = CheckOptions(
+            gpus=int(random.integers(2, 6)),
+            m=int(random.integers(300, 700)),
+            n=int(random.integers(200, 500)),
+            k=int(random.integers(1, 130)),
+            dtype=str(random.choice(["fp16", "bf16"])),
+            channels=2,
+            skew=int(random.choice([0, 500, 20_000])),
+            back_pressure=int(random.choice([0, 50, 90])),
+            seed=seed,
+        )
+        print(options)
+        machines.clear()
+        assert check(options, no_progress).passed
+        compared += machines[0].require_agreement()
+        seed += 1
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_random_cycles(machines, monkeypatch, policy):
+    random_cycles(machines, monkeypatch, policy, 100_000)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("policy", Policy)
+def test_million_random_cycles(machines, monkeypatch, policy):
+    random_cycles(machines, monkeypatch, policy, 1_000_000)
+
+
+def test_a_difference_is_found():
+    outputs = np.zeros(output_words(T3Parameters()), np.uint64)
+    inputs = np.zeros(input_words(T3Parameters()), np.uint64)
+    with Lockstep(T3Parameters()) as lockstep:
+        lockstep.reset(outputs)
+        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(lockstep.step_address)
+        call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
+        lockstep.require_agreement()
+        lockstep._golden._state.gpu[U.tiles] += 1
+        call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
+        with pytest.raises(AssertionError, match="tiles in cycle 1"):
+            lockstep.require_agreement()

@@ -1,0 +1,265 @@
+"""A host that programs the top, and goes on to read and write its registers at random."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rtl import register_map
+from rtl.layouts import Action, Granularity, Policy
+from rtl.parameters import T3Parameters
+from sysmodel.ports import GPU_INPUTS, GPU_OUTPUTS, G, H
+
+__all__ = ["Host", "Kernel", "Reprogramming"]
+
+_MAP = register_map.load()
+
+
+@dataclass(kw_only=True)
+class Kernel:
+    """A small production: three ranges of places, tiles of a few sectors."""
+
+    workgroups: int = 24
+    first_workgroup: int = 5
+    shift: int = 6
+    remote: int = 6
+    tracked_end: int = 24
+    own: int = 18
+    wavefronts: int = 2
+    window: int = 8
+    command_window: int = 14
+    context: int = 3
+    base: int = 1 << 12
+    limit: int = 1 << 16
+    granularity: Granularity = Granularity.WORKGROUP
+    group_log2: int = 0
+    policy: Policy = Policy.ROUND_ROBIN
+    timeout: int = 0
+
+    def program(self, p: T3Parameters) -> list[tuple[int, int]]:
+        """Register writes that set it up and launch it."""
+        words = []
+
+        def put(name: str, **values: int) -> None:
+            words.append((_MAP[name].address, _MAP[name].pack(**values)))
+
+        put("FIRST_WORKGROUP", workgroup=self.first_workgroup)
+        put("WORKGROUPS", count=self.workgroups)
+        put("TRACKED_FIRST", place=self.remote)
+        put("TRACKED_END", place=self.tracked_end)
+        put("SHIFT", places=self.shift)
+        put("WINDOW", workgroups=self.window)
+        put("COMMAND_WINDOW", workgroups=self.command_window)
+        put("TIMEOUT", cycles=self.timeout)
+        put("ARBITER", policy=self.policy.value, threshold=3)
+        put("STARVATION", cycles=9)
+        put("MEASURE", log2=5)
+        put("CUTS", cut0=10, cut1=30, cut2=60)
+        put("LEVELS", level0=80, level1=40, level2=20)
+        put("WINDOW_BASE_LO", bytes=self.base * p.atom_bytes)
+        put("WINDOW_LIMIT_LO", bytes=self.limit * p.atom_bytes)
+        put("WINDOW_CONTEXT", context=self.context)
+        put("WINDOW_COMMIT", index=1, enable=1)
+        for index, kind in enumerate(("REMOTE", "DMA", "OWN")):
+            put(
+                "COMMAND_TRANSFER",
+                kind=1,
+                op=index,
+                dtype=index,
+                context=self.context,
+                granularity=self.granularity.value,
+                group_log2=self.group_log2,
+                wave_run_log2=2,
+                waves_minor_log2=0,
+            )
+            put("COMMAND_ROWS", rows=4, rows_edge=3)
+            put("COMMAND_RUN", run=9, run_edge=5)
+            put("COMMAND_PITCH", pitch=37)
+            waves = {f"waves{edge}": max(1, self.wavefronts - (edge > 1)) for edge in range(4)}
+            put("COMMAND_WAVES", wave_rows=2, **waves)
+            put("COMMAND_OFFSET_LO", bytes=(-(index + 1) * 64 * p.atom_bytes) & 0xFFFFFFFF)
+            put("COMMAND_OFFSET_HI", bytes=0xFFFFFFFF)
+            put("COMMAND_COMMIT", index=index)
+            bounds = {"REMOTE": (0, self.remote), "DMA": (self.remote, self.own)}
+            first, end = bounds.get(kind, (self.own, self.tracked_end))
+            put("RANGE_PLACES", first=first, last=end - 1)
+            put("RANGE_ACTION", window=1, action=Action[kind].value, command=index)
+            put("RANGE_COMMIT", index=index, enable=1)
+        put("CONTROL", launch=1, measure=1)
+        return words
+
+
+class Host:
+    """The bus's other end: writes first, then reads of random registers and random writes.
+
+    Parameters
+    ----------
+    extra : callable, optional
+        Gives the next write (address, word) or None, once the first ones are through.
+    """
+
+    def __init__(self, rng: np.random.Generator, writes: list[tuple[int, int]], extra=None):
+        self._rng = rng
+        self._writes = list(writes)
+        self._extra = extra
+        self._address = self._data = None
+        self.programmed = False
+
+    def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
+        rng = self._rng
+        bus_in, bus_out = inputs[-GPU_INPUTS:], outputs[-GPU_OUTPUTS:]
+        if self._address is None and self._data is None:
+            word = None
+            if self._writes:
+                word = self._writes.pop(0)
+            else:
+                self.programmed = True
+                if self._extra is not None:
+                    word = self._extra()
+            if word is not None:
+                self._address, self._data = word
+        offers_address = self._address is not None and rng.random() < 0.8
+        bus_in[G.bus_awvalid] = offers_address
+        bus_in[G.bus_awaddr] = self._address or 0
+        if offers_address and bus_out[H.bus_awready]:
+            self._address = None
+        offers_data = self._data is not None and rng.random() < 0.8
+        bus_in[G.bus_wvalid] = offers_data
+        bus_in[G.bus_wdata] = self._data or 0
+        bus_in[G.bus_wstrb] = 15 if not self.programmed or rng.random() < 0.95 else 7
+        if offers_data and bus_out[H.bus_wready]:
+            self._data = None
+        bus_in[G.bus_bready] = rng.random() < 0.7
+        bus_in[G.bus_rready] = rng.random() < 0.7
+        bus_in[G.bus_arvalid] = rng.random() < 0.5
+        bus_in[G.bus_araddr] = rng.choice(_ADDRESSES)
+
+
+# STATUS and the counters often, then every register, holes and misaligned addresses.
+_ADDRESSES = np.array(
+    [_MAP[name].address for name in ("STATUS", "ERROR", "ERRORS", "TILES", "BASE", "LIMIT")] * 5
+    + [register.address for register in _MAP.values()]
+    + [0x05C, 0x0BC, 0xFFC, 0x001, 0x006],
+    np.uint64,
+)
+
+
+class Reprogramming:
+    """Random register writes in legal fields: most are refused, some change what runs."""
+
+    def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel):
+        self._rng = rng
+        self._p = p
+        self._kernel = kernel
+        self._pending = []
+
+    def __call__(self) -> tuple[int, int] | None:
+        if not self._pending and self._rng.random() < 0.1:
+            kinds = (self._window, self._range, self._command, self._copy, self._other)
+            self._pending = kinds[self._rng.integers(0, len(kinds))]()
+        return self._pending.pop(0) if self._pending else None
+
+    def _put(self, name: str, **values) -> tuple[int, int]:
+        values = {field: int(value) for field, value in values.items()}
+        return _MAP[name].address, _MAP[name].pack(**values)
+
+    def _bytes(self) -> int:
+        rng, kernel = self._rng, self._kernel
+        value = int(rng.integers(0, 2 * kernel.limit)) * self._p.atom_bytes
+        if rng.random() < 0.1:
+            value += int(rng.integers(1, self._p.atom_bytes))
+        if rng.random() < 0.1:
+            value = (1 << self._p.address_bits) - int(rng.integers(0, 3)) * self._p.atom_bytes
+        if rng.random() < 0.05:
+            value = int(rng.integers(0, 1 << 64, dtype=np.uint64))
+        return value
+
+    def _wide(self, name: str, value: int) -> list[tuple[int, int]]:
+        low, high = value & 0xFFFFFFFF, value >> 32
+        return [self._put(f"{name}_LO", bytes=low), self._put(f"{name}_HI", bytes=high)]
+
+    def _window(self) -> list[tuple[int, int]]:
+        rng = self._rng
+        return [
+            *self._wide("WINDOW_BASE", self._bytes()),
+            *self._wide("WINDOW_LIMIT", self._bytes()),
+            self._put("WINDOW_CONTEXT", context=rng.integers(0, 256)),
+            self._put(
+                "WINDOW_COMMIT",
+                index=rng.integers(0, self._p.windows + 1),
+                enable=rng.random() < 0.8,
+            ),
+        ]
+
+    def _range(self) -> list[tuple[int, int]]:
+        rng, p = self._rng, self._p
+        first, last = rng.integers(0, self._kernel.workgroups, 2)
+        return [
+            self._put("RANGE_PLACES", first=first, last=last),
+            self._put(
+                "RANGE_ACTION",
+                window=rng.integers(0, p.windows + (rng.random() < 0.1)),
+                action=rng.integers(0, 4),
+                command=rng.integers(0, p.commands + (rng.random() < 0.1)),
+            ),
+            self._put(
+                "RANGE_COMMIT", index=rng.integers(0, p.ranges + 1), enable=rng.random() < 0.8
+            ),
+        ]
+
+    def _command(self) -> list[tuple[int, int]]:
+        rng = self._rng
+        offset = self._bytes()
+        waves = {f"waves{edge}": rng.integers(1, 4) for edge in range(4)}
+        return [
+            self._put(
+                "COMMAND_TRANSFER",
+                kind=rng.integers(0, 2),
+                op=rng.integers(0, 3),
+                dtype=rng.integers(0, 3),
+                context=rng.integers(0, 16),
+                granularity=rng.integers(0, 2),
+                group_log2=rng.integers(0, 3),
+                wave_run_log2=rng.integers(0, 16),
+                waves_minor_log2=rng.integers(0, 4),
+            ),
+            self._put("COMMAND_ROWS", rows=rng.integers(0, 6), rows_edge=rng.integers(0, 6)),
+            self._put("COMMAND_RUN", run=rng.integers(0, 12), run_edge=rng.integers(0, 12)),
+            self._put("COMMAND_PITCH", pitch=rng.integers(0, 1 << 24)),
+            self._put("COMMAND_WAVES", wave_rows=rng.integers(0, 4), **waves),
+            *self._wide("COMMAND_OFFSET", offset),
+            self._put("COMMAND_COMMIT", index=rng.integers(0, self._p.commands + 1)),
+        ]
+
+    def _copy(self) -> list[tuple[int, int]]:
+        rng = self._rng
+        copies = [
+            self._put("COPY", command=rng.integers(0, self._p.commands + (rng.random() < 0.2)))
+        ]
+        return self._wide("COPY_START", self._bytes()) + copies * int(rng.integers(1, 6))
+
+    def _other(self) -> list[tuple[int, int]]:
+        rng, kernel = self._rng, self._kernel
+        choices = [
+            lambda: self._put("CONTROL", launch=1, clear=rng.integers(0, 2)),
+            lambda: self._put("CONTROL", clear=1),
+            lambda: self._put("CONTROL", measure=1),
+            lambda: self._put("CONTROL", clear_error=1),
+            lambda: self._put("TRACKING", updates_per_sector=rng.integers(0, 4), epoch=2),
+            lambda: self._put("TIMEOUT", cycles=rng.integers(0, 80)),
+            lambda: self._put(
+                "ARBITER",
+                policy=rng.integers(0, 3),
+                automatic=rng.integers(0, 2),
+                threshold=rng.integers(0, 128),
+            ),
+            lambda: self._put("STARVATION", cycles=rng.integers(0, 40)),
+            lambda: self._put("MEASURE", log2=rng.integers(0, 8)),
+            lambda: self._put("WINDOW", workgroups=rng.integers(4, self._p.window_workgroups + 1)),
+            lambda: self._put("COMMAND_WINDOW", workgroups=rng.integers(8, 40)),
+            lambda: self._put("TRACKED_FIRST", place=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("TRACKED_END", place=rng.integers(0, kernel.workgroups + 1)),
+            lambda: self._put("SHIFT", places=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("FIRST_WORKGROUP", workgroup=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("STATUS"),
+        ]
+        return [choices[rng.integers(0, len(choices))]()]

@@ -1,0 +1,114 @@
+"""Both engines behind one step function that compares every output in every cycle."""
+
+import numpy as np
+from numba import carray, cfunc, types
+
+from sysmodel.golden.engine import GoldenEngine
+from sysmodel.machine import Machine
+from sysmodel.native.call import call_step
+from sysmodel.native.engine import Engine
+from sysmodel.ports import CHANNEL_OUTPUTS, H, O, output_words
+
+__all__ = ["Lockstep", "LockstepMachine"]
+
+# Words of the block that the step function gets; the words' valid words follow, then the golden
+# model's outputs.
+RTL_STEP, RTL, GOLDEN_STEP, GOLDEN, WORDS, CYCLES, DIFFERENCES, FIRST_CYCLE, FIRST_WORD = range(9)
+HEADER = 9
+
+
+@cfunc(
+    types.void(
+        types.CPointer(types.int64), types.CPointer(types.uint64), types.CPointer(types.uint64)
+    ),
+    cache=True,
+)
+def _step(pointer, inputs, outputs):
+    block = carray(pointer, HEADER)
+    words = block[WORDS]
+    whole = carray(pointer, HEADER + 2 * words)
+    valid = whole[HEADER : HEADER + words]
+    golden = whole[HEADER + words :].view(np.uint64)
+    rtl = carray(outputs, words)
+    given = carray(inputs, 1)
+    call_step(block[RTL_STEP], block[RTL], given.ctypes.data, rtl.ctypes.data)
+    call_step(block[GOLDEN_STEP], block[GOLDEN], given.ctypes.data, golden.ctypes.data)
+    for i in range(words):
+        # What a stream offers counts only while it offers something.
+        if rtl[i] != golden[i] and (valid[i] < 0 or rtl[valid[i]] or golden[valid[i]]):
+            if block[DIFFERENCES] == 0:
+                block[FIRST_CYCLE] = block[CYCLES]
+                block[FIRST_WORD] = i
+            block[DIFFERENCES] += 1
+    block[CYCLES] += 1
+
+
+def _names(channels: int) -> list[str]:
+    return [f"channel {c}: {name}" for c in range(channels) for name in O._fields] + [*H._fields]
+
+
+def _valid_words(channels: int) -> list[int]:
+    """For each output, the word that says whether it counts, or -1."""
+    words = []
+    for c in range(channels):
+        for name in O._fields:
+            stream = next((s for s in ("link_out", "dram", "nmc_out") if name.startswith(s)), None)
+            handshake = name.endswith(("_valid", "_ready"))
+            counted = stream is not None and not handshake
+            words.append(c * CHANNEL_OUTPUTS + getattr(O, f"{stream}_valid") if counted else -1)
+    for name in H._fields:
+        gate = {"bus_bresp": "bus_bvalid", "bus_rdata": "bus_rvalid", "bus_rresp": "bus_rvalid"}
+        at = channels * CHANNEL_OUTPUTS
+        words.append(at + getattr(H, gate[name]) if name in gate else -1)
+    return words
+
+
+class Lockstep:
+    """The RTL, with the golden model beside it; for :class:`~sysmodel.machine.Machine`."""
+
+    def __init__(self, parameters):
+        self._rtl, self._golden = Engine(parameters), GoldenEngine(parameters)
+        words = output_words(parameters)
+        self._names = _names(parameters.channels)
+        header = [self._rtl.step_address, self._rtl.handle]
+        header += [self._golden.step_address, self._golden.handle, words, 0, 0, 0, 0]
+        valid = _valid_words(parameters.channels)
+        self._block = np.array([*header, *valid, *[0] * words], np.int64)
+        self.handle, self.step_address = self._block.ctypes.data, _step.address
+
+    def reset(self, outputs: np.ndarray) -> None:
+        self._rtl.reset(outputs)
+        self._golden.reset(self._block[HEADER + len(outputs) :].view(np.uint64))
+
+    @property
+    def cycles(self) -> int:
+        return int(self._block[CYCLES])
+
+    def require_agreement(self) -> None:
+        assert self.cycles > 0
+        word = self._names[self._block[FIRST_WORD]]
+        assert self._block[DIFFERENCES] == 0, f"{word} in cycle {self._block[FIRST_CYCLE]}"
+
+    def __enter__(self) -> "Lockstep":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._rtl.close()
+
+
+class LockstepMachine(Machine):
+    """A machine whose GPUs each have both engines."""
+
+    def __init__(self, *arguments, **options):
+        self.locksteps: list[Lockstep] = []
+        super().__init__(*arguments, engine="both", **options)
+
+    def _engine(self, engine, parameters, trace, progress):
+        self.locksteps.append(Lockstep(parameters))
+        return self.locksteps[-1]
+
+    def require_agreement(self) -> int:
+        """Fail at the first difference; returns the cycles compared."""
+        for one in self.locksteps:
+            one.require_agreement()
+        return sum(one.cycles for one in self.locksteps)
