@@ -24,10 +24,10 @@ run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the 
 	@$(T3) run --out build/run
 
 test: lint                 ## Lint, then the tests (under 12 minutes on 2 cores)
-	@$(VENV)/bin/python -m pytest -q -m "not verify"
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
 verify: $(READY)           ## The long tests
-	@$(VENV)/bin/python -m pytest -q -m verify
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
 
 lint: $(READY)             ## Style of the code
 	@$(VENV)/bin/ruff check --quiet .

@@ -97,7 +97,7 @@ class Producer:
         return [
             system_atom(c, 4 * line + bit, 3, self.channel_bits)
             for c, line, mask, _ in self.requests.tolist()
-            for bit in range(4)
+            for bit in range(mask.bit_length())
             if mask >> bit & 1
         ]
 
@@ -258,7 +258,8 @@ def test_full_queue_of_stores_makes_the_compute_units_wait():
 
 
 @pytest.mark.parametrize(
-    "m,n,k,depth_u", [(256, 32, 64, 16), (250, 31, 50, 16), (128, 16, 96, 24), (128, 16, 64, 8)]
+    "m,n,k,depth_u",
+    [(256, 32, 64, 16), (250, 31, 50, 16), (128, 16, 96, 24), (128, 16, 64, 8), (128, 16, 216, 80)],
 )
 @pytest.mark.parametrize("channels,channel_bits", [(1, 0), (2, 2)])
 def test_operands_are_read_once_by_every_workgroup(m, n, k, depth_u, channels, channel_bits):

@@ -88,6 +88,7 @@ KERNELS = {
     "edges": dict(m=250, n=31),
     "row-major": dict(tile_m=8, tile_n=64, n=250, m=31, waves_m=4, waves_n=2, column_major=False),
     "four by two": dict(waves_m=4, waves_n=2),
+    "wavefronts beyond both edges": dict(m=200, n=27, waves_m=4, waves_n=2),
     "one wavefront": dict(tile_m=48, waves_m=1, m=192),
 }
 

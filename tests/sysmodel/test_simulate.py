@@ -132,7 +132,9 @@ def test_unsymmetric_ring_is_refused_with_a_way_out():
 
 
 def test_chunk_larger_than_the_tracker_is_refused():
-    system = scaled(small_system(), t3={"tracker_sets": 2, "window_workgroups": 4})
+    system = scaled(
+        small_system(), t3={"tracker_sets": 2, "tracker_banks": 1, "window_workgroups": 4}
+    )
     with pytest.raises(InputError, match="chunk of 16 workgroups exceeds the 4"):
         run(
             workload(1024, 768, 64, 4),
