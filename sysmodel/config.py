@@ -47,7 +47,7 @@ class Kernel(Strict):
     waves_m: integer(1, 8)
     waves_n: integer(1, 8)
     workgroup_mapping: integer(1, 1024)
-    prefetch_depth: integer(1, 16)
+    prefetch_depth: integer(1, 4)
     prologue_cycles: integer(0, 100_000)
     epilogue_cycles: integer(0, 100_000)
     output_layout: Literal["column-major", "row-major"]
@@ -61,7 +61,7 @@ class L2(Strict):
     line_bytes: Literal[128]
     ways: integer(1, 64)
     latency_ns: number(0, 1e5)
-    mshrs_per_slice: integer(1, 65_536)
+    mshrs_per_slice: integer(1, 1024)
 
 
 TIMES = tuple(field.name for field in fields(DramTiming) if re.match("t[A-Z]", field.name))

@@ -384,7 +384,8 @@ def _dispatch(s, g, now, limit):
         if s.stage_begin[g, stage] < 0:
             s.stage_begin[g, stage] = now
         gpu.next_place += 1
-        gpu.next_dispatch = max(gpu.next_dispatch, float(now)) + f.dispatch_interval
+        # A fraction of a cycle is kept while dispatches follow each other.
+        gpu.next_dispatch = max(gpu.next_dispatch, now - 1.0) + f.dispatch_interval
         heap_push(gpu, now + f.launch, slot * 8 + _LAUNCHED)
 
 
