@@ -41,51 +41,51 @@ def bus_idle(gpu):
 
 
 @compiled
-def drive_bus(gpu, inputs, ib, outputs, ob):
+def drive_bus(gpu, inputs, outputs):
     """One cycle of a GPU's manager."""
-    _write(gpu, inputs, ib, outputs, ob)
-    _read(gpu, inputs, ib, outputs, ob)
+    _write(gpu, inputs, outputs)
+    _read(gpu, inputs, outputs)
 
 
 @compiled
-def _read(gpu, inputs, ib, outputs, ob):
-    inputs[ib + G.bus_arvalid] = 0
-    inputs[ib + G.bus_rready] = 0
+def _read(gpu, inputs, outputs):
+    inputs[G.bus_arvalid] = 0
+    inputs[G.bus_rready] = 0
     if gpu.read_address < 0:
         return
-    inputs[ib + G.bus_rready] = 1
+    inputs[G.bus_rready] = 1
     if not gpu.read_sent:
-        inputs[ib + G.bus_arvalid] = 1
-        inputs[ib + G.bus_araddr] = gpu.read_address
-        gpu.read_sent = outputs[ob + H.bus_arready]
-    elif outputs[ob + H.bus_rvalid]:
-        gpu.read_value = outputs[ob + H.bus_rdata]
+        inputs[G.bus_arvalid] = 1
+        inputs[G.bus_araddr] = gpu.read_address
+        gpu.read_sent = outputs[H.bus_arready]
+    elif outputs[H.bus_rvalid]:
+        gpu.read_value = outputs[H.bus_rdata]
         gpu.read_address = -1
         gpu.read_sent = 0
 
 
 @compiled
-def _write(gpu, inputs, ib, outputs, ob):
+def _write(gpu, inputs, outputs):
     """A refused write is remembered and ends the list."""
     if gpu.write_position == gpu.write_length:
-        inputs[ib + G.bus_awvalid] = 0
-        inputs[ib + G.bus_wvalid] = 0
-        inputs[ib + G.bus_bready] = 0
+        inputs[G.bus_awvalid] = 0
+        inputs[G.bus_wvalid] = 0
+        inputs[G.bus_bready] = 0
         return
     sent = gpu.write_sent
-    inputs[ib + G.bus_awaddr] = gpu.write_address[gpu.write_position]
-    inputs[ib + G.bus_wdata] = gpu.write_value[gpu.write_position]
-    inputs[ib + G.bus_wstrb] = 15
-    inputs[ib + G.bus_awvalid] = 0 if sent & _AW_SENT else 1
-    inputs[ib + G.bus_wvalid] = 0 if sent & _W_SENT else 1
-    inputs[ib + G.bus_bready] = 1
-    if not sent & _AW_SENT and outputs[ob + H.bus_awready]:
+    inputs[G.bus_awaddr] = gpu.write_address[gpu.write_position]
+    inputs[G.bus_wdata] = gpu.write_value[gpu.write_position]
+    inputs[G.bus_wstrb] = 15
+    inputs[G.bus_awvalid] = 0 if sent & _AW_SENT else 1
+    inputs[G.bus_wvalid] = 0 if sent & _W_SENT else 1
+    inputs[G.bus_bready] = 1
+    if not sent & _AW_SENT and outputs[H.bus_awready]:
         sent |= _AW_SENT
-    if not sent & _W_SENT and outputs[ob + H.bus_wready]:
+    if not sent & _W_SENT and outputs[H.bus_wready]:
         sent |= _W_SENT
-    if sent == 3 and outputs[ob + H.bus_bvalid]:
+    if sent == 3 and outputs[H.bus_bvalid]:
         sent = 0
-        if outputs[ob + H.bus_bresp] != 0:
+        if outputs[H.bus_bresp] != 0:
             gpu.refused = gpu.write_address[gpu.write_position]
             gpu.write_length = gpu.write_position
             return

@@ -9,7 +9,7 @@ import numpy as np
 
 from .compiled import compiled, inlined
 from .kernel import ATOM_BYTES
-from .ports import CHANNEL_OUTPUTS, I, O
+from .ports import I, O
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -188,14 +188,13 @@ def can_send(f, gpu, channel, receiver):
 def send(s, gpu, receiver, c, now, outputs):
     """Put the packet that the hardware offers on the wire."""
     f = s.fixed[0]
-    base = c * CHANNEL_OUTPUTS
     if gpu.first_send < 0:
         gpu.first_send = now
     gpu.credit_bytes -= ATOM_BYTES
     gpu.sent_bytes += ATOM_BYTES
-    atom = np.int64(outputs[base + O.link_out_atom])
-    workgroup = np.int64(outputs[base + O.link_out_workgroup])
-    kind = outputs[base + O.link_out_kind]
+    atom = np.int64(outputs[O.link_out_atom])
+    workgroup = np.int64(outputs[O.link_out_workgroup])
+    kind = outputs[O.link_out_kind]
     if f.mirror:
         workgroup, atom = _mirrored(s, c, kind == 1, workgroup, atom)
     i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
@@ -203,34 +202,34 @@ def send(s, gpu, receiver, c, now, outputs):
     receiver.packet_time[i] = now + f.link_latency
     receiver.packet_atom[i] = atom
     receiver.packet[i, _KIND] = kind
-    receiver.packet[i, _CONTEXT] = outputs[base + O.link_out_context]
+    receiver.packet[i, _CONTEXT] = outputs[O.link_out_context]
     receiver.packet[i, _WORKGROUP] = workgroup
-    receiver.packet[i, _WAVEFRONT] = outputs[base + O.link_out_wavefront]
-    receiver.packet[i, _OP] = outputs[base + O.link_out_op]
-    receiver.packet[i, _DTYPE] = outputs[base + O.link_out_dtype]
+    receiver.packet[i, _WAVEFRONT] = outputs[O.link_out_wavefront]
+    receiver.packet[i, _OP] = outputs[O.link_out_op]
+    receiver.packet[i, _DTYPE] = outputs[O.link_out_dtype]
     if f.payload:
         for word in range(4):
-            receiver.packet[i, _DATA + word] = outputs[base + O.link_out_data_0 + word]
+            receiver.packet[i, _DATA + word] = outputs[O.link_out_data_0 + word]
 
 
 @inlined
-def deliver(f, channel, now, inputs, base, ready):
+def deliver(f, channel, now, inputs, ready):
     """Offer the packet that has arrived, if any, to the hardware's input."""
     i = channel.packet_head
     if channel.packet_count == 0 or channel.packet_time[i] > now:
-        inputs[base + I.link_in_valid] = 0
+        inputs[I.link_in_valid] = 0
         return
-    inputs[base + I.link_in_valid] = 1
-    inputs[base + I.link_in_atom] = channel.packet_atom[i]
-    inputs[base + I.link_in_kind] = channel.packet[i, _KIND]
-    inputs[base + I.link_in_context] = channel.packet[i, _CONTEXT]
-    inputs[base + I.link_in_workgroup] = channel.packet[i, _WORKGROUP]
-    inputs[base + I.link_in_wavefront] = channel.packet[i, _WAVEFRONT]
-    inputs[base + I.link_in_op] = channel.packet[i, _OP]
-    inputs[base + I.link_in_dtype] = channel.packet[i, _DTYPE]
+    inputs[I.link_in_valid] = 1
+    inputs[I.link_in_atom] = channel.packet_atom[i]
+    inputs[I.link_in_kind] = channel.packet[i, _KIND]
+    inputs[I.link_in_context] = channel.packet[i, _CONTEXT]
+    inputs[I.link_in_workgroup] = channel.packet[i, _WORKGROUP]
+    inputs[I.link_in_wavefront] = channel.packet[i, _WAVEFRONT]
+    inputs[I.link_in_op] = channel.packet[i, _OP]
+    inputs[I.link_in_dtype] = channel.packet[i, _DTYPE]
     if f.payload:
         for word in range(4):
-            inputs[base + I.link_in_data_0 + word] = channel.packet[i, _DATA + word]
+            inputs[I.link_in_data_0 + word] = channel.packet[i, _DATA + word]
     if ready:
         channel.packet_head = (i + 1) & (PACKETS - 1)
         channel.packet_count -= 1

@@ -86,7 +86,7 @@ def _l2(s, g, q, now):
 
 
 @inlined
-def _read_back(s, g, q, now, inputs, base):
+def _read_back(s, g, q, now, inputs):
     """The data of the oldest read: to the L2, to the collective, or to the DMA engine."""
     f, channel = s.fixed[0], s.channel[q]
     token = channel.back_token[channel.back_head]
@@ -94,11 +94,11 @@ def _read_back(s, g, q, now, inputs, base):
     channel.back_count -= 1
     tag = channel.tag[token]
     if channel.origin[token] == 1:
-        inputs[base + I.returns_valid] = 1
-        inputs[base + I.returns_slot] = tag
+        inputs[I.returns_valid] = 1
+        inputs[I.returns_slot] = tag
         if f.payload:
             for word in range(4):
-                inputs[base + I.returns_data_0 + word] = channel.data[token, word]
+                inputs[I.returns_data_0 + word] = channel.data[token, word]
     elif tag & COLLECTIVE_TAG:
         collective_read_back(channel, tag & (COLLECTIVE_TAG - 1))
     else:
@@ -109,53 +109,53 @@ def _read_back(s, g, q, now, inputs, base):
 
 
 @inlined
-def _reads(s, gpu, channel, c, inputs, base, ready):
+def _reads(s, gpu, channel, c, inputs, ready):
     """Offer the next read: of a collective if one runs, else of the L2."""
     f = s.fixed[0]
-    inputs[base + I.reads_valid] = 0
+    inputs[I.reads_valid] = 0
     if gpu.operands:
         atom, tag = collective_next_read(s, gpu, channel, c)
         if atom >= 0:
-            inputs[base + I.reads_valid] = 1
-            inputs[base + I.reads_atom] = atom
-            inputs[base + I.reads_tag] = tag | COLLECTIVE_TAG
+            inputs[I.reads_valid] = 1
+            inputs[I.reads_atom] = atom
+            inputs[I.reads_tag] = tag | COLLECTIVE_TAG
             if ready:
                 collective_read_taken(gpu, channel, f.window_atoms)
     elif channel.misses > 0:
-        inputs[base + I.reads_valid] = 1
-        inputs[base + I.reads_atom] = system_atom(
+        inputs[I.reads_valid] = 1
+        inputs[I.reads_atom] = system_atom(
             c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
         )
-        inputs[base + I.reads_tag] = 0
+        inputs[I.reads_tag] = 0
         if ready:
             channel.miss_head = (channel.miss_head + 1) & (MISSES - 1)
             channel.misses -= 1
 
 
 @inlined
-def _gemm_store(s, g, channel, now, inputs, base, ready):
+def _gemm_store(s, g, channel, now, inputs, ready):
     """Offer the oldest store or tile end of the kernel."""
     f, gpu = s.fixed[0], s.gpu[g]
     head = channel.store_head
     slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
     w = workgroup_at(f, gpu, gpu.place[slot])
-    inputs[base + I.stores_valid] = 1
-    inputs[base + I.stores_context] = CONTEXT_GEMM
-    inputs[base + I.stores_workgroup] = w
+    inputs[I.stores_valid] = 1
+    inputs[I.stores_context] = CONTEXT_GEMM
+    inputs[I.stores_workgroup] = w
     if what >= 0:
-        inputs[base + I.stores_kind] = 0
-        inputs[base + I.stores_atom] = s.sector_atom[what]
-        inputs[base + I.stores_wavefront] = s.sector_wave[what]
+        inputs[I.stores_kind] = 0
+        inputs[I.stores_atom] = s.sector_atom[what]
+        inputs[I.stores_wavefront] = s.sector_wave[what]
         if f.payload:
-            value_of(s, g, s.sector_atom[what], inputs, base)
+            value_of(s, g, s.sector_atom[what], inputs)
     else:
         wave = -1 - what
-        inputs[base + I.stores_kind] = 1
-        inputs[base + I.stores_atom] = s.sector_atom[s.sector_start[w]]
-        inputs[base + I.stores_wavefront] = wave
-        inputs[base + I.stores_sectors] = s.per_wave[w, wave]
-        inputs[base + I.stores_row_edge] = s.row_edge[w]
-        inputs[base + I.stores_run_edge] = s.run_edge[w]
+        inputs[I.stores_kind] = 1
+        inputs[I.stores_atom] = s.sector_atom[s.sector_start[w]]
+        inputs[I.stores_wavefront] = wave
+        inputs[I.stores_sectors] = s.per_wave[w, wave]
+        inputs[I.stores_row_edge] = s.row_edge[w]
+        inputs[I.stores_run_edge] = s.run_edge[w]
     if ready:
         channel.store_head = (head + 1) & (STORES - 1)
         channel.store_count -= 1
@@ -163,34 +163,34 @@ def _gemm_store(s, g, channel, now, inputs, base, ready):
 
 
 @inlined
-def _stores(s, g, channel, c, now, inputs, base, ready):
+def _stores(s, g, channel, c, now, inputs, ready):
     """Offer the next store, of the kernel or of a collective."""
-    inputs[base + I.stores_valid] = 0
+    inputs[I.stores_valid] = 0
     if channel.store_count > 0:
-        _gemm_store(s, g, channel, now, inputs, base, ready)
+        _gemm_store(s, g, channel, now, inputs, ready)
     elif s.gpu[g].operands:
         atom = collective_store(s, channel, c)
         if atom >= 0:
-            inputs[base + I.stores_valid] = 1
-            inputs[base + I.stores_kind] = 0
-            inputs[base + I.stores_atom] = atom
-            inputs[base + I.stores_context] = s.gpu[g].store_context
-            inputs[base + I.stores_workgroup] = 0
-            inputs[base + I.stores_wavefront] = 0
+            inputs[I.stores_valid] = 1
+            inputs[I.stores_kind] = 0
+            inputs[I.stores_atom] = atom
+            inputs[I.stores_context] = s.gpu[g].store_context
+            inputs[I.stores_workgroup] = 0
+            inputs[I.stores_wavefront] = 0
             if ready:
                 collective_store_left(channel, s.fixed[0].window_atoms)
 
 
 @inlined
-def _stand_in(s, gpu, inputs, base):
+def _stand_in(s, gpu, inputs):
     """The first sector that a tile has in the simulated channels speaks for the tile's first
     sector, which lies in a channel that may not be simulated: the tracker learns the true start.
     """
-    if inputs[base + I.notices_access] == ACCESS_UPDATE:
-        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[base + I.notices_place]))
-        v = np.int64(inputs[base + I.notices_wavefront])
-        if np.int64(inputs[base + I.notices_atom]) == s.wave_first[w, v]:
-            inputs[base + I.notices_atom] = s.wave_start[w, v]
+    if inputs[I.notices_access] == ACCESS_UPDATE:
+        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[I.notices_place]))
+        v = np.int64(inputs[I.notices_wavefront])
+        if np.int64(inputs[I.notices_atom]) == s.wave_first[w, v]:
+            inputs[I.notices_atom] = s.wave_start[w, v]
 
 
 @inlined
@@ -199,43 +199,45 @@ def _channel(s, g, c, now, inputs, outputs):
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
-    base, out = c * CHANNEL_INPUTS, c * CHANNEL_OUTPUTS
+    # Views with constant indices, which the compiler need not check.
+    inputs = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
+    outputs = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
     if f.payload:
-        inputs[base + I.nmc_in_valid] = 0
-        reduce_results(s, g, channel, outputs, out)
-    inputs[base + I.notices_valid] = 0
-    allowed = outputs[out + O.notices_ready] == 1
+        inputs[I.nmc_in_valid] = 0
+        reduce_results(s, g, channel, outputs)
+    inputs[I.notices_valid] = 0
+    allowed = outputs[O.notices_ready] == 1
     if not allowed:
         gpu.stalls += 1
     token = dram_step(s.dram, q, now, allowed)
     if token >= 0:
-        issue(s, g, channel, token, now, inputs, base)
-        if inputs[base + I.notices_valid]:
-            _stand_in(s, gpu, inputs, base)
-    inputs[base + I.returns_valid] = 0
+        issue(s, g, channel, token, now, inputs)
+        if inputs[I.notices_valid]:
+            _stand_in(s, gpu, inputs)
+    inputs[I.returns_valid] = 0
     if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
-        _read_back(s, g, q, now, inputs, base)
+        _read_back(s, g, q, now, inputs)
     if channel.request_count > 0:
         _l2(s, g, q, now)
-    _reads(s, gpu, channel, c, inputs, base, outputs[out + O.reads_ready] == 1)
-    _stores(s, g, channel, c, now, inputs, base, outputs[out + O.stores_ready] == 1)
-    deliver(f, channel, now, inputs, base, outputs[out + O.link_in_ready] == 1)
-    inputs[base + I.link_out_ready] = 0
+    _reads(s, gpu, channel, c, inputs, outputs[O.reads_ready] == 1)
+    _stores(s, g, channel, c, now, inputs, outputs[O.stores_ready] == 1)
+    deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
+    inputs[I.link_out_ready] = 0
     receiver = receiver_of(s, g, c)
     if can_send(f, gpu, channel, receiver):
-        inputs[base + I.link_out_ready] = 1
-        if outputs[out + O.link_out_valid]:
+        inputs[I.link_out_ready] = 1
+        if outputs[O.link_out_valid]:
             send(s, gpu, receiver, c, now, outputs)
     level = dram_level(s.dram, q)
-    inputs[base + I.dram_ready] = 0
+    inputs[I.dram_ready] = 0
     if level < f.queue_depth:
-        inputs[base + I.dram_ready] = 1
-        if outputs[out + O.dram_valid]:
-            token = accept(gpu, channel, outputs, out)
+        inputs[I.dram_ready] = 1
+        if outputs[O.dram_valid]:
+            token = accept(gpu, channel, outputs)
             local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
             dram_push(s.dram, q, now, channel.access[token], local, token)
             level += 1
-    inputs[base + I.occupancy] = level
+    inputs[I.occupancy] = level
 
 
 @inlined
@@ -311,26 +313,27 @@ def _sample(s, now):
 def _gpu(s, g, now):
     """One GPU's cycle, up to the inputs of its hardware."""
     f, gpu = s.fixed[0], s.gpu[g]
-    gpu_in, gpu_out = f.channels * CHANNEL_INPUTS, f.channels * CHANNEL_OUTPUTS
     inputs, outputs = s.inputs[g], s.outputs[g]
+    own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
+    own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
     if f.work and now >= gpu.start and gpu.finish_cycle < 0:
         limit = np.int64(1) << 40
         if f.flow:
-            limit = np.int64(outputs[gpu_out + H.dispatch_limit])
+            limit = np.int64(own_outputs[H.dispatch_limit])
         produce(s, g, now, limit)
-    if gpu.done_cycle < 0 and outputs[gpu_out + H.done]:
+    if gpu.done_cycle < 0 and own_outputs[H.done]:
         gpu.done_cycle = now
     offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
-    first = now % f.channels
+    first = now % f.channels if f.channels > 1 else np.int64(0)
     for i in range(f.channels):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
-    drive_bus(gpu, inputs, gpu_in, outputs, gpu_out)
-    gpu.limits[now & (LAG - 1)] = np.int64(outputs[gpu_out + H.limit_out])
+    drive_bus(gpu, own_inputs, own_outputs)
+    gpu.limits[now & (LAG - 1)] = np.int64(own_outputs[H.limit_out])
     downstream = 0 if f.mirror else (g if g > 0 else s.gpu.shape[0]) - 1
     sent = s.gpu[downstream].limits[(now - f.link_latency) & (LAG - 1)]
-    inputs[gpu_in + G.limit_in] = np.uint64(sent)
+    own_inputs[G.limit_in] = np.uint64(sent)
 
 
 @compiled

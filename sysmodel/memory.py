@@ -98,22 +98,22 @@ def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int) -> None:
 
 
 @compiled
-def accept(gpu, channel, outputs, base):
+def accept(gpu, channel, outputs):
     """Note the access that the hardware offers; returns its token."""
     channel.free_tokens -= 1
     token = channel.free_token[channel.free_tokens]
-    access = np.int64(outputs[base + O.dram_access])
-    origin = np.int64(outputs[base + O.dram_origin])
+    access = np.int64(outputs[O.dram_access])
+    origin = np.int64(outputs[O.dram_origin])
     channel.access[token] = access
     channel.origin[token] = origin
-    channel.atom[token] = outputs[base + O.dram_atom]
-    channel.tag[token] = outputs[base + O.dram_tag]
-    channel.tile_place[token] = outputs[base + O.dram_place]
-    channel.tile_wave[token] = outputs[base + O.dram_wavefront]
-    channel.op[token] = outputs[base + O.dram_op]
-    channel.dtype[token] = outputs[base + O.dram_dtype]
+    channel.atom[token] = outputs[O.dram_atom]
+    channel.tag[token] = outputs[O.dram_tag]
+    channel.tile_place[token] = outputs[O.dram_place]
+    channel.tile_wave[token] = outputs[O.dram_wavefront]
+    channel.op[token] = outputs[O.dram_op]
+    channel.dtype[token] = outputs[O.dram_dtype]
     for word in range(4):
-        channel.data[token, word] = outputs[base + O.dram_data_0 + word]
+        channel.data[token, word] = outputs[O.dram_data_0 + word]
     phase = gpu.phase
     if phase == GEMM and origin == 1:
         phase = RS
@@ -128,7 +128,7 @@ def release(channel, token):
 
 
 @inlined
-def issue(s, g, channel, token, now, inputs, base):
+def issue(s, g, channel, token, now, inputs):
     """The DRAM issues an access: data move, and the tracker is told of updates and arrivals."""
     f = s.fixed[0]
     access = channel.access[token]
@@ -144,18 +144,18 @@ def issue(s, g, channel, token, now, inputs, base):
                     channel.data[token, word] = s.stored[g, a, word]
         return
     if f.payload:
-        _apply(s, g, channel, token, inputs, base)
+        _apply(s, g, channel, token, inputs)
     if access == ACCESS_UPDATE or channel.origin[token] == 1:
-        inputs[base + I.notices_valid] = 1
-        inputs[base + I.notices_access] = access
-        inputs[base + I.notices_atom] = channel.atom[token]
-        inputs[base + I.notices_place] = channel.tile_place[token]
-        inputs[base + I.notices_wavefront] = channel.tile_wave[token]
+        inputs[I.notices_valid] = 1
+        inputs[I.notices_access] = access
+        inputs[I.notices_atom] = channel.atom[token]
+        inputs[I.notices_place] = channel.tile_place[token]
+        inputs[I.notices_wavefront] = channel.tile_wave[token]
     release(channel, token)
 
 
 @inlined
-def _apply(s, g, channel, token, inputs, base):
+def _apply(s, g, channel, token, inputs):
     """A write takes effect; an update goes through the reduce unit."""
     a = channel.atom[token] - s.fixed[0].contents_base
     if not 0 <= a < s.stored.shape[1]:
@@ -165,31 +165,31 @@ def _apply(s, g, channel, token, inputs, base):
             s.stored[g, a, word] = channel.data[token, word]
         s.epoch[g, a] = 0
         return
-    inputs[base + I.nmc_in_valid] = 1
+    inputs[I.nmc_in_valid] = 1
     for word in range(4):
-        inputs[base + I.nmc_in_stored_0 + word] = s.stored[g, a, word]
-        inputs[base + I.nmc_in_operand_0 + word] = channel.data[token, word]
-    inputs[base + I.nmc_in_stored_epoch] = s.epoch[g, a]
-    inputs[base + I.nmc_in_op] = channel.op[token]
-    inputs[base + I.nmc_in_dtype] = channel.dtype[token]
+        inputs[I.nmc_in_stored_0 + word] = s.stored[g, a, word]
+        inputs[I.nmc_in_operand_0 + word] = channel.data[token, word]
+    inputs[I.nmc_in_stored_epoch] = s.epoch[g, a]
+    inputs[I.nmc_in_op] = channel.op[token]
+    inputs[I.nmc_in_dtype] = channel.dtype[token]
     channel.in_unit[(channel.in_unit_head + channel.in_unit_count) & (_IN_UNIT - 1)] = a
     channel.in_unit_count += 1
 
 
 @inlined
-def reduce_results(s, g, channel, outputs, base):
+def reduce_results(s, g, channel, outputs):
     """Store what the reduce unit gives in this cycle."""
-    if outputs[base + O.nmc_out_valid]:
+    if outputs[O.nmc_out_valid]:
         a = channel.in_unit[channel.in_unit_head & (_IN_UNIT - 1)]
         channel.in_unit_head += 1
         channel.in_unit_count -= 1
         for word in range(4):
-            s.stored[g, a, word] = outputs[base + O.nmc_out_value_0 + word]
-        s.epoch[g, a] = outputs[base + O.nmc_out_epoch]
+            s.stored[g, a, word] = outputs[O.nmc_out_value_0 + word]
+        s.epoch[g, a] = outputs[O.nmc_out_epoch]
 
 
 @inlined
-def value_of(s, g, atom, inputs, base):
+def value_of(s, g, atom, inputs):
     """Put the GEMM's result for an atom on the store port."""
     for word in range(4):
-        inputs[base + I.stores_data_0 + word] = s.partial[g, atom - s.fixed[0].contents_base, word]
+        inputs[I.stores_data_0 + word] = s.partial[g, atom - s.fixed[0].contents_base, word]

@@ -49,7 +49,7 @@ class Subordinate:
 
     def cycle(self):
         drive_bus(
-            self.gpu, self.state.inputs[0], CHANNEL_INPUTS, self.state.outputs[0], CHANNEL_OUTPUTS
+            self.gpu, self.state.inputs[0, CHANNEL_INPUTS:], self.state.outputs[0, CHANNEL_OUTPUTS:]
         )
         if self._passes("aw", "awaddr"):
             assert self._address is None

@@ -22,18 +22,19 @@ def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
         offer_credit(f, gpu)
         for i in range(f.channels):
             c = (now + i) % f.channels
-            base, out = c * CHANNEL_INPUTS, c * CHANNEL_OUTPUTS
+            given = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
+            offered = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
             channel, receiver = s.channel[c], receiver_of(s, 0, c)
             ready = now >= ready_from
-            deliver(f, channel, now, inputs, base, ready)
-            if ready and inputs[base + I.link_in_valid]:
-                if inputs[base + I.link_in_atom] != takes[c]:
+            deliver(f, channel, now, given, ready)
+            if ready and given[I.link_in_valid]:
+                if given[I.link_in_atom] != takes[c]:
                     errors[0] += 1
                 taken[c, takes[c]] = now
                 takes[c] += 1
             if can_send(f, gpu, channel, receiver) and now >= offer_from:
-                outputs[out + O.link_out_atom] = sends[c]
-                send(s, gpu, receiver, c, now, outputs)
+                offered[O.link_out_atom] = sends[c]
+                send(s, gpu, receiver, c, now, offered)
                 sent[c, sends[c]] = now
                 sends[c] += 1
 
@@ -176,30 +177,30 @@ def test_every_gpu_sends_downstream():
 @njit(cache=True)
 def _pass(s, c, values, arrived):
     """Send one packet with these values on channel ``c``, and take it."""
-    inputs, outputs = s.inputs[0], s.outputs[0]
-    base, out = c * CHANNEL_INPUTS, c * CHANNEL_OUTPUTS
-    outputs[out + O.link_out_kind] = values[0]
-    outputs[out + O.link_out_workgroup] = values[1]
-    outputs[out + O.link_out_atom] = values[2]
-    outputs[out + O.link_out_wavefront] = values[3]
-    outputs[out + O.link_out_context] = values[4]
-    outputs[out + O.link_out_op] = values[5]
-    outputs[out + O.link_out_dtype] = values[6]
+    inputs = s.inputs[0, c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
+    outputs = s.outputs[0, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
+    outputs[O.link_out_kind] = values[0]
+    outputs[O.link_out_workgroup] = values[1]
+    outputs[O.link_out_atom] = values[2]
+    outputs[O.link_out_wavefront] = values[3]
+    outputs[O.link_out_context] = values[4]
+    outputs[O.link_out_op] = values[5]
+    outputs[O.link_out_dtype] = values[6]
     for word in range(4):
-        outputs[out + O.link_out_data_0 + word] = values[7 + word]
+        outputs[O.link_out_data_0 + word] = values[7 + word]
     f = s.fixed[0]
     receiver = receiver_of(s, 0, c)
     send(s, s.gpu[0], receiver, c, 0, outputs)
-    deliver(f, receiver, f.link_latency, inputs, base, True)
-    arrived[0] = inputs[base + I.link_in_kind]
-    arrived[1] = inputs[base + I.link_in_workgroup]
-    arrived[2] = inputs[base + I.link_in_atom]
-    arrived[3] = inputs[base + I.link_in_wavefront]
-    arrived[4] = inputs[base + I.link_in_context]
-    arrived[5] = inputs[base + I.link_in_op]
-    arrived[6] = inputs[base + I.link_in_dtype]
+    deliver(f, receiver, f.link_latency, inputs, True)
+    arrived[0] = inputs[I.link_in_kind]
+    arrived[1] = inputs[I.link_in_workgroup]
+    arrived[2] = inputs[I.link_in_atom]
+    arrived[3] = inputs[I.link_in_wavefront]
+    arrived[4] = inputs[I.link_in_context]
+    arrived[5] = inputs[I.link_in_op]
+    arrived[6] = inputs[I.link_in_dtype]
     for word in range(4):
-        arrived[7 + word] = inputs[base + I.link_in_data_0 + word]
+        arrived[7 + word] = inputs[I.link_in_data_0 + word]
 
 
 def passed(state, c, kind, workgroup, atom, *others):
