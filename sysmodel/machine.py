@@ -22,6 +22,7 @@ from .ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
 from .producer import MODE_GEMM, set_up
 from .program import Writes, launch_writes, measure_writes
 from .state import State, new_state
+from .tables import kernel_tables
 
 __all__ = ["Machine", "kernel_of"]
 
@@ -301,24 +302,12 @@ class Machine:
 
         slices = max(1, system.l2.slices // dram.channels)
         slots = gpu.compute_units * gpu.workgroups_per_cu
-        tile_row, tile_column = kernel.tiles
-        _, _, _, row_edge, run_edge = kernel.walk
         atoms = 0 if partial is None else partial.shape[1]
         state = new_state(
             gpus,
             channels,
             -(-kernel.workgroups // slots),
-            tile_row=tile_row.astype(np.int64),
-            tile_column=tile_column.astype(np.int64),
-            row_edge=row_edge.astype(np.int64),
-            run_edge=run_edge.astype(np.int64),
-            sector_start=sectors.start,
-            sector_atom=sectors.atom,
-            sector_wave=sectors.wave,
-            sector_channel=sectors.channel,
-            per_wave=sectors.per_wave,
-            wave_first=sectors.wave_first,
-            wave_start=sectors.wave_start,
+            **kernel_tables(kernel, sectors, channels, self.offset_bits, self.channel_bits),
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
             # What was there before is random, and of another epoch.

@@ -14,7 +14,7 @@ import numpy as np
 from .compiled import compiled, inlined
 from .events import heap_pop, heap_push, next_event
 from .interleave import channel_of_atom, local_of_atom
-from .kernel import A_ATOM, ATOM_BYTES, B_ATOM, ELEMENT_BYTES, Kernel, Sectors
+from .kernel import ATOM_BYTES, ELEMENT_BYTES, Kernel, Sectors
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -51,7 +51,7 @@ FIXED_FIELDS = [
     (name, np.int64)
     for name in (
         "mode", "slots", "slots_per_cu", "prefetch", "steps", "tail_k", "workgroups", "waves",
-        "tile_m", "tile_n", "m", "n", "pitch_k", "depth_atoms", "depth_u", "launch", "lds",
+        "grid_m", "depth_u", "launch", "lds",
         "epilogue", "fetch_cycles", "store_cycles", "most_pieces",
     )
 ] + [("step_cycles", np.float64), ("dispatch_interval", np.float64)]  # fmt: skip
@@ -142,12 +142,7 @@ def set_up(
         "tail_k": kernel.k - (kernel.steps - 1) * kernel.depth_u,
         "workgroups": kernel.workgroups,
         "waves": kernel.waves,
-        "tile_m": kernel.tile_m,
-        "tile_n": kernel.tile_n,
-        "m": kernel.m,
-        "n": kernel.n,
-        "pitch_k": -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES),
-        "depth_atoms": depth_atoms,
+        "grid_m": kernel.grid_m,
         "depth_u": kernel.depth_u,
         "launch": launch_cycles,
         "lds": lds_cycles,
@@ -167,24 +162,12 @@ def set_up(
 
 
 @inlined
-def _fetch_span(s, g, atom, end, buffer):
-    """Request the lines of atoms ``atom`` to ``end - 1`` that lie in the simulated channels."""
-    f = s.fixed[0]
-    count = 0
-    while atom < end:
-        stop = min(end, (atom | 3) + 1)
-        c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
-        if c < f.channels:
-            local = local_of_atom(atom, f.offset_bits, f.channel_bits)
-            channel = s.channel[g * f.channels + c]
-            i = (channel.request_head + channel.request_count) & (REQUESTS - 1)
-            channel.request_line[i] = local >> 2
-            channel.request_mask[i] = ((1 << (stop - atom)) - 1) << (local & 3)
-            channel.request_token[i] = buffer
-            channel.request_count += 1
-            count += 1
-        atom = stop
-    return count
+def _request(channel, line, mask, buffer):
+    i = (channel.request_head + channel.request_count) & (REQUESTS - 1)
+    channel.request_line[i] = line
+    channel.request_mask[i] = mask
+    channel.request_token[i] = buffer
+    channel.request_count += 1
 
 
 @inlined
@@ -204,23 +187,24 @@ def workgroup_at(f, gpu, place):
     return w - f.workgroups if w >= f.workgroups else w
 
 
+@inlined
+def _fetch_tile(s, g, tile, step, buffer):
+    """Request the lines of an operand's tile that lie in the simulated channels."""
+    first, end = s.piece_start[tile, step], s.piece_start[tile, step + 1]
+    for i in range(first, end):
+        channel = s.channel[g * s.fixed[0].channels + s.piece_channel[i]]
+        _request(channel, s.piece_line[i], s.piece_mask[i], buffer)
+    return end - first
+
+
 @compiled
 def _fetch(s, g, slot, step, now):
     """Ask for the A and B tiles of one step."""
     f, gpu = s.fixed[0], s.gpu[g]
     buffer = slot * f.prefetch + step % f.prefetch
     w = workgroup_at(f, gpu, gpu.place[slot])
-    k0 = step * f.depth_atoms
-    k1 = min(k0 + f.depth_atoms, f.pitch_k)
-    count = 0
-    first = s.tile_row[w] * f.tile_m
-    for r in range(first, min(first + f.tile_m, f.m)):
-        base = A_ATOM + r * f.pitch_k
-        count += _fetch_span(s, g, base + k0, base + k1, buffer)
-    first = s.tile_column[w] * f.tile_n
-    for r in range(first, min(first + f.tile_n, f.n)):
-        base = B_ATOM + r * f.pitch_k
-        count += _fetch_span(s, g, base + k0, base + k1, buffer)
+    count = _fetch_tile(s, g, s.tile_row[w], step, buffer)
+    count += _fetch_tile(s, g, f.grid_m + s.tile_column[w], step, buffer)
     _expect(f, gpu, buffer, count, now)
 
 
@@ -233,15 +217,15 @@ def _fetch_output(s, g, slot, now):
     count = 0
     i = s.sector_start[w]
     while i < s.sector_start[w + 1]:
-        j = i + 1
-        while (
-            j < s.sector_start[w + 1]
-            and s.sector_atom[j] == s.sector_atom[j - 1] + 1
-            and s.sector_atom[j] & 3 != 0
-        ):
-            j += 1
-        count += _fetch_span(s, g, s.sector_atom[i], s.sector_atom[j - 1] + 1, buffer)
-        i = j
+        atom = s.sector_atom[i]
+        mask = 0
+        while i < s.sector_start[w + 1] and s.sector_atom[i] >> 2 == atom >> 2:
+            mask |= 1 << (s.sector_atom[i] & 3)
+            i += 1
+        local = local_of_atom(atom, f.offset_bits, f.channel_bits)
+        c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
+        _request(s.channel[g * f.channels + c], local >> 2, mask, buffer)
+        count += 1
     _expect(f, gpu, buffer, count, now)
 
 

@@ -87,6 +87,10 @@ class State(NamedTuple):
     per_wave: np.ndarray
     wave_first: np.ndarray
     wave_start: np.ndarray
+    piece_start: np.ndarray  # [tile, step]: see tables.py
+    piece_line: np.ndarray  # in the channel
+    piece_mask: np.ndarray  # sectors of the line
+    piece_channel: np.ndarray
     chunk_start: np.ndarray  # [c, chunk + 1]
     chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
     stage_begin: np.ndarray  # [g, stage]: cycle, or -1

@@ -8,6 +8,7 @@ from sysmodel.kernel import Kernel, Sectors
 from sysmodel.l2 import L2Parameters, new_l2
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
 from sysmodel.state import State, new_state
+from sysmodel.tables import kernel_tables
 
 __all__ = ["OFFSET_BITS", "bare_state", "channel_by_hand", "small_kernel"]
 
@@ -38,8 +39,6 @@ def bare_state(
     """A state with the kernel's tables in which nothing is set up, of ``channels`` channels out of
     ``1 << channel_bits``."""
     sectors = kernel.sectors(channels, OFFSET_BITS, channel_bits)
-    tile_row, tile_column = kernel.tiles
-    _, _, _, row_edge, run_edge = kernel.walk
     chunk_start = np.zeros((channels, kernel.gpus + 1), np.int64)
     chunk_atom = np.zeros((channels, len(sectors.atom)), np.int64)
     for c in range(channels):
@@ -54,17 +53,7 @@ def bare_state(
         gpus,
         channels,
         kernel.workgroups,
-        tile_row=tile_row.astype(np.int64),
-        tile_column=tile_column.astype(np.int64),
-        row_edge=row_edge.astype(np.int64),
-        run_edge=run_edge.astype(np.int64),
-        sector_start=sectors.start,
-        sector_atom=sectors.atom,
-        sector_wave=sectors.wave,
-        sector_channel=sectors.channel,
-        per_wave=sectors.per_wave,
-        wave_first=sectors.wave_first,
-        wave_start=sectors.wave_start,
+        **kernel_tables(kernel, sectors, channels, OFFSET_BITS, channel_bits),
         chunk_start=chunk_start,
         chunk_atom=chunk_atom,
         stored=np.zeros((gpus, 0, 4), np.uint64),
