@@ -140,13 +140,13 @@ def print_check(options: CheckOptions, result: CheckResult) -> None:
 def print_models(known: Table) -> None:
     """Print the models and the shapes of their sublayers' GEMMs."""
     console = _console()
-    models = _table("Models (--model)", "model", "hidden", "layers", "tokens", "TP", "confidence")
+    models = _table("Models (--model)", "model", "hidden", "layers", "batch", "TP", "confidence")
     for model in known.model:
         models.add_row(
             model.name.lower(),
             str(model.hidden),
             str(model.layers),
-            str(model.tokens),
+            f"{model.sequence} x {model.batch}",
             ", ".join(map(str, model.tensor_parallel)),
             model.confidence,
         )
@@ -158,22 +158,14 @@ def print_models(known: Table) -> None:
     for sublayer in known.sublayer:
         layers.add_row(sublayer.name, sublayer.title)
     console.print(layers)
-    shapes = _table(
-        "GEMM of each GPU, M x N x K", "layer", "model", "TP 8", "TP 16", text_columns=2
-    )
+    shapes = _table("GEMM of each GPU, M x N x K", "layer", "model", "TP", "shape", text_columns=2)
     for sublayer in known.sublayer:
         for model in known.model:
-            shapes.add_row(
-                sublayer.name,
-                model.name.lower(),
-                *(_shape(known, model.name, sublayer.name, tp) for tp in (8, 16)),
-            )
+            for tp in model.tensor_parallel:
+                work = known.workload(model.name, sublayer.name, tp)
+                shape = f"{work.m} x {work.n} x {work.k}"
+                shapes.add_row(sublayer.name, model.name.lower(), str(tp), shape)
     console.print(shapes)
-
-
-def _shape(known: Table, model: str, layer: str, tp: int) -> str:
-    work = known.workload(model, layer, tp)
-    return f"{work.m} x {work.n} x {work.k}"
 
 
 def print_presets() -> None:

@@ -100,10 +100,17 @@ class Model(Strict):
     name: text()
     hidden: integer(1, _LARGEST["n"])
     layers: integer(1, 10_000)
-    tokens: integer(1, _LARGEST["m"])
+    heads: integer(1, 10_000)
+    sequence: integer(1, _LARGEST["m"])
+    batch: integer(1, _LARGEST["m"])
     tensor_parallel: list[integer(2, LARGEST_TP)]
     source: text()
     confidence: text()
+
+    @property
+    def tokens(self) -> int:
+        """Of a batch."""
+        return self.sequence * self.batch
 
 
 class Sublayer(Strict):

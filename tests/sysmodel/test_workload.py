@@ -80,12 +80,12 @@ def test_sizes_out_of_bounds(change, message):
 def test_a_table_with_absurd_tokens(tmp_path):
     path = tmp_path / "models.toml"
     path.write_text(
-        '[[model]]\nname = "big"\nhidden = 64\nlayers = 1\ntokens = 1000000000000\n'
+        '[[model]]\nname = "big"\nhidden = 64\nlayers = 1\nheads = 1\nsequence = 1000000000000\nbatch = 1\n'
         'tensor_parallel = [2]\nsource = "-"\nconfidence = "-"\n'
         '[[sublayer]]\nname = "fc2"\ntitle = "-"\nk_multiple = 4\n'
     )
     message = (
-        r"mine: model\.0\.tokens: 1000000000000 is not allowed; "
+        r"mine: model\.0\.sequence: 1000000000000 is not allowed; "
         "allowed: an integer from 1 to 1048576"
     )
     with pytest.raises(InputError, match=message):
