@@ -13,7 +13,7 @@ from .config import System, load_system, preset_names, preset_path
 from .errors import InputError, SimulationError
 from .output import OutputFolder, json_text, write_json
 from .progress import Report, shown_progress
-from .result import CONFIGURATIONS, RunOptions, RunResult
+from .result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, RunOptions, RunResult
 from .workload import Workload, known_workloads
 
 __all__ = ["app", "main"]
@@ -69,8 +69,13 @@ def run(
         str, _option("System: a TOML file, or a preset; see t3 presets.", "FILE.toml")
     ] = "asplos24",
     configurations: Annotated[
-        str, _option("Which to compare, separated by commas.", "A,B,...", show_default="all five")
-    ] = ",".join(CONFIGURATIONS),
+        str,
+        _option(
+            f"Which to compare, separated by commas: some of {', '.join(CONFIGURATIONS)}.",
+            "A,B,...",
+            show_default="the first five",
+        ),
+    ] = ",".join(DEFAULT_CONFIGURATIONS),
     waves: Annotated[
         str | None, _option("Write a waveform of memory cycles A to B; RTL engine only.", "A:B")
     ] = None,

@@ -14,11 +14,11 @@ from pydantic import Field, create_model, model_validator
 from rtl.parameters import T3Parameters
 
 from .config_rules import check_rules
-from .dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, REFRESHES, DramTiming
+from .dram_timing import BANK_INTERLEAVES, MAX_BANKS, MAX_GROUPS, MAX_QUEUE, REFRESHES, DramTiming
 from .errors import InputError
 from .schema import Strict, integer, number, power_of_two, read_toml, text, validate
 
-__all__ = ["System", "load_system", "preset_names", "preset_path"]
+__all__ = ["System", "Tile", "load_system", "preset_names", "preset_path"]
 
 _PRESETS = Path(__file__).parent / "presets"
 
@@ -38,19 +38,35 @@ class Gpu(Strict):
     dispatch_interval_ns: number(0, 1e5)
 
 
-class Kernel(Strict):
-    """Tiling of the GEMM kernel; its cycles are those of the CU."""
+class Tile(Strict):
+    """Macro-tile of the GEMM kernel, and how the wavefronts share it."""
 
     tile_m: integer(16, 1024)
     tile_n: integer(16, 1024)
     depth_u: integer(8, 1024)
     waves_m: integer(1, 8)
     waves_n: integer(1, 8)
+
+
+class Kernel(Tile):
+    """The GEMM kernel; its cycles are those of the CU.
+
+    ``alternatives`` are tried in their order where the macro-tile does not cut the output into
+    equal chunks for the ring.
+    """
+
+    alternatives: Annotated[tuple[Tile, ...], Field(strict=False)] = ()
     workgroup_mapping: integer(1, 1024)
     prefetch_depth: integer(1, 4)
     prologue_cycles: integer(0, 100_000)
     epilogue_cycles: integer(0, 100_000)
     output_layout: Literal["column-major", "row-major"]
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """The macro-tile and its alternatives."""
+        own = Tile(**{name: getattr(self, name) for name in Tile.model_fields})
+        return own, *self.alternatives
 
 
 class L2(Strict):
@@ -87,6 +103,7 @@ class Dram(Strict):
     row_bytes: power_of_two(256, 65_536)
     low_column_bits: integer(0, 16)
     low_bank_bits: integer(0, 8)
+    bank_interleave: Literal[BANK_INTERLEAVES]
     queue_depth: integer(1, MAX_QUEUE)
     turnaround_cap_cycles: integer(1, 1 << 20)
     age_cap_cycles: integer(1, 1 << 20)
@@ -103,6 +120,7 @@ class Dram(Strict):
             columns=self.row_bytes // self.atom_bytes,
             low_column_bits=self.low_column_bits,
             low_bank_bits=self.low_bank_bits,
+            bank_interleave=self.bank_interleave,
             queue_depth=self.queue_depth,
             refresh=self.refresh,
             turnaround_cap=self.turnaround_cap_cycles,
@@ -119,9 +137,9 @@ class Link(Strict):
 
 
 class Collective(Strict):
-    """The sequential baseline's kernels for reduce-scatter and all-gather, on the CUs."""
+    """The baselines' kernels for reduce-scatter and all-gather, a workgroup on each CU."""
 
-    window_atoms: power_of_two(128, 4096)
+    bytes_in_flight_per_cu: power_of_two(1024, 1 << 20)
 
 
 class T3(Strict):
@@ -186,7 +204,7 @@ class System(Strict):
         InputError
             There are more than workgroup ids.
         """
-        count = -(-m // self.kernel.tile_m) * -(-n // self.kernel.tile_n)
+        count = max(-(-m // tile.tile_m) * -(-n // tile.tile_n) for tile in self.kernel.tiles)
         most = (1 << self.hardware().workgroup_bits) - 1
         if count > most:
             raise InputError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from .errors import InputError
 
 if TYPE_CHECKING:
-    from .config import System
+    from .config import System, Tile
 
 __all__ = ["check_rules"]
 
@@ -26,12 +26,15 @@ def check_rules(system: "System") -> None:
     for field, sound, allowed in _rules(system):
         if not sound:
             raise InputError(field, f"{_shown(system, field)} is not allowed; allowed: {allowed}")
+    for index, tile in enumerate(system.kernel.tiles):
+        where = f"kernel.alternatives.{index - 1}" if index else "kernel"
+        for field, sound, value, allowed in _tile_rules(system, tile, where):
+            if not sound:
+                raise InputError(field, f"{value} is not allowed; allowed: {allowed}")
     _check_timing(system)
 
 
 _MULTIPLES = {
-    "kernel.tile_m": ("kernel.waves_m",),
-    "kernel.tile_n": ("kernel.waves_n",),
     "l2.line_bytes": ("dram.atom_bytes",),
     "l2.slices": ("dram.channels",),
     "dram.row_bytes": ("dram.interleave_bytes",),
@@ -72,14 +75,7 @@ def _check_timing(system: "System") -> None:
 
 def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
     """Key, whether it is sound, what is allowed."""
-    gpu, kernel, l2, dram, t3 = system.gpu, system.kernel, system.l2, system.dram, system.t3
-    stage_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * _ELEMENT_BYTES
-    fitting = gpu.lds_kib_per_cu * 1024 // stage_bytes
-    yield (
-        "gpu.workgroups_per_cu",
-        gpu.workgroups_per_cu <= fitting,
-        f"at most {fitting}, {stage_bytes} bytes each in lds_kib_per_cu = {gpu.lds_kib_per_cu}",
-    )
+    l2, t3 = system.l2, system.t3
     way_mib = l2.slices * l2.ways * l2.line_bytes / 2**20
     yield (
         "l2.capacity_mib",
@@ -103,25 +99,47 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
         t3.group_workgroups == 1 or 2 * t3.group_workgroups <= t3.window_workgroups,
         f"at most half of t3.window_workgroups, {t3.window_workgroups // 2}",
     )
-    hardware = system.hardware()
-    waves = kernel.waves_m * kernel.waves_n
+
+
+def _tile_rules(
+    system: "System", tile: "Tile", where: str
+) -> Iterator[tuple[str, bool, object, str]]:
+    """Key, whether it is sound, its value, what is allowed."""
+    gpu, dram, hardware = system.gpu, system.dram, system.hardware()
+    for side in ("m", "n"):
+        size, waves = getattr(tile, f"tile_{side}"), getattr(tile, f"waves_{side}")
+        allowed = f"a multiple of {where}.waves_{side}, {waves}"
+        yield f"{where}.tile_{side}", size % waves == 0, size, allowed
+    stage_bytes = (tile.tile_m + tile.tile_n) * tile.depth_u * _ELEMENT_BYTES
+    fitting = gpu.lds_kib_per_cu * 1024 // stage_bytes
     yield (
-        "kernel.waves_m",
+        "gpu.workgroups_per_cu",
+        gpu.workgroups_per_cu <= fitting,
+        gpu.workgroups_per_cu,
+        f"at most {fitting}, {stage_bytes} bytes each in lds_kib_per_cu = {gpu.lds_kib_per_cu}",
+    )
+    waves = tile.waves_m * tile.waves_n
+    yield (
+        f"{where}.waves_m",
         waves <= hardware.wavefronts,
+        tile.waves_m,
         f"at most {hardware.wavefronts} wavefronts in a workgroup",
     )
-    along = "m" if kernel.output_layout == "column-major" else "n"
-    run = getattr(kernel, f"tile_{along}") // getattr(kernel, f"waves_{along}")
+    along = "m" if system.kernel.output_layout == "column-major" else "n"
+    size = getattr(tile, f"tile_{along}")
+    run = size // getattr(tile, f"waves_{along}")
     per_atom = dram.atom_bytes // _ELEMENT_BYTES
     yield (
-        f"kernel.tile_{along}",
+        f"{where}.tile_{along}",
         run % per_atom == 0 and (run // per_atom & (run // per_atom - 1)) == 0,
+        size,
         f"what makes a wavefront's run of {per_atom} elements times a power of two, not {run}",
     )
-    atoms = kernel.tile_m * kernel.tile_n * _ELEMENT_BYTES // (waves * dram.atom_bytes)
+    atoms = tile.tile_m * tile.tile_n * _ELEMENT_BYTES // (waves * dram.atom_bytes)
     most = (1 << hardware.sector_bits) - 1
     yield (
-        "kernel.tile_m",
+        f"{where}.tile_m",
         atoms <= most,
+        tile.tile_m,
         f"at most {most} memory atoms in a wavefront's tile, not {atoms}",
     )

@@ -30,10 +30,9 @@ __all__ = [
 ]
 
 
-_TIMING = np.dtype(
-    [(field.name, np.int64) for field in fields(DramTiming) if field.name != "refresh"]
-    + [(name, np.int64) for name in ("per_bank", "column_bits", "bank_bits", "slots")]
-)
+_NUMBERS = [f.name for f in fields(DramTiming) if f.name not in ("refresh", "bank_interleave")]
+_DERIVED = ("per_bank", "permuted_banks", "column_bits", "bank_bits", "slots")
+_TIMING = np.dtype([(name, np.int64) for name in (*_NUMBERS, *_DERIVED)])
 
 _SCALARS = (
     # Sets of slots.
@@ -122,10 +121,10 @@ def new_dram(timing: DramTiming, channels: int) -> DramState:
     if channels < 1:
         raise ValueError(f"channels must be at least 1, not {channels!r}")
     t = np.zeros(1, _TIMING)
-    for field in fields(timing):
-        if field.name != "refresh":
-            t[field.name] = getattr(timing, field.name)
+    for name in _NUMBERS:
+        t[name] = getattr(timing, name)
     t["per_bank"] = timing.refresh == "per-bank"
+    t["permuted_banks"] = timing.banks - 1 if timing.bank_interleave == "permuted" else 0
     t["column_bits"] = timing.columns.bit_length() - 1
     t["bank_bits"] = timing.banks.bit_length() - 1
     t["slots"] = np.uint64((1 << timing.queue_depth) - 1).astype(np.int64)
@@ -150,7 +149,8 @@ def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
     rest >>= high_bits
     high_bits = t.bank_bits - t.low_bank_bits
     bank |= (rest & ((1 << high_bits) - 1)) << t.low_bank_bits
-    return rest >> high_bits, bank, column
+    row = rest >> high_bits
+    return row, bank ^ (row & t.permuted_banks), column
 
 
 @compiled

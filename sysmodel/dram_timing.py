@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, fields
 
-__all__ = ["REFRESHES", "DramTiming"]
+__all__ = ["BANK_INTERLEAVES", "REFRESHES", "DramTiming"]
 
 REFRESHES = ("none", "all-bank", "per-bank")
+BANK_INTERLEAVES = ("linear", "permuted")
 
 # What the channel's state has room for.
 MAX_BANKS = 32
@@ -30,6 +31,10 @@ class DramTiming:
         Address mapping. From the lowest bit of the atom address in the channel: ``low_column_bits``
         of the column, ``low_bank_bits`` of the bank, the rest of the column, the rest of the bank,
         the row.
+    bank_interleave : str
+        ``"linear"``: the bank's number is its address bits; ``"permuted"``: their exclusive-or with
+        the low bits of the row, so that rows which share address bits do not share a bank (Zhang,
+        Zhu and Zhang, MICRO-33, 2000).
     queue_depth : int
         Requests that wait in the channel's queue.
     burst : int
@@ -83,6 +88,7 @@ class DramTiming:
     columns: int = 64
     low_column_bits: int = 3
     low_bank_bits: int = 1
+    bank_interleave: str = "linear"
     queue_depth: int = 64
     burst: int = 1
     tCCD_S: int
@@ -111,9 +117,11 @@ class DramTiming:
     def __post_init__(self):
         if self.tCCD_WL is None and isinstance(self.tCCD_L, int):
             object.__setattr__(self, "tCCD_WL", 2 * self.tCCD_L)
-        if self.refresh not in REFRESHES:
-            raise ValueError(f"refresh must be one of {REFRESHES}, not {self.refresh!r}")
-        for name in (field.name for field in fields(self) if field.name != "refresh"):
+        choices = {"refresh": REFRESHES, "bank_interleave": BANK_INTERLEAVES}
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
+        for name in (field.name for field in fields(self) if field.name not in choices):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
                 raise TypeError(f"{name} must be an integer, not {value!r}")

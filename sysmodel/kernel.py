@@ -52,8 +52,8 @@ class Kernel:
     A is stored with K contiguous, so is B (the BLAS's TN layout). The output is column-major (runs
     along M) or row-major (runs along N). Rows of the DMA walk are counted across the runs.
 
-    Workgroup ids follow the dispatch order: bands of ``band`` tile rows, in each band down the
-    rows, then on to the next tile column.
+    Workgroup ids follow the dispatch order: chunk after chunk, in each one bands of ``band`` tile
+    rows, in each band down the rows, then on to the next tile column.
     """
 
     m: int
@@ -125,24 +125,62 @@ class Kernel:
     def output_bytes(self) -> int:
         return self.m * self.n * ELEMENT_BYTES
 
+    @cached_property
+    def cut(self) -> tuple[int, int] | None:
+        """Into how many parts the ring's chunks cut the tile rows and the tile columns: equal
+        chunks if possible, and of those cuts the one whose chunks need the smallest operands. None
+        if only runs of workgroups give a chunk to each GPU."""
+        cuts = [
+            (parts, self.gpus // parts)
+            for parts in range(1, self.gpus + 1)
+            if self.gpus % parts == 0
+            and self.grid_m % parts == 0
+            and self.grid_n % (self.gpus // parts) == 0
+        ]
+
+        def cost(cut: tuple[int, int]) -> tuple[bool, int]:
+            across, along = cut
+            unequal = (across > 1 and self.m % self.tile_m) or (along > 1 and self.n % self.tile_n)
+            operands = self.grid_m // across * self.tile_m + self.grid_n // along * self.tile_n
+            return bool(unequal), operands
+
+        return min(cuts, key=cost, default=None)
+
     @property
     def band(self) -> int:
-        """Tile rows of a band: the most, up to the kernel's workgroup mapping, that let chunks be
-        whole bands; a single row where a chunk is a part of a row."""
-        if self.grid_m % self.gpus == 0:
-            rows = self.grid_m // self.gpus
-            return max(b for b in range(1, min(rows, self.workgroup_mapping) + 1) if rows % b == 0)
-        return 1 if self.gpus % self.grid_m == 0 else min(self.workgroup_mapping, self.grid_m)
+        """Tile rows of a band: the most, up to the kernel's workgroup mapping, that divide the
+        chunk's tile rows."""
+        if self.cut is None:
+            return min(self.workgroup_mapping, self.grid_m)
+        rows = self.grid_m // self.cut[0]
+        return max(b for b in range(1, min(rows, self.workgroup_mapping) + 1) if rows % b == 0)
 
     @cached_property
     def tiles(self) -> tuple[np.ndarray, np.ndarray]:
         """Tile row and tile column of each workgroup id."""
+        across, along = self.cut or (1, 1)
+        height, width = self.grid_m // across, self.grid_n // along
+        corners = [(i * height, j * width) for i in range(across) for j in range(along)]
+        if self.m < self.n:
+            # The smaller operand is read again and again, so that it should be the one that stays
+            # in the cache.
+            corners.sort(key=lambda corner: corner[1])
         rows, columns = [], []
-        for first in range(0, self.grid_m, self.band):
-            band = np.arange(first, min(first + self.band, self.grid_m))
-            rows.append(np.tile(band, self.grid_n))
-            columns.append(np.repeat(np.arange(self.grid_n), len(band)))
+        for top, left in corners:
+            for first in range(top, top + height, self.band):
+                band = np.arange(first, min(first + self.band, top + height))
+                rows.append(np.tile(band, width))
+                columns.append(np.repeat(np.arange(left, left + width), len(band)))
         return np.concatenate(rows), np.concatenate(columns)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all chunks consist of the same tiles in the same order."""
+        if self.workgroups % self.gpus:
+            return False
+        _, rows, run, _, _ = self.walk
+        shapes = np.stack([rows, run], axis=1).reshape(self.gpus, -1)
+        return bool((shapes == shapes[0]).all())
 
     @cached_property
     def chunk_start(self) -> np.ndarray:

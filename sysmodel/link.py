@@ -9,6 +9,7 @@ import numpy as np
 
 from .compiled import compiled, inlined
 from .kernel import ATOM_BYTES
+from .memory import AG
 from .ports import I, O
 
 __all__ = [
@@ -45,7 +46,7 @@ FIXED_FIELDS = [
 
 GPU_FIELDS = [
     ("credit_bytes", np.float64),
-    ("sent_bytes", np.int64),
+    ("sent_bytes", np.int64, (2,)),  # reduce-scatter, all-gather
     ("first_send", np.int64),  # cycle, or -1
     ("limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
 ]
@@ -191,7 +192,7 @@ def send(s, gpu, receiver, c, now, outputs):
     if gpu.first_send < 0:
         gpu.first_send = now
     gpu.credit_bytes -= ATOM_BYTES
-    gpu.sent_bytes += ATOM_BYTES
+    gpu.sent_bytes[1 if gpu.phase == AG else 0] += ATOM_BYTES
     atom = np.int64(outputs[O.link_out_atom])
     workgroup = np.int64(outputs[O.link_out_workgroup])
     kind = outputs[O.link_out_kind]

@@ -100,7 +100,7 @@ def _read_back(s, g, q, now, inputs):
             for word in range(4):
                 inputs[I.returns_data_0 + word] = channel.data[token, word]
     elif tag & COLLECTIVE_TAG:
-        collective_read_back(channel, tag & (COLLECTIVE_TAG - 1))
+        collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
     else:
         local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
         for i in range(l2_fill(s.l2, q, local, s.woken)):
@@ -108,20 +108,36 @@ def _read_back(s, g, q, now, inputs):
     release(channel, token)
 
 
+# Whose access a port offers, or took last.
+_TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
+
+
 @inlined
-def _reads(s, gpu, channel, c, inputs, ready):
-    """Offer the next read: of a collective if one runs, else of the L2."""
+def _collective_first(offer, kernel_waits, begin):
+    """Whether a port goes on with, or begins with, an access of the collective: what is offered
+    stays, and after one's transfer it is the other's turn."""
+    if offer == _COLLECTIVE:
+        return True
+    return begin and offer != _KERNEL and not (kernel_waits > 0 and offer == _TAKEN_COLLECTIVE)
+
+
+@inlined
+def _reads(s, gpu, channel, c, now, inputs, ready):
+    """Offer the next read, of a collective or of the L2; if both have one they take turns."""
     f = s.fixed[0]
     inputs[I.reads_valid] = 0
-    if gpu.operands:
-        atom, tag = collective_next_read(s, gpu, channel, c)
-        if atom >= 0:
-            inputs[I.reads_valid] = 1
-            inputs[I.reads_atom] = atom
-            inputs[I.reads_tag] = tag | COLLECTIVE_TAG
-            if ready:
-                collective_read_taken(gpu, channel, f.window_atoms)
+    atom, cu = np.int64(-1), np.int64(0)
+    if gpu.operands and _collective_first(channel.read_offer, channel.misses, True):
+        atom, cu = collective_next_read(s, gpu, channel, c, now)
+    if atom >= 0:
+        inputs[I.reads_valid] = 1
+        inputs[I.reads_atom] = atom
+        inputs[I.reads_tag] = cu | COLLECTIVE_TAG
+        channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
+        if ready:
+            collective_read_taken(f, gpu, channel)
     elif channel.misses > 0:
+        channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = system_atom(
             c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
@@ -163,22 +179,31 @@ def _gemm_store(s, g, channel, now, inputs, ready):
 
 
 @inlined
-def _stores(s, g, channel, c, now, inputs, ready):
-    """Offer the next store, of the kernel or of a collective."""
+def _stores(s, g, channel, c, now, inputs, ready, link_free):
+    """Offer the next store, of the kernel or of a collective; if both have one they take turns.
+
+    A collective's store waits in its CU while the link is backed up, not in front of the kernel's.
+    """
+    gpu = s.gpu[g]
     inputs[I.stores_valid] = 0
-    if channel.store_count > 0:
+    atom = np.int64(-1)
+    if gpu.operands and _collective_first(channel.store_offer, channel.store_count, link_free):
+        atom = collective_store(s, gpu, channel, c, now)
+    if atom >= 0:
+        inputs[I.stores_valid] = 1
+        inputs[I.stores_kind] = 0
+        inputs[I.stores_atom] = atom
+        inputs[I.stores_context] = gpu.store_context
+        inputs[I.stores_workgroup] = 0
+        inputs[I.stores_wavefront] = 0
+        channel.store_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
+        if ready:
+            collective_store_left(s, g, channel)
+            if gpu.store_context == CONTEXT_NONE:
+                gpu.kept += 1
+    elif channel.store_count > 0:
         _gemm_store(s, g, channel, now, inputs, ready)
-    elif s.gpu[g].operands:
-        atom = collective_store(s, channel, c)
-        if atom >= 0:
-            inputs[I.stores_valid] = 1
-            inputs[I.stores_kind] = 0
-            inputs[I.stores_atom] = atom
-            inputs[I.stores_context] = s.gpu[g].store_context
-            inputs[I.stores_workgroup] = 0
-            inputs[I.stores_wavefront] = 0
-            if ready:
-                collective_store_left(channel, s.fixed[0].window_atoms)
+        channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
 
 
 @inlined
@@ -219,12 +244,14 @@ def _channel(s, g, c, now, inputs, outputs):
         _read_back(s, g, q, now, inputs)
     if channel.request_count > 0:
         _l2(s, g, q, now)
-    _reads(s, gpu, channel, c, inputs, outputs[O.reads_ready] == 1)
-    _stores(s, g, channel, c, now, inputs, outputs[O.stores_ready] == 1)
+    _reads(s, gpu, channel, c, now, inputs, outputs[O.reads_ready] == 1)
+    receiver = receiver_of(s, g, c)
+    sending = can_send(f, gpu, channel, receiver)
+    link_free = sending or outputs[O.link_out_valid] == 0
+    _stores(s, g, channel, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
     deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
     inputs[I.link_out_ready] = 0
-    receiver = receiver_of(s, g, c)
-    if can_send(f, gpu, channel, receiver):
+    if sending:
         inputs[I.link_out_ready] = 1
         if outputs[O.link_out_valid]:
             send(s, gpu, receiver, c, now, outputs)
@@ -300,7 +327,7 @@ def _sample(s, now):
     gpu = s.gpu[0]
     for i in range(6):
         row[i] = gpu.traffic[i]
-    row[6] = gpu.sent_bytes
+    row[6] = gpu.sent_bytes[0] + gpu.sent_bytes[1]
     row[7] = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
     row[8] = s.dram.channel[0].occupancy_sum
     row[9] = gpu.finished

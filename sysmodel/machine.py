@@ -2,7 +2,7 @@
 hardware."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 
 import numpy as np
@@ -11,6 +11,7 @@ from rtl.register_map import load
 
 from . import config, loop
 from .bus import load_writes
+from .collective import set_up_collective
 from .dram import new_dram
 from .errors import SimulationError
 from .kernel import ELEMENT_BYTES, OUTPUT_ATOM, Kernel
@@ -32,21 +33,27 @@ _LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire h
 
 
 def kernel_of(system: config.System, m: int, n: int, k: int, gpus: int) -> Kernel:
-    """The system's GEMM kernel on a problem size."""
-    kernel = system.kernel
-    return Kernel(
-        m=m,
-        n=n,
-        k=k,
-        gpus=gpus,
-        tile_m=kernel.tile_m,
-        tile_n=kernel.tile_n,
-        depth_u=kernel.depth_u,
-        waves_m=kernel.waves_m,
-        waves_n=kernel.waves_n,
-        workgroup_mapping=kernel.workgroup_mapping,
-        column_major=kernel.output_layout == "column-major",
-    )
+    """The system's GEMM kernel on a problem size: of its macro-tiles, in their order, the first
+    that makes the ring's chunks alike; if none does, the first."""
+
+    def tiled(tile: config.Tile) -> Kernel:
+        return Kernel(
+            m=m,
+            n=n,
+            k=k,
+            gpus=gpus,
+            **tile.model_dump(),
+            workgroup_mapping=system.kernel.workgroup_mapping,
+            column_major=system.kernel.output_layout == "column-major",
+        )
+
+    first, *others = system.kernel.tiles
+    kernel = tiled(first)
+    for tile in () if kernel.uniform else others:
+        with suppress(ValueError):  # too large for so many GPUs
+            if tiled(tile).uniform:
+                return tiled(tile)
+    return kernel
 
 
 class Machine:
@@ -63,6 +70,9 @@ class Machine:
         Simulated channels of each GPU, from channel 0.
     mirror : bool
         One GPU stands for all.
+    collective_cus : int
+        CUs that the collectives have for themselves; 0: kernel and collectives, one after the
+        other, have all.
     mode : int
         What the workgroups do: ``MODE_GEMM`` or ``MODE_SCATTER``.
     partial : array or None
@@ -90,6 +100,7 @@ class Machine:
         engine: str,
         channels: int,
         mirror: bool,
+        collective_cus: int = 0,
         mode: int = MODE_GEMM,
         partial: np.ndarray | None = None,
         trace: Trace | None = None,
@@ -99,6 +110,7 @@ class Machine:
     ):
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
+        self._collective_cus = collective_cus
         self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
         self.channel_bits = system.dram.channels.bit_length() - 1
         parameters = system.hardware(channels=channels, payload=partial is not None)
@@ -301,7 +313,8 @@ class Machine:
             return ns(cycles / gpu.clock_mhz * 1e3)
 
         slices = max(1, system.l2.slices // dram.channels)
-        slots = gpu.compute_units * gpu.workgroups_per_cu
+        kernel_cus = gpu.compute_units - self._collective_cus
+        slots = kernel_cus * gpu.workgroups_per_cu
         atoms = 0 if partial is None else partial.shape[1]
         state = new_state(
             gpus,
@@ -336,8 +349,6 @@ class Machine:
         fixed["hit_latency"] = ns(system.l2.latency_ns)
         fixed["l2_requests"] = slices
         fixed["work"] = 1
-        fixed["window_atoms"] = system.collective.window_atoms
-        fixed["collective_cus"] = gpu.compute_units
         fixed["payload"] = partial is not None
         fixed["contents_base"] = OUTPUT_ATOM
         for g in range(gpus):
@@ -352,7 +363,7 @@ class Machine:
             kernel,
             sectors,
             mode=mode,
-            compute_units=gpu.compute_units,
+            compute_units=kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
             prefetch=system.kernel.prefetch_depth,
             step_cycles=step_cycles * dram.clock_mhz / gpu.clock_mhz,
@@ -362,6 +373,16 @@ class Machine:
             fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
+        )
+        batch_bytes = system.collective.bytes_in_flight_per_cu
+        set_up_collective(
+            state,
+            cus=self._collective_cus or gpu.compute_units,
+            batch_atoms=batch_bytes // (dram.atom_bytes * dram.channels),
+            port_cycles=self.whole
+            * dram.atom_bytes
+            / gpu.cu_bandwidth_bytes_per_cycle
+            * (dram.clock_mhz / gpu.clock_mhz),
         )
         share = channels / dram.channels
         set_up_link(

@@ -45,7 +45,9 @@ FIXED_FIELDS = [
 ]
 
 GPU_FIELDS = [
-    ("phase", np.int64),
+    ("phase", np.int64),  # that the collective's accesses and the link's count to
+    ("kernel_phase", np.int64),  # that the kernel's accesses count to
+    ("kept", np.int64),  # stores of the collective that stay here; counted among the kernel's
     # Accesses: gemm_read, gemm_write, rs_read, rs_write, ag_read, ag_write.
     ("traffic", np.int64, (6,)),
 ]
@@ -72,6 +74,9 @@ CHANNEL_FIELDS = [
     ("miss_atom", np.int64, (MISSES,)),  # in the channel
     ("miss_head", np.int64),
     ("misses", np.int64),
+    # Whose access the compute ports offer or took last, kernel or collective.
+    ("read_offer", np.int64),
+    ("store_offer", np.int64),
     # Atoms in the reduce unit.
     ("in_unit", np.int64, (_IN_UNIT,)),
     ("in_unit_head", np.int64),
@@ -114,9 +119,12 @@ def accept(gpu, channel, outputs):
     channel.dtype[token] = outputs[O.dram_dtype]
     for word in range(4):
         channel.data[token, word] = outputs[O.dram_data_0 + word]
-    phase = gpu.phase
-    if phase == GEMM and origin == 1:
-        phase = RS
+    if origin == 1:
+        phase = gpu.phase if gpu.phase != GEMM else np.int64(RS)
+    elif access == ACCESS_READ and channel.tag[token] & COLLECTIVE_TAG:
+        phase = gpu.phase
+    else:
+        phase = gpu.kernel_phase
     gpu.traffic[2 * phase + (1 if access != ACCESS_READ else 0)] += 1
     return token
 

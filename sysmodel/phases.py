@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .config import System
+from .conservation import Reduction, check_conservation
 from .machine import Machine, kernel_of
+from .memory import GEMM, RS
 from .native.engine import Trace
 from .producer import MODE_GEMM
 from .program import Writes
@@ -27,15 +29,18 @@ class Phases:
     """What a configuration took, in cycles of the memory clock, and what it moved.
 
     ``traffic`` counts accesses of a whole GPU: gemm_read, gemm_write, rs_read, rs_write, ag_read,
-    ag_write.
+    ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather.
+    ``held_cycles`` is the time in which flow control kept free workgroup slots empty, averaged over
+    all slots.
     """
 
     gemm_cycles: int = 0
     rs_cycles: int = 0
     ag_cycles: int = 0
     total_cycles: int = 0
+    held_cycles: int = 0
     traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
-    link_bytes: int = 0
+    link_bytes: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
     simulated_cycles: int = 0
     wall_s: float = 0.0
     timeline: Timeline | None = None
@@ -68,7 +73,9 @@ class Session:
         Cycle from which the timeline counts.
     """
 
-    def __init__(self, setting: Setting, name: str, mode: int = MODE_GEMM):
+    def __init__(
+        self, setting: Setting, name: str, *, mode: int = MODE_GEMM, collective_cus: int = 0
+    ):
         self._setting, self._name = setting, name
         self._exit = ExitStack()
         self._wall_s = 0.0
@@ -80,6 +87,7 @@ class Session:
             engine=setting.options.engine,
             channels=setting.channels,
             mirror=setting.options.gpus == "mirror",
+            collective_cus=collective_cus,
             mode=mode,
             trace=setting.trace(name),
             seed=setting.options.seed,
@@ -125,9 +133,21 @@ class Session:
         begin, end = max(0, begin - self.zero), max(0, end - self.zero)
         self._spans.append(Span(name, track, begin * ns, end * ns))
 
-    def finish(self, **cycles: int) -> Phases:
-        """Gather what the machine counted; ``cycles`` are the times of :class:`Phases`."""
+    def finish(self, how: Reduction, **cycles: int) -> Phases:
+        """Gather what the machine counted; ``cycles`` are the times of :class:`Phases`.
+
+        Raises
+        ------
+        SimulationError
+            If bytes are missing or too many.
+        """
         machine, state = self.machine, self.machine.state
+        traffic = state.gpu["traffic"].sum(axis=0)
+        kept = int(state.gpu["kept"].sum())
+        traffic[2 * GEMM + 1] -= kept
+        traffic[2 * RS + 1] += kept
+        link_bytes = state.gpu["sent_bytes"].sum(axis=0)
+        check_conservation(state, self._setting.kernel.gpus, how, traffic, link_bytes)
         for i, (begin, end) in enumerate(
             zip(state.stage_begin[0], state.stage_end[0], strict=True)
         ):
@@ -135,8 +155,9 @@ class Session:
                 self.span(f"stage {i}", "GEMM", int(begin), int(end))
         return Phases(
             **cycles,
-            traffic=state.gpu["traffic"].sum(axis=0) * machine.whole // machine.gpus,
-            link_bytes=int(state.gpu["sent_bytes"].sum()) * machine.whole // machine.gpus,
+            traffic=traffic * machine.whole // machine.gpus,
+            held_cycles=int(state.gpu["held"].mean() / state.fixed["slots"][0]),
+            link_bytes=link_bytes * machine.whole // machine.gpus,
             simulated_cycles=machine.now,
             wall_s=self._wall_s,
             timeline=timeline_of(machine, self._spans, self.zero),

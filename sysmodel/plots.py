@@ -19,7 +19,7 @@ _PARTS = (
         lambda one: one.gemm_ns - one.gemm_ns / one.gemm_slowdown,
     ),
     ("reduce-scatter, exposed", "#d9722e", lambda one: one.exposed_rs_ns),
-    ("all-gather", "#f2c879", lambda one: one.ag_ns),
+    ("all-gather, exposed", "#f2c879", lambda one: one.exposed_ag_ns),
 )
 _INK = {"#30507a": "white", "#d9722e": "white"}
 

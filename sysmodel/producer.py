@@ -77,6 +77,7 @@ GPU_FIELDS = [
     ("next_place", np.int64),
     ("next_dispatch", np.float64),
     ("finished", np.int64),
+    ("held", np.int64),  # slot-cycles in which flow control kept free slots empty
 ]
 
 # Rings. A store is a slot and a sector's index in the table or, negative, a tile end.
@@ -427,5 +428,7 @@ def produce(s, g, now, limit):
     f, gpu = s.fixed[0], s.gpu[g]
     if gpu.free_count > 0 and gpu.next_place < f.workgroups:
         _dispatch(s, g, now, limit)
+        if limit <= gpu.next_place < f.workgroups:
+            gpu.held += gpu.free_count
     while next_event(gpu) <= now:
         _event(s, g, heap_pop(gpu), now)

@@ -108,7 +108,7 @@ def _bytes(result: RunResult) -> RichTable:
             _megabytes(moved.ag_read),
             _megabytes(moved.ag_write),
             _megabytes(moved.total),
-            _megabytes(one.link_bytes),
+            _megabytes(one.link_bytes.total),
         )
     return table
 

@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIGURATIONS",
+    "DEFAULT_CONFIGURATIONS",
     "ENGINES",
     "ConfigurationResult",
     "DramBytes",
+    "LinkBytes",
     "RunOptions",
     "RunResult",
 ]
 
 ENGINES = ("rtl", "golden")
-CONFIGURATIONS = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
+DEFAULT_CONFIGURATIONS = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
+CONFIGURATIONS = (*DEFAULT_CONFIGURATIONS, "cu-split-8", "cu-split-16")
 _GPUS = ("mirror", "all")
 _LARGEST_WAVES = 1_000_000
 _LARGEST_SEED = (1 << 32) - 1
@@ -58,7 +61,7 @@ class RunOptions:
     engine: Literal["rtl", "golden"] = "rtl"
     channels: int | Literal["all"] = 1
     gpus: Literal["mirror", "all"] = "mirror"
-    configurations: tuple[str, ...] = CONFIGURATIONS
+    configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS
     waves: tuple[int, int] | None = None
     waves_file: Path | None = None
     seed: int = 0
@@ -134,6 +137,18 @@ class DramBytes:
         return sum(asdict(self).values())
 
 
+@dataclass(frozen=True)
+class LinkBytes:
+    """Bytes that one whole GPU sends over its link to the downstream neighbour."""
+
+    rs: int
+    ag: int
+
+    @property
+    def total(self) -> int:
+        return self.rs + self.ag
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationResult:
     """One configuration's times and bytes.
@@ -142,6 +157,9 @@ class ConfigurationResult:
     ----------
     gemm_ns, rs_ns, ag_ns : float
         Each from its own first to its own last event; they may overlap.
+    gemm_held_ns : float
+        Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
+        slots; the rest of the GEMM's slow-down is contention.
     total_ns : float
         From the GEMM's start to the all-gather's end.
     speedup : float or None
@@ -152,11 +170,12 @@ class ConfigurationResult:
         GEMM time over that of the GEMM alone.
     dram_bytes : DramBytes
         Of one whole GPU.
-    link_bytes : int
-        That one whole GPU sends, RS and AG together.
+    link_bytes : LinkBytes
+        That one whole GPU sends.
     """
 
     gemm_ns: float
+    gemm_held_ns: float
     rs_ns: float
     ag_ns: float
     total_ns: float
@@ -165,37 +184,40 @@ class ConfigurationResult:
     exposed_communication_ns: float
     gemm_slowdown: float
     dram_bytes: DramBytes
-    link_bytes: int
+    link_bytes: LinkBytes
 
     @classmethod
     def from_times(
         cls,
         *,
         gemm_ns: float,
+        gemm_held_ns: float = 0.0,
         rs_ns: float,
         ag_ns: float,
         total_ns: float,
         isolated_gemm_ns: float,
         sequential_ns: float | None,
         dram_bytes: DramBytes,
-        link_bytes: int,
+        link_bytes: LinkBytes,
     ) -> "ConfigurationResult":
         """Derive what follows from measured times.
 
         Raises
         ------
         ValueError
-            The total is shorter than GEMM and AG one after the other, or longer than all three.
+            The total is shorter than the GEMM or than RS and AG, or longer than all three.
         """
         slack = 1e-6 * total_ns  # sums of rounded times
-        if not gemm_ns + ag_ns - slack <= total_ns <= gemm_ns + rs_ns + ag_ns + slack:
+        least, most = max(gemm_ns, rs_ns + ag_ns), gemm_ns + rs_ns + ag_ns
+        if not least - slack <= total_ns <= most + slack:
             raise ValueError(
-                f"total_ns must be between gemm_ns + ag_ns ({gemm_ns + ag_ns!r}) and "
-                f"gemm_ns + rs_ns + ag_ns ({gemm_ns + rs_ns + ag_ns!r}), not {total_ns!r}"
+                f"total_ns must be between the longer of gemm_ns and rs_ns + ag_ns ({least!r}) "
+                f"and their sum ({most!r}), not {total_ns!r}"
             )
         exposed = total_ns - gemm_ns
         return cls(
             gemm_ns=gemm_ns,
+            gemm_held_ns=gemm_held_ns,
             rs_ns=rs_ns,
             ag_ns=ag_ns,
             total_ns=total_ns,
@@ -208,8 +230,12 @@ class ConfigurationResult:
         )
 
     @property
+    def exposed_ag_ns(self) -> float:
+        return min(self.ag_ns, self.exposed_communication_ns)
+
+    @property
     def exposed_rs_ns(self) -> float:
-        return max(0.0, self.total_ns - self.gemm_ns - self.ag_ns)
+        return self.exposed_communication_ns - self.exposed_ag_ns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,21 +1,11 @@
 """The baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
 
-from .collective import begin_step
-from .loop import (
-    CONTEXT_COLLECTIVE,
-    CONTEXT_NONE,
-    UNTIL_COLLECTIVE,
-    UNTIL_GEMM,
-    UNTIL_PROGRAMMED,
-    UNTIL_QUIET,
-)
-from .memory import AG, RS
+from .conservation import Reduction
+from .loop import UNTIL_GEMM
 from .phases import Phases, Session, Setting
-from .program import collective_writes, staging_offset
+from .ring import all_gather, reduce_scatter
 
-__all__ = ["LAST_ADDITION", "sequential"]
-
-LAST_ADDITION = "last addition"
+__all__ = ["sequential"]
 
 
 def sequential(setting: Setting) -> Phases:
@@ -24,57 +14,8 @@ def sequential(setting: Setting) -> Phases:
         session.run("GEMM", UNTIL_GEMM)
         gemm = session.machine.now
         session.machine.state.fixed["work"] = 0
-        rs = _reduce_scatter(setting, session)
-        ag = _all_gather(setting, session)
+        rs = reduce_scatter(setting, session)
+        ag = all_gather(setting, session)
         return session.finish(
-            gemm_cycles=gemm, rs_cycles=rs, ag_cycles=ag, total_cycles=gemm + rs + ag
+            Reduction(), gemm_cycles=gemm, rs_cycles=rs, ag_cycles=ag, total_cycles=gemm + rs + ag
         )
-
-
-def _map(setting: Setting, session: Session, phase: int, offset: int) -> None:
-    """Map the output so that stores to it leave for the neighbour, ``offset`` atoms on."""
-    writes = collective_writes(setting.kernel, CONTEXT_COLLECTIVE, offset=offset)
-    session.program([writes] * session.machine.gpus, UNTIL_PROGRAMMED)
-    state = session.machine.state
-    state.gpu["phase"] = phase
-    state.gpu["store_context"] = CONTEXT_COLLECTIVE
-    state.fixed["copy_offset"] = offset
-
-
-def _reduce_scatter(setting: Setting, session: Session) -> int:
-    machine, n = session.machine, setting.kernel.gpus
-    state, gpus = machine.state, range(machine.gpus)
-    offset = staging_offset(machine.channel_bits)
-    _map(setting, session, RS, offset)
-    begin = machine.now
-    for step in range(n - 1):
-        session.copy_chunks(1 + step)
-        for g in gpus:
-            begin_step(state, g, (g + 1 + step) % n, 1 if step == 0 else 2, offset)
-        machine.expect([(g + 2 + step) % n for g in gpus])
-        session.run("RS", UNTIL_COLLECTIVE)
-    last = machine.now
-    state.gpu["store_context"] = CONTEXT_NONE
-    for g in gpus:
-        begin_step(state, g, g, 2, offset)
-    session.run("RS", UNTIL_COLLECTIVE)
-    session.run("RS", UNTIL_QUIET)
-    session.span("reduce-scatter", "Communication", begin, machine.now)
-    session.span(LAST_ADDITION, "Last addition", last, machine.now)
-    return machine.now - begin
-
-
-def _all_gather(setting: Setting, session: Session) -> int:
-    machine, n = session.machine, setting.kernel.gpus
-    gpus = range(machine.gpus)
-    _map(setting, session, AG, 0)
-    begin = machine.now
-    for step in range(n - 1):
-        session.copy_chunks(step)
-        for g in gpus:
-            begin_step(machine.state, g, (g + step) % n, 1, 0)
-        machine.expect([(g + 1 + step) % n for g in gpus])
-        session.run("AG", UNTIL_COLLECTIVE)
-    session.run("AG", UNTIL_QUIET)
-    session.span("all-gather", "Communication", begin, machine.now)
-    return machine.now - begin

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from rtl.layouts import Policy
 
 from .config import System
+from .cu_split import cu_split
 from .errors import InputError
 from .phases import Phases, Report, Setting
-from .result import ConfigurationResult, DramBytes, RunOptions, RunResult
+from .result import ConfigurationResult, DramBytes, LinkBytes, RunOptions, RunResult
 from .sequential import sequential
 from .transparent import scatter, transparent
 from .workload import Workload
@@ -50,6 +51,8 @@ _SIMULATED: dict[str, Callable[[Setting], Phases]] = {
     "t3": lambda setting: transparent(setting, "t3", Policy.ROUND_ROBIN),
     "t3-mca": lambda setting: transparent(setting, "t3-mca", Policy.MCA),
     "rs-nmc": scatter,
+    "cu-split-8": lambda setting: cu_split(setting, 8),
+    "cu-split-16": lambda setting: cu_split(setting, 16),
 }
 # Which simulated reduce-scatter the ideal overlap hides.
 _IDEAL = {"ideal-overlap": "sequential", "ideal-rs-nmc": "rs-nmc"}
@@ -92,11 +95,12 @@ def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
     accesses = zip(DramBytes.__dataclass_fields__, one.traffic, strict=True)
     return ConfigurationResult.from_times(
         gemm_ns=one.gemm_cycles * ns,
+        gemm_held_ns=one.held_cycles * ns,
         rs_ns=one.rs_cycles * ns,
         ag_ns=one.ag_cycles * ns,
         total_ns=one.total_cycles * ns,
         isolated_gemm_ns=base.gemm_cycles * ns,
         sequential_ns=base.total_cycles * ns,
         dram_bytes=DramBytes(**{key: int(n) * system.dram.atom_bytes for key, n in accesses}),
-        link_bytes=one.link_bytes,
+        link_bytes=LinkBytes(*map(int, one.link_bytes)),
     )

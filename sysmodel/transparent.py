@@ -2,6 +2,7 @@
 
 from rtl.layouts import Policy
 
+from .conservation import Reduction
 from .loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
 from .memory import AG, RS
 from .phases import Phases, Session, Setting
@@ -24,6 +25,7 @@ def transparent(setting: Setting, name: str, policy: Policy) -> Phases:
         _all_gather(setting, session)
         session.span("all-gather", "Communication", reduced, machine.now)
         return session.finish(
+            Reduction(tracked=True),
             gemm_cycles=int(gpu["finish_cycle"].max()) - zero,
             rs_cycles=reduced - first_send,
             ag_cycles=machine.now - reduced,
@@ -33,12 +35,13 @@ def transparent(setting: Setting, name: str, policy: Policy) -> Phases:
 
 def scatter(setting: Setting) -> Phases:
     """Simulate the reduce-scatter by the T3 hardware alone, the partial products in memory."""
-    with Session(setting, "rs-nmc", MODE_SCATTER) as session:
-        session.machine.state.gpu["phase"] = RS
+    with Session(setting, "rs-nmc", mode=MODE_SCATTER) as session:
+        session.machine.state.gpu["kernel_phase"] = RS
         zero = session.zero = _launch(setting, session, Policy.ROUND_ROBIN, updates_per_sector=1)
         session.run("RS", UNTIL_REDUCED)
         cycles = session.machine.now - zero
-        return session.finish(rs_cycles=cycles, total_cycles=cycles)
+        how = Reduction(gemm=False, tracked=True, gather=False)
+        return session.finish(how, rs_cycles=cycles, total_cycles=cycles)
 
 
 def _launch(setting: Setting, session: Session, policy: Policy, updates_per_sector: int) -> int:

@@ -127,6 +127,16 @@ class Table(Strict):
     model: list[Model]
     sublayer: list[Sublayer]
 
+    def known_model(self, name: str) -> Model:
+        """A model by its name, in any case.
+
+        Raises
+        ------
+        InputError
+            An unknown name.
+        """
+        return _named("model", name, self.model)
+
     def workload(self, model: str, layer: str, tp: int) -> Workload:
         """Workload of a model's sublayer; names in any case, layers with or without a hyphen.
 
@@ -135,7 +145,7 @@ class Table(Strict):
         InputError
             An unknown name, or a ``tp`` that does not divide the layer.
         """
-        chosen = _named("model", model, self.model)
+        chosen = self.known_model(model)
         sublayer = _named("layer", layer, self.sublayer)
         products = sublayer.k_multiple * chosen.hidden
         divisors = [d for d in range(2, LARGEST_TP + 1) if products % d == 0]

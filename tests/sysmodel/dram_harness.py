@@ -1,5 +1,7 @@
 """Timings and drivers that the DRAM tests share."""
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 
@@ -7,8 +9,8 @@ from sysmodel.config import load_system
 from sysmodel.dram import READ, dram_level, dram_push, dram_step, new_dram
 from sysmodel.dram_timing import DramTiming
 
-GPGPUSIM_V100 = load_system("asplos24").dram.timing
-DRAMSIM3_HBM2 = load_system("asplos24-complete").dram.timing
+GPGPUSIM_V100 = replace(load_system("asplos24").dram.timing, bank_interleave="linear")
+DRAMSIM3_HBM2 = replace(load_system("asplos24-complete").dram.timing, bank_interleave="linear")
 
 # Every gate as short as it may be, so that a test lengthens the one it is about.
 BARE = DramTiming(

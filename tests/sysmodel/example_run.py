@@ -3,7 +3,7 @@
 import numpy as np
 
 from sysmodel.config import load_system
-from sysmodel.result import ConfigurationResult, DramBytes, RunOptions, RunResult
+from sysmodel.result import ConfigurationResult, DramBytes, LinkBytes, RunOptions, RunResult
 from sysmodel.timeline import Span, Timeline
 from sysmodel.workload import Workload, known_workloads
 
@@ -62,7 +62,7 @@ def example_result(
                 ag_read=chunk * (gpus - 1),
                 ag_write=chunk * (gpus - 1),
             ),
-            link_bytes=2 * chunk * (gpus - 1),
+            link_bytes=LinkBytes(chunk * (gpus - 1), chunk * (gpus - 1)),
         )
     return RunResult(
         workload=workload,

@@ -5,18 +5,15 @@ from numba import njit
 
 from sysmodel.collective import (
     BLOCK,
-    MOST_WINDOW,
     begin_step,
     collective_next_read,
     collective_read_back,
     collective_read_taken,
     collective_store,
     collective_store_left,
+    set_up_collective,
     step_done,
 )
-from sysmodel.config import load_system
-from sysmodel.errors import InputError
-from sysmodel.schema import validate
 
 STAGING = 1 << 30
 
@@ -24,25 +21,25 @@ STAGING = 1 << 30
 @njit(cache=True)
 def _drive(s, cycles, delay, gate, reads, stores):
     """GPU 0's channels against a memory that returns read *n* after ``delay[n]`` cycles and lets
-    reads and stores pass as ``gate`` says. Rows of reads: channel, atom, tag, issued, returned; of
+    reads and stores pass as ``gate`` says. Rows of reads: channel, atom, CU, issued, returned; of
     stores: channel, atom, left, whether the step was done before and after."""
     f, gpu = s.fixed[0], s.gpu[0]
     issued = stored = 0
     for now in range(cycles):
         for n in range(issued):
             if reads[n, 4] == now:
-                collective_read_back(s.channel[reads[n, 0]], reads[n, 2])
+                collective_read_back(s, 0, reads[n, 2])
         for c in range(f.channels):
             channel = s.channel[c]
-            atom, tag = collective_next_read(s, gpu, channel, c)
+            atom, cu = collective_next_read(s, gpu, channel, c, now)
             if atom >= 0 and gate[now, 0]:
-                collective_read_taken(gpu, channel, f.window_atoms)
-                reads[issued] = c, atom, tag, now, now + delay[issued]
+                collective_read_taken(f, gpu, channel)
+                reads[issued] = c, atom, cu, now, now + delay[issued]
                 issued += 1
-            atom = collective_store(s, channel, c)
+            atom = collective_store(s, gpu, channel, c, now)
             if atom >= 0 and gate[now, 1]:
                 before = int(step_done(s, 0))
-                collective_store_left(channel, f.window_atoms)
+                collective_store_left(s, 0, channel)
                 stores[stored] = c, atom, now, before, int(step_done(s, 0))
                 stored += 1
     return issued, stored
@@ -56,11 +53,13 @@ class Step:
         atoms=512,
         *,
         operands=1,
-        window=128,
+        batch=16,
         cus=1,
         channels=1,
+        port=0.0,
         delay=(1, 40),
         chunk=1,
+        gates=0.8,
         seed=0,
     ):
         # Two chunks of tiles of 8 atoms.
@@ -69,20 +68,22 @@ class Step:
         self.state, _ = bare_state(kernel, channels=channels, channel_bits=bits)
         start = self.state.chunk_start[:, chunk : chunk + 2]
         self.chunk = [self.state.chunk_atom[c, a:b].tolist() for c, (a, b) in enumerate(start)]
-        self.state.fixed["window_atoms"], self.state.fixed["collective_cus"] = window, cus
+        self.batch, self.cus = batch, cus
+        set_up_collective(self.state, cus=cus, batch_atoms=batch, port_cycles=port)
         begin_step(self.state, 0, chunk, operands, STAGING)
         print("seed", seed)
         random = np.random.default_rng(seed)
-        cycles, accesses = 20 * atoms, 2 * atoms + 16
+        cycles, accesses = 100 * atoms, 2 * atoms + 16
         delays = random.integers(delay[0], delay[1] + 1, accesses)
-        gate = random.random((cycles, 2)) < 0.8
+        gate = random.random((cycles, 2)) < gates
         reads, stores = np.full((2, accesses, 5), -1, np.int64)
         issued, stored = _drive(self.state, cycles, delays, gate, reads, stores)
         self.reads, self.stores = reads[:issued], stores[:stored]
 
-    @property
-    def stride(self):
-        return int(self.state.channel["step_stride"][0])
+    def cu_of(self, c, atom):
+        """CU that reads an atom of channel ``c``."""
+        mine = (self.reads[:, 0] == c) & (self.reads[:, 1] == atom)
+        return int(self.reads[mine, 2][0])
 
 
 CASES = [
@@ -91,10 +92,13 @@ CASES = [
     dict(operands=2, delay=(1, 900)),
     dict(operands=2, cus=5),
     dict(operands=1, cus=64),
+    dict(operands=1, cus=1000),
     dict(operands=2, channels=4, cus=3),
+    dict(operands=2, channels=4, cus=7, port=3.3),
     dict(operands=2, atoms=502),
     dict(operands=1, atoms=204, cus=4),
-    dict(operands=2, window=1024),
+    dict(operands=2, batch=1),
+    dict(operands=2, batch=500),
     dict(operands=2, chunk=0),
 ]
 
@@ -112,38 +116,31 @@ def test_every_atom_is_read_once_per_operand_and_stored_once(case, seed):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_atom_is_stored_after_its_operands_arrived(case):
+def test_a_batch_is_stored_after_all_its_operands_arrived(case):
     step = Step(**case)
-    arrived = {}
-    for _, atom, _, _, at in step.reads:
-        arrived[atom % STAGING] = max(at, arrived.get(atom % STAGING, 0))
-    for _, atom, left, _, _ in step.stores:
-        assert left >= arrived[atom]
+    for cu in np.unique(step.reads[:, 2]):
+        mine = step.reads[step.reads[:, 2] == cu]
+        owned = {(c, atom % STAGING) for c, atom, _, _, _ in mine}
+        left = [row for row in step.stores if (row[0], row[1]) in owned]
+        for _, _, at, _, _ in left:
+            # What the CU has asked for by then is there: it does not load ahead of its stores.
+            asked = mine[mine[:, 3] < at]
+            assert (asked[:, 4] <= at).all()
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_window_bounds_the_atoms_in_flight(case):
+def test_a_cu_holds_one_batch(case):
     step = Step(**case)
-    window = case.get("window", 128)
-    for c in range(len(step.chunk)):
-        begin = {}
-        for _, atom, tag, issued, _ in step.reads[step.reads[:, 0] == c]:
-            assert 0 <= tag < window
-            begin.setdefault(atom % STAGING, issued)
-        left = step.stores[step.stores[:, 0] == c, 2]
-        times = np.concatenate([list(begin.values()), left])
-        change = np.repeat([1, -1], [len(begin), len(left)])
-        in_flight = np.cumsum(change[np.lexsort((-change, times))])
-        assert 1 < in_flight.max() <= window
-
-
-def test_two_atoms_in_flight_have_different_tags():
-    step = Step(operands=1, delay=(1, 900))
-    left = dict(step.stores[:, 1:3])
-    for tag in np.unique(step.reads[:, 2]):
-        mine = step.reads[step.reads[:, 2] == tag]
-        for (_, atom, _, _, _), (_, _, _, next_issued, _) in zip(mine, mine[1:], strict=False):
-            assert left[atom] <= next_issued
+    for cu in np.unique(step.reads[:, 2]):
+        mine = step.reads[(step.reads[:, 2] == cu) & (step.reads[:, 1] < STAGING)]
+        for c in range(len(step.chunk)):
+            asked = mine[mine[:, 0] == c, 3]
+            owned = set(mine[mine[:, 0] == c, 1])
+            left = [row[2] for row in step.stores if row[0] == c and row[1] in owned]
+            times = np.concatenate([asked, left])
+            change = np.repeat([1, -1], [len(asked), len(left)])
+            held = np.cumsum(change[np.lexsort((change, times))])
+            assert held.max() <= step.batch
 
 
 @pytest.mark.parametrize("channels", [1, 4])
@@ -154,46 +151,33 @@ def test_step_is_done_with_the_last_store(channels):
     assert after.tolist() == [0] * (len(after) - 1) + [1]
 
 
-def test_operands_alternate_in_groups():
-    step = Step(operands=2, window=1024, delay=(1, 1))
-    second = step.reads[:, 1] >= STAGING
-    assert np.flatnonzero(np.diff(second)).tolist() == list(range(63, len(second) - 1, 64))
-
-
 def test_idle_gpu_reads_nothing():
     step = Step(operands=0)
     assert len(step.reads) == len(step.stores) == 0
 
 
 @pytest.mark.parametrize("atoms,cus", [(512, 4), (512, 5), (1024, 16), (1024, 7)])
-def test_compute_units_take_turns(atoms, cus):
-    step = Step(atoms, cus=cus, delay=(1, 1))
-    first = step.chunk[0][0]
-    blocks = (step.reads[:, 1] - first) // BLOCK
-    # Whole blocks in order, each once.
-    assert np.array_equal(blocks, np.repeat(blocks[::BLOCK], BLOCK))
-    order, count = blocks[::BLOCK], len(step.chunk[0]) // BLOCK
-    assert sorted(order) == list(range(count))
-    # From one to the next it is a CU's part, or a little more so that all come.
-    part = count // cus
-    assert part <= step.stride <= part + 4
-    assert set(np.diff(order) % count) == {step.stride}
-
-
-@pytest.mark.parametrize("atoms,cus", [(512, 1000), (502, 4), (512, 1)])
-def test_what_cannot_be_shared_is_read_in_order(atoms, cus):
+def test_every_cu_has_a_contiguous_part(atoms, cus):
     step = Step(atoms, cus=cus)
-    assert step.stride == 1
-    assert np.array_equal(step.reads[:, 1], step.chunk[0])
+    chunk = step.chunk[0]
+    owners = [step.cu_of(0, atom) for atom in chunk]
+    assert sorted(owners) == owners
+    parts = np.bincount(owners, minlength=cus)
+    assert len(parts) == cus
+    assert parts.max() - parts.min() <= BLOCK
+    # Whole blocks, so that no wavefront's load is torn.
+    assert (np.cumsum(parts) % BLOCK == 0).all()
 
 
-def test_windows_that_a_system_may_have_work():
-    system = load_system()
-    for window in (128, MOST_WINDOW):
-        assert len(Step(window=window, operands=2).stores) == 512
-        allowed = {"collective": {"window_atoms": window}}
-        assert validate(type(system), system.model_dump() | allowed, "x").collective
-    for window in (64, 2 * MOST_WINDOW):
-        refused = {"collective": {"window_atoms": window}}
-        with pytest.raises(InputError, match="window_atoms"):
-            validate(type(system), system.model_dump() | refused, "x")
+@pytest.mark.parametrize("port,cus", [(4.0, 1), (4.0, 3), (2.5, 2)])
+def test_ports_bound_the_rate(port, cus):
+    # Memory and link take everything at once.
+    atoms = 512
+    step = Step(atoms, cus=cus, port=port, batch=16, operands=2, delay=(1, 1), gates=1.0)
+    for cu in range(cus):
+        blocks = step.reads[step.reads[:, 2] == cu, 3][::BLOCK]
+        # A fraction of a cycle is kept, so pairs of blocks show the rate.
+        assert (blocks[2:] - blocks[:-2] >= 2 * port * BLOCK - 1).all()
+    # Loads and stores of a batch follow each other; beside that a batch costs some cycles.
+    loads, stores = (accesses * port / cus for accesses in (2 * atoms, atoms))
+    assert loads <= step.stores[-1, 2] <= loads + stores + 40 * atoms / 16 / cus

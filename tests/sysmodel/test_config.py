@@ -11,8 +11,8 @@ _FULL = preset_path("asplos24").read_text(encoding="utf-8")
 
 
 def _changed(key: str, value: str) -> str:
-    """The preset's text with another value for a key that occurs once."""
-    text, count = re.subn(rf"(?m)^{key} = [^#\n]*", f"{key} = {value} ", _FULL)
+    """The preset's text with another value for a key, where it occurs first."""
+    text, count = re.subn(rf"(?m)^{key} = [^#\n]*", f"{key} = {value} ", _FULL, count=1)
     assert count == 1
     return text
 

@@ -12,14 +12,20 @@ from sysmodel.config import load_system
 from sysmodel.errors import InputError
 from sysmodel.output import OutputFolder, json_text, write_json
 from sysmodel.plots import draw_configurations
-from sysmodel.result import CONFIGURATIONS, ConfigurationResult, DramBytes, RunOptions
+from sysmodel.result import (
+    DEFAULT_CONFIGURATIONS,
+    ConfigurationResult,
+    DramBytes,
+    LinkBytes,
+    RunOptions,
+)
 
 _BYTES = DramBytes(gemm_read=1, gemm_write=2, rs_read=3, rs_write=4, ag_read=5, ag_write=6)
 
 
 def _of_times(**times) -> ConfigurationResult:
     given = {"isolated_gemm_ns": 100.0, "sequential_ns": 180.0, **times}
-    return ConfigurationResult.from_times(**given, dram_bytes=_BYTES, link_bytes=7)
+    return ConfigurationResult.from_times(**given, dram_bytes=_BYTES, link_bytes=LinkBytes(7, 8))
 
 
 def test_nothing_overlaps():
@@ -44,7 +50,14 @@ def test_no_speedup_without_a_baseline():
     assert one.speedup is None
 
 
-@pytest.mark.parametrize("total", [129.0, 181.0])
+def test_two_kernels_side_by_side():
+    one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=60.0, total_ns=115.0)
+    assert one.exposed_communication_ns == one.exposed_ag_ns == 15
+    assert one.exposed_rs_ns == 0
+    assert one.overlapped_communication_ns == 95
+
+
+@pytest.mark.parametrize("total", [99.0, 181.0])
 def test_times_that_contradict_each_other(total):
     with pytest.raises(ValueError, match="total_ns must be between"):
         _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=total)
@@ -56,10 +69,10 @@ def test_keys_of_the_json():
         *("workload", "system", "engine", "configurations", "gemm_efficiency"),
         *("cycles", "wall_s", "cycles_per_s", "seed", "version"),
     }
-    assert list(data["configurations"]) == list(CONFIGURATIONS)
+    assert list(data["configurations"]) == list(DEFAULT_CONFIGURATIONS)
     for one in data["configurations"].values():
         assert set(one) == {
-            *("gemm_ns", "rs_ns", "ag_ns", "total_ns", "speedup", "gemm_slowdown"),
+            *("gemm_ns", "gemm_held_ns", "rs_ns", "ag_ns", "total_ns", "speedup", "gemm_slowdown"),
             *("overlapped_communication_ns", "exposed_communication_ns"),
             *("dram_bytes", "link_bytes"),
         }
@@ -185,7 +198,7 @@ def test_options_of_a_check(change, field):
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("configurations", [CONFIGURATIONS, ("t3-mca",)])
+@pytest.mark.parametrize("configurations", [DEFAULT_CONFIGURATIONS, ("t3-mca",)])
 def test_the_picture_is_a_picture(tmp_path, configurations):
     path = tmp_path / "bars.png"
     draw_configurations(example_result(options=RunOptions(configurations=configurations)), path)

@@ -15,8 +15,9 @@ from sysmodel.errors import InputError
 from sysmodel.phases import Setting
 from sysmodel.progress import no_progress
 from sysmodel.report import library_efficiency
-from sysmodel.result import CONFIGURATIONS, RunOptions
-from sysmodel.sequential import LAST_ADDITION, sequential
+from sysmodel.result import DEFAULT_CONFIGURATIONS, RunOptions
+from sysmodel.ring import LAST_ADDITION
+from sysmodel.sequential import sequential
 from sysmodel.simulate import run
 from sysmodel.timeline import MOST_BUCKETS
 from sysmodel.workload import known_workloads
@@ -48,9 +49,10 @@ def test_t3_moves_the_bytes_of_the_closed_form(tnlg, name):
     assert moved.ag_read == moved.ag_write == (GPUS - 1) * CHUNK
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", DEFAULT_CONFIGURATIONS)
 def test_every_configuration_sends_each_chunk_but_one_twice(tnlg, name):
-    assert tnlg.configurations[name].link_bytes == 2 * (GPUS - 1) * CHUNK
+    sent = tnlg.configurations[name].link_bytes
+    assert sent.rs == sent.ag == (GPUS - 1) * CHUNK
 
 
 def test_overlap_helps_and_no_more_than_the_ideal(tnlg):
@@ -158,7 +160,7 @@ def test_memory_and_files_of_the_command(tmp_path):
     )  # fmt: skip
     printed = json.loads(done.stdout)
     assert printed == json.loads((tmp_path / "out" / "result.json").read_text())
-    assert set(printed["configurations"]) == set(CONFIGURATIONS)
+    assert set(printed["configurations"]) == set(DEFAULT_CONFIGURATIONS)
     assert int(done.stderr.split()[-1]) * 1024 < 2e9
     trace = json.loads((tmp_path / "out" / "timeline.json").read_text())
     assert trace["traceEvents"]

@@ -80,7 +80,8 @@ def test_sizes_out_of_bounds(change, message):
 def test_a_table_with_absurd_tokens(tmp_path):
     path = tmp_path / "models.toml"
     path.write_text(
-        '[[model]]\nname = "big"\nhidden = 64\nlayers = 1\nheads = 1\nsequence = 1000000000000\nbatch = 1\n'
+        '[[model]]\nname = "big"\nhidden = 64\nlayers = 1\nheads = 1\n'
+        "sequence = 1000000000000\nbatch = 1\n"
         'tensor_parallel = [2]\nsource = "-"\nconfidence = "-"\n'
         '[[sublayer]]\nname = "fc2"\ntitle = "-"\nk_multiple = 4\n'
     )
