@@ -6,7 +6,7 @@ PYTHON ?= python3
 READY := $(VENV)/.ready
 T3 := $(VENV)/bin/t3
 
-.PHONY: run test verify lint format bench verilog clean help
+.PHONY: run reproduce test verify lint format bench verilog docs clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,13 @@ $(READY): pyproject.toml constraints.txt
 
 run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the loop; results in build/run/
 	@$(T3) run --out build/run
+
+reproduce: $(READY)        ## The paper's evaluation, RTL in the loop; tables, figures and a report in results/
+	@$(T3) reproduce --out results
+
+docs: $(READY)             ## Run the evaluation and the validation, and write their pages into docs/
+	@$(T3) reproduce --out results --page docs/evaluation.md
+	@$(T3) validate --out docs/validation
 
 test: lint                 ## Lint, then the tests (under 12 minutes on 2 cores)
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"

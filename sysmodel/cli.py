@@ -11,9 +11,12 @@ from . import report
 from .check_options import CheckOptions, CheckResult
 from .config import System, load_system, preset_names, preset_path
 from .errors import InputError, SimulationError
+from .evaluation.command import reproduce
 from .output import OutputFolder, json_text, write_json
 from .progress import Report, shown_progress
 from .result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, RunOptions, RunResult
+from .sweep.command import sweep
+from .validation.command import validate
 from .workload import Workload, known_workloads
 
 __all__ = ["app", "main"]
@@ -153,6 +156,10 @@ def check(
     report.print_check(options, result)
     if not result.passed:
         raise typer.Exit(1)
+
+
+for command in (sweep, reproduce, validate):
+    app.command()(command)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from numba import njit
 from sysmodel.config import load_system
 from sysmodel.dram import READ, dram_level, dram_push, dram_step, new_dram
 from sysmodel.dram_timing import DramTiming
+from sysmodel.validation.patterns import Pattern, fraction_of_peak
 
 GPGPUSIM_V100 = replace(load_system("asplos24").dram.timing, bank_interleave="linear")
 DRAMSIM3_HBM2 = replace(load_system("asplos24-complete").dram.timing, bank_interleave="linear")
@@ -30,31 +31,6 @@ BARE = DramTiming(
     tRTW=1,
     tRTP=1,
     tWR=0,
-)
-
-# One pseudo-channel of the reference figures: 32 bytes in two cycles.
-PSEUDO_CHANNEL = DramTiming(
-    columns=32,
-    burst=2,
-    tCCD_S=2,
-    tCCD_L=4,
-    tRRD_S=4,
-    tRRD_L=4,
-    tRCD_RD=14,
-    tRCD_WR=12,
-    tRP=14,
-    tRAS=34,
-    tCL=14,
-    tCWL=5,
-    tWTR_S=6,
-    tWTR_L=8,
-    tRTW=13,
-    tRTP=5,
-    tWR=16,
-    tFAW=15,
-    refresh="all-bank",
-    tREFI=3900,
-    tRFC=260,
 )
 
 
@@ -102,7 +78,7 @@ class Channel:
 
 
 @njit
-def _drive(state, cycles, atoms, accesses, depth, repeat, tokens, times, blocked):
+def _drive(state, cycles, atoms, accesses, depth, tokens, times, blocked):
     """Offers requests in order, one a cycle while there is room. Issued tokens and their cycles
     are written; `blocked` cycles of 16 do not allow updates. Returns how many were issued."""
     offered = done = 0
@@ -110,13 +86,10 @@ def _drive(state, cycles, atoms, accesses, depth, repeat, tokens, times, blocked
         if offered < len(atoms) and dram_level(state, 0) < depth:
             dram_push(state, 0, now, accesses[offered], atoms[offered], offered)
             offered += 1
-            if repeat and offered == len(atoms):
-                offered = 0
         token = dram_step(state, 0, now, (now & 15) >= blocked)
         if token >= 0:
-            if done < len(tokens):
-                tokens[done] = token
-                times[done] = now
+            tokens[done] = token
+            times[done] = now
             done += 1
     return done
 
@@ -127,15 +100,11 @@ def drive(timing, atoms, accesses, cycles, *, blocked=0, state=None):
     accesses = np.asarray(np.broadcast_to(accesses, atoms.shape), np.int64)
     tokens, times = np.full((2, len(atoms)), -1, np.int64)
     state = new_dram(timing, 1) if state is None else state
-    depth = timing.queue_depth
-    done = _drive(state, cycles, atoms, accesses, depth, False, tokens, times, blocked)
+    done = _drive(state, cycles, atoms, accesses, timing.queue_depth, tokens, times, blocked)
     return tokens[:done], times[:done], state
 
 
 def rate(timing, atoms, accesses, cycles=100_000):
     """Column commands per cycle under an endless, saturating stream."""
-    atoms = np.asarray(atoms, np.int64)
-    accesses = np.array(np.broadcast_to(accesses, atoms.shape), np.int64)
-    none = np.zeros(0, np.int64)
-    state = new_dram(timing, 1)
-    return _drive(state, cycles, atoms, accesses, timing.queue_depth, True, none, none, 0) / cycles
+    pattern = Pattern(np.asarray(atoms), np.broadcast_to(accesses, np.shape(atoms)))
+    return fraction_of_peak(timing, pattern, cycles=cycles) / timing.burst

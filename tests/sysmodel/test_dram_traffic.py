@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, PSEUDO_CHANNEL, atom_at, drive, rate
+from dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, atom_at, drive, rate
 from numba import njit
 
 from sysmodel.dram import (
@@ -18,6 +18,7 @@ from sysmodel.dram import (
     dram_step,
     new_dram,
 )
+from sysmodel.validation.timings import RAMULATOR_PSEUDO_CHANNEL, without_refresh
 
 
 @pytest.mark.parametrize("access", [READ, WRITE])
@@ -46,58 +47,7 @@ def test_random_rows_are_bound_by_activates():
     generator = np.random.default_rng(3)
     atoms = generator.integers(0, 1 << 28, 1 << 15)
     assert rate(GPGPUSIM_V100, atoms, READ) == pytest.approx(1 / 4, rel=0.01)
-    unrefreshed = replace(DRAMSIM3_HBM2, refresh="none", tREFI=0, tRFC=0)
-    assert rate(unrefreshed, atoms, READ) == pytest.approx(4 / 30, rel=0.01)
-
-
-# Figures of other simulators for one pseudo-channel, as fractions of its peak: sequential traffic,
-# and reads and writes alternating in two regions, that many bytes apart from the same bank.
-# Ramulator 2.1 (c5b1c3a, queues of 64 or 32) and DRAMsim3 (2981759, queues of 32).
-SEQUENTIAL = {
-    (READ, True): [0.9192, 0.9195, 0.9221],
-    (WRITE, True): [0.9148, 0.9145, 0.9184],
-    (READ, False): [0.9999, 0.9999],
-    (WRITE, False): [0.9999, 0.9998],
-}
-ALTERNATING = {
-    (0, True): [0.4902, 0.6912],
-    (16384, True): [0.7165, 0.5865],
-    (8192, True): [0.7536],
-    (0, False): [0.7398],
-    (16384, False): [0.7779],
-    (8192, False): [0.8326],
-}
-
-
-def _pseudo_channel(refresh):
-    if refresh:
-        return PSEUDO_CHANNEL
-    return replace(PSEUDO_CHANNEL, refresh="none", tREFI=0, tRFC=0)
-
-
-@pytest.mark.parametrize("access,refresh", SEQUENTIAL)
-def test_sequential_equals_other_simulators(access, refresh):
-    timing = _pseudo_channel(refresh)
-    fraction = timing.burst * rate(timing, np.arange(1 << 18), access, 400_000)
-    for figure in SEQUENTIAL[access, refresh]:
-        assert fraction == pytest.approx(figure, rel=0.02)
-
-
-def _alternating(timing, offset):
-    index = np.arange(1 << 18)
-    atoms = (index >> 1) + (index & 1) * ((1 << 24) + offset // 32)
-    return timing.burst * rate(timing, atoms, index & 1, 400_000)
-
-
-@pytest.mark.parametrize("refresh", [True, False])
-def test_alternating_lies_between_other_simulators(refresh):
-    """The two disagree by far on mixed traffic, so that only their span binds."""
-    timing = _pseudo_channel(refresh)
-    figures = [
-        figure for (_, how), found in ALTERNATING.items() if how == refresh for figure in found
-    ]
-    for offset in (0, 8192, 16384):
-        assert min(figures) <= _alternating(timing, offset) <= max(figures)
+    assert rate(without_refresh(DRAMSIM3_HBM2), atoms, READ) == pytest.approx(4 / 30, rel=0.01)
 
 
 # Random traffic.
@@ -117,7 +67,7 @@ TIMINGS = {
     "v100": GPGPUSIM_V100,
     "hbm2": replace(DRAMSIM3_HBM2, age_cap=500),
     "per-bank": replace(DRAMSIM3_HBM2, refresh="per-bank", tREFI=128, tRFC=120),
-    "pseudo-channel": PSEUDO_CHANNEL,
+    "pseudo-channel": RAMULATOR_PSEUDO_CHANNEL,
     "small": replace(GPGPUSIM_V100, banks=4, bank_groups=2, columns=16, queue_depth=5),
 }
 

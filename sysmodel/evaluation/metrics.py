@@ -1,0 +1,209 @@
+"""A number for each claim of the paper, out of what was measured.
+
+Every function takes the study and the link rate in GB/s, and further arguments by keyword. What was
+not measured at that link rate is NaN. Speedups and ratios are plain numbers, changes are percent.
+G, RS and AG are the times of GEMM, reduce-scatter and all-gather in ``sequential``.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from .study import Study
+
+__all__ = ["METRICS", "geomean"]
+
+_STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
+    "geomean": lambda values: float(np.exp(np.log(values).mean())),
+    "mean": lambda values: float(values.mean()),
+    "max": lambda values: float(values.max()),
+    "min": lambda values: float(values.min()),
+}
+_LAYERS = {"all": None, "op": ("op",), "fc": ("fc1", "fc2"), "ip": ("ip",)}
+
+
+def _statistic(name: str, ratios: pd.Series) -> float:
+    return _STATISTICS[name](ratios.to_numpy(float)) if len(ratios) else float("nan")
+
+
+def geomean(values: pd.Series) -> float:
+    """Geometric mean; NaN of nothing."""
+    return _statistic("geomean", values)
+
+
+def speedup(
+    study: Study,
+    link: float,
+    *,
+    configuration: str,
+    statistic: str,
+    group: str = "main",
+    layers: str = "all",
+) -> float:
+    """Statistic over sublayers of total(sequential) / total(configuration)."""
+    total = study.points("total_ns", link, group=group, layers=_LAYERS[layers])
+    return _statistic(statistic, _column(total, "sequential") / _column(total, configuration))
+
+
+def gain(
+    study: Study,
+    link: float,
+    *,
+    configuration: str,
+    over: str,
+    statistic: str,
+    group: str = "main",
+    layers: str = "all",
+) -> float:
+    """100 · (statistic over sublayers of total(over) / total(configuration) - 1)."""
+    total = study.points("total_ns", link, group=group, layers=_LAYERS[layers])
+    return 100 * (_statistic(statistic, _column(total, over) / _column(total, configuration)) - 1)
+
+
+def shortfall(
+    study: Study,
+    link: float,
+    *,
+    configuration: str,
+    statistic: str,
+    group: str = "main",
+    layers: str = "all",
+) -> float:
+    """How much speedup is missing to the ideal overlap.
+
+    100 · (1 - s), s the statistic over sublayers of total(ideal-overlap) / total(configuration);
+    ``min`` of s is the largest shortfall.
+    """
+    total = study.points("total_ns", link, group=group, layers=_LAYERS[layers])
+    ratios = _column(total, "ideal-overlap") / _column(total, configuration)
+    return 100 * (1 - _statistic(statistic, ratios))
+
+
+def reduce_scatter_gain(study: Study, link: float, *, group: str) -> float:
+    """100 · (geomean over sublayers of RS / RS(ideal-rs-nmc) - 1): near-memory reduction alone."""
+    alone = study.points("rs_ns", link, group=group)
+    ratios = _column(alone, "sequential") / _column(alone, "ideal-rs-nmc")
+    return 100 * (geomean(ratios) - 1)
+
+
+def traffic_saving(study: Study, link: float, *, statistic: str, group: str = "main") -> float:
+    """100 · statistic over sublayers of 1 - bytes(t3-mca) / bytes(sequential), all DRAM traffic."""
+    moved = study.points("dram_total_bytes", link, group=group)
+    savings = 1 - _column(moved, "t3-mca") / _column(moved, "sequential")
+    return 100 * _statistic(statistic, savings)
+
+
+def traffic_ratio(study: Study, link: float, *, kinds: str, group: str = "main") -> float:
+    """Geomean over sublayers of bytes(sequential) / bytes(t3-mca).
+
+    ``kinds`` are the categories that are added, separated by spaces, such as
+    ``gemm_write rs_write``.
+    """
+    names = [f"dram_{kind}_bytes" for kind in kinds.split()]
+    moved = sum(study.points(name, link, group=group) for name in names)
+    return geomean(_column(moved, "sequential") / _column(moved, "t3-mca"))
+
+
+def traffic_cut(study: Study, link: float, *, kinds: str, group: str = "main") -> float:
+    """100 · (1 - 1 / r), r the ``traffic_ratio``: bytes that T3 saves of these categories."""
+    return 100 * (1 - 1 / traffic_ratio(study, link, kinds=kinds, group=group))
+
+
+def concurrent_ideal(study: Study, link: float, *, statistic: str, group: str = "main") -> float:
+    """Statistic over sublayers of (G + C) / max(G, C), C = RS + AG: the whole all-reduce beside
+    a GEMM that does not feed it."""
+    gemm = _column(study.points("gemm_ns", link, group=group), "sequential")
+    communication = _all_reduce(study, link, group, "sequential")
+    ideal = (gemm + communication) / np.maximum(gemm, communication)
+    return _statistic(statistic, ideal)
+
+
+def all_reduce_slowdown(
+    study: Study, link: float, *, configuration: str, group: str = "main"
+) -> float:
+    """100 · (geomean over sublayers of (RS + AG)(configuration) / (RS + AG) - 1)."""
+    ratios = _all_reduce(study, link, group, configuration) / _all_reduce(
+        study, link, group, "sequential"
+    )
+    return 100 * (geomean(ratios) - 1)
+
+
+def gemm_slowdown(study: Study, link: float, *, configuration: str, group: str = "main") -> float:
+    """100 · (geomean over sublayers of G(configuration) / G - 1)."""
+    slower = study.points("gemm_slowdown", link, group=group)
+    return 100 * (geomean(_column(slower, configuration)) - 1)
+
+
+def doubled_compute_change(
+    study: Study, link: float, *, configuration: str, layers: str, group: str = "main"
+) -> float:
+    """100 · (geomean over sublayers of speedup with twice the CUs / speedup - 1)."""
+    chosen = {"group": group, "layers": _LAYERS[layers]}
+    doubled = study.points("speedup", link, compute_units=2 * study.compute_units, **chosen)
+    if doubled.empty:
+        return float("nan")
+    ratios = _column(doubled, configuration) / _column(
+        study.points("speedup", link, **chosen), configuration
+    )
+    return 100 * (geomean(ratios) - 1)
+
+
+def model_gain(
+    study: Study,
+    link: float,
+    *,
+    configuration: str,
+    phase: str,
+    statistic: str,
+    group: str = "main",
+    variant: str = "megatron",
+) -> float:
+    """100 · (statistic over models of their end-to-end speedup - 1); ``variant`` as in
+    ``transformer.end_to_end``."""
+    speedups = study.model_points("speedup", link, phase, group=group, variant=variant)
+    return 100 * (_statistic(statistic, _column(speedups, configuration)) - 1)
+
+
+def communication_share(
+    study: Study, link: float, *, phase: str, group: str, compute: str = "as is"
+) -> float:
+    """100 · the largest share, over models, of a sequential model's time that is communication.
+
+    ``compute`` is ``as is`` or ``doubled``.
+    """
+    units = study.compute_units * (2 if compute == "doubled" else 1)
+    shares = study.model_points(
+        "communication_share", link, phase, group=group, compute_units=units
+    )
+    return 100 * _statistic("max", _column(shares, "sequential"))
+
+
+def _all_reduce(study: Study, link: float, group: str, configuration: str) -> pd.Series:
+    both = study.points("rs_ns", link, group=group) + study.points("ag_ns", link, group=group)
+    return _column(both, configuration)
+
+
+def _column(wide: pd.DataFrame, configuration: str) -> pd.Series:
+    """A configuration's values; none if nothing was measured."""
+    return wide[configuration] if len(wide) else pd.Series(dtype=float)
+
+
+METRICS: dict[str, Callable[..., float]] = {
+    metric.__name__: metric
+    for metric in (
+        speedup,
+        gain,
+        shortfall,
+        reduce_scatter_gain,
+        traffic_saving,
+        traffic_ratio,
+        traffic_cut,
+        concurrent_ideal,
+        all_reduce_slowdown,
+        gemm_slowdown,
+        doubled_compute_change,
+        model_gain,
+        communication_share,
+    )
+}

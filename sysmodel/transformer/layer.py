@@ -1,0 +1,150 @@
+"""Operators of one layer's forward and backward pass, kernel by kernel as in Megatron-LM.
+
+Every kernel reads and writes memory; none is fused but scale, mask and softmax, bias and GeLU, and
+dropout and residual. Scores are computed in full, also where a causal mask drops half of them.
+Gradients of biases are taken to be summed by the kernels that have them at hand.
+"""
+
+from collections.abc import Sequence
+
+from .operators import Gemm, Kind, LayerShape, Operator, Phase
+
+__all__ = ["backward", "forward"]
+
+_MASK_BYTES = 1  # of a dropped element, as PyTorch keeps it
+
+
+class _Pass:
+    """Makes the operators of one pass over a layer."""
+
+    def __init__(self, shape: LayerShape, phase: Phase):
+        self._element = shape.precision.element_bytes
+        self._phase: Phase = phase
+
+    def gemm(
+        self,
+        name: str,
+        *sizes: float,
+        kind: Kind = "gemm",
+        sublayer: str | None = None,
+        accumulate: bool = False,
+    ) -> Operator:
+        """``sizes`` are m, n, k and, unless 1, the count; ``accumulate`` adds to what is there."""
+        gemm = Gemm(*sizes)
+        reads = gemm.operands + (gemm.outputs if accumulate else 0)
+        return Operator(
+            name=name,
+            kind=kind,
+            phase=self._phase,
+            read_bytes=reads * self._element,
+            written_bytes=gemm.outputs * self._element,
+            gemm=gemm,
+            sublayer=sublayer,
+        )
+
+    def stream(
+        self,
+        name: str,
+        kind: Kind,
+        elements: float,
+        *,
+        reads: int,
+        writes: int,
+        mask_reads: int = 0,
+        mask_writes: int = 0,
+    ) -> Operator:
+        """Reads and writes so many arrays, and dropout masks, of ``elements``."""
+        return Operator(
+            name=name,
+            kind=kind,
+            phase=self._phase,
+            read_bytes=elements * (reads * self._element + mask_reads * _MASK_BYTES),
+            written_bytes=elements * (writes * self._element + mask_writes * _MASK_BYTES),
+        )
+
+
+def forward(shape: LayerShape, *, training: bool = True) -> Sequence[Operator]:
+    """Operators of the forward pass; only in training there is dropout."""
+    make = _Pass(shape, "forward")
+    tokens, hidden, tp = shape.tokens, shape.hidden, shape.tp
+    sequence, head, heads = shape.sequence, shape.head_size, shape.attention_heads
+    whole = tokens * hidden
+    scores = heads * sequence**2
+    masks = int(training)
+
+    attention_dropout = make.stream(
+        "attention dropout", "attention", scores, reads=1, writes=1, mask_writes=1
+    )
+
+    def residual(name: str) -> Operator:
+        return make.stream(name, "activation", whole, reads=2, writes=1, mask_writes=masks)
+
+    return (
+        make.stream("layer norm 1", "normalisation", whole, reads=1, writes=1),
+        make.gemm("qkv", tokens, 3 * hidden / tp, hidden),
+        make.gemm("score", sequence, sequence, head, heads, kind="attention gemm"),
+        make.stream("softmax", "attention", scores, reads=1, writes=1),
+        *((attention_dropout,) if training else ()),
+        make.gemm("context", sequence, head, sequence, heads, kind="attention gemm"),
+        make.gemm("output projection", tokens, hidden, hidden / tp, sublayer="op"),
+        residual("residual 1"),
+        make.stream("layer norm 2", "normalisation", whole, reads=1, writes=1),
+        make.gemm("fc-1", tokens, 4 * hidden / tp, hidden),
+        make.stream("gelu", "activation", 4 * whole / tp, reads=1, writes=1),
+        make.gemm("fc-2", tokens, hidden, 4 * hidden / tp, sublayer="fc2"),
+        residual("residual 2"),
+    )
+
+
+def backward(shape: LayerShape, *, accumulate: bool = False) -> Sequence[Operator]:
+    """Operators of the backward pass, with every activation kept from the forward pass.
+
+    Parameters
+    ----------
+    shape : LayerShape
+        The layer.
+    accumulate : bool
+        Weight gradients are added to those of the micro-batches before.
+    """
+    make = _Pass(shape, "backward")
+    tokens, hidden, tp = shape.tokens, shape.hidden, shape.tp
+    sequence, head, heads = shape.sequence, shape.head_size, shape.attention_heads
+    whole = tokens * hidden
+    scores = heads * sequence**2
+
+    def weights(name: str, m: float, n: float) -> Operator:
+        return make.gemm(f"{name} weights", m, n, tokens, accumulate=accumulate)
+
+    def attention(name: str, *sizes: int) -> Operator:
+        return make.gemm(name, *sizes, heads, kind="attention gemm")
+
+    def residual(name: str) -> Operator:
+        # Dropout: gradient and mask, the branch's gradient; fork: both gradients, their sum.
+        return make.stream(name, "activation", whole, reads=3, writes=2, mask_reads=1)
+
+    def norm(name: str) -> Operator:
+        # One kernel for its input's gradient, one for its parameters', as in Apex: each reads the
+        # output's gradient and the input.
+        return make.stream(name, "normalisation", whole, reads=4, writes=1)
+
+    return (
+        residual("residual 2"),
+        make.gemm("fc-2 data", tokens, 4 * hidden / tp, hidden),
+        weights("fc-2", 4 * hidden / tp, hidden),
+        make.stream("gelu", "activation", 4 * whole / tp, reads=2, writes=1),
+        make.gemm("fc-1 data", tokens, hidden, 4 * hidden / tp, sublayer="fc1"),
+        weights("fc-1", hidden, 4 * hidden / tp),
+        norm("layer norm 2"),
+        residual("residual 1"),
+        make.gemm("output projection data", tokens, hidden / tp, hidden),
+        weights("output projection", hidden / tp, hidden),
+        attention("context probabilities", sequence, sequence, head),
+        attention("context values", sequence, head, sequence),
+        make.stream("attention dropout", "attention", scores, reads=1, writes=1, mask_reads=1),
+        make.stream("softmax", "attention", scores, reads=2, writes=1),
+        attention("score queries", sequence, head, sequence),
+        attention("score keys", sequence, head, sequence),
+        make.gemm("qkv data", tokens, hidden, 3 * hidden / tp, sublayer="ip"),
+        weights("qkv", hidden, 3 * hidden / tp),
+        norm("layer norm 1"),
+    )

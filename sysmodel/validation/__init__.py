@@ -1,0 +1,1 @@
+"""The model beside independent references: what other simulators and closed forms give."""
