@@ -17,7 +17,6 @@ from .layouts import (
     ErrorCode,
     ErrorSignature,
     MapConfiguration,
-    Notice,
     Origin,
     Packet,
     PacketKind,
@@ -27,9 +26,11 @@ from .layouts import (
     StoreKind,
     StoreRequest,
     Target,
+    TileUpdates,
     TrackerInput,
 )
 from .nmc import NmcUnit
+from .notice_queue import NoticeQueue
 from .parameters import T3Parameters
 from .queue import Queue
 from .round_robin import Merge2
@@ -62,7 +63,7 @@ class Channel(wiring.Component):
     base, limit : In(limit_bits)
         Places that may be updated.
     tile_notices : Out(stream)
-        Issued updates, for the tracker.
+        Issued updates for the tracker; those of a tile that wait are one payload.
     tile_ends : Out(stream)
         Tile ends, for the tracker.
     pieces : In(stream)
@@ -98,7 +99,7 @@ class Channel(wiring.Component):
                 "start": In(1),
                 "base": In(p.limit_bits),
                 "limit": In(p.limit_bits),
-                "tile_notices": Out(stream.Signature(Notice(p))),
+                "tile_notices": Out(stream.Signature(TileUpdates(p))),
                 "tile_ends": Out(stream.Signature(TrackerInput(p))),
                 "pieces": In(stream.Signature(Piece(p))),
                 "store_error": Out(ErrorSignature(p)),
@@ -251,7 +252,7 @@ class Channel(wiring.Component):
         # What the tracker wants of a tile end.
         members = TrackerInput(p).members
         tile_end = data.StructLayout(
-            {name: members[name] for name in members if name not in ("end", "atom")}
+            {name: members[name] for name in members if name not in ("end", "atom", "count")}
         )
         m.submodules.ends = ends = Queue(tile_end, depth=2)
         store = classified.o.p
@@ -333,7 +334,7 @@ class Channel(wiring.Component):
 
     def _notice(self, m: Module) -> None:
         """The DRAM's notices: updates to the tracker, writes counted."""
-        m.submodules.notices = notices = Queue(Notice(self._p), depth=4)
+        m.submodules.notices = notices = NoticeQueue(self._p, depth=8)
         wiring.connect(m, notices.o, wiring.flipped(self.tile_notices))
         access = self.notices.p.access
         m.d.comb += [

@@ -45,6 +45,7 @@ __all__ = [
     "StoreRequest",
     "T3Signature",
     "Target",
+    "TileUpdates",
     "TrackerInput",
     "WindowEntry",
 ]
@@ -139,6 +140,9 @@ class Refusal(enum.Enum, shape=4):
     WINDOW_DISABLED = 6
     WINDOW_IN_USE = 7
     QUEUE_FULL = 8
+
+
+_NOTICE_COUNT_BITS = 4  # updates of a tile that pass the tracker's front as one: at most 15
 
 
 def _atoms(p: T3Parameters):
@@ -271,14 +275,30 @@ def NmcResult(p: T3Parameters):
     return data.StructLayout({"value": _data(p), "epoch": 8})
 
 
+def TileUpdates(p: T3Parameters):
+    """Issued updates of one tile: how many, at least one, and the smallest of their atoms."""
+    return data.StructLayout(
+        {
+            "atom": _atoms(p),
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "count": _NOTICE_COUNT_BITS,
+        }
+    )
+
+
 def TrackerInput(p: T3Parameters):
-    """One event of a tile: an issued update, or (``end``) its wavefront's tile end."""
+    """One event of a tile: ``count`` issued updates, or (``end``) its wavefront's tile end.
+
+    ``count`` and ``atom`` are 0 in a tile end.
+    """
     return data.StructLayout(
         {
             "end": 1,
             "place": p.place_bits,
             "wavefront": p.wavefront_bits,
             "atom": _atoms(p),
+            "count": _NOTICE_COUNT_BITS,
             "sectors": p.sector_bits,
             "row_edge": 1,
             "run_edge": 1,

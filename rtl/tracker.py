@@ -4,7 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Completion, ErrorSignature, Notice, TrackerInput
+from .layouts import Completion, ErrorSignature, TileUpdates, TrackerInput
 from .parameters import T3Parameters
 from .round_robin import Merge
 from .tracker_bank import TrackerBank
@@ -42,7 +42,7 @@ class Tracker(wiring.Component):
         self._p = p
         super().__init__(
             {
-                "notices": In(stream.Signature(Notice(p))).array(p.channels),
+                "notices": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "o": Out(stream.Signature(Completion(p))),
                 "updates_per_sector": In(2),

@@ -148,12 +148,15 @@ class TrackerBank(wiring.Component):
 
         # What becomes of it.
         count = Signal(p.count_bits)
+        overflow = Signal()
         sectors = Signal(p.sector_bits)
         edges = Signal(2)
         start = Signal(p.atom_address_bits)
         threshold = Signal(p.count_bits)
+        total = old.count + Mux(event.end, 0, event.count)
         m.d.comb += [
-            count.eq(Mux(event.end, old.count, old.count + 1)),
+            count.eq(total[: p.count_bits]),
+            overflow.eq(total[p.count_bits :].any()),
             sectors.eq(Mux(event.end, event.sectors, old.sectors)),
             edges.eq(
                 Mux(event.end, Cat(event.row_edge, event.run_edge), Cat(old.row_edge, old.run_edge))
@@ -170,7 +173,7 @@ class TrackerBank(wiring.Component):
             m.d.comb += [code.eq(ErrorCode.ZERO_THRESHOLD), keep.eq(1)]
         with m.Elif(event.end & (old.sectors != 0)):
             m.d.comb += [code.eq(ErrorCode.SECOND_TILE_END), keep.eq(1)]
-        with m.Elif(~event.end & old.count.all()):
+        with m.Elif(overflow):
             m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
         with m.Elif(sectors != 0):
             with m.If(count == threshold):

@@ -7,13 +7,13 @@ from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from .address_map import check_packet, classify_store
 from .arbiter import arbitrate, measure
 from .dma import fill_slot, step_lane
+from .notices import take_notice
 from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, pick, room
 from .state import (
     CHANNEL_WORDS,
     CLASSIFIED,
     DATA_WORDS,
     DRAM,
-    NOTICE,
     PACKET,
     READ,
     STORE,
@@ -115,7 +115,8 @@ def _route(s, k, levels, heads):
         channel[to + TILE.end] = 1
         channel[to + TILE.place] = channel[head + CLASSIFIED.place]
         channel[to + TILE.wavefront] = channel[head + CLASSIFIED.wavefront]
-        channel[to + TILE.atom] = channel[head + CLASSIFIED.atom]
+        channel[to + TILE.atom] = 0
+        channel[to + TILE.count] = 0
         channel[to + TILE.sectors] = channel[head + CLASSIFIED.sectors]
         channel[to + TILE.row_edge] = channel[head + CLASSIFIED.row_edge]
         channel[to + TILE.run_edge] = channel[head + CLASSIFIED.run_edge]
@@ -181,9 +182,15 @@ def _take_inputs(s, number, inputs, levels, heads):
         if access == _WRITE:
             channel[k + K.stored] = (channel[k + K.stored] + 1) & 0xFFFFFFFF
         elif access == _UPDATE:
-            to = back(body, levels, heads, Q.notices)
-            copy_words(channel, to, inputs, i + I.notices_access, len(NOTICE))
-            pushed += mark(Q.notices)
+            pushed += take_notice(
+                channel,
+                body,
+                levels,
+                heads,
+                inputs[i + I.notices_atom],
+                inputs[i + I.notices_place],
+                inputs[i + I.notices_wavefront],
+            )
     if inputs[i + I.returns_valid]:
         slot = fill_slot(s, number, inputs[i + I.returns_slot])
         if payload:

@@ -21,7 +21,9 @@ __all__ = [
     "mark",
     "natural",
     "pick",
+    "record",
     "room",
+    "waiting",
 ]
 
 _DEPTHS = {
@@ -37,7 +39,7 @@ _DEPTHS = {
     "dma_reads": 2,
     "sends": 4,
     "issue": 2,
-    "notices": 4,
+    "notices": 8,
     "pieces": 4,
 }
 Q = namedtuple("Queues", _DEPTHS)(*range(len(_DEPTHS)))
@@ -62,26 +64,38 @@ def mark(queue):
 
 
 @inlined
+def waiting(levels, queue):
+    """How many records the queue has."""
+    return (levels >> (4 * queue)) & 15
+
+
+@inlined
 def has(levels, queue):
-    return (levels >> (4 * queue)) & 15 != 0
+    return waiting(levels, queue) != 0
 
 
 @inlined
 def room(levels, queue, depth):
-    return (levels >> (4 * queue)) & 15 < depth
+    return waiting(levels, queue) < depth
+
+
+@inlined
+def record(body, heads, queue, position):
+    """Where the record at this position is; the oldest one is at 0."""
+    slot = ((heads >> (4 * queue)) + position) & 7
+    return body + queue * _RING_WORDS + slot * RECORD_WORDS
 
 
 @inlined
 def front(body, heads, queue):
     """Where the oldest record is."""
-    return body + queue * _RING_WORDS + ((heads >> (4 * queue)) & 7) * RECORD_WORDS
+    return record(body, heads, queue, 0)
 
 
 @inlined
 def back(body, levels, heads, queue):
     """Where the next record goes."""
-    position = ((heads >> (4 * queue)) + (levels >> (4 * queue))) & 7
-    return body + queue * _RING_WORDS + position * RECORD_WORDS
+    return record(body, heads, queue, levels >> (4 * queue))
 
 
 @inlined

@@ -32,7 +32,6 @@ __all__ = [
     "ENTRY",
     "F",
     "NMC_WORDS",
-    "NOTICE",
     "PACKET",
     "PIECE",
     "R",
@@ -49,6 +48,7 @@ __all__ = [
     "GoldenState",
     "K",
     "U",
+    "UPDATES",
     "new_state",
 ]
 
@@ -80,7 +80,7 @@ STORE = _record(layouts.StoreRequest)
 CLASSIFIED = _record(layouts.Classified)
 PACKET = _record(layouts.Packet)
 DRAM = _record(layouts.DramRequest)
-NOTICE = _record(layouts.Notice)
+UPDATES = _record(layouts.TileUpdates)
 TILE = _record(layouts.TrackerInput)
 COMPLETION = _record(layouts.Completion)
 READY = _record(layouts.ReadyCommand)
@@ -100,7 +100,8 @@ C = _columns(
     "channels first_channel channel_bits offset_bits interleave atom_bits atom_mask atom_shift "
     "address_bits place_mask wavefront_mask limit_mask count_mask windows ranges commands "
     "rows row_bits ways banks bank_bits slots window_slots depth payload latency "
-    "at_windows at_ranges at_commands at_banks at_rows at_table at_ready at_copies at_slots at_nmc "
+    "at_turns at_windows at_ranges at_commands "
+    "at_banks at_rows at_table at_ready at_copies at_slots at_nmc "
     "first_workgroup workgroups tracked_first tracked_end shift window command_window "
     "updates_per_sector epoch timeout "
     "policy automatic threshold starvation_limit measure_log2 "
@@ -182,6 +183,13 @@ def _register_rows(p: T3Parameters) -> np.ndarray:
     return rows
 
 
+def _turn(p: T3Parameters, wavefront: int) -> int:
+    """The bits of a place's bank that a wavefront inverts: its lowest bit the highest one."""
+    highest = (p.banks - 1).bit_length() - 1
+    inverted = (highest - bit for bit in range(p.wavefront_bits) if wavefront >> bit & 1)
+    return sum(1 << bit for bit in inverted if bit >= 0)
+
+
 def new_state(parameters: T3Parameters) -> GoldenState:
     """Arrays for a GPU of this geometry; :func:`~sysmodel.golden.reset` them before use."""
     p = parameters
@@ -223,6 +231,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
     config_words = place(
         len(C),
         {
+            "at_turns": p.wavefronts,
             "at_windows": p.windows * len(WINDOW),
             "at_ranges": p.ranges * len(RANGE),
             "at_commands": p.commands * len(COMMAND),
@@ -243,6 +252,8 @@ def new_state(parameters: T3Parameters) -> GoldenState:
     config = np.zeros(config_words, np.int64)
     for name, value in values.items():
         config[getattr(C, name)] = value
+    for wavefront in range(p.wavefronts):
+        config[values["at_turns"] + wavefront] = _turn(p, wavefront)
     return GoldenState(
         config=config,
         gpu=np.zeros(len(U), np.int64),

@@ -5,7 +5,7 @@ from sysmodel.compiled import compiled, inlined
 
 from .address_map import error
 from .queues import RECORD_WORDS, Q, copy_words, front, has, mark, natural, pick
-from .state import BANK_WORDS, CHANNEL_WORDS, COMPLETION, ENTRY, NOTICE, TILE, B, C, K, U
+from .state import BANK_WORDS, CHANNEL_WORDS, COMPLETION, ENTRY, TILE, UPDATES, B, C, K, U
 
 __all__ = ["accept", "clear_bank", "offer", "step_front", "take_completion", "update_entry"]
 
@@ -67,9 +67,9 @@ def update_entry(s, bank):
         run_edge = memory[bank + B.run_edge]
     else:
         start = min(start, memory[bank + B.atom])
-        if count == config[C.count_mask]:
+        count += memory[bank + B.count]
+        if count > config[C.count_mask]:
             code = _COUNT_OVERFLOW
-        count += 1
     threshold = sectors * config[C.updates_per_sector]
     complete = code == 0 and sectors != 0 and count == threshold
     if code == 0 and sectors != 0 and count > threshold:
@@ -126,13 +126,14 @@ def offer(s, bank):
 
 
 @inlined
-def accept(memory, bank, end, place, wavefront, atom, sectors, row_edge, run_edge):
+def accept(memory, bank, end, place, wavefront, atom, count, sectors, row_edge, run_edge):
     """An input for the update stage of the next cycle."""
     memory[bank + B.staged] = 1
     memory[bank + B.end] = end
     memory[bank + B.place] = place
     memory[bank + B.wavefront] = wavefront
     memory[bank + B.atom] = atom
+    memory[bank + B.count] = count
     memory[bank + B.sectors] = sectors
     memory[bank + B.row_edge] = row_edge
     memory[bank + B.run_edge] = run_edge
@@ -161,9 +162,10 @@ def _grant(s, bank, number):
             memory,
             bank,
             0,
-            channel[record + NOTICE.place],
-            channel[record + NOTICE.wavefront],
-            channel[record + NOTICE.atom],
+            channel[record + UPDATES.place],
+            channel[record + UPDATES.wavefront],
+            channel[record + UPDATES.atom],
+            channel[record + UPDATES.count],
             0,
             0,
             0,
@@ -192,8 +194,10 @@ def step_front(s):
         if choice < 0:
             continue
         waiting = True
-        place = channel[record + (TILE.place if choice == 1 else NOTICE.place)]
-        bank = banks + (place & (config[C.banks] - 1)) * BANK_WORDS
+        place = channel[record + (TILE.place if choice == 1 else UPDATES.place)]
+        wavefront = channel[record + (TILE.wavefront if choice == 1 else UPDATES.wavefront)]
+        index = (place ^ config[config[C.at_turns] + wavefront]) & (config[C.banks] - 1)
+        bank = banks + index * BANK_WORDS
         distance = number - memory[bank + B.pointer]
         if distance < 0:
             distance += channels

@@ -54,9 +54,11 @@ def _traffic(rng: random.Random) -> list[Event]:
         )
         updates = sectors * UPDATES_PER_SECTOR + (rng.random() < 0.05)
         tile = [end] * (1 + (rng.random() < 0.02))
-        for _ in range(updates):
+        while updates:
+            count = rng.randint(1, updates)
+            updates -= count
             atom = rng.randrange(1 << p.atom_address_bits)
-            tile.append(Event(place=place, wavefront=wavefront, atom=atom))
+            tile.append(Event(place=place, wavefront=wavefront, atom=atom, count=count))
         rng.shuffle(tile)
         live.append(tile)
         while len(live) > (_LIVE if number < _TILES - 1 else 0):

@@ -16,6 +16,7 @@ class Event:
     place: int = 0
     wavefront: int = 0
     atom: int = 0
+    count: int = 0
     sectors: int = 0
     row_edge: int = 0
     run_edge: int = 0
@@ -23,7 +24,8 @@ class Event:
 
 @dataclass
 class Tile:
-    updates: list[int] = field(default_factory=list)  # their atoms
+    updates: int = 0
+    atoms: list[int] = field(default_factory=list)
     end: Event | None = None
 
 
@@ -66,17 +68,18 @@ class TrackerReference:
                 return ErrorCode.SECOND_TILE_END
             tile.end = event
         else:
-            tile.updates.append(event.atom)
-            if len(tile.updates) == 1 << self._p.count_bits:
+            tile.updates += event.count
+            tile.atoms.append(event.atom)
+            if tile.updates >= 1 << self._p.count_bits:
                 del self.tiles[key]
                 return ErrorCode.COUNT_OVERFLOW
         self.tiles[key] = tile
         if tile.end is None:
             return None
-        missing = tile.end.sectors * self._updates_per_sector - len(tile.updates)
+        missing = tile.end.sectors * self._updates_per_sector - tile.updates
         if missing > 0:
             return None
         del self.tiles[key]
         if missing < 0:
             return ErrorCode.OVERRUN
-        return (*key, min(tile.updates), tile.end.row_edge, tile.end.run_edge)
+        return (*key, min(tile.atoms), tile.end.row_edge, tile.end.run_edge)

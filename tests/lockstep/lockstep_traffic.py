@@ -29,6 +29,8 @@ class Traffic:
     ----------
     noise : float
         Chance of a store or packet of no tile.
+    sectors : int
+        Most sectors of a tile. With many, all channels update the same one or two tiles.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Traffic:
         *,
         pace: float = 0.5,
         noise: float = 0.0,
+        sectors: int = 3,
     ):
         self._rng = rng
         self._p = p
@@ -51,12 +54,12 @@ class Traffic:
         for place in range(kernel.tracked_end):
             row_edge, run_edge = (int(edge) for edge in rng.integers(0, 2, 2))
             for wavefront in range(max(1, kernel.wavefronts - run_edge)):
-                sectors = int(rng.integers(1, 4))
+                count = int(rng.integers(1, sectors + 1))
                 tile = {"place": place, "wavefront": wavefront, "row_edge": row_edge}
-                tile |= {"run_edge": run_edge, "sectors": sectors}
-                self._local += [tile] * sectors + [tile | {"end": True}]
+                tile |= {"run_edge": run_edge, "sectors": count}
+                self._local += [tile] * count + [tile | {"end": True}]
                 if place >= kernel.remote:
-                    self._remote += [tile] * sectors
+                    self._remote += [tile] * count
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0

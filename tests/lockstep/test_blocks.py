@@ -136,6 +136,7 @@ def test_tracker_bank(rng):
                 "place": 5 if busy else int(rng.integers(0, 4) * 8 + rng.integers(0, 2)),
                 "wavefront": 3 if busy else int(rng.integers(0, 2)),
                 "atom": int(rng.integers(0, 1 << 23)),
+                "count": int(rng.choice([1, rng.integers(1, 16)])),
                 "sectors": int(rng.integers(0, 4)),
                 "row_edge": int(rng.integers(0, 2)),
                 "run_edge": int(rng.integers(0, 2)),

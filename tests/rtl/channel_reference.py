@@ -115,7 +115,7 @@ class Reference:
             "updates": 8,
             "link": 2,
             "issue": 2,
-            "notices": 4,
+            "notices": 8,
         }
         self.lines = {name: Line(depth) for name, depth in depths.items()}
         self.compute, self.arbiter = Turn(), Turn()
@@ -246,4 +246,16 @@ class Reference:
         if (notice := offered.get("notices")) and self.notices.room:
             self.stored += notice["access"] == Access.WRITE
             if notice["access"] == Access.UPDATE:
-                self.notices.put(notice)
+                self.notice(notice)
+
+    def notice(self, notice):
+        """An update joins the one of its tile that waits behind this cycle's head."""
+        names = ("place", "wavefront")
+        for event in self.notices.items:
+            same = all(event[name] == notice[name] for name in names)
+            if event is not self.notices.head and same and event["count"] < 15:
+                event["count"] += 1
+                event["atom"] = min(event["atom"], notice["atom"])
+                return
+        event = {name: notice[name] for name in (*names, "atom")}
+        self.notices.put(event | {"count": 1})

@@ -24,6 +24,7 @@ from rtl.layouts import (
     ReadRequest,
     StoreKind,
     StoreRequest,
+    TileUpdates,
     TrackerInput,
 )
 from rtl.parameters import T3Parameters
@@ -35,7 +36,7 @@ INPUTS = {"reads": ReadRequest, "stores": StoreRequest, "link_in": Packet, "noti
 OUTPUTS = {
     "dram": ("issue", DramRequest),
     "link_out": ("link", Packet),
-    "tile_notices": ("notices", Notice),
+    "tile_notices": ("notices", TileUpdates),
     "tile_ends": ("ends", TrackerInput),
 }
 ALL = frozenset(OUTPUTS)
@@ -268,11 +269,22 @@ def test_write_notices_are_counted():
             await channel.cycle({"notices": write})
         assert channel.reference.stored == 5
         # A full queue of updates holds up everything.
-        for _ in range(6):
-            await channel.cycle({"notices": update}, taken=())
+        for place in range(12, 22):
+            await channel.cycle({"notices": update | {"place": place}}, taken=())
         await channel.cycle({"notices": write}, taken=())
         await channel.cycle()
         assert channel.reference.stored == 5
+
+    simulate(TIMING, bench)
+
+
+def test_waiting_updates_of_a_tile_become_one():
+    async def bench(channel):
+        update = {"access": Access.UPDATE, "place": 12, "wavefront": 3}
+        for atom in (7, 9, 5, 8):
+            await channel.cycle({"notices": update | {"atom": atom}}, taken=())
+        left = [ports["tile_notices"] for ports, _ in [await channel.cycle() for _ in range(2)]]
+        assert [(event["count"], event["atom"]) for event in left] == [(1, 7), (3, 5)]
 
     simulate(TIMING, bench)
 
@@ -401,8 +413,8 @@ def random_inputs(rng, p):
         "notices": {
             "access": rng.choice([Access.WRITE, Access.UPDATE]),
             "atom": rng.getrandbits(35),
-            "place": rng.getrandbits(16),
-            "wavefront": rng.randrange(p.wavefronts),
+            "place": rng.choice([3, rng.getrandbits(16)]),
+            "wavefront": rng.choice([0, 0, 0, rng.randrange(p.wavefronts)]),
         },
     }
 
@@ -416,7 +428,7 @@ def test_random(p, seed):
 
     async def bench(channel):
         offered = {}
-        for step in range(700):
+        for step in range(1500):
             if step % 50 == 0:
                 rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
                 base = rng.randrange(5, 30)

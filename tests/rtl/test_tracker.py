@@ -4,7 +4,7 @@ from collections import deque
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import Access, ErrorCode
+from rtl.layouts import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker import Tracker
 
@@ -16,8 +16,8 @@ def run(dut, bench):
     simulator.run()
 
 
-def notice(place, wavefront, atom):
-    return {"access": Access.UPDATE, "place": place, "wavefront": wavefront, "atom": atom}
+def updates(place, wavefront, atom, count=1):
+    return {"place": place, "wavefront": wavefront, "atom": atom, "count": count}
 
 
 def end(place, wavefront, sectors, row_edge=0, run_edge=0):
@@ -93,14 +93,20 @@ def test_every_tile_completes_once(channels, banks, sets):
     streams = {(kind, c): [] for kind in ("notices", "ends") for c in range(channels)}
     accepted, completions = {}, []
     wanted = {}
+    wavefronts = rng.sample(range(8), 2)
     for place in range(min(sets, 16)):
-        for wavefront in rng.sample(range(8), 2):
+        for wavefront in wavefronts:
             sectors = rng.randint(1, 4)
-            atoms = [rng.randrange(1 << p.atom_address_bits) for _ in range(2 * sectors)]
+            missing, counts = 2 * sectors, []
+            while missing:
+                counts.append(rng.randint(1, missing))
+                missing -= counts[-1]
+            atoms = [rng.randrange(1 << p.atom_address_bits) for _ in counts]
             edges = rng.randrange(2), rng.randrange(2)
             wanted[place, wavefront] = (min(atoms), *edges)
-            for atom in atoms:
-                streams["notices", rng.randrange(channels)].append(notice(place, wavefront, atom))
+            for atom, count in zip(atoms, counts, strict=True):
+                event = updates(place, wavefront, atom, count)
+                streams["notices", rng.randrange(channels)].append(event)
             streams["ends", rng.randrange(channels)].append(end(place, wavefront, sectors, *edges))
     for events in streams.values():
         rng.shuffle(events)
@@ -117,7 +123,7 @@ def test_every_tile_completes_once(channels, banks, sets):
 def test_latency_and_turns_of_the_banks(banks):
     # One tile per channel, all last events in the same cycle.
     p = T3Parameters(channels=banks, banks=banks)
-    streams = {("notices", bank): [notice(bank, 0, 9)] * 2 for bank in range(banks)}
+    streams = {("notices", bank): [updates(bank, 0, 9)] * 2 for bank in range(banks)}
     streams |= {("ends", bank): [end(bank, 0, 1)] for bank in range(banks)}
     accepted, completions, _ = drive(p, streams)
     assert len(set(accepted.values())) == 1
@@ -127,18 +133,37 @@ def test_latency_and_turns_of_the_banks(banks):
 
 def test_one_event_per_bank_and_cycle():
     p = T3Parameters(channels=4, banks=4)
-    streams = {("notices", c): [notice(c, 0, 1)] * 50 for c in range(4)}
+    streams = {("notices", c): [updates(c, 0, 1)] * 50 for c in range(4)}
     accepted, _, _ = drive(p, streams)
     clearing = p.sets // p.banks
     assert set(accepted.values()) == {clearing + 49}
 
 
+def test_a_full_window_fits():
+    # The reference system's window: every tile is live at once, and its end comes last.
+    p = T3Parameters(channels=4, banks=32)
+    first = 12345
+    tiles = [(first + place, wavefront) for place in range(512) for wavefront in range(4)]
+    streams = {("notices", c): [updates(*tile, 7, 2) for tile in tiles[c::4]] for c in range(4)}
+    accepted, completions, errors = drive(p, streams)
+    assert not completions and not errors
+    assert len(accepted) == p.sets * p.ways
+    streams |= {("ends", c): [end(*tile, 1) for tile in tiles[c::4]] for c in range(4)}
+    _, completions, errors = drive(p, streams)
+    assert not errors
+    assert sorted(tile[:2] for _, tile in completions) == tiles
+    # One place more does not fit: the tracker was full.
+    streams = {("notices", 0): [updates(*tile, 7) for tile in [*tiles, (first + 512, 0)]]}
+    _, _, errors = drive(p, streams)
+    assert [code for _, _, code, *_ in errors] == [ErrorCode.SET_FULL]
+
+
 def test_errors_of_each_bank():
     p = T3Parameters(channels=1, banks=2)
-    streams = {("ends", 0): [end(6, 3, 0), end(7, 2, 1), end(7, 2, 1)]}
+    streams = {("ends", 0): [end(7, 3, 0), end(7, 2, 1), end(7, 2, 1)]}
     accepted, _, errors = drive(p, streams)
     assert errors == [
-        (accepted[6, 3] + 1, 0, ErrorCode.ZERO_THRESHOLD, 6, 3),
+        (accepted[7, 3] + 1, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
         (accepted[7, 2] + 1, 1, ErrorCode.SECOND_TILE_END, 7, 2),
     ]
 

@@ -1,3 +1,4 @@
+import dataclasses
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -91,8 +92,8 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
     return seen
 
 
-def update(place=0, wavefront=0, atom=100):
-    return Event(place=place, wavefront=wavefront, atom=atom)
+def update(place=0, wavefront=0, atom=100, count=1):
+    return Event(place=place, wavefront=wavefront, atom=atom, count=count)
 
 
 def end(place=0, wavefront=0, sectors=1, row_edge=0, run_edge=0):
@@ -112,6 +113,24 @@ def test_is_cleared_after_reset(name):
     seen = simulate(p, [update()])
     assert seen.clearing == list(range(p.sets // p.banks))
     assert seen.accepted == [p.sets // p.banks]
+
+
+def test_updates_that_come_together():
+    # Counts follow each other in one entry without a pause, to exactly the threshold.
+    counts = [5, 1, 7, 2]
+    events = [update(atom=90 - count, count=count) for count in counts]
+    p = T3Parameters(sets=4, ways=2, sector_bits=3)
+    seen = simulate(p, [*events, end(sectors=5)], updates_per_sector=3)
+    first = seen.accepted[0]
+    assert seen.accepted == list(range(first, first + 5))
+    assert seen.completions == [(first + 6, (0, 0, 83, 0, 0))]
+    assert not seen.errors
+
+
+def test_count_of_a_tile_end_does_not_matter():
+    event = dataclasses.replace(end(sectors=2), count=9)
+    seen = simulate(SMALL, [event, update(count=2)])
+    assert len(seen.completions) == 1
 
 
 @pytest.mark.parametrize("position", range(7))
@@ -174,6 +193,11 @@ def test_highest_address_as_start():
         ([update(), update(), end()], [ErrorCode.OVERRUN]),
         ([update()] * 16, [ErrorCode.COUNT_OVERFLOW]),
         ([update()] * 15 + [end(sectors=3)], [ErrorCode.OVERRUN]),
+        ([update(count=15), update()], [ErrorCode.COUNT_OVERFLOW]),
+        ([update(count=8), update(count=8)], [ErrorCode.COUNT_OVERFLOW]),
+        ([update(count=15), update(count=15)], [ErrorCode.COUNT_OVERFLOW]),
+        ([end(sectors=3), update(count=15), update(count=3)], [ErrorCode.OVERRUN]),
+        ([end(sectors=3), update(count=2), update(count=2)], [ErrorCode.OVERRUN]),
         ([update(0), update(4), update(8)], [ErrorCode.SET_FULL]),
         ([update(0), update(4), end(8, sectors=0)], [ErrorCode.SET_FULL]),
         ([update(0), update(4), update(1), update(0, wavefront=1)], [ErrorCode.SET_FULL]),
@@ -249,11 +273,13 @@ def test_random(name, updates_per_sector):
             sectors = rng.randrange(4)
             edges = {"row_edge": rng.randrange(2), "run_edge": rng.randrange(2)}
             ends = [end(*tile, sectors=sectors, **edges)] * rng.choice([1, 1, 1, 1, 2])
-            atoms = (
-                rng.randrange(1 << p.atom_address_bits)
-                for _ in range(sectors * updates_per_sector + rng.choice([0, 0, 0, 0, 1]))
-            )
-            open_tiles.append(ends + [update(*tile, atom=atom) for atom in atoms])
+            open_tiles.append(ends)
+            missing = sectors * updates_per_sector + rng.choice([0, 0, 0, 0, 1])
+            while missing:
+                count = rng.randint(1, missing)
+                missing -= count
+                atom = rng.randrange(1 << p.atom_address_bits)
+                open_tiles[-1].append(update(*tile, atom=atom, count=count))
             rng.shuffle(open_tiles[-1])
         tile = rng.choice(open_tiles)
         for _ in range(min(rng.randint(1, 4), len(tile))):

@@ -18,10 +18,10 @@ def bank():
     return state, at
 
 
-def track(bank, *, end=0, place=3, wavefront=1, atom=100, sectors=0, edges=(0, 0)):
+def track(bank, *, end=0, place=3, wavefront=1, atom=100, count=1, sectors=0, edges=(0, 0)):
     """Run one input through the update stage: error code, and the completion or None."""
     state, at = bank
-    accept(state.memory, at, end, place, wavefront, atom, sectors, *edges)
+    accept(state.memory, at, end, place, wavefront, atom, count, sectors, *edges)
     code = update_entry(state, at) & 255
     if not state.memory[at + B.level]:
         return code, None
@@ -73,3 +73,17 @@ def test_tracker_count_overflow(bank):
         assert track(bank)[0] == 0
     assert track(bank) == (ErrorCode.COUNT_OVERFLOW.value, None)
     assert track(bank)[0] == 0
+
+
+def test_tracker_counts_updates_together(bank):
+    assert track(bank, end=1, sectors=9, count=5) == (0, None)
+    assert track(bank, atom=40, count=15) == (0, None)
+    assert track(bank, atom=30, count=3) == (0, (3, 1, 30, 0, 0))
+    assert track(bank, end=1, sectors=1) == (0, None)
+    assert track(bank, count=3) == (ErrorCode.OVERRUN.value, None)
+
+
+def test_tracker_count_overflow_by_more_than_one(bank):
+    for _ in range(4):
+        assert track(bank, count=15)[0] == 0
+    assert track(bank, count=4) == (ErrorCode.COUNT_OVERFLOW.value, None)

@@ -1,0 +1,79 @@
+"""Many channels that update the same tiles at once, so that their notices are merged."""
+
+import numpy as np
+import pytest
+from lockstep_bench import record, replay
+from lockstep_host import Host, Kernel
+from lockstep_traffic import Storm, Traffic
+
+from rtl.parameters import T3Parameters
+from sysmodel.golden.queues import Q
+from sysmodel.golden.queues import record as slot
+from sysmodel.golden.state import CHANNEL_WORDS, UPDATES, K, U
+from sysmodel.ports import CHANNEL_OUTPUTS, H, O
+
+SMALL = dict(
+    system_channels=8,
+    interleave_atoms=4,
+    address_bits=28,
+    workgroup_bits=10,
+    wavefronts=4,
+    sector_bits=4,
+    sets=16,
+    ways=4,
+    window_workgroups=16,
+    command_depth=16,
+    egress_slots=8,
+)
+
+
+@pytest.fixture(
+    params=[
+        (4, 1),
+        pytest.param((8, 1), marks=pytest.mark.verify),
+        pytest.param((8, 8), marks=pytest.mark.verify),
+    ],
+    ids=["4 channels, 1 bank", "8 channels, 1 bank", "8 channels, 8 banks"],
+    scope="module",
+)
+def parameters(request):
+    channels, banks = request.param
+    return T3Parameters(**SMALL, channels=channels, banks=banks)
+
+
+def run(p, kernel, cycles, *, seed, traffic, **options):
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    host = Host(rng, kernel.program(p))
+    recording = record(p, traffic(rng, p, kernel, host, **options), cycles)
+    replay(recording)
+    return recording
+
+
+def refusals(recording):
+    """Channel-cycles in which a full queue refused notices."""
+    channels = recording.outputs[:, : recording.parameters.channels * CHANNEL_OUTPUTS]
+    return int((channels[:, O.notices_ready :: CHANNEL_OUTPUTS] == 0).sum())
+
+
+def most_together(recording):
+    """Updates of the largest of the last eight events of each channel."""
+    words = recording.state.channels.reshape(-1, CHANNEL_WORDS)
+    at = [slot(K.body, 0, Q.notices, position) + UPDATES.count for position in range(8)]
+    return int(words[:, at].max())
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_all_channels_update_the_same_tiles(parameters, seed):
+    p = parameters
+    recording = run(p, Kernel(wavefronts=4), 3000, seed=seed, traffic=Traffic, pace=1.0, sectors=15)
+    last = recording.outputs[-1, -len(H) :]
+    assert last[H.done] and not last[H.irq]
+    if p.banks == 1:
+        assert refusals(recording) and most_together(recording) > 3
+
+
+def test_storm(parameters):
+    recording = run(parameters, Kernel(), 2000, seed=7, traffic=Storm, pace=1.0)
+    assert refusals(recording) and most_together(recording) > 3
+    assert recording.state.gpu[U.errors] > 20
