@@ -139,7 +139,8 @@ class Link(Strict):
 class Collective(Strict):
     """The baselines' kernels for reduce-scatter and all-gather, a workgroup on each CU."""
 
-    bytes_in_flight_per_cu: power_of_two(1024, 1 << 20)
+    waves_per_cu: integer(1, 32)
+    bytes_in_flight_per_wave: power_of_two(1024, 1 << 20)
 
 
 class T3(Strict):

@@ -126,13 +126,13 @@ def _reads(s, gpu, channel, c, now, inputs, ready):
     """Offer the next read, of a collective or of the L2; if both have one they take turns."""
     f = s.fixed[0]
     inputs[I.reads_valid] = 0
-    atom, cu = np.int64(-1), np.int64(0)
+    atom, wave = np.int64(-1), np.int64(0)
     if gpu.operands and _collective_first(channel.read_offer, channel.misses, True):
-        atom, cu = collective_next_read(s, gpu, channel, c, now)
+        atom, wave = collective_next_read(s, gpu, channel, c, now)
     if atom >= 0:
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = atom
-        inputs[I.reads_tag] = cu | COLLECTIVE_TAG
+        inputs[I.reads_tag] = wave | COLLECTIVE_TAG
         channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
         if ready:
             collective_read_taken(f, gpu, channel)

@@ -374,11 +374,12 @@ class Machine:
             store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
         )
-        batch_bytes = system.collective.bytes_in_flight_per_cu
+        collective = system.collective
         set_up_collective(
             state,
             cus=self._collective_cus or gpu.compute_units,
-            batch_atoms=batch_bytes // (dram.atom_bytes * dram.channels),
+            waves_per_cu=collective.waves_per_cu,
+            batch_atoms=collective.bytes_in_flight_per_wave // (dram.atom_bytes * dram.channels),
             port_cycles=self.whole
             * dram.atom_bytes
             / gpu.cu_bandwidth_bytes_per_cycle

@@ -21,8 +21,8 @@ STAGING = 1 << 30
 @njit(cache=True)
 def _drive(s, cycles, delay, gate, reads, stores):
     """GPU 0's channels against a memory that returns read *n* after ``delay[n]`` cycles and lets
-    reads and stores pass as ``gate`` says. Rows of reads: channel, atom, CU, issued, returned; of
-    stores: channel, atom, left, whether the step was done before and after."""
+    reads and stores pass as ``gate`` says. Rows of reads: channel, atom, wavefront, issued,
+    returned; of stores: channel, atom, left, whether the step was done before and after."""
     f, gpu = s.fixed[0], s.gpu[0]
     issued = stored = 0
     for now in range(cycles):
@@ -31,10 +31,10 @@ def _drive(s, cycles, delay, gate, reads, stores):
                 collective_read_back(s, 0, reads[n, 2])
         for c in range(f.channels):
             channel = s.channel[c]
-            atom, cu = collective_next_read(s, gpu, channel, c, now)
+            atom, wave = collective_next_read(s, gpu, channel, c, now)
             if atom >= 0 and gate[now, 0]:
                 collective_read_taken(f, gpu, channel)
-                reads[issued] = c, atom, cu, now, now + delay[issued]
+                reads[issued] = c, atom, wave, now, now + delay[issued]
                 issued += 1
             atom = collective_store(s, gpu, channel, c, now)
             if atom >= 0 and gate[now, 1]:
@@ -55,6 +55,7 @@ class Step:
         operands=1,
         batch=16,
         cus=1,
+        waves=1,
         channels=1,
         port=0.0,
         delay=(1, 40),
@@ -68,8 +69,10 @@ class Step:
         self.state, _ = bare_state(kernel, channels=channels, channel_bits=bits)
         start = self.state.chunk_start[:, chunk : chunk + 2]
         self.chunk = [self.state.chunk_atom[c, a:b].tolist() for c, (a, b) in enumerate(start)]
-        self.batch, self.cus = batch, cus
-        set_up_collective(self.state, cus=cus, batch_atoms=batch, port_cycles=port)
+        self.batch = batch
+        set_up_collective(
+            self.state, cus=cus, waves_per_cu=waves, batch_atoms=batch, port_cycles=port
+        )
         begin_step(self.state, 0, chunk, operands, STAGING)
         print("seed", seed)
         random = np.random.default_rng(seed)
@@ -80,8 +83,8 @@ class Step:
         issued, stored = _drive(self.state, cycles, delays, gate, reads, stores)
         self.reads, self.stores = reads[:issued], stores[:stored]
 
-    def cu_of(self, c, atom):
-        """CU that reads an atom of channel ``c``."""
+    def wave_of(self, c, atom):
+        """Wavefront that reads an atom of channel ``c``."""
         mine = (self.reads[:, 0] == c) & (self.reads[:, 1] == atom)
         return int(self.reads[mine, 2][0])
 
@@ -91,6 +94,7 @@ CASES = [
     dict(operands=2),
     dict(operands=2, delay=(1, 900)),
     dict(operands=2, cus=5),
+    dict(operands=2, cus=3, waves=4, port=1.7),
     dict(operands=1, cus=64),
     dict(operands=1, cus=1000),
     dict(operands=2, channels=4, cus=3),
@@ -118,21 +122,21 @@ def test_every_atom_is_read_once_per_operand_and_stored_once(case, seed):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_batch_is_stored_after_all_its_operands_arrived(case):
     step = Step(**case)
-    for cu in np.unique(step.reads[:, 2]):
-        mine = step.reads[step.reads[:, 2] == cu]
+    for wave in np.unique(step.reads[:, 2]):
+        mine = step.reads[step.reads[:, 2] == wave]
         owned = {(c, atom % STAGING) for c, atom, _, _, _ in mine}
         left = [row for row in step.stores if (row[0], row[1]) in owned]
         for _, _, at, _, _ in left:
-            # What the CU has asked for by then is there: it does not load ahead of its stores.
+            # What it has asked for by then is there: it does not load ahead of its stores.
             asked = mine[mine[:, 3] < at]
             assert (asked[:, 4] <= at).all()
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_cu_holds_one_batch(case):
+def test_a_wavefront_holds_one_batch(case):
     step = Step(**case)
-    for cu in np.unique(step.reads[:, 2]):
-        mine = step.reads[(step.reads[:, 2] == cu) & (step.reads[:, 1] < STAGING)]
+    for wave in np.unique(step.reads[:, 2]):
+        mine = step.reads[(step.reads[:, 2] == wave) & (step.reads[:, 1] < STAGING)]
         for c in range(len(step.chunk)):
             asked = mine[mine[:, 0] == c, 3]
             owned = set(mine[mine[:, 0] == c, 1])
@@ -157,25 +161,26 @@ def test_idle_gpu_reads_nothing():
 
 
 @pytest.mark.parametrize("atoms,cus", [(512, 4), (512, 5), (1024, 16), (1024, 7)])
-def test_every_cu_has_a_contiguous_part(atoms, cus):
-    step = Step(atoms, cus=cus)
+@pytest.mark.parametrize("waves", [1, 3])
+def test_every_wavefront_has_a_contiguous_part(atoms, cus, waves):
+    step = Step(atoms, cus=cus, waves=waves)
     chunk = step.chunk[0]
-    owners = [step.cu_of(0, atom) for atom in chunk]
+    owners = [step.wave_of(0, atom) for atom in chunk]
     assert sorted(owners) == owners
-    parts = np.bincount(owners, minlength=cus)
-    assert len(parts) == cus
+    parts = np.bincount(owners, minlength=cus * waves)
+    assert len(parts) == cus * waves
     assert parts.max() - parts.min() <= BLOCK
     # Whole blocks, so that no wavefront's load is torn.
     assert (np.cumsum(parts) % BLOCK == 0).all()
 
 
-@pytest.mark.parametrize("port,cus", [(4.0, 1), (4.0, 3), (2.5, 2)])
-def test_ports_bound_the_rate(port, cus):
+@pytest.mark.parametrize("port,cus,waves", [(4.0, 1, 1), (4.0, 3, 1), (2.5, 2, 1), (4.0, 1, 4)])
+def test_ports_bound_the_rate(port, cus, waves):
     # Memory and link take everything at once.
     atoms = 512
-    step = Step(atoms, cus=cus, port=port, batch=16, operands=2, delay=(1, 1), gates=1.0)
+    step = Step(atoms, cus=cus, waves=waves, port=port, operands=2, delay=(1, 1), gates=1.0)
     for cu in range(cus):
-        blocks = step.reads[step.reads[:, 2] == cu, 3][::BLOCK]
+        blocks = step.reads[step.reads[:, 2] // waves == cu, 3][::BLOCK]
         # A fraction of a cycle is kept, so pairs of blocks show the rate.
         assert (blocks[2:] - blocks[:-2] >= 2 * port * BLOCK - 1).all()
     # Loads and stores of a batch follow each other; beside that a batch costs some cycles.

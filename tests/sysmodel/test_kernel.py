@@ -171,3 +171,37 @@ def test_largest_output_is_allowed():
 
 def test_run_of_one_wavefront_need_not_be_a_power_of_two():
     assert small_kernel(tile_m=48, waves_m=1, m=96).wave_run == 3
+
+
+@pytest.mark.parametrize(
+    "tiles,gpus,cut",
+    [
+        ((16, 16), 4, (4, 1)),  # 64 x 8 elements a tile: four rows of tiles are near a square
+        ((2, 128), 8, (1, 8)),
+        ((4, 3), 4, (4, 1)),
+        ((3, 16), 4, (1, 4)),
+        ((6, 4), 8, (2, 4)),
+        ((5, 7), 3, None),
+    ],
+)
+def test_cut_into_chunks(tiles, gpus, cut):
+    kernel = small_kernel(m=64 * tiles[0], n=8 * tiles[1], gpus=gpus)
+    assert kernel.cut == cut
+    if cut is None:
+        return
+    assert kernel.uniform
+    row, column = kernel.tiles
+    height, width = tiles[0] // cut[0], tiles[1] // cut[1]
+    for chunk in range(gpus):
+        members = slice(*kernel.chunk_start[chunk : chunk + 2])
+        assert len(set(row[members])) == height and len(set(column[members])) == width
+        assert np.ptp(row[members]) == height - 1 and np.ptp(column[members]) == width - 1
+        kernel.chunk_rectangle(chunk)
+
+
+def test_a_cut_through_the_ragged_edge_is_avoided():
+    # Both cuts are possible; only that of the rows makes equal chunks.
+    kernel = small_kernel(m=64 * 4, n=8 * 64 - 3, gpus=4)
+    assert kernel.cut == (4, 1)
+    assert kernel.uniform
+    assert not small_kernel(m=64 * 3, n=8 * 64 - 3, gpus=4).uniform
