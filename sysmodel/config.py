@@ -155,7 +155,6 @@ class T3(Strict):
         tuple[integer(0, 127), integer(0, 127), integer(0, 127)], Field(strict=False)
     ]
     starvation_limit_cycles: integer(1, 65_535)
-    measure_cycles: power_of_two(1, 1 << 30)
     tracker_sets: power_of_two(1, 32_768)
     tracker_ways: integer(1, 64)
     tracker_banks: power_of_two(1, 256)
@@ -196,6 +195,12 @@ class System(Strict):
     def memory_cycles(self, ns: float) -> int:
         """Whole cycles of the memory clock that ``ns`` take, to the nearest."""
         return round(ns * self.dram.clock_mhz / 1e3)
+
+    def matrix_cycles(self, flops: int) -> float:
+        """Cycles of the memory clock in which a CU's matrix pipe does that much."""
+        gpu = self.gpu
+        cycles = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
+        return cycles * self.dram.clock_mhz / gpu.clock_mhz
 
     def workgroups(self, m: int, n: int) -> int:
         """Workgroups of the GEMM kernel for an ``m`` by ``n`` output.

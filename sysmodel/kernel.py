@@ -118,6 +118,11 @@ class Kernel:
         return _ceil(self.k, self.depth_u)
 
     @property
+    def step_flops(self) -> int:
+        """Of a workgroup in a full depth-U step."""
+        return 2 * self.tile_m * self.tile_n * self.depth_u
+
+    @property
     def flops(self) -> int:
         return 2 * self.m * self.n * self.k
 

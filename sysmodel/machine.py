@@ -355,8 +355,6 @@ class Machine:
             state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
             state.gpu["tracked_first"][g] = kernel.chunk_workgroups((g + 1) % kernel.gpus)
         tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
-        step_flops = 2 * kernel.tile_m * kernel.tile_n * kernel.depth_u
-        step_cycles = step_flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
         store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
         set_up(
             state,
@@ -366,7 +364,7 @@ class Machine:
             compute_units=kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
             prefetch=system.kernel.prefetch_depth,
-            step_cycles=step_cycles * dram.clock_mhz / gpu.clock_mhz,
+            step_cycles=system.matrix_cycles(kernel.step_flops),
             launch_cycles=ns(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
             lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
             epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),

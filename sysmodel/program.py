@@ -18,6 +18,7 @@ __all__ = [
     "launch_writes",
     "map_writes",
     "measure_writes",
+    "stage_cycles",
     "staging_offset",
 ]
 
@@ -123,6 +124,14 @@ def flow_windows(kernel: Kernel, system: System) -> tuple[int, int]:
     return window, commands
 
 
+def stage_cycles(kernel: Kernel, system: System) -> int:
+    """Length of a stage of the GEMM at the matrix pipes' rate. Software knows it, and has MCA
+    measure over as much of the first stage, which has no communication, as a power of two covers.
+    """
+    steps = kernel.steps * system.gpu.workgroups_per_cu
+    return max(1, int(steps * system.matrix_cycles(kernel.step_flops)))
+
+
 def map_writes(
     kernel: Kernel,
     system: System,
@@ -183,7 +192,7 @@ def map_writes(
         _write("TRACKING", updates_per_sector=updates_per_sector, epoch=1),
         _write("ARBITER", policy=policy.value, automatic=int(policy is Policy.MCA), threshold=127),
         _write("STARVATION", cycles=t3.starvation_limit_cycles),
-        _write("MEASURE", log2=t3.measure_cycles.bit_length() - 1),
+        _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),
         _write("CUTS", **{f"cut{i}": cut for i, cut in enumerate(t3.mca_cuts)}),
         _write("LEVELS", **{f"level{i}": level for i, level in enumerate(t3.mca_levels)}),
     ]

@@ -13,7 +13,11 @@ from ..result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, ENGINES
 from ..schema import Strict, integer, text
 from ..workload import LARGEST_TP
 
-__all__ = ["Block", "GridFile", "RunAxes", "SystemAxes", "WorkloadAxes"]
+__all__ = ["LISTS", "Block", "GridFile"]
+
+
+LISTS = (tuple, list)
+"""Types of a system's values that are lists themselves."""
 
 
 def _axis(of: Any, words: str) -> Any:
@@ -82,7 +86,7 @@ def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]
         if isinstance(field.annotation, type) and issubclass(field.annotation, Strict):
             yield from _keys_of(field.annotation, f"{prefix}{name}.")
         elif prefix:
-            yield f"{prefix}{name}", get_origin(field.annotation) is tuple
+            yield f"{prefix}{name}", get_origin(field.annotation) in LISTS
 
 
 _SYSTEM_KEYS = dict(_keys_of(System))

@@ -78,7 +78,8 @@ def _local(workers: int | None, most_workers: int) -> Iterator["Client"]:
             LocalCluster(
                 n_workers=min(workers or CPU_COUNT, most_workers),
                 threads_per_worker=1,
-                dashboard_address=None,
+                # Its server starts nonetheless, and not at the port that all others take.
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                 memory_limit=0,
                 local_directory=local_directory,
                 silence_logs=logging.CRITICAL,

@@ -1,6 +1,5 @@
 """Grids: every point of a cross product of workloads, systems and run options, checked."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,74 +9,18 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from ..cache import digest
 from ..config import System, load_system, preset_names
 from ..errors import InputError
-from ..progress import no_progress
 from ..result import CONFIGURATIONS, RunOptions
 from ..schema import read_toml, validate
 from ..workload import Workload, known_workloads
 from .axes import Block, GridFile
+from .point import Point
 
-__all__ = ["MOST_POINTS", "Grid", "Point", "load_grid"]
+__all__ = ["MOST_POINTS", "Grid", "load_grid"]
 
 MOST_POINTS = 100_000
 _DEFAULT_BASE = "asplos24"
-# Names of a system; they do not change what is simulated.
-_WORDS = {"name", "description", "source"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """One simulation of a grid."""
-
-    workload: Workload
-    system: System
-    options: RunOptions
-
-    @cached_property
-    def identity(self) -> str:
-        """Hash of what is simulated, whatever it is called and whichever configurations."""
-        work, options = self.workload, self.options
-        gemm = work.m, work.n, work.k, work.tp, work.dtype
-        how = options.engine, options.simulated_channels(self.system), options.gpus, options.seed
-        system = self.system.model_dump(mode="json", exclude=_WORDS)
-        return digest([], json.dumps([gemm, how, system], sort_keys=True))
-
-    def coordinates(self, system_keys: tuple[str, ...]) -> dict[str, Any]:
-        """Where the point lies: the first columns of its rows in the table."""
-        work, options = self.workload, self.options
-        return {
-            "model": work.model,
-            "layer": work.layer,
-            "tp": work.tp,
-            "m": work.m,
-            "n": work.n,
-            "k": work.k,
-            "dtype": work.dtype,
-            "system": self.system.name,
-            **{key: _system_value(self.system, key) for key in system_keys},
-            "engine": options.engine,
-            "channels": options.simulated_channels(self.system),
-            "gpus": options.gpus,
-        }
-
-    def title(self, system_keys: tuple[str, ...]) -> str:
-        """The point in words, for messages."""
-        values = [f"{key} = {_system_value(self.system, key)}" for key in system_keys]
-        options = self.options
-        how = f"{options.engine}, channels {options.channels}, gpus {options.gpus}"
-        return ", ".join([f"{self.workload.title} on {self.system.name}", *values, how])
-
-    @property
-    def expected_cycles(self) -> int:
-        """Channel cycles that the simulation is likely to take; only to weigh points."""
-        work, system, options = self.workload, self.system, self.options
-        gemm_ns = work.flops / system.peak_flops_per_ns
-        collective_ns = 2 * work.output_bytes / system.link.bandwidth_gb_per_s
-        gpus = work.tp if options.gpus == "all" else 1
-        cycles = 1 + system.memory_cycles(gemm_ns + collective_ns)
-        return cycles * gpus * options.simulated_channels(system) * len(options.configurations)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,10 +145,17 @@ class _Expansion:
     def points(self) -> Iterator[Point]:
         """Every point, the run options varying fastest, the workload slowest."""
         systems, options = list(self._systems()), list(self._options())
-        for work, system, how in product(self._workloads(), systems, options):
-            point = Point(workload=work, system=system, options=how)
-            self._check(point)
-            yield point
+        for work in self._workloads():
+            sound: set[str] = set()  # kernels that can compute it; to build one takes a while
+            for system, how in product(systems, options):
+                point = Point(workload=work, system=system, options=how)
+                with self._refusing(point):
+                    system.workgroups(work.m, work.n)
+                    kernel = repr(system.kernel)
+                    if kernel not in sound:
+                        _build_kernel(work, system)
+                        sound.add(kernel)
+                yield point
 
     def _workloads(self) -> Iterator[Workload]:
         work = self._work
@@ -268,20 +218,21 @@ class _Expansion:
                     seed=run.seed,
                 )
 
-    def _check(self, point: Point) -> None:
-        """Refuse what the simulation would refuse before it builds a machine."""
-        from ..phases import Setting  # brings Numba
-
-        work, system = point.workload, point.system
+    @contextmanager
+    def _refusing(self, point: Point) -> Iterator[None]:
+        """Name the point that is refused."""
+        with _within(f"{self.where}.run"):
+            point.options.simulated_channels(point.system)
         try:
-            with _within(f"{self.where}.run"):
-                point.options.simulated_channels(system)
-            system.workgroups(work.m, work.n)
-            Setting(work, system, point.options, no_progress)
+            yield
         except ValueError as error:
-            if isinstance(error, InputError) and error.field.startswith(self.where):
-                raise
             raise InputError(self.where, f"{point.title(tuple(self.axes))}: {error}") from error
+
+
+def _build_kernel(work: Workload, system: System) -> None:
+    from ..machine import kernel_of  # brings Numba
+
+    kernel_of(system, work.m, work.n, work.k, work.tp)
 
 
 @contextmanager
@@ -291,11 +242,3 @@ def _within(where: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{where}.{error.field}", error.problem) from error
-
-
-def _system_value(system: System, key: str) -> Any:
-    """Value of a dotted key; of a list, its JSON text."""
-    value: Any = system
-    for part in key.split("."):
-        value = getattr(value, part)
-    return json.dumps(value) if isinstance(value, tuple) else value

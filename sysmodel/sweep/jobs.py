@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from .grid import Grid, Point
+from .grid import Grid
+from .point import Point
 from .rows import Rows, complete
 
 __all__ = ["Job", "missing_jobs"]

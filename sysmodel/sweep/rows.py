@@ -4,7 +4,8 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from ..result import ConfigurationResult, DramBytes, LinkBytes, RunResult
-from .grid import Grid, Point
+from .grid import Grid
+from .point import Point
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -43,7 +43,7 @@ def simulate_point(
         with _compiling_alone(options.engine) as report:
             return {"rows": measured(run(workload, system, options, report))}
     except (InputError, SimulationError) as error:
-        problem = str(error)
+        problem = str(error).removeprefix(f"{workload.title} on {system.name}: ")
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
     return {"failure": " ".join(problem.split())}
