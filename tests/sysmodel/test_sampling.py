@@ -3,11 +3,10 @@
 import pytest
 from small_system import small_system, workload
 
-from sysmodel.config import load_system
 from sysmodel.progress import no_progress
 from sysmodel.result import RunOptions
 from sysmodel.simulate import run
-from sysmodel.workload import known_workloads
+from sysmodel.validation.sampling import CHANNELS, GPUS, WORKLOADS, compare_sampling
 
 CONFIGURATIONS = ("sequential", "t3", "t3-mca")
 
@@ -37,12 +36,13 @@ def test_mirror_agrees_with_real_gpus(gpus):
 
 
 @pytest.mark.verify
-def test_mirror_agrees_with_real_gpus_on_tnlg():
-    system, work = load_system(), known_workloads().workload("t-nlg", "fc2", 8)
-    mirrored, real = (totals(system, work, gpus=gpus) for gpus in ("mirror", "all"))
-    for name in CONFIGURATIONS:
-        assert mirrored[name].total_ns == pytest.approx(real[name].total_ns, rel=0.01), name
-        require_equal_bytes(mirrored[name], real[name])
+@pytest.mark.parametrize("sampling", [CHANNELS, GPUS], ids=lambda one: one.title)
+@pytest.mark.parametrize("work", WORKLOADS, ids=str)
+def test_full_layers_sampled_and_whole(sampling, work):
+    compared = compare_sampling(sampling, (work,))
+    assert {one.configuration for one in compared} == set(CONFIGURATIONS)
+    for one in compared:
+        assert abs(one.difference) <= sampling.bound, one
 
 
 @pytest.mark.parametrize("sampled", [1, 2])
