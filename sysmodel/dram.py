@@ -14,7 +14,7 @@ import numpy as np
 
 from .bits import trailing_zeros
 from .compiled import compiled
-from .dram_scheduler import ATOM_FILTER, NEVER, READ, UPDATE, WRITE, schedule
+from .dram_scheduler import ATOM_FILTER, NEVER, READ, UPDATE, WRITE, schedule, served
 from .dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, DramTiming
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "dram_level",
     "dram_place",
     "dram_push",
+    "dram_room",
     "dram_step",
     "new_dram",
 ]
@@ -42,13 +43,15 @@ _SCALARS = (
     "hits",  # their row is open
     "blocked",  # an older request to the same atom is in the queue
     # Sets of banks.
-    "busy",  # has a request
+    "busy",  # has a request that is not held back
     "open",
-    "wanted",  # if open, has a request to its row
+    "wanted",  # if open, has such a request to its row
     "opening",  # activated, column commands perhaps not yet allowed
     "fresh",  # no column command since the activate
     # The queue and its scheduler.
     "level",
+    "write_level",  # writes and updates
+    "draining",  # writes are served, reads held back
     "oldest",
     "starving",
     "starve_at",
@@ -160,8 +163,19 @@ def dram_level(state: DramState, ch: int) -> int:
 
 
 @compiled
+def dram_room(state: DramState, ch: int, access: int) -> bool:
+    """Whether a request may be entered."""
+    c, t = state.channel[ch], state.timing[0]
+    if not t.write_queue:
+        return c.level < t.queue_depth
+    if access == READ:
+        return c.level - c.write_level < t.queue_depth - t.write_queue
+    return c.write_level < t.write_queue
+
+
+@compiled
 def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int, token: int):
-    """Enters a request, which the caller may do only while the level is below ``queue_depth``.
+    """Enters a request, which the caller may do only while there is :func:`dram_room`.
 
     The scheduler sees it in the next :func:`dram_step`, that of the same cycle if that comes later.
 
@@ -204,12 +218,20 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     c.group_slots[bank & (state.timing[0].bank_groups - 1)] |= bit
     if access == READ:
         c.reads |= bit
-    elif access == UPDATE:
-        c.updates |= bit
+    else:
+        c.write_level += 1
+        if access == UPDATE:
+            c.updates |= bit
     if waits:
         c.blocked |= bit
     if c.bank_row[bank] == row:
         c.hits |= bit
+    if state.timing[0].write_queue:
+        # It may end or begin a drain.
+        c.wake = now
+    if not served(c, state.timing[0]) & bit:
+        return
+    if c.hits & bit:
         c.wanted |= np.int64(1) << bank
         c.column_try = c.wake = now
     elif not c.busy & (np.int64(1) << bank):

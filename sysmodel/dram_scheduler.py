@@ -7,6 +7,9 @@ Each cycle may issue one column command and one row command (HBM's two command b
   it has none and the other has one, or after ``turnaround_cap`` cycles of data while the other had.
 - *Row*: the oldest request in a closed bank (activate) or in a bank whose open row nobody in the
   queue wants (precharge).
+- *Write queue*, if there is one: writes are held back until ``write_high`` of them wait, or no
+  read does; then reads are, until ``write_low`` writes are left or none may be issued. What is held
+  back gets no command and keeps no row open.
 - *Order*: a request to the atom of an older one waits for it, whatever the two are.
 - *Age*: once the oldest request of the queue has waited for ``age_cap`` cycles, its bank serves no
   younger one to another row, and the channel turns to its direction as soon as its row is open.
@@ -20,7 +23,7 @@ from .bits import trailing_zeros
 from .compiled import compiled
 from .dram_timing import MAX_QUEUE
 
-__all__ = ["ATOM_FILTER", "NEVER", "READ", "UPDATE", "WRITE", "schedule"]
+__all__ = ["ATOM_FILTER", "NEVER", "READ", "UPDATE", "WRITE", "schedule", "served"]
 
 READ, WRITE, UPDATE = range(3)
 
@@ -42,6 +45,8 @@ def schedule(c, t, now, allow_update):
     if allow_update != c.allowed:
         c.allowed = allow_update
         c.column_try = now
+    if t.write_queue:
+        _hold_back(c, t, now)
     token = np.int64(-1)
     if now >= c.column_try:
         token = _column(c, t, now)
@@ -49,6 +54,41 @@ def schedule(c, t, now, allow_update):
         _row(c, t, now)
     c.wake = min(c.column_try, c.row_try, c.starve_at, c.refresh_due)
     return token
+
+
+@compiled
+def served(c, t):
+    """The slots that are not held back."""
+    if not t.write_queue:
+        return np.int64(-1)
+    return ~c.reads if c.draining else c.reads
+
+
+@compiled
+def _hold_back(c, t, now):
+    reads = c.reads & ~c.blocked
+    writes = c.valid & ~c.reads & ~c.blocked
+    if not reads:
+        draining = writes != 0
+    elif not writes or not c.allowed:
+        draining = False
+    elif c.starving:
+        draining = c.reads & (np.int64(1) << c.oldest) == 0
+    elif c.draining:
+        draining = c.write_level > t.write_low
+    else:
+        draining = c.write_level >= t.write_high
+    if draining == (c.draining != 0):
+        return
+    c.draining = draining
+    slots = served(c, t)
+    c.busy = c.wanted = np.int64(0)
+    for bank in range(t.banks):
+        if c.bank_slots[bank] & slots:
+            c.busy |= np.int64(1) << bank
+        if c.bank_slots[bank] & slots & c.hits:
+            c.wanted |= np.int64(1) << bank
+    c.column_try = c.row_try = now
 
 
 @compiled
@@ -63,16 +103,19 @@ def _oldest(c, mask):
 
 @compiled
 def _column(c, t, now):
-    hits = c.hits & ~c.blocked
+    slots = served(c, t)
+    hits = c.hits & ~c.blocked & slots
     starved = np.int64(0)
-    if c.starving:
+    if c.starving and slots & (np.int64(1) << c.oldest):
         starved = np.int64(1) << c.oldest
         if not hits & starved:
             hits &= ~c.bank_slots[c.slot_bank[c.oldest]]
     reads = hits & c.reads
     writes = hits & ~c.reads if c.allowed else np.int64(0)
     writing = c.writing
-    if (reads | writes) & starved:
+    if t.write_queue:
+        writing = c.draining
+    elif (reads | writes) & starved:
         writing = np.int64(0) if reads & starved else np.int64(1)
     elif writing:
         if reads and (not writes or c.run >= t.turnaround_cap):
@@ -150,7 +193,7 @@ def _issue(c, t, now, slot):
             c.write_count += 1
     c.bank_precharge[bank] = max(c.bank_precharge[bank], precharge)
     _leave(c, t, slot, bank, group)
-    if not c.bank_slots[bank] & c.hits:
+    if not c.bank_slots[bank] & c.hits & served(c, t):
         c.wanted &= ~(np.int64(1) << bank)
         c.row_try = now
     return c.slot_token[slot]
@@ -159,13 +202,15 @@ def _issue(c, t, now, slot):
 @compiled
 def _leave(c, t, slot, bank, group):
     keep = ~(np.int64(1) << slot)
+    if not c.reads & ~keep:
+        c.write_level -= 1
     c.valid &= keep
     c.reads &= keep
     c.updates &= keep
     c.hits &= keep
     c.group_slots[group] &= keep
     c.bank_slots[bank] &= keep
-    if not c.bank_slots[bank]:
+    if not c.bank_slots[bank] & served(c, t):
         c.busy &= ~(np.int64(1) << bank)
     c.atoms[c.slot_atom[slot] & (ATOM_FILTER - 1)] -= 1
     for other in range(MAX_QUEUE):
@@ -188,8 +233,9 @@ def _leave(c, t, slot, bank, group):
 
 @compiled
 def _row(c, t, now):
+    slots = served(c, t)
     unwanted = c.busy & c.open & ~c.wanted
-    if c.starving and not c.hits & (np.int64(1) << c.oldest):
+    if c.starving and slots & ~c.hits & (np.int64(1) << c.oldest):
         unwanted |= c.open & (np.int64(1) << c.slot_bank[c.oldest])
     candidates = np.int64(0)
     earliest = NEVER
@@ -202,14 +248,14 @@ def _row(c, t, now):
         closed &= closed - 1
         at = max(c.bank_activate[bank], c.group_activate[bank & (t.bank_groups - 1)])
         if at <= now:
-            candidates |= c.bank_slots[bank]
+            candidates |= c.bank_slots[bank] & slots
         else:
             earliest = min(earliest, at)
     while unwanted:
         bank = trailing_zeros(unwanted)
         unwanted &= unwanted - 1
         if c.bank_precharge[bank] <= now:
-            candidates |= c.bank_slots[bank]
+            candidates |= c.bank_slots[bank] & slots
         else:
             earliest = min(earliest, c.bank_precharge[bank])
     if not candidates:
@@ -220,7 +266,8 @@ def _row(c, t, now):
     c.row_try = now + 1 if candidates & ~c.bank_slots[bank] else earliest
     if c.open & (np.int64(1) << bank):
         c.open &= ~(np.int64(1) << bank)
-        # Younger requests to the closed row remain when the oldest one of the queue is starving.
+        # Requests to the closed row remain: what is held back, and younger ones when the oldest of
+        # all is starving.
         c.hits &= ~c.bank_slots[bank]
         c.bank_row[bank] = -1
         c.bank_activate[bank] = now + t.tRP

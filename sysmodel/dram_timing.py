@@ -36,7 +36,13 @@ class DramTiming:
         the low bits of the row, so that rows which share address bits do not share a bank (Zhang,
         Zhu and Zhang, MICRO-33, 2000).
     queue_depth : int
-        Requests that wait in the channel's queue.
+        Requests that wait in the channel, reads and writes together.
+    write_queue : int
+        Of them, those that are writes or updates, which then wait apart from the reads and are held
+        back and drained in batches; 0 for one queue for all.
+    write_high, write_low : int
+        With a write queue: waiting writes at which a drain begins, and at which it ends if a read
+        waits. Ramulator 2 drains from more than 80 to less than 20 % of its write queue.
     burst : int
         Cycles that one atom takes on the data bus.
     tCCD_S, tCCD_L : int
@@ -69,9 +75,10 @@ class DramTiming:
     tRFC : int
         Refresh to activate; 0 without refresh.
     turnaround_cap : int
-        Data-bus cycles in one direction, while the other has a request to an open row, after which
-        the channel turns round. The default makes batches of 1280 bytes at 32 bytes a cycle, about
-        what Ramulator 2 drains from its write queue: from 80 to 20 % of 32 entries of 64 bytes.
+        Without a write queue: data-bus cycles in one direction, while the other has a request to an
+        open row, after which the channel turns round. The default makes batches of 1280 bytes at 32
+        bytes a cycle, about what Ramulator 2 drains from its write queue: from 80 to 20 % of 32
+        entries of 64 bytes.
     age_cap : int
         Cycles after which the oldest request goes first.
 
@@ -90,6 +97,9 @@ class DramTiming:
     low_bank_bits: int = 1
     bank_interleave: str = "linear"
     queue_depth: int = 64
+    write_queue: int = 0
+    write_high: int = 0
+    write_low: int = 0
     burst: int = 1
     tCCD_S: int
     tCCD_L: int
@@ -136,6 +146,14 @@ class DramTiming:
         self._at_most("low_column_bits", self.columns.bit_length() - 1, "the bits of columns")
         self._at_most("low_bank_bits", self.banks.bit_length() - 1, "the bits of banks")
         self._at_most("queue_depth", MAX_QUEUE, "the slots of a channel")
+        if self.write_queue:
+            self._at_most("write_queue", self.queue_depth - 1, "all but one of queue_depth")
+            self._at_least("write_high", 1, "a drain of something")
+            self._at_most("write_high", self.write_queue, "write_queue")
+            self._at_most("write_low", self.write_high - 1, "below write_high")
+        else:
+            for name in ("write_high", "write_low"):
+                self._zero(name, "a write queue")
         self._at_least("tCCD_S", self.burst, "burst, or data would collide")
         self._at_least("tCCD_L", self.tCCD_S, "tCCD_S")
         self._at_least("tCCD_WL", self.tCCD_L, "tCCD_L")
@@ -148,15 +166,16 @@ class DramTiming:
         )
         if self.refresh == "none":
             for name in ("tREFI", "tRFC"):
-                if getattr(self, name):
-                    raise ValueError(
-                        f"{name} must be 0 without refresh, not {getattr(self, name)!r}"
-                    )
+                self._zero(name, "refresh")
         else:
             self._at_least("tRFC", 1, "the shortest refresh")
             turns = self.banks if self.refresh == "per-bank" else 1
             most = turns * self.tREFI - 1
             self._at_most("tRFC", most, f"what {self.refresh} refresh every tREFI leaves")
+
+    def _zero(self, name: str, what: str):
+        if getattr(self, name):
+            raise ValueError(f"{name} must be 0 without {what}, not {getattr(self, name)!r}")
 
     def _at_most(self, name: str, most: int, what: str):
         if getattr(self, name) > most:

@@ -30,9 +30,12 @@ def sections(report: Report = no_progress) -> "list[Section]":
     # They bring Numba, for which other commands shall not wait.
     from .dram_comparison import compare_dram
     from .dram_sections import mix_section, pattern_section, sequential_section
+    from .gemm_comparison import compare_gemm
+    from .model_sections import gemm_section, sampling_section
     from .references import dram_references, ring_references
     from .ring_comparison import compare_rings, other_rings
     from .ring_sections import closed_form_section, ring_section
+    from .sampling import CHANNELS, GPUS, compare_sampling
 
     dram = compare_dram(dram_references(), report)
     rings = compare_rings(ring_references(), report)
@@ -43,6 +46,8 @@ def sections(report: Report = no_progress) -> "list[Section]":
         pattern_section(),
         ring_section(rings, others),
         closed_form_section(others),
+        gemm_section(compare_gemm(report)),
+        *(sampling_section(one, compare_sampling(one, report=report)) for one in (CHANNELS, GPUS)),
     ]
 
 
@@ -61,7 +66,7 @@ def validate(
         Path, typer.Option(help="Folder for the page and its figures.", metavar="DIR")
     ] = Path("build/validation"),
 ) -> None:
-    """Compare DRAM and links with simulators that others wrote.
+    """Compare the model with simulators that others wrote, and samples with the whole.
 
     Prints every reference figure beside ours and writes a page. The exit code is 1 if a bound is
     broken.

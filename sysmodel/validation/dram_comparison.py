@@ -8,20 +8,22 @@ from ..progress import Report, no_progress
 from .patterns import Pattern, fraction_of_peak, mixed, sequential
 from .references import DramReference
 from .timings import (
-    DRAMSIM3_128BIT_CHANNELS,
+    DRAMSIM3_128BIT_CHANNEL,
     DRAMSIM3_PSEUDO_CHANNEL,
     RAMULATOR_PSEUDO_CHANNEL,
+    with_write_queue,
 )
 
 __all__ = [
     "SEQUENTIAL_BOUND",
     "SPAN_BOUND",
     "DramComparison",
-    "channels_like",
+    "channel_like",
     "compare_dram",
     "is_sequential",
     "pattern_like",
     "span",
+    "timing_like",
 ]
 
 SEQUENTIAL_BOUND = 0.02  # of the reference's figure
@@ -29,65 +31,47 @@ SPAN_BOUND = 0.05  # by which the span of a mix's references is widened at eithe
 
 
 @dataclass(frozen=True)
-class _Controller:
-    """A simulator's queues, of which a channel has one for reads and one for writes.
-
-    Parameters
-    ----------
-    shared : bool
-        The pseudo-channels of a channel share its queues.
-    drained : float
-        Share of the write queue that is written before the channel turns to reads.
-    """
-
-    shared: bool
-    drained: float
-
-
-@dataclass(frozen=True)
 class _Channel:
-    # Of one of its pseudo-channels, by simulator; several where the description leaves them open.
-    timings: dict[str, tuple[DramTiming, ...]]
+    # Of one of its pseudo-channels, by simulator.
+    timings: dict[str, DramTiming]
     pseudo_channels: int
     atom_bytes: int
 
 
-# Ramulator 2: a controller for each channel, of which pseudo-channels are a level; it turns to
-# writes above 0.8 of the write queue and back below 0.2 (generic_dram_controller.cpp,
-# wr_high_watermark and wr_low_watermark). DRAMsim3 knows no pseudo-channels, so that each is a
-# channel with queues of its own; it drains the whole write queue when that is full (controller.cc,
-# ScheduleTransaction).
-_CONTROLLERS = {
-    "ramulator2.1": _Controller(shared=True, drained=0.8 - 0.2),
-    "dramsim3": _Controller(shared=False, drained=1.0),
-}
 _CHANNELS = {
     "hbm2_2pc": _Channel(
-        {"ramulator2.1": (RAMULATOR_PSEUDO_CHANNEL,), "dramsim3": (DRAMSIM3_PSEUDO_CHANNEL,)}, 2, 32
+        {"ramulator2.1": RAMULATOR_PSEUDO_CHANNEL, "dramsim3": DRAMSIM3_PSEUDO_CHANNEL}, 2, 32
     ),
-    "hbm2_128bit_bl4_64B": _Channel({"dramsim3": DRAMSIM3_128BIT_CHANNELS}, 1, 64),
+    "hbm2_128bit_bl4_64B": _Channel({"dramsim3": DRAMSIM3_128BIT_CHANNEL}, 1, 64),
 }
 _SEQUENTIAL = {"seq_read": READ, "seq_write": WRITE}
 _MIXES = {"rw_1to1": (1, 1)}
 
 
-def channels_like(reference: DramReference) -> tuple[DramTiming, ...]:
-    """One channel of ours under a reference's conditions; several if these are not all known.
+def timing_like(reference: DramReference) -> DramTiming:
+    """A reference's timing and geometry, with the model's own queue."""
+    return _CHANNELS[reference.timing].timings[reference.simulator]
 
-    Ours stands for one pseudo-channel. Its one queue holds what the reference's two hold together,
-    and it turns round after as many atoms as the reference drains writes at a time; shared queues
-    are divided by the pseudo-channels.
+
+def channel_like(reference: DramReference) -> DramTiming:
+    """One channel of ours under a reference's conditions, standing for one pseudo-channel.
+
+    Ramulator 2 serves reads or writes, from a queue of each that the pseudo-channels of a channel
+    share: each has its part of both here. DRAMsim3 knows no pseudo-channels, so that each is a
+    channel with queues of its own. It releases a full write queue among the reads, into one queue
+    of commands (controller.cc, ScheduleTransaction): here, reads and writes wait in one queue that
+    holds as much as both of its own, and turn after as many atoms as it releases.
     """
-    channel, controller = _CHANNELS[reference.timing], _CONTROLLERS[reference.simulator]
-    sharing = channel.pseudo_channels if controller.shared else 1
-    drained = controller.drained * reference.write_queue / sharing
-    return tuple(
-        replace(
-            timing,
-            queue_depth=(reference.read_queue + reference.write_queue) // sharing,
-            turnaround_cap=round(drained * timing.burst),
+    timing = timing_like(reference)
+    if reference.simulator == "ramulator2.1":
+        sharing = _CHANNELS[reference.timing].pseudo_channels
+        return with_write_queue(
+            timing, reference.read_queue // sharing, reference.write_queue // sharing
         )
-        for timing in channel.timings[reference.simulator]
+    return replace(
+        timing,
+        queue_depth=reference.read_queue + reference.write_queue,
+        turnaround_cap=reference.write_queue * timing.burst,
     )
 
 
@@ -134,28 +118,26 @@ class DramComparison:
     ----------
     reference : DramReference
         What and whose.
-    ours : tuple of float
-        Share of the peak under the reference's conditions; several if these are not all known.
+    ours : float
+        Share of the peak under the reference's conditions.
     low, high : float
         Between which ours has to lie.
     """
 
     reference: DramReference
-    ours: tuple[float, ...]
+    ours: float
     low: float
     high: float
 
     @property
-    def differences(self) -> list[float]:
+    def difference(self) -> float:
         """Of ours, relative to the reference."""
-        return [one / self.reference.fraction_of_peak - 1 for one in self.ours]
+        return self.ours / self.reference.fraction_of_peak - 1
 
     @property
-    def verdict(self) -> str:
-        """``"yes"`` if ours is inside, ``"no"`` if not, ``"open"`` if that hangs on a condition
-        that is not known."""
-        inside = [self.low <= one <= self.high for one in self.ours]
-        return "yes" if all(inside) else "open" if any(inside) else "no"
+    def holds(self) -> bool:
+        """Whether ours lies inside."""
+        return self.low <= self.ours <= self.high
 
 
 def compare_dram(
@@ -166,9 +148,7 @@ def compare_dram(
     for i, one in enumerate(references):
         report("DRAM", i / len(references))
         pattern = pattern_like(one)
-        ours = tuple(
-            fraction_of_peak(timing, pattern, refresh=one.refresh) for timing in channels_like(one)
-        )
+        ours = fraction_of_peak(channel_like(one), pattern, refresh=one.refresh)
         if is_sequential(one):
             low = one.fraction_of_peak * (1 - SEQUENTIAL_BOUND)
             high = one.fraction_of_peak * (1 + SEQUENTIAL_BOUND)

@@ -1,22 +1,19 @@
 """What the page says of the DRAM."""
 
-from dataclasses import replace
-
 from ..dram import READ, UPDATE, WRITE
-from ..dram_timing import DramTiming
 from ..evaluation.markdown import signed
 from .dram_comparison import (
     SEQUENTIAL_BOUND,
     SPAN_BOUND,
     DramComparison,
-    channels_like,
     is_sequential,
     pattern_like,
+    timing_like,
 )
 from .figures import draw_dram
 from .page import Picture, Section
 from .patterns import Pattern, fraction_of_peak, mixed, random_rows, sequential, strided
-from .timings import RAMULATOR_PSEUDO_CHANNEL
+from .timings import RAMULATOR_PSEUDO_CHANNEL, with_write_queue
 
 __all__ = ["DRAM_FIGURE", "mix_section", "pattern_section", "sequential_section"]
 
@@ -38,18 +35,16 @@ def _conditions(one: DramComparison) -> tuple[str, ...]:
 def _figures(one: DramComparison) -> tuple[str, str, str]:
     return (
         f"{one.reference.fraction_of_peak:.4f}",
-        " / ".join(f"{ours:.4f}" for ours in one.ours),
-        " / ".join(signed(100 * difference, "%") for difference in one.differences),
+        f"{one.ours:.4f}",
+        signed(100 * one.difference, "%"),
     )
 
 
 def _own_queue(one: DramComparison) -> float:
-    timing = replace(
-        channels_like(one.reference)[0],
-        queue_depth=DramTiming.queue_depth,
-        turnaround_cap=DramTiming.turnaround_cap,
+    reference = one.reference
+    return fraction_of_peak(
+        timing_like(reference), pattern_like(reference), refresh=reference.refresh
     )
-    return fraction_of_peak(timing, pattern_like(one.reference), refresh=one.reference.refresh)
 
 
 def _broken(compared: list[DramComparison]) -> tuple[str, ...]:
@@ -58,7 +53,7 @@ def _broken(compared: list[DramComparison]) -> tuple[str, ...]:
         f"{one.reference.read_queue}, offset {one.reference.region_offset_bytes}: ours "
         f"{_figures(one)[1]}, allowed {one.low:.4f} to {one.high:.4f}"
         for one in compared
-        if one.verdict == "no"
+        if not one.holds
     )
 
 
@@ -80,7 +75,7 @@ def sequential_section(compared: list[DramComparison]) -> Section:
                 _PATTERN_WORDS[one.reference.pattern],
                 str(one.reference.read_queue),
                 *_figures(one),
-                one.verdict,
+                "yes" if one.holds else "no",
             )
             for one in chosen
         ),
@@ -98,15 +93,14 @@ def mix_section(compared: list[DramComparison]) -> Section:
         f"their span under like conditions binds, widened by {100 * SPAN_BOUND:g} % at either end: "
         "the same width of the channel, refresh on or off, the regions beginning in the same bank "
         "(offset 0) or not.\n\n"
-        "A reference has a queue for reads and one for writes, this model one for both, which "
-        "holds as much as the two. Mixes depend on how many writes are drained before the channel "
-        "turns to reads; `turnaround_cap` is set to that. Ramulator 2 drains from 80 to 20 % of a "
-        "queue that both pseudo-channels share, DRAMsim3 a full queue of each.\n\n"
-        "Of the 128-bit channel the page is not described, and where both regions begin in the "
-        "same bank it decides: ours is given for 2 KB (two pseudo-channels' pages side by side) "
-        "and for 1 KB (DRAMsim3's stock file). A bound that only one of them meets is open. "
-        "*Own queue* is ours with the model's default `turnaround_cap` and queue, whatever the "
-        "reference has; no bound applies to it.",
+        "Mixes depend on how writes are held back and drained, so each reference is met with its "
+        "own queues. Ramulator 2 serves either reads or writes, and turns when more than 80 % of "
+        "its write queue is full and when less than 20 % is: the model's `write_queue`. DRAMsim3 "
+        "releases a full write queue among the reads: the model's one queue for both, with "
+        "`turnaround_cap` set to as many atoms as are released. Neither bounds how long a request "
+        "may wait. Pages of the 128-bit channel have 2 KB, as in DRAMsim3's stock file.\n\n"
+        "*Own queue* is ours with the model's default, one queue and its `turnaround_cap`, "
+        "whatever the reference has; no bound applies to it.",
         headings=(
             *("simulator", "channel", "refresh", "queue", "offset", "reference", "ours"),
             *("difference", "allowed", "inside", "own queue"),
@@ -118,7 +112,7 @@ def mix_section(compared: list[DramComparison]) -> Section:
                 str(one.reference.region_offset_bytes),
                 *_figures(one),
                 f"{one.low:.3f}–{one.high:.3f}",
-                one.verdict,
+                "yes" if one.holds else "no",
                 f"{_own_queue(one):.4f}",
             )
             for one in chosen
@@ -133,12 +127,19 @@ def mix_section(compared: list[DramComparison]) -> Section:
     )
 
 
+_RATIOS = ((8, 1), (4, 1), (2, 1), (1, 1), (1, 2), (1, 4), (1, 8))
+
 # Beyond the files: what it is, and its pattern.
 _OTHERS = {
-    "read and write in turn, 8 atoms each": lambda: mixed(grain_atoms=8),
-    "2 reads, 1 write": lambda: mixed(reads=2),
-    "1 read, 2 writes": lambda: mixed(writes=2),
-    "8 reads, 1 write": lambda: mixed(reads=8),
+    **{
+        f"{reads} : {writes}": lambda ratio=(reads, writes): mixed(*ratio, offset_bytes=4096)
+        for reads, writes in _RATIOS
+    },
+    **{
+        f"{reads} : {writes}, same bank": lambda ratio=(reads, writes): mixed(*ratio)
+        for reads, writes in _RATIOS
+    },
+    "1 : 1, 8 atoms each": lambda: mixed(grain_atoms=8, offset_bytes=4096),
     "read every 2nd atom": lambda: strided(READ, 2),
     "read every 8th atom": lambda: strided(READ, 8),
     "read an atom of each row, bank after bank": lambda: strided(READ, 128),
@@ -153,18 +154,30 @@ def pattern_section() -> Section:
     """Patterns that the references do not have."""
     return Section(
         title="DRAM: other patterns, ours only",
-        text="One pseudo-channel of `hbm2_2pc` with Ramulator's timing and the model's own queue "
-        "of 64. Unequal ratios gain nothing over equal ones: the model turns round after "
-        "`turnaround_cap` cycles however little waits in the other direction, where a controller "
-        "that waits for its write queue to fill turns less often. "
+        text="One pseudo-channel of `hbm2_2pc` with Ramulator's timing: with the model's one queue "
+        "of 64 for reads and writes, and with 32 for each and Ramulator's drain. Ratios are reads "
+        "to writes in turn, of two regions that begin in different banks unless said otherwise. "
+        "With one queue unequal ratios gain nothing over equal ones, since it turns after "
+        "`turnaround_cap` cycles however little waits in the other direction; with a write queue "
+        "the share of writes decides how often it turns. Where writes are many, it turns to reads "
+        "for a few only: while writes drain, the reads that wait fill their queue and then hold up "
+        "what is offered behind them. "
         "`sysmodel.validation.patterns.fraction_of_peak` measures any other pattern.",
-        headings=("pattern", "refresh on", "refresh off"),
+        headings=(
+            "pattern",
+            *("one queue, refresh on", "off"),
+            *("write queue, refresh on", "off"),
+        ),
         rows=tuple((what, *_shares(make())) for what, make in _OTHERS.items()),
     )
 
 
 def _shares(pattern: Pattern) -> list[str]:
     return [
-        f"{fraction_of_peak(RAMULATOR_PSEUDO_CHANNEL, pattern, refresh=refresh):.4f}"
+        f"{fraction_of_peak(timing, pattern, refresh=refresh):.4f}"
+        for timing in (
+            RAMULATOR_PSEUDO_CHANNEL,
+            with_write_queue(RAMULATOR_PSEUDO_CHANNEL, read_queue=32, write_queue=32),
+        )
         for refresh in (True, False)
     ]

@@ -34,7 +34,7 @@ def draw_dram(compared: list[DramComparison], path: Path) -> None:
             )
             one_axes.plot(
                 one.ours,
-                [y] * len(one.ours),
+                y,
                 "o",
                 color=_OURS,
                 markerfacecolor="none",

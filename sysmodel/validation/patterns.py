@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..compiled import compiled
-from ..dram import READ, UPDATE, WRITE, dram_level, dram_push, dram_step, new_dram
+from ..dram import READ, UPDATE, WRITE, dram_push, dram_room, dram_step, new_dram
 from ..dram_timing import DramTiming
 from .timings import without_refresh
 
@@ -142,7 +142,7 @@ def fraction_of_peak(
 ) -> float:
     """Share of a channel's data-bus cycles that carry data while a pattern saturates it.
 
-    Requests are offered in order, one a cycle as long as the queue has room.
+    Requests are offered in order, one a cycle as long as there is room for the next.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def fraction_of_peak(
     if not refresh:
         timing = without_refresh(timing)
     state = new_dram(timing, 1)
-    requests = pattern.atoms, pattern.accesses, timing.queue_depth
+    requests = pattern.atoms, pattern.accesses
     following = _saturate(state, 0, _WARM_UP_CYCLES, *requests, 0)
     before = int(state.channel["busy_cycles"][0])
     _saturate(state, _WARM_UP_CYCLES, _WARM_UP_CYCLES + cycles, *requests, following)
@@ -176,10 +176,10 @@ def fraction_of_peak(
 
 
 @compiled
-def _saturate(state, begin, end, atoms, accesses, depth, following):
+def _saturate(state, begin, end, atoms, accesses, following):
     """Cycles ``begin`` to ``end``; returns the request to be offered next."""
     for now in range(begin, end):
-        if dram_level(state, 0) < depth:
+        if dram_room(state, 0, accesses[following]):
             dram_push(state, 0, now, accesses[following], atoms[following], 0)
             following += 1
             if following == len(atoms):

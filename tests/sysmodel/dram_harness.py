@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from sysmodel.config import load_system
-from sysmodel.dram import READ, dram_level, dram_push, dram_step, new_dram
+from sysmodel.dram import READ, dram_push, dram_room, dram_step, new_dram
 from sysmodel.dram_timing import DramTiming
 from sysmodel.validation.patterns import Pattern, fraction_of_peak
 
@@ -78,12 +78,12 @@ class Channel:
 
 
 @njit
-def _drive(state, cycles, atoms, accesses, depth, tokens, times, blocked):
+def _drive(state, cycles, atoms, accesses, tokens, times, blocked):
     """Offers requests in order, one a cycle while there is room. Issued tokens and their cycles
     are written; `blocked` cycles of 16 do not allow updates. Returns how many were issued."""
     offered = done = 0
     for now in range(cycles):
-        if offered < len(atoms) and dram_level(state, 0) < depth:
+        if offered < len(atoms) and dram_room(state, 0, accesses[offered]):
             dram_push(state, 0, now, accesses[offered], atoms[offered], offered)
             offered += 1
         token = dram_step(state, 0, now, (now & 15) >= blocked)
@@ -100,7 +100,7 @@ def drive(timing, atoms, accesses, cycles, *, blocked=0, state=None):
     accesses = np.asarray(np.broadcast_to(accesses, atoms.shape), np.int64)
     tokens, times = np.full((2, len(atoms)), -1, np.int64)
     state = new_dram(timing, 1) if state is None else state
-    done = _drive(state, cycles, atoms, accesses, timing.queue_depth, tokens, times, blocked)
+    done = _drive(state, cycles, atoms, accesses, tokens, times, blocked)
     return tokens[:done], times[:done], state
 
 

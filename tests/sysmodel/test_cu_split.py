@@ -19,7 +19,7 @@ def split(compute_units=32, k=1024, names=("sequential", "cu-split-8", "cu-split
 def test_the_gemm_is_slower_than_alone_on_the_cus_that_are_left(left, name):
     alone = split(compute_units=left, names=("sequential",))["sequential"]
     shared = split(names=(name,))[name]
-    assert alone.gemm_ns < shared.gemm_ns < 2 * alone.gemm_ns
+    assert alone.gemm_ns < shared.gemm_ns < alone.total_ns
 
 
 def test_neither_waits_for_the_other():

@@ -9,6 +9,8 @@ def test_defaults():
     assert replace(BARE, tCCD_L=3, tCCD_WL=None).tCCD_WL == 6
     assert GPGPUSIM_V100.tCCD_WL == 4
     assert GPGPUSIM_V100.read_latency == 15
+    # GPGPU-Sim's: one queue for reads and writes.
+    assert GPGPUSIM_V100.write_queue == 0
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,15 @@ def test_defaults():
         ({"tREFI": 9}, ValueError, "tREFI must be 0 without refresh, not 9"),
         ({"refresh": "all-bank", "tREFI": 9, "tRFC": 9}, ValueError, "tRFC must be at most 8"),
         ({"refresh": "all-bank", "tREFI": 9}, ValueError, "tRFC must be at least 1"),
+        ({"write_high": 1}, ValueError, "write_high must be 0 without a write queue, not 1"),
+        ({"write_queue": 64}, ValueError, r"write_queue must be at most 63 .*, not 64"),
+        ({"write_queue": 8}, ValueError, r"write_high must be at least 1 .*, not 0"),
+        ({"write_queue": 8, "write_high": 9}, ValueError, "write_high must be at most 8 .*, not 9"),
+        (
+            {"write_queue": 8, "write_high": 6, "write_low": 6},
+            ValueError,
+            r"write_low must be at most 5 \(below write_high\), not 6",
+        ),
         ({"turnaround_cap": 0}, ValueError, "turnaround_cap must be at least 1, not 0"),
     ],
 )

@@ -15,10 +15,15 @@ from sysmodel.dram import (
     dram_level,
     dram_place,
     dram_push,
+    dram_room,
     dram_step,
     new_dram,
 )
-from sysmodel.validation.timings import RAMULATOR_PSEUDO_CHANNEL, without_refresh
+from sysmodel.validation.timings import (
+    RAMULATOR_PSEUDO_CHANNEL,
+    with_write_queue,
+    without_refresh,
+)
 
 
 @pytest.mark.parametrize("access", [READ, WRITE])
@@ -62,12 +67,17 @@ def _traffic(seed, count, atoms):
     return where, generator.integers(0, 3, count)
 
 
+# 24 reads and 40 writes; requests starve.
+WRITE_QUEUE = {"write_queue": 40, "write_high": 30, "write_low": 4}
+
 TIMINGS = {
     "bare": BARE,
     "v100": GPGPUSIM_V100,
     "hbm2": replace(DRAMSIM3_HBM2, age_cap=500),
     "per-bank": replace(DRAMSIM3_HBM2, refresh="per-bank", tREFI=128, tRFC=120),
     "pseudo-channel": RAMULATOR_PSEUDO_CHANNEL,
+    "write-queue": replace(DRAMSIM3_HBM2, **WRITE_QUEUE, age_cap=500),
+    "ramulator": with_write_queue(RAMULATOR_PSEUDO_CHANNEL, 32, 32),
     "small": replace(GPGPUSIM_V100, banks=4, bank_groups=2, columns=16, queue_depth=5),
 }
 
@@ -132,7 +142,7 @@ def _compare_with_sleepless(state, awake, cycles, atoms, accesses, gaps, blocked
     """The first cycle in which a channel that looks at everything in every cycle differs."""
     offered, free_at = 0, 0
     for now in range(cycles):
-        if offered < len(atoms) and now >= free_at and dram_level(state, 0) < 64:
+        if offered < len(atoms) and now >= free_at and dram_room(state, 0, accesses[offered]):
             for s in (state, awake):
                 dram_push(s, 0, now, accesses[offered], atoms[offered], offered)
             free_at = now + gaps[offered]
@@ -146,7 +156,7 @@ def _compare_with_sleepless(state, awake, cycles, atoms, accesses, gaps, blocked
 
 
 @pytest.mark.parametrize("seed,places", [(11, 20), (12, 3000), (13, 1 << 20)])
-@pytest.mark.parametrize("name", ["v100", "hbm2", "per-bank", "pseudo-channel"])
+@pytest.mark.parametrize("name", ["v100", "hbm2", "per-bank", "pseudo-channel", "write-queue"])
 def test_sleeping_changes_nothing(name, seed, places):
     atoms, accesses = _traffic(seed, 8000, places)
     generator = np.random.default_rng(seed)
@@ -157,7 +167,8 @@ def test_sleeping_changes_nothing(name, seed, places):
     assert _compare_with_sleepless(state, awake, 800_000, atoms, accesses, gaps, blocked) == -1
 
 
-def test_waiting_is_bounded():
+@pytest.mark.parametrize("queue", [{}, WRITE_QUEUE])
+def test_waiting_is_bounded(queue):
     """Row hits, conflicts and turnarounds in a full queue."""
     generator = random.Random(5)
     atoms = np.array(
@@ -169,7 +180,7 @@ def test_waiting_is_bounded():
         ]
     )
     accesses = np.array([generator.choice([READ, UPDATE]) for _ in atoms])
-    timing = replace(DRAMSIM3_HBM2, age_cap=300)
+    timing = replace(DRAMSIM3_HBM2, age_cap=300, **queue)
     # A few may be starving at once: each takes a turn of its bank.
     turn = timing.tRAS + timing.tWR + timing.tRP + timing.tRCD_RD + timing.tRTW
     bound = timing.age_cap + timing.tRFC + 5 * turn
@@ -183,7 +194,7 @@ def _longest_wait(state, atoms, accesses):
     pushed = np.zeros(len(atoms), np.int64)
     offered = done = worst = now = 0
     while done < len(atoms):
-        if offered < len(atoms) and dram_level(state, 0) < 64:
+        if offered < len(atoms) and dram_room(state, 0, accesses[offered]):
             dram_push(state, 0, now, accesses[offered], atoms[offered], offered)
             pushed[offered] = now
             offered += 1

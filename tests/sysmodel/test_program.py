@@ -177,7 +177,7 @@ def test_policies_and_limits():
     # Within a stage of all resident workgroups, and more than half of it.
     flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
     resident = system.gpu.compute_units * system.gpu.workgroups_per_cu
-    stage_ns = resident * kernel.steps * kernel.step_flops / flops_per_ns
+    stage_ns = resident * small_kernel().steps * small_kernel().step_flops / flops_per_ns
     measured_ns = (1 << program["MEASURE.log2"]) * 1e3 / system.dram.clock_mhz
     assert stage_ns / 2 < measured_ns <= stage_ns
     assert tuple(program[f"CUTS.cut{i}"] for i in range(3)) == system.t3.mca_cuts

@@ -15,7 +15,11 @@ from sysmodel.validation.patterns import (
     sequential,
     strided,
 )
-from sysmodel.validation.timings import RAMULATOR_PSEUDO_CHANNEL, without_refresh
+from sysmodel.validation.timings import (
+    RAMULATOR_PSEUDO_CHANNEL,
+    with_write_queue,
+    without_refresh,
+)
 
 BANK_ROW_ATOMS = 16 * 32  # of all banks, in the pseudo-channel
 
@@ -92,6 +96,30 @@ def test_batches_between_turns_decide_a_mix():
     there, back = t.tRTW - t.burst, t.tCWL + t.tWTR_S  # beyond the last command's own data
     share = fraction_of_peak(t, mixed(offset_bytes=4096))
     assert share == pytest.approx(80 / (80 + there + back), rel=0.03)
+
+
+def test_drains_decide_unequal_ratios():
+    """A drain, as many times as many reads, what turning costs, and at most a row's opening: the
+    streams run at different speeds and meet in a bank now and then."""
+    t = with_write_queue(without_refresh(RAMULATOR_PSEUDO_CHANNEL), 32, 32)
+    turning = (t.tRTW - t.burst) + (t.tCWL + t.tWTR_S)
+    opening = t.tRP + t.tRCD_RD
+    drained = (t.write_high - t.write_low) * t.burst
+    shares = []
+    for reads in (16, 8, 4, 2, 1):
+        data = drained * (reads + 1)
+        shares.append(fraction_of_peak(t, mixed(reads=reads, offset_bytes=4096)))
+        assert data / (data + turning + opening) < shares[-1] < data / (data + turning)
+    assert shares == sorted(shares, reverse=True)
+    many_writes = [
+        fraction_of_peak(t, mixed(writes=writes, offset_bytes=4096)) for writes in (32, 8, 4, 2)
+    ]
+    assert many_writes == sorted(many_writes, reverse=True)
+
+
+def test_a_drain_in_the_bank_of_the_reads_opens_rows_anew():
+    t = with_write_queue(RAMULATOR_PSEUDO_CHANNEL, 32, 32)
+    assert fraction_of_peak(t, mixed()) < 0.75 * fraction_of_peak(t, mixed(offset_bytes=4096))
 
 
 def test_queue_depth_matters_and_is_the_timings_own_if_not_given():

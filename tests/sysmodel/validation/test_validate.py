@@ -7,9 +7,10 @@ import typer
 from markdown_it import MarkdownIt
 
 from sysmodel.errors import InputError
-from sysmodel.validation import references, ring_comparison
+from sysmodel.validation import gemm_comparison, references, ring_comparison, sampling
 from sysmodel.validation.command import PAGE, validate
 from sysmodel.validation.page import Picture, Section, page, print_section
+from sysmodel.workload import known_workloads
 
 RINGS = [one for one in references.ring_references() if one.buffer_bytes == 24_000_000][:2]
 
@@ -22,6 +23,11 @@ def few(monkeypatch):
     monkeypatch.setattr(references, "dram_references", lambda: chosen)
     monkeypatch.setattr(references, "ring_references", lambda: RINGS)
     monkeypatch.setattr(ring_comparison, "other_rings", lambda: RINGS[:1])
+    gemm = gemm_comparison.GemmComparison(2048, 0.85, 0.92, 0.78, 0.9)
+    monkeypatch.setattr(gemm_comparison, "compare_gemm", lambda report: [gemm])
+    work = known_workloads().workload("t-nlg", "fc2", 8)
+    same = sampling.SamplingComparison(work, "t3", 1e6, 1e6)
+    monkeypatch.setattr(sampling, "compare_sampling", lambda one, report: [same])
     return chosen
 
 
@@ -40,7 +46,7 @@ def test_page_and_figures_are_written(few, tmp_path, capsys):
     for link in links:
         assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
     tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
-    assert len(tables) == 5
+    assert len(tables) == 8
     for one in few:
         assert f" {one.fraction_of_peak:.4f} |" in text
     shown = capsys.readouterr().out
