@@ -1,20 +1,29 @@
-"""Lookup of an address and a workgroup in the programmed output buffers."""
+"""Lookup of an address and a workgroup in the programmed output buffers, in two steps."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Action, CommandEntry, MapConfiguration, ProductionConfiguration
+from .halved_sum import halved_sum
+from .layouts import (
+    Action,
+    Datatype,
+    Location,
+    MapConfiguration,
+    Operation,
+    ProductionConfiguration,
+)
 from .parameters import T3Parameters
+from .select import one_hot_first, one_hot_select
 
-__all__ = ["AddressLookup"]
+__all__ = ["LocationLookup", "RangeLookup"]
 
 
-class AddressLookup(wiring.Component):
-    """Finds the window of an atom, the place of a workgroup, and the range that holds it.
+class LocationLookup(wiring.Component):
+    """Finds the window of an atom, and the place of a workgroup.
 
-    Combinational. The lowest-numbered window and the lowest-numbered range win. An atom of another
-    context than the window's is not in the window.
+    Combinational. The lowest-numbered window wins. An atom of another context than the window's is
+    not in the window.
 
     Parameters
     ----------
@@ -26,15 +35,8 @@ class AddressLookup(wiring.Component):
         What is looked up.
     maps : In(:func:`MapConfiguration`)
     production : In(:func:`ProductionConfiguration`)
-    mapped : Out(1)
-        The atom is in a window.
-    action : Out(:class:`Action`)
-        The range's; NONE outside every window or range, and for a workgroup that the production
-        does not have.
-    place : Out(place_bits)
-        The workgroup's place, whether or not the production has it.
-    command : Out(:func:`CommandEntry`)
-        The range's; all zeros with action NONE.
+    location : Out(:func:`Location`)
+        The window is 0 outside every window; the place is computed whether or not it is valid.
 
     Raises
     ------
@@ -45,7 +47,6 @@ class AddressLookup(wiring.Component):
     def __init__(self, p: T3Parameters):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
-        self._p = p
         super().__init__(
             {
                 "atom": In(p.atom_address_bits),
@@ -53,54 +54,104 @@ class AddressLookup(wiring.Component):
                 "workgroup": In(p.workgroup_bits),
                 "maps": In(MapConfiguration(p)),
                 "production": In(ProductionConfiguration(p)),
-                "mapped": Out(1),
-                "action": Out(Action),
-                "place": Out(p.place_bits),
-                "command": Out(CommandEntry(p)),
+                "location": Out(Location(p)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        p, maps, production = self._p, self.maps, self.production
+        windows, production = self.maps.windows, self.production
 
-        window_hit = Signal(p.windows)
-        window = Signal.like(maps.ranges[0].window)
-        for index in reversed(range(p.windows)):
-            entry = maps.windows[index]
-            m.d.comb += window_hit[index].eq(
+        hits = Signal(len(windows))
+        for index, entry in enumerate(windows):
+            m.d.comb += hits[index].eq(
                 entry.enable
                 & (entry.base <= self.atom)
                 & (self.atom < entry.limit)
                 & (entry.context == self.context)
             )
-            with m.If(window_hit[index]):
-                m.d.comb += window.eq(index)
-        m.d.comb += self.mapped.eq(window_hit.any())
 
-        first = production.first_workgroup
-        wrap = Mux(self.workgroup < first, production.workgroups, 0)
-        m.d.comb += self.place.eq(self.workgroup - first + wrap)
+        workgroup, bits = self.workgroup, len(self.location.place)
+        first, workgroups = production.first_workgroup, production.workgroups
+        # Both places at once; the comparison chooses late.
+        direct = halved_sum(m, [workgroup], [first], width=bits)
+        wrapped = halved_sum(m, [workgroup, workgroups], [first], width=bits)
+        m.d.comb += [
+            self.location.place.eq(Mux(workgroup < first, wrapped, direct)),
+            self.location.mapped.eq(hits.any()),
+            self.location.window.eq(one_hot_select(one_hot_first(hits), range(len(windows)))),
+            self.location.valid.eq(hits.any() & (workgroup < workgroups)),
+        ]
+        return m
 
-        valid = Signal()
-        m.d.comb += valid.eq(self.mapped & (self.workgroup < production.workgroups))
-        command = Signal.like(maps.ranges[0].command)
-        # The last assignment wins: counting down leaves the lowest-numbered range.
-        for index in reversed(range(p.ranges)):
-            entry = maps.ranges[index]
-            hit = (
-                valid
+
+class RangeLookup(wiring.Component):
+    """Finds the range that holds a place of a window, and what its command does.
+
+    Combinational. The lowest-numbered range wins.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    location : In(:func:`Location`)
+        What is looked up.
+    maps : In(:func:`MapConfiguration`)
+    action : Out(:class:`Action`)
+        The range's; NONE without one.
+    command : Out
+        Number of the range's command; 0 with action NONE.
+    op : Out(:class:`Operation`)
+    dtype : Out(:class:`Datatype`)
+        The command's; 0 with action NONE.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not a :class:`T3Parameters`.
+    """
+
+    def __init__(self, p: T3Parameters):
+        if not isinstance(p, T3Parameters):
+            raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        maps = MapConfiguration(p)
+        super().__init__(
+            {
+                "location": In(Location(p)),
+                "maps": In(maps),
+                "action": Out(Action),
+                "command": Out(range(p.commands) if p.commands > 1 else 1),
+                "op": Out(Operation),
+                "dtype": Out(Datatype),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        ranges, commands, location = self.maps.ranges, self.maps.commands, self.location
+
+        hits = Signal(len(ranges))
+        for index, entry in enumerate(ranges):
+            m.d.comb += hits[index].eq(
+                location.valid
                 & entry.enable
-                & (entry.window == window)
-                & (entry.first <= self.place)
-                & (self.place <= entry.last)
+                & (entry.window == location.window)
+                & (entry.first <= location.place)
+                & (location.place <= entry.last)
             )
-            with m.If(hit):
-                m.d.comb += [self.action.eq(entry.action), command.eq(entry.command)]
+        first = Signal.like(hits)
+        m.d.comb += first.eq(one_hot_first(hits))
 
-        with m.If(self.action != Action.NONE):
-            with m.Switch(command):
-                for index in range(p.commands):
-                    with m.Case(index):
-                        m.d.comb += self.command.eq(maps.commands[index])
+        def command_of(entry):
+            return commands[entry.command]
+
+        m.d.comb += [
+            Value.cast(self.action).eq(one_hot_select(first, [entry.action for entry in ranges])),
+            self.command.eq(one_hot_select(first, [entry.command for entry in ranges])),
+            # Of every range, before the hit is known.
+            Value.cast(self.op).eq(one_hot_select(first, [command_of(e).op for e in ranges])),
+            Value.cast(self.dtype).eq(one_hot_select(first, [command_of(e).dtype for e in ranges])),
+        ]
         return m

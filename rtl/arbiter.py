@@ -1,11 +1,12 @@
 """Compute stream against communication stream, in front of the DRAM queue."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .layouts import ArbiterConfiguration, DramRequest, Origin, Policy
 from .parameters import T3Parameters
+from .wide_counter import WideCounter
 
 __all__ = ["Arbiter"]
 
@@ -27,7 +28,8 @@ class Arbiter(wiring.Component):
       threshold; but a communication request that has waited ``starvation_limit`` cycles goes first.
 
     With ``automatic`` the threshold is the level that the last measurement chose, and none (127)
-    before it has ended. ``start`` begins a measurement, in place of one that is running.
+    before it has ended, and for two cycles more. ``start`` begins a measurement, in place of one
+    that is running.
 
     Parameters
     ----------
@@ -69,25 +71,50 @@ class Arbiter(wiring.Component):
         m = Module()
         config = self.configuration
 
+        # Adding, then the average, then the level: a cycle each, so that none is long.
         measuring = Signal()
-        count = Signal(32)
-        total = Signal(40)
-        measured = Signal(7, init=NO_LIMIT)
+        averaging = Signal()
+        choosing = Signal()
+        m.submodules.count = count = WideCounter(32)
+        # The sum: what is too small for a carry, and how many carries there were.
+        low = Signal(7)
+        m.submodules.carries = carries = WideCounter(33)
+        more = Signal(8)
         average = Signal(7)
+        level = Signal(7)
+        measured = Signal(7, init=NO_LIMIT)
         end = Signal()
         m.d.comb += [
-            end.eq(measuring & (count == (1 << config.measure_log2) - 1)),
-            average.eq((total + self.occupancy) >> config.measure_log2),
+            end.eq(measuring & (count.o == (1 << config.measure_log2) - 1)),
+            count.step.eq(measuring),
+            count.clear.eq(self.start),
+            more.eq(low + self.occupancy),
+            carries.step.eq(measuring & more[-1]),
+            carries.clear.eq(self.start),
+            level.eq(NO_LIMIT),
         ]
+        for cut, cut_level in zip(config.cuts, config.levels, strict=True):
+            with m.If(average >= cut):
+                m.d.comb += level.eq(cut_level)
+        m.d.sync += [
+            averaging.eq(end),
+            choosing.eq(averaging),
+            average.eq(Cat(low, carries.o) >> config.measure_log2),
+        ]
+        with m.If(measuring):
+            m.d.sync += low.eq(more)
+        with m.If(end):
+            m.d.sync += measuring.eq(0)
+        with m.If(choosing):
+            m.d.sync += measured.eq(level)
         with m.If(self.start):
-            m.d.sync += [measuring.eq(1), count.eq(0), total.eq(0), measured.eq(NO_LIMIT)]
-        with m.Elif(measuring):
-            m.d.sync += [count.eq(count + 1), total.eq(total + self.occupancy)]
-            with m.If(end):
-                m.d.sync += [measuring.eq(0), measured.eq(NO_LIMIT)]
-                for cut, level in zip(config.cuts, config.levels, strict=True):
-                    with m.If(average >= cut):
-                        m.d.sync += measured.eq(level)
+            m.d.sync += [
+                measuring.eq(1),
+                averaging.eq(0),
+                choosing.eq(0),
+                low.eq(0),
+                measured.eq(NO_LIMIT),
+            ]
 
         last = Signal(Origin, init=Origin.COMMUNICATION)
         starved = Signal(16)

@@ -1,10 +1,10 @@
 """The datapath of one memory channel: stores, link and DMA to the DRAM, and its notices back."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .address_map import AddressLookup
+from .address_map import LocationLookup, RangeLookup
 from .arbiter import Arbiter
 from .dma_lane import DmaLane
 from .layouts import (
@@ -16,6 +16,7 @@ from .layouts import (
     DramRequest,
     ErrorCode,
     ErrorSignature,
+    Location,
     MapConfiguration,
     Origin,
     Packet,
@@ -32,8 +33,11 @@ from .layouts import (
 from .nmc import NmcUnit
 from .notice_queue import NoticeQueue
 from .parameters import T3Parameters
+from .partial_sum import PartialSum, finish_sum, start_sum
 from .queue import Queue
 from .round_robin import Merge2
+from .select import one_hot_select
+from .wide_counter import WideCounter
 
 __all__ = ["Channel"]
 
@@ -43,7 +47,7 @@ class Channel(wiring.Component):
 
     A read is before the arbiter one cycle after its port, a packet two, a store three; what the
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
-    output but the errors and ``idle`` is a queue's end or a register.
+    output but ``error`` and ``idle`` is a queue's end or a register.
 
     Updates are let through for places from ``base`` to ``limit - 1`` only; others are dropped and
     reported.
@@ -68,8 +72,8 @@ class Channel(wiring.Component):
         Tile ends, for the tracker.
     pieces : In(stream)
         From the DMA engine.
-    store_error, packet_error : Out(ErrorSignature)
-        A store or a packet was dropped in this cycle.
+    error : Out(ErrorSignature)
+        A store or a packet was dropped in this cycle; with both, the store's report.
     idle : Out(1)
         No DMA work is here, and nothing waits for the link.
     epoch : In(8)
@@ -90,6 +94,10 @@ class Channel(wiring.Component):
         self._written = data.StructLayout(
             {name: members[name] for name in members if name not in ("origin", "tag")}
         )
+        # A packet whose address is not yet all added up.
+        self._remote = data.StructLayout(
+            Packet(p).members | {"atom": PartialSum(p.atom_address_bits)}
+        )
         super().__init__(
             {
                 **ChannelSignature(p).members,
@@ -102,8 +110,7 @@ class Channel(wiring.Component):
                 "tile_notices": Out(stream.Signature(TileUpdates(p))),
                 "tile_ends": Out(stream.Signature(TrackerInput(p))),
                 "pieces": In(stream.Signature(Piece(p))),
-                "store_error": Out(ErrorSignature(p)),
-                "packet_error": Out(ErrorSignature(p)),
+                "error": Out(ErrorSignature(p)),
                 "idle": Out(1),
             }
             | ({"epoch": In(8)} if p.payload else {})
@@ -116,7 +123,7 @@ class Channel(wiring.Component):
         m.submodules.reads = reads = Queue(ReadRequest(p), depth=4)
         m.submodules.writes = writes = Queue(self._written, depth=4)
         m.submodules.updates = updates = Queue(self._written, depth=8)
-        m.submodules.remote = remote = Queue(Packet(p), depth=4)
+        m.submodules.remote = remote = Queue(self._remote, depth=4)
         m.submodules.link = link = Queue(Packet(p), depth=2)
         m.submodules.issue = issue = Queue(DramRequest(p), depth=2)
         m.submodules.lane = lane = DmaLane(p)
@@ -126,13 +133,27 @@ class Channel(wiring.Component):
         wiring.connect(m, link.o, wiring.flipped(self.link_out))
         wiring.connect(m, issue.o, wiring.flipped(self.dram))
 
-        classified = self._classify(m)
+        classified, store_error = self._classify(m)
         self._route(m, classified, writes, remote)
-        self._check(m, updates)
+        packet_error = self._check(m, updates)
+        m.d.comb += [
+            self.error.valid.eq(store_error.valid | packet_error.valid),
+            self.error.report.eq(
+                Mux(store_error.valid, store_error.report, packet_error.report),
+            ),
+        ]
         self._notice(m)
 
         m.submodules.to_link = to_link = Merge2(Packet(p))
-        wiring.connect(m, remote.o, to_link.a)
+        leaving = remote.o.p
+        m.d.comb += [
+            to_link.a.valid.eq(remote.o.valid),
+            remote.o.ready.eq(to_link.a.ready),
+            to_link.a.p.atom.eq(finish_sum(leaving.atom)),
+        ]
+        m.d.comb += [
+            to_link.a.p[name].eq(leaving[name]) for name in Packet(p).members if name != "atom"
+        ]
         wiring.connect(m, lane.sends, to_link.b)
         wiring.connect(m, to_link.o, link.i)
 
@@ -177,74 +198,74 @@ class Channel(wiring.Component):
         ]
         m.d.comb += [sink.p[name].eq(source.o.p[name]) for name in self._written.members]
 
-    def _lookup(self, m: Module, name: str, request) -> AddressLookup:
-        m.submodules[name] = lookup = AddressLookup(self._p)
+    def _locate(self, m: Module, name: str, port, layout) -> Queue:
+        """The queue behind a port, with each request's location in place of its context."""
+        members = {name: shape for name, shape in layout.members.items() if name != "context"}
+        located = data.StructLayout(members | {"location": Location(self._p)})
+        m.submodules[name] = queue = Queue(located, depth=4)
+        m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
         m.d.comb += [
-            lookup.atom.eq(request.atom),
-            lookup.context.eq(request.context),
-            lookup.workgroup.eq(request.workgroup),
+            lookup.atom.eq(port.p.atom),
+            lookup.context.eq(port.p.context),
+            lookup.workgroup.eq(port.p.workgroup),
             lookup.maps.eq(self.maps),
             lookup.production.eq(self.production),
+            queue.i.valid.eq(port.valid),
+            port.ready.eq(queue.i.ready),
+            queue.i.p.location.eq(lookup.location),
         ]
+        m.d.comb += [queue.i.p[member].eq(port.p[member]) for member in members]
+        return queue
+
+    def _range(self, m: Module, name: str, location) -> RangeLookup:
+        m.submodules[name] = lookup = RangeLookup(self._p)
+        m.d.comb += [lookup.location.eq(location), lookup.maps.eq(self.maps)]
         return lookup
 
-    def _classify(self, m: Module) -> Queue:
-        """Stores, classified. A store that is dropped does not need room."""
+    def _classify(self, m: Module) -> tuple[Queue, ErrorSignature]:
+        """Stores, classified, and the error. A store that is dropped does not need room."""
         p = self._p
-        m.submodules.stores = stores = Queue(StoreRequest(p), depth=4)
         m.submodules.classified = classified = Queue(Classified(p), depth=2)
-        wiring.connect(m, wiring.flipped(self.stores), stores.i)
+        stores = self._locate(m, "stores", self.stores, StoreRequest(p))
         store, out = stores.o.p, classified.i.p
-        lookup = self._lookup(m, "store_lookup", store)
+        place = store.location.place
+        lookup = self._range(m, "store_range", store.location)
+        error = ErrorSignature(p).create()
         end = Signal()
         late = Signal()
         ahead = Signal()
         keep = Signal()
         m.d.comb += [
             end.eq(store.kind == StoreKind.TILE_END),
-            late.eq(lookup.place < self.base),
-            ahead.eq(lookup.place >= self.limit),
-            out.atom.eq(store.atom),
-            out.context.eq(store.context),
-            out.workgroup.eq(store.workgroup),
-            out.place.eq(lookup.place),
-            out.wavefront.eq(store.wavefront),
-            out.sectors.eq(store.sectors),
-            out.row_edge.eq(store.row_edge),
-            out.run_edge.eq(store.run_edge),
-            out.packet_kind.eq(lookup.command.kind),
-            out.op.eq(lookup.command.op),
-            out.dtype.eq(lookup.command.dtype),
-            out.data.eq(store.data),
-            self.store_error.report.place.eq(lookup.place),
-            self.store_error.report.wavefront.eq(store.wavefront),
+            late.eq(place < self.base),
+            ahead.eq(place >= self.limit),
+            out.place.eq(place),
+            out.command.eq(lookup.command),
+            out.op.eq(lookup.op),
+            out.dtype.eq(lookup.dtype),
+            error.report.code.eq(Mux(late, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)),
+            error.report.place.eq(place),
+            error.report.wavefront.eq(store.wavefront),
         ]
-        with m.Switch(lookup.action):
-            with m.Case(Action.NONE):
-                m.d.comb += [keep.eq(~end), out.target.eq(Target.WRITE)]
-            with m.Case(Action.REMOTE):
-                m.d.comb += [
-                    keep.eq(~end),
-                    out.target.eq(Target.REMOTE),
-                    out.atom.eq(store.atom + lookup.command.atom_offset),
-                    out.context.eq(lookup.command.context),
-                ]
-            with m.Default():
-                m.d.comb += keep.eq(~late & ~ahead)
-                with m.If(end):
-                    m.d.comb += out.target.eq(Target.TILE_END)
-                with m.Else():
-                    m.d.comb += out.target.eq(Target.UPDATE)
-                with m.If(late):
-                    m.d.comb += self.store_error.report.code.eq(ErrorCode.STORE_LATE)
-                with m.Else():
-                    m.d.comb += self.store_error.report.code.eq(ErrorCode.STORE_AHEAD)
-                m.d.comb += self.store_error.valid.eq(stores.o.valid & ~keep)
+        names = ("atom", "workgroup", "wavefront", "sectors", "row_edge", "run_edge", "data")
+        m.d.comb += [out[name].eq(store[name]) for name in names]
+        tracked = (lookup.action == Action.DMA) | (lookup.action == Action.OWN)
         m.d.comb += [
-            classified.i.valid.eq(stores.o.valid & keep),
+            keep.eq(Mux(tracked, ~late & ~ahead, ~end)),
+            error.valid.eq(stores.o.valid & tracked & (late | ahead)),
+        ]
+        with m.If(tracked):
+            m.d.comb += out.target.eq(Mux(end, Target.TILE_END, Target.UPDATE))
+        with m.Elif(lookup.action == Action.REMOTE):
+            m.d.comb += out.target.eq(Target.REMOTE)
+        with m.Else():
+            m.d.comb += out.target.eq(Target.WRITE)
+        m.d.comb += [
+            classified.i.valid.eq(stores.o.valid),
+            classified.drop.eq(~keep),
             stores.o.ready.eq(classified.i.ready | ~keep),
         ]
-        return classified
+        return classified, error
 
     def _route(self, m: Module, classified: Queue, writes: Queue, remote: Queue) -> None:
         """Classified stores into the queue of their target."""
@@ -261,10 +282,20 @@ class Channel(wiring.Component):
             written.access.eq(Access.WRITE),
             written.atom.eq(store.atom),
             written.data.eq(store.data),
-            packet.kind.eq(store.packet_kind),
         ]
+        commands = self.maps.commands
+        chosen = Signal(p.commands)
+        m.d.comb += [chosen[index].eq(store.command == index) for index in range(p.commands)]
+
+        def of_command(name):
+            return one_hot_select(chosen, [command[name] for command in commands])
+
+        names = ("workgroup", "wavefront", "data", "op", "dtype")
+        m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [
-            packet[name].eq(store[name]) for name in packet.shape().members if name != "kind"
+            Value.cast(packet.kind).eq(of_command("kind")),
+            packet.context.eq(of_command("context")),
+            packet.atom.eq(start_sum(m, store.atom, of_command("atom_offset"))),
         ]
         m.d.comb += [ends.i.p[name].eq(store[name]) for name in tile_end.members]
         with m.If(store.target == Target.UPDATE):
@@ -293,44 +324,51 @@ class Channel(wiring.Component):
         ]
         m.d.comb += [self.tile_ends.p[name].eq(ends.o.p[name]) for name in tile_end.members]
 
-    def _check(self, m: Module, updates: Queue) -> None:
-        """Packets into updates and writes. A packet that is dropped does not need room."""
-        m.submodules.inbound = inbound = Queue(Packet(self._p), depth=4)
-        wiring.connect(m, wiring.flipped(self.link_in), inbound.i)
+    def _check(self, m: Module, updates: Queue) -> ErrorSignature:
+        """Packets into updates and writes, and the error. One that is dropped needs no room."""
+        inbound = self._locate(m, "inbound", self.link_in, Packet(self._p))
         packet, out = inbound.o.p, updates.i.p
-        lookup = self._lookup(m, "packet_lookup", packet)
+        place = packet.location.place
+        lookup = self._range(m, "packet_range", packet.location)
+        error = ErrorSignature(self._p).create()
         keep = Signal()
-        code = self.packet_error.report.code
+        tracked = Signal()
+        late = Signal()
+        ahead = Signal()
         m.d.comb += [
+            tracked.eq((lookup.action == Action.DMA) | (lookup.action == Action.OWN)),
+            late.eq(place < self.base),
+            ahead.eq(place >= self.limit),
             out.access.eq(Access.WRITE),
             out.atom.eq(packet.atom),
             out.data.eq(packet.data),
+            error.report.place.eq(packet.workgroup),
+            error.report.wavefront.eq(packet.wavefront),
         ]
         with m.If(packet.kind == PacketKind.STORE):
-            m.d.comb += [keep.eq(lookup.mapped), code.eq(ErrorCode.PACKET_UNMAPPED)]
+            m.d.comb += keep.eq(packet.location.mapped)
         with m.Else():
             m.d.comb += [
+                keep.eq(tracked & ~late & ~ahead),
                 out.access.eq(Access.UPDATE),
-                out.place.eq(lookup.place),
+                out.place.eq(place),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),
                 out.dtype.eq(packet.dtype),
             ]
-            with m.If((lookup.action == Action.NONE) | (lookup.action == Action.REMOTE)):
-                m.d.comb += code.eq(ErrorCode.PACKET_UNMAPPED)
-            with m.Elif(lookup.place < self.base):
-                m.d.comb += code.eq(ErrorCode.PACKET_LATE)
-            with m.Elif(lookup.place >= self.limit):
-                m.d.comb += code.eq(ErrorCode.PACKET_AHEAD)
-            with m.Else():
-                m.d.comb += keep.eq(1)
+        with m.If((packet.kind == PacketKind.STORE) | ~tracked):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_UNMAPPED)
+        with m.Elif(late):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_LATE)
+        with m.Else():
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_AHEAD)
         m.d.comb += [
-            updates.i.valid.eq(inbound.o.valid & keep),
+            updates.i.valid.eq(inbound.o.valid),
+            updates.drop.eq(~keep),
             inbound.o.ready.eq(updates.i.ready | ~keep),
-            self.packet_error.valid.eq(inbound.o.valid & ~keep),
-            self.packet_error.report.place.eq(packet.workgroup),
-            self.packet_error.report.wavefront.eq(packet.wavefront),
+            error.valid.eq(inbound.o.valid & ~keep),
         ]
+        return error
 
     def _notice(self, m: Module) -> None:
         """The DRAM's notices: updates to the tracker, writes counted."""
@@ -342,5 +380,8 @@ class Channel(wiring.Component):
             notices.i.valid.eq(self.notices.valid & (access == Access.UPDATE)),
             self.notices.ready.eq(notices.i.ready),
         ]
-        with m.If(self.notices.valid & self.notices.ready & (access == Access.WRITE)):
-            m.d.sync += self.stored.eq(self.stored + 1)
+        m.submodules.stored_count = stored = WideCounter(len(self.stored))
+        m.d.comb += [
+            stored.step.eq(self.notices.valid & self.notices.ready & (access == Access.WRITE)),
+            self.stored.eq(stored.o),
+        ]

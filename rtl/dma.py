@@ -1,7 +1,7 @@
 """The DMA engine: walks the tile of a command, and hands it in pieces to the channels' lanes."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .interleave import channel_of
@@ -22,18 +22,27 @@ __all__ = ["DmaEngine"]
 WHOLE_RUN = 15  # no wavefront ends within a run
 
 
+class _State(enum.Enum):
+    IDLE = 0
+    SCALE = 1  # products and shifts
+    SHAPE = 2  # differences and minima
+    WALK = 3
+
+
 def _share(total: Value, begin: Value, size: Value) -> Value:
     """Length of the part of ``total`` that begins at ``begin`` and is at most ``size`` long."""
-    rest = Mux(begin < total, (total - begin)[: len(total)], 0)
-    return Mux(rest < size, rest, size)
+    rest = (total - begin)[: len(total)]
+    # Whether the part is whole, without waiting for the rest.
+    return Mux(begin + size <= total, size, Mux(begin < total, rest, 0))
 
 
 class DmaEngine(wiring.Component):
     """Takes one command at a time and cuts its walk where the channel changes and where a run ends.
 
-    A command is taken in one cycle, its first piece leaves in the next, then one piece per cycle;
-    in the cycle after the last piece the next command is taken. Pieces of channels that are not
-    served here cost a cycle and are dropped. A command without rows or atoms gives no piece.
+    A command is taken in one cycle, two more work out its geometry, its first piece leaves in the
+    one after them, then one piece per cycle; in the cycle after the last piece the next command is
+    taken. Pieces of channels that are not served here cost a cycle and are dropped. A command
+    without rows or atoms gives no piece.
 
     A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
     Between the two the choice alternates.
@@ -85,9 +94,13 @@ class DmaEngine(wiring.Component):
         p = self._p
 
         # Choice: the two kinds of command, as one.
+        state = Signal(_State)
         offer = data.StructLayout({"copy": 1, "ready": ReadyCommand(p)})
         m.submodules.choice = choice = Merge2(offer)
         eligible = Signal()
+        take = Signal()
+        taken = Signal(offer, reset_less=True)
+        command = Signal(CommandEntry(p), reset_less=True)
         m.d.comb += [
             eligible.eq(self.ready.p.place + self.production.shift < self.limit_in),
             choice.a.valid.eq(self.ready.valid & eligible),
@@ -98,40 +111,44 @@ class DmaEngine(wiring.Component):
             choice.b.p.ready.command.eq(self.copies.p.command),
             choice.b.p.ready.start.eq(self.copies.p.start),
             self.copies.ready.eq(choice.b.ready),
-        ]
-        taken = choice.o.p.ready
-        take = Signal()
-        walking = Signal()
-        m.d.comb += [
-            choice.o.ready.eq(~walking),
+            choice.o.ready.eq(state == _State.IDLE),
             take.eq(choice.o.valid & choice.o.ready),
-            self.picked.eq(take & ~choice.o.p.copy & taken.last),
-            self.idle.eq(~walking & ~self.ready.valid & ~self.copies.valid),
+            self.picked.eq(take & ~choice.o.p.copy & choice.o.p.ready.last),
+            self.idle.eq((state == _State.IDLE) & ~self.ready.valid & ~self.copies.valid),
         ]
+        with m.If(take):
+            m.d.sync += [
+                taken.eq(choice.o.p),
+                command.eq(Array(self.maps.commands)[choice.o.p.ready.command]),
+            ]
 
-        # Geometry of the walk.
-        command = Signal(CommandEntry(p))
-        with m.Switch(taken.command):
-            for index, entry in enumerate(self.maps.commands):
-                with m.Case(index):
-                    m.d.comb += command.eq(entry)
-        wavefront = Signal()  # the command moves one wavefront's tile
-        rows = Signal(16)
-        run = Signal(16)
-        m.d.comb += [
-            wavefront.eq(~choice.o.p.copy & (command.granularity == Granularity.WAVEFRONT)),
-            rows.eq(Mux(taken.row_edge, command.rows_edge, command.rows)),
-            run.eq(Mux(taken.run_edge, command.run_edge, command.run)),
-        ]
-        major = taken.wavefront >> command.waves_minor_log2
-        minor = taken.wavefront & ((1 << command.waves_minor_log2) - 1)
-        wave_rows = _share(rows, major * command.wave_rows, command.wave_rows)
-        wave_run = _share(run, minor << command.wave_run_log2, 1 << command.wave_run_log2)
-        workgroup = Signal(p.workgroup_bits + 1)
-        past = Signal()
-        m.d.comb += [
-            workgroup.eq(taken.place + self.production.first_workgroup),
-            past.eq(workgroup >= self.production.workgroups),
+        # Scale: what lies before the tile of the command's wavefront, and how large it is.
+        ready = taken.ready
+        wavefront = Signal(reset_less=True)  # the command moves one wavefront's tile
+        rows = Signal(16, reset_less=True)
+        run = Signal(16, reset_less=True)
+        rows_before = Signal(16 + p.wavefront_bits, reset_less=True)
+        run_before = Signal(16 + p.wavefront_bits, reset_less=True)
+        run_size = Signal(16, reset_less=True)
+        workgroup = Signal(p.workgroup_bits, reset_less=True)
+        major = ready.wavefront >> command.waves_minor_log2
+        minor = ready.wavefront & ((1 << command.waves_minor_log2) - 1)
+        first = self.production.first_workgroup
+        workgroups = self.production.workgroups
+        m.d.sync += [
+            wavefront.eq(~taken.copy & (command.granularity == Granularity.WAVEFRONT)),
+            rows.eq(Mux(ready.row_edge, command.rows_edge, command.rows)),
+            run.eq(Mux(ready.run_edge, command.run_edge, command.run)),
+            rows_before.eq(major * command.wave_rows),
+            run_before.eq(minor << command.wave_run_log2),
+            run_size.eq(1 << command.wave_run_log2),
+            workgroup.eq(
+                Mux(
+                    ready.place + first >= workgroups,
+                    ready.place + (first - workgroups),
+                    ready.place + first,
+                )
+            ),
         ]
 
         # The walk: what all its pieces have in common, and where the next one begins.
@@ -140,72 +157,96 @@ class DmaEngine(wiring.Component):
             data.StructLayout({name: members[name] for name in members if name != "length"})
         )
         row_start = Signal(p.atom_address_bits)
+        remote_start = Signal(p.atom_address_bits)
         rows_left = Signal(16)
         run_length = Signal(16)
-        pitch = Signal(24)
-        wave_height = Signal(16)  # rows of a wavefront; 0: the wavefront stays the same
         wave_row = Signal(16)
-        wave_step = Signal(range(9))
-        whole = wavefront | choice.o.p.copy
-        with m.If(take):
+        whole = wavefront | taken.copy  # the wavefront's number stays the same
+        rows_shared = Signal(16)
+        run_shared = Signal(16)
+        m.d.comb += [
+            rows_shared.eq(Mux(wavefront, _share(rows, rows_before, command.wave_rows), rows)),
+            run_shared.eq(Mux(wavefront, _share(run, run_before, run_size), run)),
+        ]
+        with m.If(state == _State.SHAPE):
             m.d.sync += [
-                rows_left.eq(Mux(wavefront, wave_rows, rows)),
-                run_length.eq(Mux(wavefront, wave_run, run)),
-                row_start.eq(taken.start),
-                pitch.eq(command.pitch),
-                wave_height.eq(Mux(whole, 0, command.wave_rows)),
+                rows_left.eq(rows_shared),
+                run_length.eq(run_shared),
+                row_start.eq(ready.start),
+                remote_start.eq(ready.start + command.atom_offset),
                 wave_row.eq(1),
-                wave_step.eq(1 << command.waves_minor_log2),
-                piece.atom.eq(taken.start),
+                piece.atom.eq(ready.start),
+                piece.remote.eq(ready.start + command.atom_offset),
                 piece.offset.eq(0),
                 piece.wave_run_log2.eq(Mux(whole, WHOLE_RUN, command.wave_run_log2)),
-                piece.wavefront.eq(Mux(wavefront, taken.wavefront, 0)),
-                piece.workgroup.eq(
-                    Mux(choice.o.p.copy, 0, workgroup - Mux(past, self.production.workgroups, 0))
-                ),
+                piece.wavefront.eq(Mux(wavefront, ready.wavefront, 0)),
+                piece.workgroup.eq(Mux(taken.copy, 0, workgroup)),
             ]
             m.d.sync += [
-                piece[name].eq(command[name])
-                for name in ("context", "kind", "op", "dtype", "atom_offset")
+                piece[name].eq(command[name]) for name in ("context", "kind", "op", "dtype")
             ]
 
+        walking = Signal()
         room = Signal(range(p.interleave_atoms + 1))
         rest = Signal(16)
+        fits = Signal()  # the run ends in this piece
         length = Signal.like(room)
-        channel = Signal.like(Value.cast(channel_of(p, piece.atom)))
+        lanes = Signal(p.channels)
         advance = Signal()
-        next_row = Signal(p.atom_address_bits)
         m.d.comb += [
-            walking.eq((rows_left != 0) & (run_length != 0)),
+            walking.eq(state == _State.WALK),
             room.eq(p.interleave_atoms - (piece.atom & (p.interleave_atoms - 1))),
             rest.eq(run_length - piece.offset),
-            length.eq(Mux(rest < room, rest, room)),
-            channel.eq(channel_of(p, piece.atom)),
-            advance.eq(1),
-            next_row.eq(row_start + pitch),
+            fits.eq(rest <= room),
+            length.eq(Mux(fits, rest, room)),
+            lanes.eq(
+                Cat(
+                    channel_of(p, piece.atom) == p.first_channel + index
+                    for index in range(p.channels)
+                )
+            ),
+            # A lane that is not served here takes everything.
+            advance.eq(~(lanes & ~Cat(lane.ready for lane in self.pieces)).any()),
         ]
-        for index, lane in enumerate(self.pieces):
+        for lane, chosen in zip(self.pieces, lanes, strict=True):
             m.d.comb += [lane.p[name].eq(piece[name]) for name in piece.shape().members]
-            m.d.comb += lane.p.length.eq(length)
-            with m.If(channel == p.first_channel + index):
-                m.d.comb += [lane.valid.eq(walking), advance.eq(lane.ready)]
+            m.d.comb += [lane.p.length.eq(length), lane.valid.eq(walking & chosen)]
+
+        next_row = row_start + command.pitch
+        next_remote = remote_start + command.pitch
         with m.If(walking & advance):
-            with m.If(rest > room):
+            with m.If(~fits):
                 m.d.sync += [
                     piece.atom.eq(piece.atom + length),
+                    piece.remote.eq(piece.remote + length),
                     piece.offset.eq(piece.offset + length),
                 ]
             with m.Else():
                 m.d.sync += [
                     piece.atom.eq(next_row),
+                    piece.remote.eq(next_remote),
                     piece.offset.eq(0),
                     row_start.eq(next_row),
+                    remote_start.eq(next_remote),
                     rows_left.eq(rows_left - 1),
                     wave_row.eq(wave_row + 1),
                 ]
-                with m.If(wave_row == wave_height):
+                with m.If((wave_row == command.wave_rows) & ~whole):
                     m.d.sync += [
                         wave_row.eq(1),
-                        piece.wavefront.eq(piece.wavefront + wave_step),
+                        piece.wavefront.eq(piece.wavefront + (1 << command.waves_minor_log2)),
                     ]
+
+        with m.Switch(state):
+            with m.Case(_State.IDLE):
+                with m.If(take):
+                    m.d.sync += state.eq(_State.SCALE)
+            with m.Case(_State.SCALE):
+                m.d.sync += state.eq(_State.SHAPE)
+            with m.Case(_State.SHAPE):
+                empty = (rows_shared == 0) | (run_shared == 0)
+                m.d.sync += state.eq(Mux(empty, _State.IDLE, _State.WALK))
+            with m.Case(_State.WALK):
+                with m.If(advance & fits & (rows_left == 1)):
+                    m.d.sync += state.eq(_State.IDLE)
         return m

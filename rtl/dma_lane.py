@@ -101,7 +101,7 @@ class DmaLane(wiring.Component):
             metadata_write.en.eq(expand),
             metadata_write.addr.eq(tail),
             metadata_write.data.kind.eq(piece.kind),
-            metadata_write.data.atom.eq(atom + piece.atom_offset),
+            metadata_write.data.atom.eq(piece.remote + index),
             metadata_write.data.context.eq(piece.context),
             metadata_write.data.workgroup.eq(piece.workgroup),
             metadata_write.data.wavefront.eq(piece.wavefront + wave),

@@ -45,8 +45,8 @@ class FloatAdd(wiring.Component):
     Subnormals go in and come out; a sum that is too large becomes an infinity; an exact zero is
     positive unless both numbers are negative zeros.
 
-    A sum leaves ``LATENCY`` cycles after its numbers came, one per cycle. The three stages are
-    align, add, and normalise and round; the last ends at the output, without a register.
+    A sum leaves ``LATENCY`` cycles after its numbers came, one per cycle. The four stages are
+    align, add, normalise, and round; the last ends at the output, without a register.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class FloatAdd(wiring.Component):
         If there are no datatypes.
     """
 
-    LATENCY = 2
+    LATENCY = 3
 
     def __init__(self, datatypes: Sequence[Datatype]):
         number = Float(datatypes)
@@ -147,34 +147,47 @@ class FloatAdd(wiring.Component):
         m.d.comb += barrier.eq(Const(1 << (sum_bits - 1), sum_bits) >> exponent_1)
         bounded = Signal(sum_bits)
         m.d.comb += bounded.eq(total | barrier)
-        zeros = _leading_zeros(m, bounded)
 
         dtype_2 = Signal(Datatype, reset_less=True)
         sign_2 = Signal(reset_less=True)
         subtract_2 = Signal(reset_less=True)
         exponent_2 = Signal(exponent_bits, reset_less=True)
         total_2 = Signal(sum_bits, reset_less=True)
-        zeros_2 = Signal(len(zeros), reset_less=True)
+        bounded_2 = Signal(sum_bits, reset_less=True)
         m.d.sync += [
             dtype_2.eq(dtype_1),
             sign_2.eq(sign_1),
             subtract_2.eq(subtract_1),
             exponent_2.eq(exponent_1 + 1),
             total_2.eq(total),
-            zeros_2.eq(zeros),
+            bounded_2.eq(bounded),
         ]
 
-        # Normalise and round.
-        normal = Signal(sum_bits)
-        exponent = Signal(exponent_bits)
-        m.d.comb += [
-            normal.eq(total_2 << zeros_2),
-            exponent.eq(Mux(normal[-1], exponent_2 - zeros_2, 0)),
+        # Normalise.
+        zeros = _leading_zeros(m, bounded_2)
+        shifted = Signal(sum_bits)
+        m.d.comb += shifted.eq(total_2 << zeros)
+
+        dtype_3 = Signal(Datatype, reset_less=True)
+        sign_3 = Signal(reset_less=True)
+        exponent_3 = Signal(exponent_bits, reset_less=True)
+        normal = Signal(sum_bits, reset_less=True)
+        carried = Signal(reset_less=True)
+        m.d.sync += [
+            dtype_3.eq(dtype_2),
+            sign_3.eq(sign_2 & ~(subtract_2 & ~total_2.any())),
+            exponent_3.eq(exponent_2 - zeros),
+            normal.eq(shifted),
+            carried.eq(total_2[-1]),
         ]
+
+        # Round.
+        exponent = Signal(exponent_bits)
+        m.d.comb += exponent.eq(Mux(normal[-1], exponent_3, 0))
         kept = Signal(fraction_bits)
         up = Signal()
         largest = Signal(exponent_bits)
-        with m.Switch(dtype_2):
+        with m.Switch(dtype_3):
             for datatype in self._datatypes:
                 form = FORMATS[datatype]
                 unused = fraction_bits - form.fraction_bits
@@ -193,11 +206,11 @@ class FloatAdd(wiring.Component):
         overflow = Signal()
         m.d.comb += [
             rounded.eq(Cat(kept, exponent) + up),
-            overflow.eq(total_2[-1] & (exponent_2 == largest)),
+            overflow.eq(carried & (exponent_3 == largest)),
             self.o.fraction.eq(Mux(overflow, 0, rounded[:fraction_bits])),
             self.o.exponent.eq(Mux(overflow, largest, rounded[fraction_bits:])),
-            self.o.sign.eq(sign_2 & ~(subtract_2 & ~total_2.any())),
+            self.o.sign.eq(sign_3),
             self.o.special.eq(overflow | (rounded[fraction_bits:] == largest)),
-            self.o_dtype.eq(dtype_2),
+            self.o_dtype.eq(dtype_3),
         ]
         return m

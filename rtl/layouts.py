@@ -25,6 +25,7 @@ __all__ = [
     "ErrorReport",
     "ErrorSignature",
     "Granularity",
+    "Location",
     "MapConfiguration",
     "NmcRequest",
     "NmcResult",
@@ -181,20 +182,34 @@ def StoreRequest(p: T3Parameters):
     )
 
 
+def Location(p: T3Parameters):
+    """Where a store or a packet belongs: ``window`` if ``mapped``, ``place`` if ``valid``.
+
+    ``valid`` implies ``mapped``, and that the production has the workgroup.
+    """
+    return data.StructLayout(
+        {
+            "mapped": 1,
+            "window": range(p.windows) if p.windows > 1 else 1,
+            "valid": 1,
+            "place": p.place_bits,
+        }
+    )
+
+
 def Classified(p: T3Parameters):
     """A store after the address map's lookup."""
     return data.StructLayout(
         {
             "target": Target,
-            "atom": _atoms(p),  # a REMOTE one is already the receiver's address
-            "context": p.context_bits,
+            "atom": _atoms(p),
             "workgroup": p.workgroup_bits,
             "place": p.place_bits,
             "wavefront": p.wavefront_bits,
             "sectors": p.sector_bits,
             "row_edge": 1,
             "run_edge": 1,
-            "packet_kind": PacketKind,
+            "command": range(p.commands) if p.commands > 1 else 1,
             "op": Operation,
             "dtype": Datatype,
             "data": _data(p),
@@ -362,7 +377,7 @@ def Piece(p: T3Parameters):
             "kind": PacketKind,
             "op": Operation,
             "dtype": Datatype,
-            "atom_offset": _atoms(p),
+            "remote": _atoms(p),  # where its first atom goes, at the receiver
         }
     )
 

@@ -1,8 +1,8 @@
 """The queue that stands between any two stages of the hardware."""
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["Queue"]
@@ -20,6 +20,15 @@ class Queue(wiring.Component):
         Payload.
     depth : int
         Entries, at least 2: with one, a queue could not move a payload every cycle.
+
+    Members
+    -------
+    i, o : stream
+    drop : In(1)
+        What ``i`` offers does not count as put. It may come late in a cycle, since it need not
+        reach every bit of an entry.
+    level : Out
+        Entries in the queue.
 
     Raises
     ------
@@ -40,6 +49,7 @@ class Queue(wiring.Component):
             {
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
+                "drop": In(1),
                 "level": Out(range(depth + 1)),
             }
         )
@@ -50,14 +60,29 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.fifo = fifo = SyncFIFO(width=len(Value.cast(self.i.p)), depth=self._depth)
+        depth = self._depth
+        m.submodules.storage = storage = Memory(shape=self._shape, depth=depth, init=[])
+        write = storage.write_port()
+        read = storage.read_port(domain="comb")
+        put = Signal()
+        take = Signal()
         m.d.comb += [
-            fifo.w_data.eq(self.i.p),
-            fifo.w_en.eq(self.i.valid),
-            self.i.ready.eq(fifo.w_rdy),
-            self.o.p.eq(fifo.r_data),
-            self.o.valid.eq(fifo.r_rdy),
-            fifo.r_en.eq(self.o.ready),
-            self.level.eq(fifo.level),
+            self.i.ready.eq(self.level != depth),
+            self.o.valid.eq(self.level != 0),
+            put.eq(self.i.valid & self.i.ready & ~self.drop),
+            take.eq(self.o.valid & self.o.ready),
+            write.data.eq(self.i.p),
+            # Also of what is dropped: the next one takes its place.
+            write.en.eq(self.i.valid & self.i.ready),
+            self.o.p.eq(read.data),
         ]
+        for happens, address in ((put, write.addr), (take, read.addr)):
+            pointer = Signal.like(address)
+            m.d.comb += address.eq(pointer)
+            with m.If(happens):
+                m.d.sync += pointer.eq(Mux(pointer == depth - 1, 0, pointer + 1))
+        with m.If(put & ~take):
+            m.d.sync += self.level.eq(self.level + 1)
+        with m.If(take & ~put):
+            m.d.sync += self.level.eq(self.level - 1)
         return m

@@ -1,8 +1,10 @@
 """Fair choice between streams."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+
+from .select import one_hot_select
 
 __all__ = ["Merge", "Merge2", "RoundRobinPick"]
 
@@ -52,16 +54,36 @@ class Merge2(wiring.Component):
         return m
 
 
+def _any_below(bits: Value) -> Value:
+    """For each bit whether a lower one is set, in logarithmic depth."""
+    reach = list(bits)
+    step = 1
+    while step < len(reach):
+        reach = [
+            bit | reach[index - step] if index >= step else bit for index, bit in enumerate(reach)
+        ]
+        step *= 2
+    return Cat(Const(0, 1), *reach[:-1])
+
+
 class RoundRobinPick(wiring.Component):
     """The first of ``inputs`` requests at or after a pointer, counting up and around.
 
-    Combinational; the pointer, 0 after reset, moves behind ``pick`` in a cycle with ``valid`` and
+    Combinational; the pointer, 0 after reset, moves behind the granted one in a cycle with
     ``take``.
 
     Parameters
     ----------
     inputs : int
         Number of requests, at least 1.
+
+    Members
+    -------
+    requests : In(inputs)
+    take : In(1)
+        The grant is made use of.
+    grant : Out(inputs)
+        The chosen request alone; 0 if there is none.
 
     Raises
     ------
@@ -73,33 +95,21 @@ class RoundRobinPick(wiring.Component):
 
     def __init__(self, inputs: int):
         _check_inputs(inputs)
-        super().__init__(
-            {
-                "requests": In(inputs),
-                "take": In(1),
-                "pick": Out(range(max(inputs, 2))),
-                "valid": Out(1),
-            }
-        )
+        super().__init__({"requests": In(inputs), "take": In(1), "grant": Out(inputs)})
 
     def elaborate(self, platform):
         m = Module()
         inputs = len(self.requests)
-        m.d.comb += self.valid.eq(self.requests.any())
-        if inputs == 1:
-            return m
-        pointer = Signal(range(inputs))
-        # Later assignments win: any request, then those at or after the pointer, each from the
-        # highest down.
-        for index in reversed(range(inputs)):
-            with m.If(self.requests[index]):
-                m.d.comb += self.pick.eq(index)
-        for index in reversed(range(inputs)):
-            behind = pointer <= index if index < inputs - 1 else 1
-            with m.If(self.requests[index] & behind):
-                m.d.comb += self.pick.eq(index)
-        with m.If(self.valid & self.take):
-            m.d.sync += pointer.eq(Mux(self.pick == inputs - 1, 0, self.pick + 1))
+        # The pointer as a mask of the requests at or after it. None there: the lowest of all.
+        mask = Signal(inputs)
+        ahead = Signal(inputs)
+        m.d.comb += ahead.eq(self.requests & mask)
+        below_ahead = _any_below(ahead)
+        below_any = _any_below(self.requests)
+        wraps = ~ahead.any()
+        m.d.comb += self.grant.eq(Mux(wraps, self.requests & ~below_any, ahead & ~below_ahead))
+        with m.If(self.take & self.requests.any()):
+            m.d.sync += mask.eq(Mux(wraps, below_any, below_ahead))
         return m
 
 
@@ -140,15 +150,11 @@ class Merge(wiring.Component):
             return m
         m.submodules.pick = pick = RoundRobinPick(len(self.i))
         m.d.comb += [
-            self.o.valid.eq(pick.valid),
+            pick.requests.eq(Cat(source.valid for source in self.i)),
             pick.take.eq(self.o.ready),
+            self.o.valid.eq(pick.requests.any()),
+            self.o.p.eq(one_hot_select(pick.grant, (source.p for source in self.i))),
         ]
-        for index, source in enumerate(self.i):
-            m.d.comb += pick.requests[index].eq(source.valid)
-            with m.If(pick.valid & (pick.pick == index)):
-                m.d.comb += source.ready.eq(self.o.ready)
-        with m.Switch(pick.pick):
-            for index, source in enumerate(self.i):
-                with m.Case(index) if index < len(self.i) - 1 else m.Default():
-                    m.d.comb += self.o.p.eq(source.p)
+        for source, grant in zip(self.i, pick.grant, strict=True):
+            m.d.comb += source.ready.eq(self.o.ready & grant)
         return m

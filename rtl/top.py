@@ -1,14 +1,17 @@
 """The hardware of one GPU."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from .channel import Channel
 from .dma import DmaEngine
-from .layouts import ChannelSignature, T3Signature
+from .layouts import ChannelSignature, ErrorSignature, T3Signature
 from .parameters import T3Parameters
 from .registers import Registers
+from .select import one_hot_first, one_hot_select
 from .tracker import Tracker
 from .trigger import Trigger
 from .window import Window
@@ -20,8 +23,8 @@ class T3(wiring.Component):
     """Tracks the updates of a GPU's output tiles, and sends on each tile when it is complete.
 
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
-    errors of one cycle the first is reported: those of the channels, lowest first and a store's
-    before a packet's, of the tracker's banks, of the window.
+    errors of one cycle the first is reported, a cycle later: those of the channels, lowest first
+    and a store's before a packet's, of the tracker's banks, of the window.
 
     Parameters
     ----------
@@ -106,8 +109,15 @@ class T3(wiring.Component):
         idle = [engine.idle, trigger.empty, *(channel.idle for channel in channels)]
         m.d.sync += self.idle.eq(Cat(idle).all())
 
-        errors = [error for c in channels for error in (c.store_error, c.packet_error)]
-        self._first_error(m, [*errors, *tracker.errors, window.error], registers.error)
+        # Registered before the first is chosen among the many.
+        tracker_error = ErrorSignature(p).create()
+        self._first_error(m, tracker.errors, tracker_error)
+        registered = []
+        for error in (*(channel.error for channel in channels), tracker_error, window.error):
+            report = ErrorSignature(p).create()
+            m.d.sync += [report.valid.eq(error.valid), report.report.eq(error.report)]
+            registered.append(report)
+        self._first_error(m, registered, registers.error)
         return m
 
     def _connect_ports(self, m: Module, port, channel: Channel) -> None:
@@ -120,8 +130,10 @@ class T3(wiring.Component):
             else:
                 m.d.comb += outside.eq(inside)
 
-    def _first_error(self, m: Module, errors: list, out) -> None:
-        # The last assignment wins.
-        for error in reversed(errors):
-            with m.If(error.valid):
-                m.d.comb += [out.valid.eq(1), out.report.eq(error.report)]
+    def _first_error(self, m: Module, errors: Sequence, out) -> None:
+        valid = Cat(error.valid for error in errors)
+        reports = [error.report for error in errors]
+        m.d.comb += [
+            out.valid.eq(valid.any()),
+            out.report.eq(one_hot_select(one_hot_first(valid), reports)),
+        ]

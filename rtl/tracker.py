@@ -16,7 +16,7 @@ __all__ = ["Tracker"]
 class Tracker(wiring.Component):
     """All banks between the channels' events and one stream of complete tiles.
 
-    Takes up to one event per bank and cycle, and gives one completion per cycle, two cycles after
+    Takes up to one event per bank and cycle, and gives one completion per cycle, five cycles after
     the tile's last event at the earliest.
 
     Parameters
@@ -64,6 +64,7 @@ class Tracker(wiring.Component):
             m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
             wiring.connect(m, front.o[index], bank.i)
             wiring.connect(m, bank.o, merge.i[index])
+            m.d.comb += front.room[index].eq(bank.room)
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
             m.d.comb += [
                 bank.updates_per_sector.eq(self.updates_per_sector),

@@ -1,6 +1,6 @@
 """One bank of the tracker: counts the updates of wavefront tiles."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -8,21 +8,34 @@ from amaranth.lib.wiring import In, Out
 from .layouts import Completion, ErrorCode, ErrorSignature, TrackerInput
 from .parameters import T3Parameters
 from .queue import Queue
+from .select import one_hot_first, one_hot_select
 
 __all__ = ["TrackerBank"]
+
+_COMPLETIONS = 8
+_UNDER_WAY = 4  # events between the choice of the front and the update stage, both included
 
 
 def _log2(value: int) -> int:
     return (value - 1).bit_length()
 
 
+def _greater(a: Value, b: Value) -> Value:
+    """``a > b``, by halves."""
+    if len(a) == 1:
+        return a & ~b
+    half = len(a) // 2
+    not_less = ~_greater(b[half:], a[half:])
+    return _greater(a[half:], b[half:]) | (not_less & _greater(a[:half], b[:half]))
+
+
 class TrackerBank(wiring.Component):
     """Set-associative table of the tiles that are not complete.
 
-    An event taken in one cycle is worked off in the next, also when it follows another one of the
-    same tile or set: one event per cycle. The event that makes a tile's count reach
-    ``sectors * updates_per_sector`` frees the entry; the completion leaves from the cycle after
-    next on. Events wait only while completions do, or while the table is cleared.
+    Three stages, one event per cycle in each, whatever its set and tile: the memory is addressed,
+    the row is compared, the entry is updated. The event that makes a tile's count reach
+    ``sectors * updates_per_sector`` frees the entry; its completion leaves three cycles after it
+    came at the earliest.
 
     Parameters
     ----------
@@ -31,18 +44,21 @@ class TrackerBank(wiring.Component):
 
     Members
     -------
-    i : In(stream)
+    i : In(stream), always ready
         Updates and tile ends of places that belong to this bank.
+    room : Out(1)
+        What is chosen for the bank in this cycle may come in the next. Off only while completions
+        wait, or while the table is cleared.
     o : Out(stream)
         Complete tiles, each once.
     updates_per_sector : In(2)
         Updates that every sector of a tile gets.
     clear : In(1)
-        Strobe: empties the table, one set per cycle.
+        Strobe: empties the table, one set per cycle. What is in the first two stages is lost.
     clearing : Out(1)
-        On while it is being emptied, also after reset. Nothing is taken.
+        On while it is being emptied, also after reset.
     error : Out(:class:`ErrorSignature`)
-        One cycle after the event it is about was taken.
+        Two cycles after the event it is about came.
     """
 
     def __init__(self, p: T3Parameters):
@@ -53,16 +69,17 @@ class TrackerBank(wiring.Component):
             {
                 "valid": 1,
                 "tag": self._tag_bits,
-                "count": p.count_bits,
-                "sectors": p.sector_bits,  # 0: the tile end has not come
-                "row_edge": 1,
-                "run_edge": 1,
+                # Updates so far; less the threshold, once the tile end has told it: then it is
+                # negative until it is zero, and the tile complete.
+                "balance": signed(p.count_bits + 1),
+                "edges": 2,
                 "start": p.atom_address_bits,
             }
         )
         super().__init__(
             {
-                "i": In(stream.Signature(TrackerInput(p))),
+                "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
+                "room": Out(1),
                 "o": Out(stream.Signature(Completion(p))),
                 "updates_per_sector": In(2),
                 "clear": In(1),
@@ -78,9 +95,6 @@ class TrackerBank(wiring.Component):
     def _tag_of(self, event):
         return Cat(event.place[_log2(self._p.sets) :], event.wavefront)
 
-    def _key_of(self, entry):
-        return Cat(entry.valid, entry.tag)
-
     def elaborate(self, platform):
         m = Module()
         p = self._p
@@ -93,134 +107,187 @@ class TrackerBank(wiring.Component):
         reads = [table.read_port() for table in tables]
         for way, table in enumerate(tables):
             m.submodules[f"table_{way}"] = table
-        m.submodules.completions = completions = Queue(Completion(p), depth=4)
+        m.submodules.completions = completions = Queue(Completion(p), depth=_COMPLETIONS)
         wiring.connect(m, wiring.flipped(self.o), completions.o)
+        m.d.comb += self.room.eq(~self.clearing & (completions.level <= _COMPLETIONS - _UNDER_WAY))
 
-        # Accept. An event in the update stage may push as well, hence the margin of the level.
-        busy = Signal()
-        event = Signal(TrackerInput(p), reset_less=True)
-        accept = Signal()
-        m.d.comb += [
-            self.i.ready.eq(~self.clearing & (completions.level <= 1)),
-            accept.eq(self.i.valid & self.i.ready),
-        ]
+        # Address.
         for read in reads:
-            m.d.comb += [read.addr.eq(self._set_of(self.i.p.place)), read.en.eq(accept)]
-        m.d.sync += busy.eq(accept)
-        with m.If(accept):
-            m.d.sync += event.eq(self.i.p)
+            m.d.comb += [read.addr.eq(self._set_of(self.i.p.place)), read.en.eq(self.i.valid)]
+        comparing = Signal()
+        compared = Signal(TrackerInput(p), reset_less=True)
+        m.d.sync += comparing.eq(self.i.valid & ~self.clearing & ~self.clear)
+        with m.If(self.i.valid):
+            m.d.sync += compared.eq(self.i.p)
 
-        # The memory shows a set as it was before the write of the cycle in which it was read.
-        written_entry = Signal(self._entry, reset_less=True)
-        written_ways = Signal(ways)
-        forward = Signal()
-        forward_ways = Signal(ways)
-        m.d.sync += forward.eq(busy & (self._set_of(event.place) == self._set_of(self.i.p.place)))
-        m.d.comb += forward_ways.eq(Mux(forward, written_ways, 0))
-
-        # Which entry: the lowest that hits, else the lowest free one.
-        valid = Signal(ways)
-        equal = Signal(ways)
-        hits = Signal(ways)
-        candidates = Signal(ways)
-        chosen = Signal(ways)
-        for way, read in enumerate(reads):
-            key = Mux(forward_ways[way], self._key_of(written_entry), self._key_of(read.data))
-            m.d.comb += Cat(valid[way], equal[way]).eq(Cat(key[0], key[1:] == self._tag_of(event)))
-        full = Signal()
-        m.d.comb += [
-            hits.eq(valid & equal),
-            candidates.eq(Mux(hits.any(), hits, ~valid)),
-            chosen.eq(candidates & -candidates),
-            full.eq(~candidates.any()),
-        ]
-        stored = Signal(self._entry)
-        for way, read in enumerate(reads):
-            with m.If(hits[way]) if way == 0 else m.Elif(hits[way]):
-                m.d.comb += stored.eq(read.data)
-        old = Signal(self._entry)
-        with m.If(~hits.any()):
-            m.d.comb += old.start.eq(~Const(0, p.atom_address_bits))
-        with m.Elif((chosen & forward_ways).any()):
-            m.d.comb += old.eq(written_entry)
-        with m.Else():
-            m.d.comb += old.eq(stored)
-
-        # What becomes of it.
-        count = Signal(p.count_bits)
-        overflow = Signal()
-        sectors = Signal(p.sector_bits)
-        edges = Signal(2)
-        start = Signal(p.atom_address_bits)
-        threshold = Signal(p.count_bits)
-        total = old.count + Mux(event.end, 0, event.count)
-        m.d.comb += [
-            count.eq(total[: p.count_bits]),
-            overflow.eq(total[p.count_bits :].any()),
-            sectors.eq(Mux(event.end, event.sectors, old.sectors)),
-            edges.eq(
-                Mux(event.end, Cat(event.row_edge, event.run_edge), Cat(old.row_edge, old.run_edge))
-            ),
-            start.eq(Mux(~event.end & (event.atom < old.start), event.atom, old.start)),
-            threshold.eq(sectors * self.updates_per_sector),
-        ]
-        complete = Signal()
-        keep = Signal()
-        code = Signal(ErrorCode)
-        with m.If(full):
-            m.d.comb += [code.eq(ErrorCode.SET_FULL), keep.eq(1)]
-        with m.Elif(event.end & (event.sectors == 0)):
-            m.d.comb += [code.eq(ErrorCode.ZERO_THRESHOLD), keep.eq(1)]
-        with m.Elif(event.end & (old.sectors != 0)):
-            m.d.comb += [code.eq(ErrorCode.SECOND_TILE_END), keep.eq(1)]
-        with m.Elif(overflow):
-            m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
-        with m.Elif(sectors != 0):
-            with m.If(count == threshold):
-                m.d.comb += complete.eq(1)
-            with m.Elif(count > threshold):
-                m.d.comb += code.eq(ErrorCode.OVERRUN)
-
-        failed = Signal()
+        # What the update stage did in the last cycle: seen from here the event one ahead, from the
+        # comparison the event two ahead.
         entry = Signal(self._entry)
+        write_ways = Signal(ways)
+        result = Signal(self._entry, reset_less=True)
+        result_ways = Signal(ways)
+        m.d.sync += [result.eq(entry), result_ways.eq(write_ways)]
+
+        # Compare. The memory shows a set as it was before the write in the cycle of the address.
+        updating = Signal()
+        updated = Signal(TrackerInput(p), reset_less=True)
+        two_ahead_in_set = Signal()
+        tag = self._tag_of(compared)
+        rewritten = Signal(ways)
+        result_hits = Signal()
+        m.d.sync += two_ahead_in_set.eq(self._set_of(updated.place) == self._set_of(self.i.p.place))
         m.d.comb += [
-            failed.eq(code != ErrorCode.NONE),
-            entry.eq(
-                Mux(
-                    complete | failed,
-                    0,
-                    Cat(Const(1), self._tag_of(event), count, sectors, edges, start),
+            rewritten.eq(Mux(two_ahead_in_set, result_ways, 0)),
+            result_hits.eq(result.valid & (result.tag == tag) & rewritten.any()),
+        ]
+        valid = Signal(ways)
+        hits = Signal(ways)  # in the memory as it is
+        for way, read in enumerate(reads):
+            m.d.comb += [
+                valid[way].eq(Mux(rewritten[way], result.valid, read.data.valid)),
+                hits[way].eq(read.data.valid & (read.data.tag == tag) & ~rewritten[way]),
+            ]
+        # Of an entry that is not there, only what is compared or added up matters.
+        hit = Signal()
+        stored = Signal(self._entry)
+        m.d.comb += hit.eq(hits.any() | result_hits)
+        for name in ("balance", "edges"):
+            m.d.comb += stored[name].eq(
+                one_hot_select(
+                    Cat(hits, result_hits),
+                    [*(read.data[name] for read in reads), result[name]],
                 )
-            ),
-            completions.i.valid.eq(busy & complete),
-            completions.i.p.eq(Cat(event.place, event.wavefront, start, edges)),
-            self.error.valid.eq(busy & failed),
-            self.error.report.eq(Cat(code, event.place, event.wavefront)),
+            )
+        m.d.comb += stored.start.eq(
+            one_hot_select(
+                Cat(hits, result_hits), [*(read.data.start for read in reads), result.start]
+            )
+            | (~hit).replicate(p.atom_address_bits)
+        )
+        threshold = Signal(p.count_bits + 1)
+        m.d.comb += threshold.eq(compared.sectors * self.updates_per_sector)
+
+        # Update, first with what the event one ahead has changed.
+        same_set = self._set_of(updated.place) == self._set_of(compared.place)
+        same_tile = Cat(updated.place, updated.wavefront) == Cat(compared.place, compared.wavefront)
+        follows_set = Signal()
+        follows_tile = Signal()  # and the one ahead has written
+        stands_alone = Signal()  # its opposite: one register for each half of the load
+        old_hit = Signal()
+        old_ways = Signal(ways)
+        old_free = Signal(ways)
+        old = Signal(self._entry, reset_less=True)
+        change = Signal(p.count_bits + 1, reset_less=True)  # without its carry, if a tile end's
+        no_sectors = Signal()
+        m.d.sync += [
+            updating.eq(comparing & ~self.clear),
+            updated.eq(compared),
+            follows_set.eq(same_set),
+            follows_tile.eq(same_tile & write_ways.any()),
+            stands_alone.eq(~(same_tile & write_ways.any())),
+            old_hit.eq(hit),
+            old_ways.eq(hits | Mux(result_hits, rewritten, 0)),
+            old_free.eq(~valid),
+            old.eq(stored),
+            change.eq(Mux(compared.end, ~threshold, compared.count)),
+            no_sectors.eq(compared.end & (compared.sectors == 0)),
+        ]
+        found = Signal()
+        ways_found = Signal(ways)
+        free = Signal(ways)
+        known = Signal(self._entry)
+        forwarded = Signal()
+        freed_ahead = Signal()
+        ahead = Signal(ways)
+        m.d.comb += [
+            forwarded.eq(follows_tile & result.valid),
+            freed_ahead.eq(follows_tile & ~result.valid),
+            found.eq(forwarded | (old_hit & ~freed_ahead)),
+            ways_found.eq(Mux(follows_tile, result_ways, old_ways)),
+            ahead.eq(Mux(follows_set, result_ways, 0)),
+            free.eq(Mux(result.valid, old_free & ~ahead, old_free | ahead)),
+        ]
+        for name in ("balance", "edges"):
+            m.d.comb += known[name].eq(Mux(forwarded, result[name], Mux(freed_ahead, 0, old[name])))
+        m.d.comb += known.start.eq(
+            Mux(
+                stands_alone,
+                old.start,
+                result.start | (~result.valid).replicate(len(result.start)),
+            )
+        )
+
+        # Then with its own change.
+        start = Signal(p.atom_address_bits)
+        edges = Signal(2)
+        balance = Signal(p.count_bits + 1)
+        zero = Signal()
+        before = known.balance.as_unsigned()
+        # A sum is zero if at every bit the half sum meets a carry, which a one below makes.
+        carries = Cat(updated.end, before | change)[: len(before)]
+        m.d.comb += [
+            edges.eq(Mux(updated.end, Cat(updated.row_edge, updated.run_edge), known.edges)),
+            start.eq(Mux(~updated.end & (updated.atom < known.start), updated.atom, known.start)),
+            balance.eq((Cat(1, before) + Cat(updated.end, change))[1:]),
+            zero.eq((before ^ change) == carries),
+        ]
+        # The sign changes: a count fits no longer, or the tile is complete, or more than that. An
+        # update adds so little that the upper bits are then all ones.
+        low = len(updated.count)
+        turns = (before[:low] + updated.count)[low] & before[low:-1].all()
+        full = Signal()
+        second = Signal()
+        keep = Signal()
+        above = Signal()
+        gone = Signal()
+        complete = Signal()
+        code = Signal(ErrorCode)
+        m.d.comb += [
+            full.eq(~found & ~free.any()),
+            second.eq(updated.end & before[-1]),
+            keep.eq(full | no_sectors | second),
+            above.eq(Mux(updated.end, _greater(before[:-1], ~change[:-1]), turns & ~zero)),
+            gone.eq(above | (zero & (before[-1] | updated.end))),
+            complete.eq(updating & ~keep & zero & (before[-1] | updated.end)),
+        ]
+        with m.If(full):
+            m.d.comb += code.eq(ErrorCode.SET_FULL)
+        with m.Elif(no_sectors):
+            m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
+        with m.Elif(second):
+            m.d.comb += code.eq(ErrorCode.SECOND_TILE_END)
+        with m.Elif(updated.end | before[-1]):
+            m.d.comb += code.eq(ErrorCode.OVERRUN)
+        with m.Else():
+            m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
+        m.d.comb += [
+            write_ways.eq(Mux(updating & ~keep, Mux(found, ways_found, one_hot_first(free)), 0)),
+            entry.valid.eq(~gone),
+            entry.tag.eq(self._tag_of(updated)),
+            entry.balance.eq(balance),
+            entry.edges.eq(edges),
+            entry.start.eq(start),
+            completions.i.valid.eq(complete),
+            completions.i.p.eq(Cat(updated.place, updated.wavefront, start, edges)),
+            self.error.valid.eq(updating & (keep | above)),
+            self.error.report.eq(Cat(code, updated.place, updated.wavefront)),
         ]
 
-        # The write, and what the next event sees of it.
         clear_row = Signal(range(depth))
         write_set = Signal(range(depth))
-        write_ways = Signal(ways)
-        write_entry = Signal(self._entry)
-        m.d.sync += [written_entry.eq(entry), written_ways.eq(write_ways)]
         with m.If(self.clearing):
-            m.d.comb += [write_set.eq(clear_row), write_ways.eq(~Const(0, ways))]
+            m.d.comb += write_set.eq(clear_row)
             m.d.sync += clear_row.eq(clear_row + 1)
             with m.If(clear_row == self._rows - 1):
                 m.d.sync += self.clearing.eq(0)
         with m.Else():
-            m.d.comb += [
-                write_set.eq(self._set_of(event.place)),
-                write_ways.eq(Mux(busy & ~keep, chosen, 0)),
-                write_entry.eq(entry),
-            ]
+            m.d.comb += write_set.eq(self._set_of(updated.place))
+        with m.If(self.clear):
+            m.d.sync += [self.clearing.eq(1), clear_row.eq(0)]
         for way, write in enumerate(writes):
             m.d.comb += [
                 write.addr.eq(write_set),
-                write.data.eq(write_entry),
-                write.en.eq(write_ways[way]),
+                write.data.eq(Mux(self.clearing, 0, entry)),
+                write.en.eq(write_ways[way] | self.clearing),
             ]
-        with m.If(self.clear):
-            m.d.sync += [self.clearing.eq(1), clear_row.eq(0), busy.eq(0)]
         return m

@@ -1,23 +1,75 @@
 """The tracker's front: events of all channels, distributed over the banks."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .layouts import TileUpdates, TrackerInput
 from .parameters import T3Parameters
 from .round_robin import Merge2, RoundRobinPick
+from .select import one_hot_select
 
 __all__ = ["TrackerFront"]
+
+
+class _Candidates(wiring.Component):
+    """Queue of two events, in which the one that was taken can be read for one cycle more.
+
+    Like a :class:`Queue`, ``ready`` and ``valid`` do not depend on an input. ``bank`` has one bit
+    for each bank, and says where the first event belongs. ``taken`` is the event that left in the
+    last cycle, so it can be moved when it is known where to.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._shape = TrackerInput(p)
+        super().__init__(
+            {
+                "i": In(stream.Signature(self._shape)),
+                "i_bank": In(p.banks),
+                "valid": Out(1),
+                "ready": In(1),
+                "bank": Out(p.banks),
+                "taken": Out(self._shape),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        slots = [Signal(self._shape, name=f"slot_{index}", reset_less=True) for index in range(2)]
+        # Decoded here, because the choice among the channels is long enough without it.
+        banks = [Signal(len(self.bank), name=f"bank_{index}") for index in range(2)]
+        level = Signal(range(3))
+        head = Signal()
+        tail = Signal()
+        last = Signal()
+        push = self.i.valid & self.i.ready
+        pop = self.valid & self.ready
+        m.d.comb += [
+            self.i.ready.eq(level != 2),
+            self.valid.eq(level != 0),
+            self.bank.eq(Mux(head, banks[1], banks[0])),
+            self.taken.eq(Mux(last, slots[1], slots[0])),
+        ]
+        m.d.sync += [
+            last.eq(head),
+            level.eq(level + push - pop),
+            head.eq(head ^ pop),
+            tail.eq(tail ^ push),
+        ]
+        for index, (slot, bank) in enumerate(zip(slots, banks, strict=True)):
+            # The other slot is the one that may still be read: it is written at the earliest when
+            # that is over.
+            with m.If(push & (tail == index)):
+                m.d.sync += [slot.eq(self.i.p), bank.eq(self.i_bank)]
+        return m
 
 
 class TrackerFront(wiring.Component):
     """Gives every bank one event per cycle, fairly over the channels.
 
-    A channel offers one event per cycle: updates of a tile or a tile end, in turn. The tile's
-    place and wavefront decide about its bank, so that tiles of one workgroup lie in different
-    ones; each bank chooses among the channels in turn. All combinational, so ``ready`` of an
-    input depends on ``valid`` of all of them.
+    A channel's updates and tile ends take turns. The tile's place and wavefront decide about the
+    bank, so that tiles of one workgroup lie in different ones; each bank that has room chooses
+    among the channels in turn. An event is at its bank two cycles after it came, at the earliest.
 
     Parameters
     ----------
@@ -27,8 +79,11 @@ class TrackerFront(wiring.Component):
     Members
     -------
     notices, ends : In(stream).array(channels)
-        Issued updates, and tile ends.
-    o : Out(stream).array(banks)
+        Issued updates, and tile ends. ``ready`` depends on the other one's ``valid``.
+    room : In(banks)
+        Banks that an event may be chosen for in this cycle.
+    o : Out(stream).array(banks), always ready
+        In the cycle after the choice.
     """
 
     def __init__(self, p: T3Parameters):
@@ -37,19 +92,25 @@ class TrackerFront(wiring.Component):
             {
                 "notices": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
-                "o": Out(stream.Signature(TrackerInput(p))).array(p.banks),
+                "room": In(p.banks),
+                "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
             }
         )
+
+    def _bank_of(self, event):
+        """A wavefront's lowest bit turns the bank's highest: away from the next places' tiles."""
+        bits = (self._p.banks - 1).bit_length()
+        turn = Cat(Const(0, bits), event.wavefront[::-1])[self._p.wavefront_bits :]
+        return (event.place ^ turn)[:bits]
 
     def elaborate(self, platform):
         m = Module()
         p = self._p
-        bank_bits = (p.banks - 1).bit_length()
 
         candidates = []
-        banks = []
         for channel, (notice, end) in enumerate(zip(self.notices, self.ends, strict=True)):
             m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(p))
+            m.submodules[f"candidates_{channel}"] = queue = _Candidates(p)
             m.d.comb += [
                 merge.a.valid.eq(notice.valid),
                 merge.a.p.place.eq(notice.p.place),
@@ -59,27 +120,24 @@ class TrackerFront(wiring.Component):
                 notice.ready.eq(merge.a.ready),
             ]
             wiring.connect(m, merge.b, wiring.flipped(end))
-            candidates.append(merge.o)
-            # A wavefront's lowest bit turns the bank's highest: away from the next places' tiles.
-            turn = Cat(Const(0, bank_bits), merge.o.p.wavefront[::-1])[p.wavefront_bits :]
-            bank = Signal(bank_bits, name=f"bank_{channel}")
-            m.d.comb += bank.eq(merge.o.p.place ^ turn)
-            banks.append(bank)
+            wiring.connect(m, merge.o, queue.i)
+            m.d.comb += queue.i_bank.eq(1 << self._bank_of(merge.o.p))
+            candidates.append(queue)
 
+        taken = []
         for bank, out in enumerate(self.o):
             m.submodules[f"pick_{bank}"] = pick = RoundRobinPick(p.channels)
+            chosen = Signal(p.channels, name=f"chosen_{bank}")
             m.d.comb += [
-                pick.requests.eq(
-                    Cat(c.valid & (b == bank) for c, b in zip(candidates, banks, strict=True))
-                ),
-                pick.take.eq(out.ready),
-                out.valid.eq(pick.valid),
+                pick.requests.eq(Cat(c.valid & c.bank[bank] for c in candidates)),
+                pick.take.eq(self.room[bank]),
+                out.valid.eq(chosen.any()),
+                out.p.eq(one_hot_select(chosen, (c.taken for c in candidates))),
             ]
-            with m.Switch(pick.pick):
-                for channel, candidate in enumerate(candidates):
-                    with m.Case(channel) if channel < p.channels - 1 else m.Default():
-                        m.d.comb += out.p.eq(candidate.p)
-            for channel, candidate in enumerate(candidates):
-                with m.If(pick.valid & (pick.pick == channel)):
-                    m.d.comb += candidate.ready.eq(out.ready)
+            grants = Signal(p.channels, name=f"grants_{bank}")
+            m.d.comb += grants.eq(Mux(self.room[bank], pick.grant, 0))
+            m.d.sync += chosen.eq(grants)
+            taken.append(grants)
+        for channel, queue in enumerate(candidates):
+            m.d.comb += queue.ready.eq(Cat(grants[channel] for grants in taken).any())
         return m

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from .layouts import Action, Completion, Granularity, MapConfiguration, ReadyCommand
 from .parameters import T3Parameters
+from .select import one_hot_first, one_hot_select
 
 __all__ = ["Trigger"]
 
@@ -15,17 +16,18 @@ __all__ = ["Trigger"]
 class _State(enum.Enum):
     CLEAR = 0
     IDLE = 1
-    TILE = 2
-    GROUP = 3
-    RELEASE = 4
+    LOOKUP = 2
+    TILE = 3
+    GROUP = 4
+    RELEASE = 5
 
 
 class Trigger(wiring.Component):
     """Counts the complete tiles of each workgroup, and the complete workgroups of each group.
 
     A completion is taken every second cycle; one that completes a group of WORKGROUP commands takes
-    one cycle for the group and one for each of its commands more. A command is visible three cycles
-    after its tile's completion was taken, with WORKGROUP five.
+    one cycle for the group and one for each of its commands more. A command is visible four cycles
+    after its tile's completion was taken, with WORKGROUP six.
 
     Parameters
     ----------
@@ -97,44 +99,50 @@ class Trigger(wiring.Component):
             queue.r_en.eq(self.ready.ready),
             self.empty.eq(queue.level == 0),
         ]
+        state = Signal(_State)
 
+        # Taken in IDLE, and while the one before is in TILE; then it may have to wait for a group.
         tile = Signal(Completion(p), reset_less=True)
-        m.d.comb += self.complete_place.eq(tile.place)
+        waits = Signal()
+        take = Signal()
+        m.d.comb += [
+            self.complete_place.eq(tile.place),
+            take.eq(self.completions.valid & self.completions.ready),
+        ]
+        with m.If(take):
+            m.d.sync += [tile.eq(self.completions.p), self.tiles.eq(self.tiles + 1)]
 
         # The range of the tile, and what of its command matters here.
+        ranges, commands = list(self.maps.ranges), list(self.maps.commands)
+        of_range = one_hot_first(
+            Cat(e.enable & (e.first <= tile.place) & (tile.place <= e.last) for e in ranges)
+        )
+        number = Signal.like(ranges[0].command)
+        action = Signal(Action)
+        m.d.comb += [
+            number.eq(one_hot_select(of_range, (entry.command for entry in ranges))),
+            action.eq(one_hot_select(of_range, (entry.action for entry in ranges))),
+        ]
+        entry = Array(commands)[number]
         found = Signal()
+        is_dma = Signal()
+        by_wavefront = Signal()
+        command = Signal.like(number)
         first = Signal(p.place_bits)
         last = Signal(p.place_bits)
-        action = Signal(Action)
-        command = Signal(ReadyCommand(p)["command"].shape)
-        for entry in reversed(list(self.maps.ranges)):
-            with m.If(entry.enable & (entry.first <= tile.place) & (tile.place <= entry.last)):
-                m.d.comb += [
-                    found.eq(entry.action != Action.NONE),
-                    first.eq(entry.first),
-                    last.eq(entry.last),
-                    action.eq(entry.action),
-                    command.eq(entry.command),
-                ]
-        commands = list(self.maps.commands)
-        by_wavefront = Array(c.granularity == Granularity.WAVEFRONT for c in commands)[command]
-        group_log2 = Array(c.group_log2 for c in commands)[command]
-        waves = Signal(data.ArrayLayout(4, 4))
-        m.d.comb += waves.eq(Array(c.waves for c in commands)[command])
-
-        # The place's group, kept for the states after TILE.
         mask = Signal(p.place_bits)
-        group_first = Signal(p.place_bits, reset_less=True)
-        group_last = Signal(p.place_bits, reset_less=True)
-        group_command = Signal.like(command, reset_less=True)
-        next_first = Signal(p.place_bits)
-        next_last = Signal(p.place_bits)
-        member = Signal(p.place_bits, reset_less=True)
-        m.d.comb += [
-            mask.eq((1 << group_log2) - 1),
-            next_first.eq(first + ((tile.place - first) & ~mask)),
-            next_last.eq(Mux(last - next_first < mask, last, next_first + mask)),
-        ]
+        waves = Signal(4)
+        with m.If(state == _State.LOOKUP):
+            m.d.sync += [
+                found.eq(action != Action.NONE),
+                is_dma.eq(action == Action.DMA),
+                by_wavefront.eq(entry.granularity == Granularity.WAVEFRONT),
+                command.eq(number),
+                first.eq(one_hot_select(of_range, (entry.first for entry in ranges))),
+                last.eq(one_hot_select(of_range, (entry.last for entry in ranges))),
+                mask.eq((1 << entry.group_log2) - 1),
+                waves.eq(entry.waves[Cat(tile.row_edge, tile.run_edge)]),
+            ]
 
         row = table_read.data
         tiles = Signal(4)
@@ -143,16 +151,17 @@ class Trigger(wiring.Component):
         m.d.comb += [
             tiles.eq(row.tiles + 1),
             start.eq(Mux((row.tiles != 0) & (row.start < tile.start), row.start, tile.start)),
-            full.eq(row.tiles + 1 == waves[Cat(tile.row_edge, tile.run_edge)]),
+            full.eq(row.tiles + 1 == waves),  # a workgroup without waves is never full
         ]
-        count = Signal(8)
-        whole_group = Signal()
-        m.d.comb += [
-            count.eq(groups_read.data + 1),
-            whole_group.eq(count == group_last - group_first + 1),
-        ]
+        # The place's group, kept for the states after TILE.
+        into_group = (tile.place - first) & mask
+        group_first = Signal(p.place_bits, reset_less=True)
+        group_size = Signal(p.place_bits)  # less one
+        members_left = Signal(p.place_bits, reset_less=True)
+        member = Signal(p.place_bits, reset_less=True)
+        to_last = (last - group_first)[: p.place_bits]
+        m.d.comb += group_size.eq(Mux(to_last < mask, to_last, mask))
         clear_row = Signal(range(depth))
-        state = Signal(_State)
 
         with m.Switch(state):
             with m.Case(_State.CLEAR):
@@ -168,23 +177,26 @@ class Trigger(wiring.Component):
                     m.d.sync += state.eq(_State.IDLE)
 
             with m.Case(_State.IDLE):
+                m.d.comb += self.completions.ready.eq(1)
+                with m.If(take):
+                    m.d.sync += state.eq(_State.LOOKUP)
+
+            with m.Case(_State.LOOKUP):
                 m.d.comb += [
-                    self.completions.ready.eq(1),
-                    table_read.addr.eq(self.completions.p.place[:index_bits]),
-                    table_read.en.eq(self.completions.valid),
+                    table_read.addr.eq(tile.place[:index_bits]),
+                    table_read.en.eq(1),
                 ]
-                with m.If(self.completions.valid):
-                    m.d.sync += [tile.eq(self.completions.p), self.tiles.eq(self.tiles + 1)]
-                    m.d.sync += state.eq(_State.TILE)
+                m.d.sync += [waits.eq(0), state.eq(_State.TILE)]
 
             with m.Case(_State.TILE):
-                m.d.sync += state.eq(_State.IDLE)
                 m.d.comb += [
+                    self.completions.ready.eq(1),
                     table_write.addr.eq(tile.place[:index_bits]),
                     table_write.data.tiles.eq(Mux(full, 0, tiles)),
                     table_write.data.start.eq(start),
                     table_write.data.row_edge.eq(tile.row_edge),
                     table_write.data.run_edge.eq(tile.run_edge),
+                    table_write.en.eq(found),
                     push.command.eq(command),
                     push.place.eq(tile.place),
                     push.wavefront.eq(tile.wavefront),
@@ -192,54 +204,54 @@ class Trigger(wiring.Component):
                     push.row_edge.eq(tile.row_edge),
                     push.run_edge.eq(tile.run_edge),
                     push.last.eq(full),
-                    groups_read.addr.eq(next_first[:index_bits]),
+                    queue.w_en.eq(is_dma & by_wavefront),
+                    groups_read.addr.eq((tile.place - into_group)[:index_bits]),
+                    groups_read.en.eq(1),
+                    self.complete.eq(found & full),
+                    self.own.eq(found & full & ~is_dma),
                 ]
-                with m.If(found):
-                    m.d.comb += [
-                        table_write.en.eq(1),
-                        self.complete.eq(full),
-                        self.own.eq(full & (action != Action.DMA)),
-                    ]
-                    with m.If((action == Action.DMA) & by_wavefront):
-                        m.d.comb += queue.w_en.eq(1)
-                    with m.Elif((action == Action.DMA) & full):
-                        m.d.comb += groups_read.en.eq(1)
-                        m.d.sync += [
-                            group_first.eq(next_first),
-                            group_last.eq(next_last),
-                            group_command.eq(command),
-                            member.eq(next_first),
-                        ]
-                        m.d.sync += state.eq(_State.GROUP)
+                m.d.sync += [
+                    group_first.eq(tile.place - into_group),
+                    waits.eq(take),
+                    state.eq(Mux(take, _State.LOOKUP, _State.IDLE)),
+                ]
+                with m.If(is_dma & ~by_wavefront & full):
+                    m.d.sync += state.eq(_State.GROUP)
 
             with m.Case(_State.GROUP):
+                whole = groups_read.data == group_size
                 m.d.comb += [
                     groups_write.addr.eq(group_first[:index_bits]),
-                    groups_write.data.eq(Mux(whole_group, 0, count)),
+                    groups_write.data.eq(Mux(whole, 0, groups_read.data + 1)),
                     groups_write.en.eq(1),
-                    table_read.addr.eq(member[:index_bits]),
-                    table_read.en.eq(whole_group),
+                    table_read.addr.eq(group_first[:index_bits]),
+                    table_read.en.eq(1),
                 ]
-                m.d.sync += state.eq(_State.IDLE)
-                with m.If(whole_group):
+                m.d.sync += [
+                    member.eq(group_first),
+                    members_left.eq(group_size),
+                    state.eq(Mux(waits, _State.LOOKUP, _State.IDLE)),
+                ]
+                with m.If(whole):
                     m.d.sync += state.eq(_State.RELEASE)
 
             with m.Case(_State.RELEASE):  # the row of `member` is there
+                following = (member + 1)[: p.place_bits]
                 m.d.comb += [
-                    push.command.eq(group_command),
+                    push.command.eq(command),
                     push.place.eq(member),
                     push.start.eq(row.start),
                     push.row_edge.eq(row.row_edge),
                     push.run_edge.eq(row.run_edge),
                     push.last.eq(1),
                     queue.w_en.eq(1),
-                    table_read.addr.eq((member + 1)[:index_bits]),
+                    table_read.addr.eq(following[:index_bits]),
                     table_read.en.eq(1),
                 ]
-                m.d.sync += member.eq(member + 1)
-                with m.If(member == group_last):
-                    m.d.sync += state.eq(_State.IDLE)
+                m.d.sync += [member.eq(following), members_left.eq(members_left - 1)]
+                with m.If(members_left == 0):
+                    m.d.sync += state.eq(Mux(waits, _State.LOOKUP, _State.IDLE))
 
         with m.If(self.clear):
-            m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0)]
+            m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0), waits.eq(0)]
         return m

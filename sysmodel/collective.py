@@ -50,6 +50,9 @@ GPU_FIELDS = [
     ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch that have not left
     ("load_free", np.float64, (MOST_WAVES,)),  # cycle from which a CU's port takes a block
     ("store_free", np.float64, (MOST_WAVES,)),
+    # Atoms stored, and those that were sums, by phase.
+    ("cu_stores", np.int64, (3,)),
+    ("cu_additions", np.int64, (3,)),
 ]
 
 CHANNEL_FIELDS = [
@@ -241,6 +244,9 @@ def collective_store_left(s, g, channel):
     w = channel.store_wave
     channel.batch_stored[w] += 1
     channel.step_stored += 1
+    gpu.cu_stores[gpu.phase] += 1
+    if gpu.operands == 2:
+        gpu.cu_additions[gpu.phase] += 1
     gpu.unstored[w] -= 1
     last = channel.batch_stored[w] == channel.batch_size[w]
     if last or channel.batch_stored[w] % BLOCK == 0:

@@ -166,6 +166,11 @@ class Machine:
         """What the simulated channels' counts are to be multiplied with."""
         return self.system.dram.channels // self.channels
 
+    @property
+    def tiles(self) -> int:
+        """Tiles that the trackers of all GPUs saw complete."""
+        return int(self.state.outputs[:, self.channels * CHANNEL_OUTPUTS + H.tiles].sum())
+
     def write(self, writes: list[Writes]) -> None:
         """Hand each GPU's register port a list of writes."""
         for g, one in enumerate(writes):

@@ -50,6 +50,8 @@ GPU_FIELDS = [
     ("kept", np.int64),  # stores of the collective that stay here; counted among the kernel's
     # Accesses: gemm_read, gemm_write, rs_read, rs_write, ag_read, ag_write.
     ("traffic", np.int64, (6,)),
+    ("updates", np.int64, (3,)),  # of these writes, by phase
+    ("dma_reads", np.int64, (3,)),  # of these reads
 ]
 
 CHANNEL_FIELDS = [
@@ -121,11 +123,15 @@ def accept(gpu, channel, outputs):
         channel.data[token, word] = outputs[O.dram_data_0 + word]
     if origin == 1:
         phase = gpu.phase if gpu.phase != GEMM else np.int64(RS)
+        if access == ACCESS_READ:
+            gpu.dma_reads[phase] += 1
     elif access == ACCESS_READ and channel.tag[token] & COLLECTIVE_TAG:
         phase = gpu.phase
     else:
         phase = gpu.kernel_phase
     gpu.traffic[2 * phase + (1 if access != ACCESS_READ else 0)] += 1
+    if access == ACCESS_UPDATE:
+        gpu.updates[phase] += 1
     return token
 
 

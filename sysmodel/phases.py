@@ -9,8 +9,9 @@ import numpy as np
 
 from .config import System
 from .conservation import Reduction, check_conservation
+from .kernel import ATOM_BYTES
 from .machine import Machine, kernel_of
-from .memory import GEMM, RS
+from .memory import AG, GEMM, RS
 from .native.engine import Trace
 from .producer import MODE_GEMM
 from .program import Writes
@@ -29,7 +30,8 @@ class Phases:
     """What a configuration took, in cycles of the memory clock, and what it moved.
 
     ``traffic`` counts accesses of a whole GPU: gemm_read, gemm_write, rs_read, rs_write, ag_read,
-    ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather.
+    ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather. ``activity``
+    counts what :class:`.energy.counts.Activity` has, by phase (GEMM, reduce-scatter, all-gather).
     ``held_cycles`` is the time in which flow control kept free workgroup slots empty, averaged over
     all slots.
     """
@@ -41,6 +43,7 @@ class Phases:
     held_cycles: int = 0
     traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
     link_bytes: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
+    activity: dict[str, np.ndarray] = field(default_factory=dict)
     simulated_cycles: int = 0
     wall_s: float = 0.0
     timeline: Timeline | None = None
@@ -80,6 +83,7 @@ class Session:
         self._exit = ExitStack()
         self._wall_s = 0.0
         self._spans: list[Span] = []
+        self._activates = np.zeros(3, np.int64)
         self.zero = 0
         self.machine = Machine(
             setting.system,
@@ -133,6 +137,11 @@ class Session:
         begin, end = max(0, begin - self.zero), max(0, end - self.zero)
         self._spans.append(Span(name, track, begin * ns, end * ns))
 
+    def count_activates(self, phase: int) -> None:
+        """Put down the rows that were opened since the last call to a phase."""
+        opened = int(self.machine.state.dram.channel["activate_count"].sum())
+        self._activates[phase] += opened - self._activates.sum()
+
     def finish(self, how: Reduction, **cycles: int) -> Phases:
         """Gather what the machine counted; ``cycles`` are the times of :class:`Phases`.
 
@@ -148,6 +157,9 @@ class Session:
         traffic[2 * RS + 1] += kept
         link_bytes = state.gpu["sent_bytes"].sum(axis=0)
         check_conservation(state, self._setting.kernel.gpus, how, traffic, link_bytes)
+        # Of what overlaps, no part alone opened a row: it is the sum that counts.
+        self.count_activates(AG if how.gather else RS)
+        activity = self._activity(how, traffic, link_bytes)
         for i, (begin, end) in enumerate(
             zip(state.stage_begin[0], state.stage_end[0], strict=True)
         ):
@@ -158,7 +170,28 @@ class Session:
             traffic=traffic * machine.whole // machine.gpus,
             held_cycles=int(state.gpu["held"].mean() / state.fixed["slots"][0]),
             link_bytes=link_bytes * machine.whole // machine.gpus,
+            activity={name: n // machine.gpus for name, n in activity.items()},
             simulated_cycles=machine.now,
             wall_s=self._wall_s,
             timeline=timeline_of(machine, self._spans, self.zero),
         )
+
+    def _activity(
+        self, how: Reduction, traffic: np.ndarray, link_bytes: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Events of all simulated GPUs with all their channels, by phase."""
+        gpu = self.machine.state.gpu
+        counted = {
+            name: gpu[name].sum(axis=0)
+            for name in ("updates", "dma_reads", "cu_stores", "cu_additions")
+        }
+        dma_reads, stores = counted["dma_reads"], counted["cu_stores"]
+        loads = traffic[::2] - dma_reads
+        loads[GEMM] = 0  # those of the GEMM itself are the same in all configurations
+        if not how.gemm:
+            # What the kernel does then is the collective's: it stores remotely what it loads.
+            stores[RS] += link_bytes[0] // ATOM_BYTES - dma_reads[RS]
+        counted |= {"activates": self._activates, "cu_loads": loads}
+        whole = {name: n * self.machine.whole for name, n in counted.items()}
+        # A tile is complete once, in however many channels it lies.
+        return whole | {"tiles": np.array([0, self.machine.tiles, 0])}

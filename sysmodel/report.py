@@ -57,6 +57,8 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     console.print(_times(result))
     console.print()
     console.print(_bytes(result))
+    console.print()
+    console.print(_energy(result))
     k = result.workload.k
     console.print(
         f"\nGEMM alone: {result.gemm_efficiency:.1%} of peak "
@@ -109,6 +111,22 @@ def _bytes(result: RunResult) -> RichTable:
             _megabytes(moved.ag_write),
             _megabytes(moved.total),
             _megabytes(one.link_bytes.total),
+        )
+    return table
+
+
+def _energy(result: RunResult) -> RichTable:
+    table = _table(
+        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs",
+        *("configuration", "DRAM", "NMC", "link", "wires", "CUs", "T3", "total", "saved"),
+    )
+    for name, one in result.configurations.items():
+        energy = one.energy_j
+        parts = (energy.dram, energy.nmc, energy.link, energy.network, energy.cu, energy.t3)
+        table.add_row(
+            name,
+            *(f"{part * 1e3:.2f}" for part in (*parts, one.energy_total_j)),
+            "-" if one.energy_reduction is None else f"{one.energy_reduction:.1%}",
         )
     return table
 

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .energy.counts import Activity, Energy
 from .errors import InputError
 from .workload import Workload
 
@@ -151,7 +152,7 @@ class LinkBytes:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationResult:
-    """One configuration's times and bytes.
+    """One configuration's times, bytes and energy.
 
     Attributes
     ----------
@@ -172,6 +173,14 @@ class ConfigurationResult:
         Of one whole GPU.
     link_bytes : LinkBytes
         That one whole GPU sends.
+    activity : Activity
+        Other events of one whole GPU.
+    energy_j : Energy
+        Of one whole GPU; see ``docs/energy.md`` for what is not counted.
+    energy_total_j : float
+        Sum of its parts.
+    energy_reduction : float or None
+        Share of the energy of ``sequential`` that is saved; None if that was not run.
     """
 
     gemm_ns: float
@@ -185,6 +194,10 @@ class ConfigurationResult:
     gemm_slowdown: float
     dram_bytes: DramBytes
     link_bytes: LinkBytes
+    activity: Activity
+    energy_j: Energy
+    energy_total_j: float
+    energy_reduction: float | None
 
     @classmethod
     def from_times(
@@ -199,8 +212,11 @@ class ConfigurationResult:
         sequential_ns: float | None,
         dram_bytes: DramBytes,
         link_bytes: LinkBytes,
+        activity: Activity,
+        energy_j: Energy,
+        sequential_j: float | None,
     ) -> "ConfigurationResult":
-        """Derive what follows from measured times.
+        """Derive what follows from what was measured.
 
         Raises
         ------
@@ -227,6 +243,10 @@ class ConfigurationResult:
             gemm_slowdown=gemm_ns / isolated_gemm_ns,
             dram_bytes=dram_bytes,
             link_bytes=link_bytes,
+            activity=activity,
+            energy_j=energy_j,
+            energy_total_j=energy_j.total,
+            energy_reduction=None if sequential_j is None else 1 - energy_j.total / sequential_j,
         )
 
     @property

@@ -6,7 +6,11 @@ from rtl.layouts import Policy
 
 from .config import System
 from .cu_split import cu_split
+from .energy.constants import known_constants
+from .energy.counts import Activity, Energy
+from .energy.model import energy_of
 from .errors import InputError
+from .memory import GEMM, RS
 from .phases import Phases, Report, Setting
 from .result import ConfigurationResult, DramBytes, LinkBytes, RunOptions, RunResult
 from .sequential import sequential
@@ -36,6 +40,9 @@ class _Configurations:
         base, rs = self["sequential"], self[scatter_name]
         traffic = base.traffic.copy()
         traffic[2:4] = rs.traffic[2:4]
+        activity = {name: counts.copy() for name, counts in base.activity.items()}
+        for name, counts in activity.items():
+            counts[RS] = rs.activity[name][RS]
         return Phases(
             gemm_cycles=base.gemm_cycles,
             rs_cycles=rs.rs_cycles,
@@ -43,6 +50,7 @@ class _Configurations:
             total_cycles=max(base.gemm_cycles, rs.rs_cycles) + base.ag_cycles,
             traffic=traffic,
             link_bytes=base.link_bytes,
+            activity=activity,
         )
 
 
@@ -92,7 +100,7 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
 
 def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
     ns = 1e3 / system.dram.clock_mhz
-    accesses = zip(DramBytes.__dataclass_fields__, one.traffic, strict=True)
+    dram_bytes, link_bytes, activity = _counts(one, system)
     return ConfigurationResult.from_times(
         gemm_ns=one.gemm_cycles * ns,
         gemm_held_ns=one.held_cycles * ns,
@@ -101,6 +109,25 @@ def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
         total_ns=one.total_cycles * ns,
         isolated_gemm_ns=base.gemm_cycles * ns,
         sequential_ns=base.total_cycles * ns,
-        dram_bytes=DramBytes(**{key: int(n) * system.dram.atom_bytes for key, n in accesses}),
-        link_bytes=LinkBytes(*map(int, one.link_bytes)),
+        dram_bytes=dram_bytes,
+        link_bytes=link_bytes,
+        activity=activity,
+        energy_j=_energy(one, system),
+        sequential_j=_energy(base, system).total,
     )
+
+
+def _counts(one: Phases, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
+    accesses = zip(DramBytes.__dataclass_fields__, one.traffic, strict=True)
+    by_phase = one.activity
+    updates = by_phase["updates"]
+    sums = {name: int(by_phase[name].sum()) for name in by_phase if name != "updates"}
+    return (
+        DramBytes(**{key: int(n) * system.dram.atom_bytes for key, n in accesses}),
+        LinkBytes(*map(int, one.link_bytes)),
+        Activity(gemm_updates=int(updates[GEMM]), rs_updates=int(updates[RS]), **sums),
+    )
+
+
+def _energy(one: Phases, system: System) -> Energy:
+    return energy_of(*_counts(one, system), system, known_constants())

@@ -103,6 +103,8 @@ def page(study: Study, origin: Origin, folder: str) -> str:
         speedups={group: tables.speedup_table(study, group) for group in _GROUPS},
         times={group: tables.time_table(study, group) for group in _GROUPS},
         bytes={group: tables.byte_table(study, group) for group in _GROUPS},
+        energies={group: tables.energy_table(study, group) for group in _GROUPS},
+        energy_constants=tables.constant_range_table(study),
         models={name: tables.model_table(study, name) for name in ("megatron", _UNSLICED)},
         unsliced=_UNSLICED,
         layers=tables.layer_table(study),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..config import System
+from ..energy.counts import Activity, Energy
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ _BYTES = (
     *(f"dram_{part}_{way}_bytes" for part in ("gemm", "rs", "ag") for way in ("read", "write")),
     *("dram_total_bytes", "link_rs_bytes", "link_ag_bytes"),
 )
+_ENERGY = (
+    *Activity.__dataclass_fields__,
+    *(f"energy_{part}_j" for part in Energy.__dataclass_fields__),
+    "energy_total_j",
+)
 _TIMES = (
     *("gemm_ns", "gemm_held_ns", "rs_ns", "ag_ns", "total_ns", "speedup"),
     *("overlapped_communication_ns", "exposed_communication_ns", "gemm_slowdown"),
@@ -38,7 +44,7 @@ _TIMES = (
 _COLUMNS = {
     "table": (
         *(*POINT, "m", "n", "k", LINK, CUS, "channels", "gpus", "configuration"),
-        *(*_TIMES, *_BYTES),
+        *(*_TIMES, *_BYTES, *_ENERGY),
     ),
     "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),
     "models": (

@@ -13,10 +13,22 @@ from rtl.layouts import (
 )
 from sysmodel.compiled import compiled, inlined
 
-from .queues import D, Q, back, copy_words, front, mark, natural, room
-from .state import CLASSIFIED, COMMAND, DATA_WORDS, DRAM, PACKET, RANGE, STORE, WINDOW, C, U
+from .queues import RECORD_WORDS, D, Q, back, copy_words, front, mark, natural, room
+from .state import (
+    CLASSIFIED,
+    COMMAND,
+    DATA_WORDS,
+    DRAM,
+    LOCATION,
+    PACKET,
+    RANGE,
+    STORE,
+    WINDOW,
+    C,
+    U,
+)
 
-__all__ = ["check_packet", "classify_store", "error", "lookup", "place_of", "range_of"]
+__all__ = ["check_packet", "classify_store", "error", "locate", "place_of", "range_of"]
 
 _NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
 _FP16, _SUM = Datatype.FP16.value, Operation.SUM.value
@@ -28,6 +40,8 @@ _STORE, _PACKET_STORE = StoreKind.STORE.value, PacketKind.STORE.value
 _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.value
 _PACKET_LATE, _PACKET_AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
 _PACKET_UNMAPPED = ErrorCode.PACKET_UNMAPPED.value
+# A location is kept at the end of the record of its store or packet.
+_LOCATION = RECORD_WORDS - len(LOCATION)
 
 
 @inlined
@@ -38,7 +52,7 @@ def error(code, place, wavefront):
 
 @inlined
 def place_of(config, workgroup):
-    """A workgroup's place, or -1 if the compiled has no such workgroup."""
+    """A workgroup's place, or -1 if the production has no such workgroup."""
     if workgroup >= config[C.workgroups]:
         return -1
     place = workgroup - config[C.first_workgroup]
@@ -62,37 +76,45 @@ def range_of(config, window, place):
     return -1
 
 
-@inlined
-def lookup(config, atom, context, workgroup):
-    """Window, place and action of an address.
-
-    Returns
-    -------
-    window : int
-        The lowest that fits, or -1.
-    place, action : int
-    command : int
-        Where the range's command entry is, if there is an action.
-    """
+@compiled
+def locate(s, record, atom, context, workgroup):
+    """First step of the lookup: note where the store or packet of this record belongs."""
+    config, channel = s.config, s.channels
+    to = natural(record + _LOCATION)
+    channel[to + LOCATION.mapped] = 0
+    channel[to + LOCATION.valid] = 0
     at = natural(config[C.at_windows])
-    window = -1
     for index in range(config[C.windows]):
         if (
             config[at + WINDOW.base] <= atom < config[at + WINDOW.limit]
             and config[at + WINDOW.context] == context
             and config[at + WINDOW.enable]
         ):
-            window = index
+            place = place_of(config, workgroup)
+            channel[to + LOCATION.mapped] = 1
+            channel[to + LOCATION.window] = index
+            channel[to + LOCATION.valid] = place >= 0
+            channel[to + LOCATION.place] = place
             break
         at = natural(at + len(WINDOW))
-    if window < 0:
-        return -1, -1, _NONE, -1
-    place = place_of(config, workgroup)
-    entry = range_of(config, window, place) if place >= 0 else -1
-    if entry < 0:
-        return window, place, _NONE, -1
-    command = natural(config[C.at_commands] + config[entry + RANGE.command] * len(COMMAND))
-    return window, place, config[entry + RANGE.action], command
+
+
+@inlined
+def _action(config, channel, record):
+    """Second step of the lookup.
+
+    Returns
+    -------
+    action : int
+    command : int
+        Number of the range's command, if there is an action.
+    """
+    at = natural(record + _LOCATION)
+    if channel[at + LOCATION.valid]:
+        entry = range_of(config, channel[at + LOCATION.window], channel[at + LOCATION.place])
+        if entry >= 0:
+            return config[entry + RANGE.action], config[entry + RANGE.command]
+    return _NONE, 0
 
 
 @compiled
@@ -108,9 +130,8 @@ def classify_store(s, body, levels, heads):
     store = front(body, heads, Q.stores)
     atom = channel[store + STORE.atom]
     wavefront = channel[store + STORE.wavefront]
-    _, place, action, command = lookup(
-        config, atom, channel[store + STORE.context], channel[store + STORE.workgroup]
-    )
+    place = channel[store + _LOCATION + LOCATION.place]
+    action, command = _action(config, channel, store)
     ends = channel[store + STORE.kind] != _STORE
     if action == _NONE or action == _REMOTE:
         if ends:
@@ -128,21 +149,16 @@ def classify_store(s, body, levels, heads):
     to = back(body, levels, heads, Q.classified)
     channel[to + CLASSIFIED.target] = target
     channel[to + CLASSIFIED.atom] = atom
-    channel[to + CLASSIFIED.context] = channel[store + STORE.context]
     channel[to + CLASSIFIED.workgroup] = channel[store + STORE.workgroup]
     channel[to + CLASSIFIED.place] = place
     channel[to + CLASSIFIED.wavefront] = wavefront
     channel[to + CLASSIFIED.sectors] = channel[store + STORE.sectors]
     channel[to + CLASSIFIED.row_edge] = channel[store + STORE.row_edge]
     channel[to + CLASSIFIED.run_edge] = channel[store + STORE.run_edge]
-    if command >= 0:
-        channel[to + CLASSIFIED.packet_kind] = config[command + COMMAND.kind]
-        channel[to + CLASSIFIED.op] = config[command + COMMAND.op]
-        channel[to + CLASSIFIED.dtype] = config[command + COMMAND.dtype]
-        if target == _TO_REMOTE:
-            moved = atom + config[command + COMMAND.atom_offset]
-            channel[to + CLASSIFIED.atom] = moved & config[C.atom_mask]
-            channel[to + CLASSIFIED.context] = config[command + COMMAND.context]
+    channel[to + CLASSIFIED.command] = command
+    entry = natural(config[C.at_commands] + command * len(COMMAND))
+    channel[to + CLASSIFIED.op] = config[entry + COMMAND.op]
+    channel[to + CLASSIFIED.dtype] = config[entry + COMMAND.dtype]
     if config[C.payload]:
         copy_words(channel, to + CLASSIFIED.data_0, channel, store + STORE.data_0, DATA_WORDS)
     return mark(Q.stores), mark(Q.classified), 0
@@ -156,11 +172,12 @@ def check_packet(s, body, levels, heads):
     atom = channel[packet + PACKET.atom]
     workgroup = channel[packet + PACKET.workgroup]
     wavefront = channel[packet + PACKET.wavefront]
-    window, place, action, _ = lookup(config, atom, channel[packet + PACKET.context], workgroup)
+    place = channel[packet + _LOCATION + LOCATION.place]
+    action, _ = _action(config, channel, packet)
     store = channel[packet + PACKET.kind] == _PACKET_STORE
     code = 0
     if store:
-        code = _PACKET_UNMAPPED if window < 0 else 0
+        code = 0 if channel[packet + _LOCATION + LOCATION.mapped] else _PACKET_UNMAPPED
     elif action == _NONE or action == _REMOTE:
         code = _PACKET_UNMAPPED
     elif place < s.gpu[U.base]:

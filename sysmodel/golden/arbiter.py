@@ -12,6 +12,8 @@ _COMPUTE_FIRST = Policy.COMPUTE_FIRST.value
 _MCA = Policy.MCA.value
 ANY = 127
 _SUM_MASK = (1 << 40) - 1
+# What the measurement does in this cycle, if anything.
+_ADDS, _DIVIDES, _CUTS = range(1, 4)
 
 
 @inlined
@@ -56,23 +58,28 @@ def arbitrate(s, k, compute, communication, room):
 def measure(s, k, start):
     """One cycle of the occupancy measurement that picks MCA's threshold."""
     config, channel = s.config, s.channels
+    step = channel[k + K.measuring]
     if start:
-        channel[k + K.measuring] = 1
+        channel[k + K.measuring] = _ADDS
         channel[k + K.sum] = 0
         channel[k + K.count] = 0
         channel[k + K.measured] = ANY
-    elif channel[k + K.measuring]:
-        log2 = config[C.measure_log2]
+    elif step == _ADDS:
         channel[k + K.sum] = (channel[k + K.sum] + channel[k + K.occupancy]) & _SUM_MASK
-        if channel[k + K.count] == (1 << log2) - 1:
-            average = channel[k + K.sum] >> log2
-            level = ANY
-            if average >= config[C.cut2]:
-                level = config[C.level2]
-            elif average >= config[C.cut1]:
-                level = config[C.level1]
-            elif average >= config[C.cut0]:
-                level = config[C.level0]
-            channel[k + K.measured] = level
-            channel[k + K.measuring] = 0
+        if channel[k + K.count] == (1 << config[C.measure_log2]) - 1:
+            channel[k + K.measuring] = _DIVIDES
         channel[k + K.count] += 1
+    elif step == _DIVIDES:
+        channel[k + K.average] = (channel[k + K.sum] >> config[C.measure_log2]) & 127
+        channel[k + K.measuring] = _CUTS
+    elif step == _CUTS:
+        average = channel[k + K.average]
+        level = ANY
+        if average >= config[C.cut2]:
+            level = config[C.level2]
+        elif average >= config[C.cut1]:
+            level = config[C.level1]
+        elif average >= config[C.cut0]:
+            level = config[C.level0]
+        channel[k + K.measured] = level
+        channel[k + K.measuring] = 0

@@ -4,7 +4,7 @@ from rtl.layouts import Access, Datatype, Operation, Origin, Target
 from sysmodel.compiled import inlined
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 
-from .address_map import check_packet, classify_store
+from .address_map import check_packet, classify_store, locate
 from .arbiter import arbitrate, measure
 from .dma import fill_slot, step_lane
 from .notices import take_notice
@@ -12,6 +12,7 @@ from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, p
 from .state import (
     CHANNEL_WORDS,
     CLASSIFIED,
+    COMMAND,
     DATA_WORDS,
     DRAM,
     PACKET,
@@ -90,7 +91,7 @@ def _issue(s, k, levels, heads):
 @inlined
 def _route(s, k, levels, heads):
     """The head of ``classified`` to ``writes``, ``remote`` or ``ends``."""
-    channel = s.channels
+    config, channel = s.config, s.channels
     body = k + K.body
     head = front(body, heads, Q.classified)
     target = channel[head + CLASSIFIED.target]
@@ -98,14 +99,16 @@ def _route(s, k, levels, heads):
         if not room(levels, Q.remote, D.remote):
             return 0, 0
         to = back(body, levels, heads, Q.remote)
-        channel[to + PACKET.kind] = channel[head + CLASSIFIED.packet_kind]
-        channel[to + PACKET.atom] = channel[head + CLASSIFIED.atom]
-        channel[to + PACKET.context] = channel[head + CLASSIFIED.context]
+        command = natural(config[C.at_commands] + channel[head + CLASSIFIED.command] * len(COMMAND))
+        moved = channel[head + CLASSIFIED.atom] + config[command + COMMAND.atom_offset]
+        channel[to + PACKET.kind] = config[command + COMMAND.kind]
+        channel[to + PACKET.atom] = moved & config[C.atom_mask]
+        channel[to + PACKET.context] = config[command + COMMAND.context]
         channel[to + PACKET.workgroup] = channel[head + CLASSIFIED.workgroup]
         channel[to + PACKET.wavefront] = channel[head + CLASSIFIED.wavefront]
         channel[to + PACKET.op] = channel[head + CLASSIFIED.op]
         channel[to + PACKET.dtype] = channel[head + CLASSIFIED.dtype]
-        if s.config[C.payload]:
+        if config[C.payload]:
             copy_words(channel, to + PACKET.data_0, channel, head + CLASSIFIED.data_0, DATA_WORDS)
         return mark(Q.classified), mark(Q.remote)
     if target == _TO_TILE_END:
@@ -133,7 +136,7 @@ def _route(s, k, levels, heads):
     channel[to + DRAM.wavefront] = channel[head + CLASSIFIED.wavefront] if update else 0
     channel[to + DRAM.op] = channel[head + CLASSIFIED.op] if update else _SUM
     channel[to + DRAM.dtype] = channel[head + CLASSIFIED.dtype] if update else _FP16
-    if s.config[C.payload]:
+    if config[C.payload]:
         copy_words(channel, to + DRAM.data_0, channel, head + CLASSIFIED.data_0, DATA_WORDS)
     return mark(Q.classified), mark(Q.writes)
 
@@ -170,12 +173,26 @@ def _take_inputs(s, number, inputs, levels, heads):
         copy_words(channel, to, inputs, i + I.stores_kind, STORE.data_0)
         if payload:
             copy_words(channel, to + STORE.data_0, inputs, i + I.stores_data_0, DATA_WORDS)
+        locate(
+            s,
+            to,
+            channel[to + STORE.atom],
+            channel[to + STORE.context],
+            channel[to + STORE.workgroup],
+        )
         pushed += mark(Q.stores)
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
         to = back(body, levels, heads, Q.inbound)
         copy_words(channel, to, inputs, i + I.link_in_kind, PACKET.data_0)
         if payload:
             copy_words(channel, to + PACKET.data_0, inputs, i + I.link_in_data_0, DATA_WORDS)
+        locate(
+            s,
+            to,
+            channel[to + PACKET.atom],
+            channel[to + PACKET.context],
+            channel[to + PACKET.workgroup],
+        )
         pushed += mark(Q.inbound)
     if inputs[i + I.notices_valid] and room(levels, Q.notices, D.notices):
         access = inputs[i + I.notices_access]

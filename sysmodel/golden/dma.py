@@ -25,6 +25,8 @@ __all__ = ["fill_slot", "piece_length", "push_copy", "step_engine", "step_lane"]
 _WORKGROUP = Granularity.WORKGROUP.value
 # A run divided in pieces this long stays in one wavefront.
 _WHOLE_RUN = 15
+# States of the engine.
+_IDLE, _SCALE, _SHAPE, _WALK = range(4)
 
 
 @inlined
@@ -60,6 +62,7 @@ def _begin(s, number, start):
     gpu[U.wave_step] = 0
     gpu[U.wavefront_base] = 0
     gpu[U.workgroup] = 0
+    gpu[U.engine_place] = -1
     gpu[U.context] = config[command + COMMAND.context]
     gpu[U.kind] = config[command + COMMAND.kind]
     gpu[U.op] = config[command + COMMAND.op]
@@ -73,10 +76,7 @@ def _begin_ready(s, ready):
     """Take the ready command at this word of the memory."""
     config, gpu, memory = s.config, s.gpu, s.memory
     command = _begin(s, memory[ready + READY.command], memory[ready + READY.start])
-    workgroup = memory[ready + READY.place] + config[C.first_workgroup]
-    if workgroup >= config[C.workgroups]:
-        workgroup -= config[C.workgroups]
-    gpu[U.workgroup] = workgroup & config[C.place_mask]
+    gpu[U.engine_place] = memory[ready + READY.place]
     rows = config[command + COMMAND.rows]
     if memory[ready + READY.row_edge]:
         rows = config[command + COMMAND.rows_edge]
@@ -99,6 +99,17 @@ def _begin_ready(s, ready):
         gpu[U.wavefront_base] = wavefront
     gpu[U.rows] = rows
     gpu[U.run] = run
+
+
+@compiled
+def _scale(s):
+    """State SCALE: the workgroup, by the production of this cycle."""
+    config, gpu = s.config, s.gpu
+    if gpu[U.engine_place] >= 0:
+        workgroup = gpu[U.engine_place] + config[C.first_workgroup]
+        if workgroup >= config[C.workgroups]:
+            workgroup -= config[C.workgroups]
+        gpu[U.workgroup] = workgroup & config[C.place_mask]
 
 
 @compiled
@@ -125,7 +136,7 @@ def _walk(s):
         channel[to + PIECE.kind] = gpu[U.kind]
         channel[to + PIECE.op] = gpu[U.op]
         channel[to + PIECE.dtype] = gpu[U.dtype]
-        channel[to + PIECE.atom_offset] = gpu[U.atom_offset]
+        channel[to + PIECE.remote] = (atom + gpu[U.atom_offset]) & config[C.atom_mask]
         channel[k + K.pushed] += mark(Q.pieces)
     gpu[U.offset] += length
     if gpu[U.offset] == gpu[U.run]:
@@ -137,7 +148,8 @@ def _walk(s):
             gpu[U.wave_row] = 0
             advanced = gpu[U.wavefront_base] + gpu[U.wave_step]
             gpu[U.wavefront_base] = advanced & config[C.wavefront_mask]
-        gpu[U.walking] = gpu[U.rows] != 0
+        if gpu[U.rows] == 0:
+            gpu[U.engine] = _IDLE
 
 
 @inlined
@@ -152,8 +164,16 @@ def step_engine(s, limit_in):
         It was the last one of its workgroup.
     """
     config, gpu, memory = s.config, s.gpu, s.memory
-    if gpu[U.walking]:
+    state = gpu[U.engine]
+    if state == _WALK:
         _walk(s)
+        return False, False
+    if state == _SCALE:
+        _scale(s)
+        gpu[U.engine] = _SHAPE
+        return False, False
+    if state == _SHAPE:
+        gpu[U.engine] = _WALK if gpu[U.rows] != 0 and gpu[U.run] != 0 else _IDLE
         return False, False
     if not gpu[U.ready_valid] and not gpu[U.copies_level]:
         return False, False
@@ -163,13 +183,12 @@ def step_engine(s, limit_in):
     if choice < 0:
         return False, False
     gpu[U.engine_last] = choice
+    gpu[U.engine] = _SCALE
     if choice == 0:
         _begin_ready(s, ready)
-        gpu[U.walking] = gpu[U.rows] != 0 and gpu[U.run] != 0
         return True, memory[ready + READY.last] != 0
     copy = config[C.at_copies] + gpu[U.copies_head] * len(COPY)
     _begin(s, memory[copy + COPY.command], memory[copy + COPY.start])
-    gpu[U.walking] = gpu[U.rows] != 0 and gpu[U.run] != 0
     gpu[U.copies_head] ^= 1
     gpu[U.copies_level] -= 1
     return False, False
@@ -197,7 +216,7 @@ def _expand(s, k, slots, levels, heads):
     channel[to + READ.tag] = tail
 
     slot = natural(slots + tail * len(SLOT))
-    moved = atom + channel[piece + PIECE.atom_offset]
+    moved = channel[piece + PIECE.remote] + index
     wave = (channel[piece + PIECE.offset] + index) >> channel[piece + PIECE.wave_run_log2]
     memory[slot + PACKET.kind] = channel[piece + PIECE.kind]
     memory[slot + PACKET.atom] = moved & config[C.atom_mask]

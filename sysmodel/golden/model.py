@@ -20,7 +20,8 @@ from .reduce import step_nmc
 from .registers import decode, step_bus
 from .state import BANK_WORDS, CHANNEL_WORDS, RESET, VALUE, B, C, F, K, U
 from .tables import write_register
-from .tracker import clear_bank, offer, step_front, update_entry
+from .tracker_bank import clear_bank, step_bank
+from .tracker_front import step_front
 from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 from .window import TIMEOUT, step_window
 
@@ -31,7 +32,7 @@ _CLEAR = F.CONTROL_clear[2] << F.CONTROL_clear[1]
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
 _CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
 # What waits for the tracker.
-_TRACKED = 15 << (4 * Q.notices) | 15 << (4 * Q.ends)
+_TRACKED = sum(15 << (4 * queue) for queue in (Q.notices, Q.ends, Q.candidates))
 
 
 @inlined
@@ -54,22 +55,21 @@ def _write_gpu(s, outputs, h):
 
 
 @compiled
-def _step_tracker(s, clear):
-    """Banks and front; gives the first bank's error and whether a bank has work left."""
+def _step_banks(s, clear):
+    """All banks; gives the first one's error and whether a bank has work left."""
     config, memory = s.config, s.memory
     failure = 0
     busy = False
-    for index in range(config[C.banks]):
-        bank = natural(config[C.at_banks] + index * BANK_WORDS)
-        second = update_entry(s, bank)
-        failure = failure if failure else second
-    step_front(s)
-    for index in range(config[C.banks]):
-        bank = natural(config[C.at_banks] + index * BANK_WORDS)
+    bank = natural(config[C.at_banks])
+    for _ in range(config[C.banks]):
+        if memory[bank + B.flying]:
+            second = step_bank(s, bank)
+            failure = failure if failure else second
         if clear or memory[bank + B.clearing]:
             clear_bank(s, bank, clear)
-        busy |= memory[bank + B.staged] | memory[bank + B.level] | memory[bank + B.clearing] != 0
-    return failure, busy
+        busy |= memory[bank + B.flying] | memory[bank + B.clearing] != 0
+        bank = natural(bank + BANK_WORDS)
+    return failure, busy or s.gpu[U.completions] != 0
 
 
 @compiled
@@ -84,6 +84,7 @@ def _clearing(s):
 
 @inlined
 def _keep_error(gpu, failure, clear):
+    """Count the error of this cycle, which a block reported in the one before."""
     if clear:
         gpu[U.error] = 0
         gpu[U.report] = 0
@@ -131,7 +132,7 @@ def step(state, inputs, outputs):
     strobes = gpu[U.strobes]
     gpu[U.strobes] = 0
     copies = gpu[U.copies_level]
-    busy = gpu[U.ready_inner] | gpu[U.ready_valid] | copies | gpu[U.walking] != 0
+    busy = gpu[U.ready_inner] | gpu[U.ready_valid] | copies | gpu[U.engine] != 0
 
     tracking = gpu[U.tracker_busy] != 0
     for number in range(channels):
@@ -141,11 +142,10 @@ def step(state, inputs, outputs):
     failure = 0
     pushed, complete, own = False, -1, False
     if tracking or clear:
-        for index in range(config[C.banks]):
-            offer(s, config[C.at_banks] + index * BANK_WORDS)
+        # In this order each sees the completions of the cycle's start.
+        step_front(s)
         pushed, complete, own = step_trigger(s)
-        failure, more = _step_tracker(s, clear)
-        gpu[U.tracker_busy] = more
+        failure, gpu[U.tracker_busy] = _step_banks(s, clear)
     elif gpu[U.trigger_state] != IDLE:
         pushed, complete, own = step_trigger(s)
     if clear:
@@ -167,8 +167,9 @@ def step(state, inputs, outputs):
     base = gpu[U.base]
     if step_window(s, limit_in, complete, own, picked, strobes & _LAUNCH != 0) and not failure:
         failure = error(TIMEOUT, base & config[C.place_mask], 0)
-    if failure or strobes:
-        _keep_error(gpu, failure, strobes & _CLEAR_ERROR != 0)
+    if gpu[U.failure] or strobes:
+        _keep_error(gpu, gpu[U.failure], strobes & _CLEAR_ERROR != 0)
+    gpu[U.failure] = failure
     gpu[U.idle] = not busy
     if acts:
         write_register(s, copies)

@@ -41,6 +41,7 @@ _DEPTHS = {
     "issue": 2,
     "notices": 8,
     "pieces": 4,
+    "candidates": 2,
 }
 Q = namedtuple("Queues", _DEPTHS)(*range(len(_DEPTHS)))
 D = namedtuple("Depths", _DEPTHS)(*_DEPTHS.values())
@@ -48,6 +49,7 @@ D = namedtuple("Depths", _DEPTHS)(*_DEPTHS.values())
 # Every queue is a ring of 8 records of 16 words, whatever its depth.
 RECORD_WORDS = 16
 _RING_WORDS = 8 * RECORD_WORDS
+_HEADS = sum(7 << (4 * queue) for queue in Q)
 BODY_WORDS = len(Q) * _RING_WORDS
 
 
@@ -101,7 +103,7 @@ def back(body, levels, heads, queue):
 @inlined
 def commit(levels, heads, popped, pushed):
     """Levels and heads of the next cycle."""
-    return levels + pushed - popped, (heads + popped) & 0x77777777777777
+    return levels + pushed - popped, (heads + popped) & _HEADS
 
 
 @inlined

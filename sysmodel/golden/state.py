@@ -23,14 +23,19 @@ __all__ = [
     "KNOWN",
     "BANK_WORDS",
     "CHANNEL_WORDS",
+    "CANDIDATE",
     "CLASSIFIED",
     "COMMAND",
     "COMPLETION",
+    "COMPLETIONS",
     "COPY",
     "DATA_WORDS",
     "DRAM",
     "ENTRY",
+    "EVENT",
+    "EVENTS",
     "F",
+    "LOCATION",
     "NMC_WORDS",
     "PACKET",
     "PIECE",
@@ -86,11 +91,15 @@ COMPLETION = _record(layouts.Completion)
 READY = _record(layouts.ReadyCommand)
 COPY = _record(layouts.Copy)
 PIECE = _record(layouts.Piece)
+LOCATION = _record(layouts.Location)
 WINDOW = _record(layouts.WindowEntry)
 RANGE = _record(layouts.RangeEntry)
 COMMAND = _record(layouts.CommandEntry)
+# An event with the bank that it falls into, and one on its way through that bank.
+CANDIDATE = _columns("Candidate", (*TILE._fields, "bank"))
+EVENT = _columns("Event", (*TILE._fields, "threshold"))
 # A tracker entry, a row of the trigger unit's memories, and an egress slot.
-ENTRY = _columns("Entry", "valid tag count sectors row_edge run_edge start")
+ENTRY = _columns("Entry", "valid tag ended balance row_edge run_edge start")
 TABLE = _columns("Table", "tiles start row_edge run_edge group complete")
 SLOT = _columns("Slot", (*PACKET._fields, "filled"))
 
@@ -112,15 +121,16 @@ C = _columns(
 U = _columns(
     "Gpu",
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr "
-    "strobes refusal error report errors "
+    "strobes refusal failure error report errors "
     "launched base picked limit dispatch_limit done waited "
     "trigger_state trigger_row tiles place wavefront start row_edge run_edge "
-    "group_first group_size group_index group_command "
+    "taken taken_place taken_wavefront taken_start taken_row_edge taken_run_edge "
+    "action command granularity waves group_first group_size group_index "
     "ready_head ready_inner ready_valid copies_head copies_level "
-    "walking engine_last row_start offset rows run pitch "
+    "engine engine_last engine_place row_start offset rows run pitch "
     "wave_rows wave_row wave_run_log2 waves_minor_log2 wave_step wavefront_base "
     "workgroup context kind op dtype atom_offset "
-    "bank_pointer tracker_busy idle cycle",
+    "bank_pointer completions tracker_busy idle cycle",
 )
 
 # One channel: its queues, then registers. `popped` and `pushed` come from the blocks outside it.
@@ -128,17 +138,16 @@ K = _columns(
     "Channel",
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
-    "starved occupancy measuring sum count measured stored "
+    "starved occupancy measuring sum count average measured stored "
     "piece_index slot_head slot_tail slots_used in_flight body",
 )
 CHANNEL_WORDS = K.body + BODY_WORDS
 
-# One tracker bank: the update stage, its completions, acceptance and the front's arbitration.
-B = _columns(
-    "Bank",
-    (*TILE._fields, *"staged ready level head clearing row pointer best best_channel body".split()),
-)
-BANK_WORDS = B.body + 4 * RECORD_WORDS
+# One tracker bank: a bit for each event on its way, its completions, clearing and the front's
+# choice for it; then a ring of completions and one of events.
+COMPLETIONS, EVENTS = 8, 4
+B = _columns("Bank", "flying level head clearing row pointer best best_channel body")
+BANK_WORDS = B.body + (COMPLETIONS + EVENTS) * RECORD_WORDS
 
 _map = register_map.load()
 # Word index of each register, and [low, mask] of each field under its own name.

@@ -6,12 +6,13 @@ from sysmodel.compiled import compiled, inlined
 from .address_map import range_of
 from .queues import natural
 from .state import COMMAND, COMPLETION, RANGE, READY, TABLE, C, U
-from .tracker import take_completion
+from .tracker_bank import take_completion
 
 __all__ = ["CLEARING", "IDLE", "begin_clearing", "push_ready", "step_ready", "step_trigger"]
 
-CLEARING, IDLE, _TILE, _GROUP, _RELEASE = range(5)
-_DMA, _WORKGROUP = Action.DMA.value, Granularity.WORKGROUP.value
+CLEARING, IDLE, _LOOKUP, _TILE, _GROUP, _RELEASE = range(6)
+_NONE, _DMA = Action.NONE.value, Action.DMA.value
+_WORKGROUP = Granularity.WORKGROUP.value
 
 
 @inlined
@@ -55,6 +56,57 @@ def step_ready(s, pushed, popped):
 def begin_clearing(s):
     s.gpu[U.trigger_state] = CLEARING
     s.gpu[U.trigger_row] = 0
+    s.gpu[U.taken] = 0
+
+
+@inlined
+def _take(s):
+    """Take a completion if one is offered; it waits for LOOKUP."""
+    gpu, memory = s.gpu, s.memory
+    record = take_completion(s)
+    if record >= 0:
+        gpu[U.tiles] = (gpu[U.tiles] + 1) & 0xFFFFFFFF
+        gpu[U.taken] = 1
+        gpu[U.taken_place] = memory[record + COMPLETION.place]
+        gpu[U.taken_wavefront] = memory[record + COMPLETION.wavefront]
+        gpu[U.taken_start] = memory[record + COMPLETION.start]
+        gpu[U.taken_row_edge] = memory[record + COMPLETION.row_edge]
+        gpu[U.taken_run_edge] = memory[record + COMPLETION.run_edge]
+
+
+@inlined
+def _go_idle(gpu):
+    """Be done with a completion; the next one may have been taken already."""
+    gpu[U.trigger_state] = _LOOKUP if gpu[U.taken] else IDLE
+
+
+@compiled
+def _look_up(s):
+    """State LOOKUP: the completion's range, and its command as it is in this cycle."""
+    config, gpu = s.config, s.gpu
+    gpu[U.taken] = 0
+    gpu[U.place] = gpu[U.taken_place]
+    gpu[U.wavefront] = gpu[U.taken_wavefront]
+    gpu[U.start] = gpu[U.taken_start]
+    gpu[U.row_edge] = gpu[U.taken_row_edge]
+    gpu[U.run_edge] = gpu[U.taken_run_edge]
+    gpu[U.trigger_state] = _TILE
+    entry = range_of(config, -1, gpu[U.place])
+    if entry < 0:
+        gpu[U.action] = _NONE
+        return
+    number = config[entry + RANGE.command]
+    command = natural(config[C.at_commands] + number * len(COMMAND))
+    gpu[U.action] = config[entry + RANGE.action]
+    gpu[U.command] = number
+    gpu[U.granularity] = config[command + COMMAND.granularity]
+    edges = gpu[U.run_edge] * 2 + gpu[U.row_edge]
+    gpu[U.waves] = config[command + COMMAND.waves_0 + edges]
+    log2 = config[command + COMMAND.group_log2]
+    first = config[entry + RANGE.first]
+    first += ((gpu[U.place] - first) >> log2) << log2
+    gpu[U.group_first] = first
+    gpu[U.group_size] = min(1 << log2, config[entry + RANGE.last] - first + 1)
 
 
 @compiled
@@ -69,13 +121,11 @@ def _count_tile(s):
     own : bool
     """
     config, gpu, memory = s.config, s.gpu, s.memory
-    gpu[U.trigger_state] = IDLE
-    place = gpu[U.place]
-    entry = range_of(config, -1, place)
-    if entry < 0:
+    _take(s)
+    _go_idle(gpu)
+    if gpu[U.action] == _NONE:
         return False, -1, False
-    number = config[entry + RANGE.command]
-    command = config[C.at_commands] + number * len(COMMAND)
+    place = gpu[U.place]
     row = _row(config, place)
     row_edge, run_edge = gpu[U.row_edge], gpu[U.run_edge]
     tiles = memory[row + TABLE.tiles]
@@ -83,23 +133,17 @@ def _count_tile(s):
     memory[row + TABLE.start] = gpu[U.start] if tiles == 0 else min(first, gpu[U.start])
     memory[row + TABLE.row_edge] = row_edge
     memory[row + TABLE.run_edge] = run_edge
-    full = tiles + 1 == config[command + COMMAND.waves_0 + run_edge * 2 + row_edge]
+    full = tiles + 1 == gpu[U.waves]
     memory[row + TABLE.tiles] = 0 if full else (tiles + 1) & 15
 
-    dma = config[entry + RANGE.action] == _DMA
-    workgroup = config[command + COMMAND.granularity] == _WORKGROUP
+    dma = gpu[U.action] == _DMA
+    workgroup = gpu[U.granularity] == _WORKGROUP
     pushed = False
     if dma and not workgroup:
         pushed = push_ready(
-            s, number, place, gpu[U.wavefront], gpu[U.start], row_edge, run_edge, full
+            s, gpu[U.command], place, gpu[U.wavefront], gpu[U.start], row_edge, run_edge, full
         )
     if full and dma and workgroup:
-        log2 = config[command + COMMAND.group_log2]
-        begin = config[entry + RANGE.first]
-        begin += ((place - begin) >> log2) << log2
-        gpu[U.group_command] = number
-        gpu[U.group_first] = begin
-        gpu[U.group_size] = min(1 << log2, config[entry + RANGE.last] - begin + 1)
         gpu[U.trigger_state] = _GROUP
     return pushed, place if full else -1, full and not dma
 
@@ -110,15 +154,10 @@ def step_trigger(s):
     config, gpu, memory = s.config, s.gpu, s.memory
     state = gpu[U.trigger_state]
     if state == IDLE:
-        record = take_completion(s)
-        if record >= 0:
-            gpu[U.tiles] = (gpu[U.tiles] + 1) & 0xFFFFFFFF
-            gpu[U.place] = memory[record + COMPLETION.place]
-            gpu[U.wavefront] = memory[record + COMPLETION.wavefront]
-            gpu[U.start] = memory[record + COMPLETION.start]
-            gpu[U.row_edge] = memory[record + COMPLETION.row_edge]
-            gpu[U.run_edge] = memory[record + COMPLETION.run_edge]
-            gpu[U.trigger_state] = _TILE
+        _take(s)
+        _go_idle(gpu)
+    elif state == _LOOKUP:
+        _look_up(s)
     elif state == _TILE:
         return _count_tile(s)
     elif state == _GROUP:
@@ -130,13 +169,13 @@ def step_trigger(s):
             gpu[U.trigger_state] = _RELEASE
         else:
             memory[row + TABLE.group] = count & 255
-            gpu[U.trigger_state] = IDLE
+            _go_idle(gpu)
     elif state == _RELEASE:
         place = gpu[U.group_first] + gpu[U.group_index]
         row = _row(config, place)
         pushed = push_ready(
             s,
-            gpu[U.group_command],
+            gpu[U.command],
             place,
             0,
             memory[row + TABLE.start],
@@ -146,7 +185,7 @@ def step_trigger(s):
         )
         gpu[U.group_index] += 1
         if gpu[U.group_index] == gpu[U.group_size]:
-            gpu[U.trigger_state] = IDLE
+            _go_idle(gpu)
         return pushed, -1, False
     else:
         row = config[C.at_table] + gpu[U.trigger_row] * len(TABLE)

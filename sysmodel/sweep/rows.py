@@ -3,6 +3,7 @@
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from ..energy.counts import Activity, Energy
 from ..result import ConfigurationResult, DramBytes, LinkBytes, RunResult
 from .grid import Grid
 from .point import Point
@@ -15,12 +16,17 @@ __all__ = ["Rows", "columns", "complete", "measured", "table"]
 Rows = dict[str, dict[str, float]]
 """What was measured, by configuration."""
 
+_NESTED = ("dram_bytes", "link_bytes", "activity", "energy_j")
+_ENERGY = ("energy_total_j", "energy_reduction")
 _MEASURED = (
-    *(one.name for one in fields(ConfigurationResult) if not one.name.endswith("_bytes")),
+    *(one.name for one in fields(ConfigurationResult) if one.name not in (*_NESTED, *_ENERGY)),
     *(f"dram_{one.name}_bytes" for one in fields(DramBytes)),
     "dram_total_bytes",
     *(f"link_{one.name}_bytes" for one in fields(LinkBytes)),
     "gemm_efficiency",
+    *(one.name for one in fields(Activity)),
+    *(f"energy_{one.name}_j" for one in fields(Energy)),
+    *_ENERGY,
 )
 
 
@@ -36,6 +42,8 @@ def _row(one: ConfigurationResult, result: RunResult) -> dict[str, float]:
         "dram_total_bytes": one.dram_bytes.total,
         **{f"link_{name}_bytes": count for name, count in asdict(one.link_bytes).items()},
         "gemm_efficiency": result.gemm_efficiency,
+        **vars(one.activity),
+        **{f"energy_{name}_j": energy for name, energy in vars(one.energy_j).items()},
     }
     return {name: values[name] for name in _MEASURED}
 

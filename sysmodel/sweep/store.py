@@ -27,6 +27,7 @@ def _code() -> str:
         for kind in ("*.py", "*.rdl", "*.cpp", "*.vlt")
         for path in package.rglob(kind)
     ]
+    sources.append(model / "energy" / "constants.toml")
     readers = [model / name for name in _READERS]
     return digest(path for path in sources if not any(one in path.parents for one in readers))
 

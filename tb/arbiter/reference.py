@@ -1,6 +1,6 @@
 """What the arbiter does, one cycle at a time, in plain Python."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rtl.layouts import Policy
 
@@ -15,6 +15,8 @@ class Reference:
     starved: int = 0
     level: int = 127
     samples: list | None = None
+    # What the measurement has yet to hand on: the samples, then their average.
+    steps: dict = field(default_factory=dict)
 
     def cycle(
         self, config: dict, c: bool, m: bool, ready: bool, occupancy: int, start: bool
@@ -49,13 +51,17 @@ class Reference:
             self.last = winner
         served = ready and winner == "m"
         self.starved = 0 if served or not m else min(self.starved + 1, 65535)
+        average = self.steps.pop("average", None)
+        if average is not None:
+            picks = zip(config["cuts"], config["levels"], strict=True)
+            self.level = ([127] + [level for cut, level in picks if average >= cut])[-1]
+        if samples := self.steps.pop("samples", None):
+            # A shift: `measure_log2` may have changed since the last sample.
+            self.steps["average"] = sum(samples) >> config["measure_log2"] & 127
         if start:
-            self.samples, self.level = [], 127
+            self.samples, self.level, self.steps = [], 127, {}
         elif self.samples is not None:
             self.samples.append(occupancy)
             if len(self.samples) == 2 ** config["measure_log2"]:
-                average = sum(self.samples) // len(self.samples)
-                picks = zip(config["cuts"], config["levels"], strict=True)
-                self.level = ([127] + [level for cut, level in picks if average >= cut])[-1]
-                self.samples = None
+                self.steps["samples"], self.samples = self.samples, None
         return winner

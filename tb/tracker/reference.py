@@ -70,7 +70,7 @@ class TrackerReference:
         else:
             tile.updates += event.count
             tile.atoms.append(event.atom)
-            if tile.updates >= 1 << self._p.count_bits:
+            if tile.end is None and tile.updates >= 1 << self._p.count_bits:
                 del self.tiles[key]
                 return ErrorCode.COUNT_OVERFLOW
         self.tiles[key] = tile

@@ -22,6 +22,7 @@ from sysmodel.golden.state import (
     CHANNEL_WORDS,
     COMMAND,
     COMPLETION,
+    COMPLETIONS,
     COPY,
     PIECE,
     RANGE,
@@ -32,7 +33,7 @@ from sysmodel.golden.state import (
     K,
     U,
 )
-from sysmodel.golden.tracker import accept, clear_bank, offer, update_entry
+from sysmodel.golden.tracker_bank import accept, clear_bank, has_room, step_bank
 from sysmodel.golden.trigger import begin_clearing, step_ready, step_trigger
 from sysmodel.golden.window import step_window
 
@@ -125,6 +126,7 @@ def test_tracker_bank(rng):
     memory, bank = state.memory, int(state.config[C.at_banks])
 
     async def bench(ctx):
+        chosen = None
         for cycle in range(3000):
             if cycle % 500 == 0:
                 state.config[C.updates_per_sector] = rng.integers(0, 4)
@@ -141,31 +143,37 @@ def test_tracker_bank(rng):
                 "row_edge": int(rng.integers(0, 2)),
                 "run_edge": int(rng.integers(0, 2)),
             }
-            ctx.set(dut.i.valid, valid)
-            ctx.set(dut.i.p, event)
+            # What was chosen in the last cycle comes in this one.
+            ctx.set(dut.i.valid, chosen is not None)
+            if chosen:
+                ctx.set(dut.i.p, chosen)
             ctx.set(dut.o.ready, ready)
             ctx.set(dut.clear, clear)
 
-            offer(state, bank)
-            assert ctx.get(dut.i.ready) == memory[bank + B.ready], cycle
+            room = bool(has_room(memory, bank))
+            assert ctx.get(dut.room) == room, cycle
             assert ctx.get(dut.clearing) == memory[bank + B.clearing], cycle
+            chosen = event if valid and room else None
+            if chosen:
+                accept(state, bank, np.array(words(event, TILE._fields)), 0)
             assert ctx.get(dut.o.valid) == (memory[bank + B.level] > 0), cycle
             if memory[bank + B.level]:
                 record = bank + B.body + memory[bank + B.head] * RECORD_WORDS
                 found = words(ctx.get(dut.o.p), COMPLETION._fields)
                 assert found == memory[record : record + len(COMPLETION)].tolist(), cycle
                 if ready:
-                    memory[bank + B.head] = (memory[bank + B.head] + 1) % 4
+                    memory[bank + B.head] = (memory[bank + B.head] + 1) % COMPLETIONS
                     memory[bank + B.level] -= 1
-            error = update_entry(state, bank)
+            error = step_bank(state, bank)
             assert ctx.get(dut.error.valid) == (error != 0), cycle
             if error:
                 report = ctx.get(dut.error.report)
                 found = report.code.value | report.wavefront << 8 | report.place << 24
                 assert found == error, cycle
-            if valid and memory[bank + B.ready]:
-                accept(memory, bank, *words(event, TILE._fields))
             clear_bank(state, bank, clear)
+            if clear:
+                chosen = None
+            state.gpu[U.cycle] += 1
             await ctx.tick()
 
     simulate(dut, bench)
@@ -300,7 +308,7 @@ def test_trigger(rng):
                 assert found == memory[at : at + len(READY)].tolist(), cycle
             record = bank + B.body + memory[bank + B.head] * RECORD_WORDS
             memory[record : record + len(COMPLETION)] = words(completion, COMPLETION._fields)
-            memory[bank + B.level] = valid
+            memory[bank + B.level] = gpu[U.completions] = valid
             pushed, complete, own = step_trigger(state)
             taken = valid and not memory[bank + B.level]
             assert (valid and ctx.get(dut.completions.ready)) == taken, cycle
@@ -367,7 +375,7 @@ def test_engine(rng, channels):
                 channel[index * CHANNEL_WORDS + K.levels] = 0 if room else 4 * mark(Q.pieces)
                 channel[index * CHANNEL_WORDS + K.pushed] = 0
 
-            idle = not (gpu[U.walking] or has_ready or has_copy)
+            idle = not (gpu[U.engine] or has_ready or has_copy)
             assert ctx.get(dut.idle) == idle, cycle
             popped, picked = step_engine(state, limit_in)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle

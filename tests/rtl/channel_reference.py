@@ -13,7 +13,7 @@ from rtl.layouts import (
     StoreKind,
 )
 
-__all__ = ["COMMANDS", "FIRST", "RANGES", "WINDOWS", "WORKGROUPS", "Reference"]
+__all__ = ["COMMANDS", "FIRST", "RANGES", "TABLES", "WINDOWS", "WORKGROUPS", "Reference"]
 
 WINDOWS = [
     {"enable": 1, "base": 1000, "limit": 2000, "context": 1},
@@ -46,22 +46,41 @@ COMMANDS = [
     transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 8, 2**35 - 3000),
 ]
 FIRST, WORKGROUPS = 17, 50
+TABLES = {
+    "windows": WINDOWS,
+    "ranges": RANGES,
+    "commands": COMMANDS,
+    "first_workgroup": FIRST,
+    "workgroups": WORKGROUPS,
+}
 PLAIN = {"place": 0, "wavefront": 0, "op": Operation.SUM, "dtype": Datatype.FP16}
 
 
-def lookup(request):
-    """Whether a window has the atom, the action, the place, and the range's command."""
+def locate(request, tables):
+    """The request with its window or None, its place, and whether the production has that."""
     atom, context, workgroup = (request[name] for name in ("atom", "context", "workgroup"))
-    place = (workgroup - FIRST) % WORKGROUPS
-    for index, window in enumerate(WINDOWS):
-        if window["base"] <= atom < window["limit"] and window["context"] == context:
-            if workgroup < WORKGROUPS:
-                for entry in RANGES:
-                    if entry["enable"] and entry["window"] == index:
-                        if entry["first"] <= place <= entry["last"]:
-                            return True, entry["action"], place, COMMANDS[entry["command"]]
-            return True, Action.NONE, place, None
-    return False, Action.NONE, place, None
+    first, workgroups = tables["first_workgroup"], tables["workgroups"]
+    hits = (
+        index
+        for index, window in enumerate(tables["windows"])
+        if window["enable"]
+        and window["base"] <= atom < window["limit"]
+        and window["context"] == context
+    )
+    return request | {
+        "window": next(hits, None),
+        "place": (workgroup - first) % workgroups,
+        "known": workgroup < workgroups,
+    }
+
+
+def lookup(located, tables):
+    """The action and number of the command for what was located."""
+    for entry in tables["ranges"]:
+        if entry["enable"] and entry["window"] == located["window"] and located["known"]:
+            if entry["first"] <= located["place"] <= entry["last"]:
+                return entry["action"], entry["command"]
+    return Action.NONE, None
 
 
 class Line:
@@ -120,24 +139,27 @@ class Reference:
         self.lines = {name: Line(depth) for name, depth in depths.items()}
         self.compute, self.arbiter = Turn(), Turn()
         self.stored = 0
+        self.tables = TABLES
 
     def __getattr__(self, name):
         return self.lines[name]
 
     def classify(self, store, base, limit):
-        """The line that a store goes to and what goes there, or the error, or nothing."""
-        _, action, place, command = lookup(store)
+        """The line that a store goes to and what goes there, or the error, or nothing.
+
+        A store that leaves is still one with the number of its command.
+        """
+        action, number = lookup(store, self.tables)
+        place = store["place"]
         end = store["kind"] == StoreKind.TILE_END
         if action == Action.NONE:
             request = {"access": Access.WRITE, "origin": Origin.COMPUTE, "tag": 0, **PLAIN}
             request = with_data(request | {"atom": store["atom"]}, store)
             return None if end else ("writes", request)
+        command = self.tables["commands"][number]
         if action == Action.REMOTE:
-            names = ("workgroup", "wavefront")
-            packet = {name: store[name] for name in names}
-            packet |= {name: command[name] for name in ("kind", "context", "op", "dtype")}
-            packet |= {"atom": (store["atom"] + command["atom_offset"]) % 2**35}
-            return None if end else ("remote", with_data(packet, store))
+            kept = {name: command[name] for name in ("op", "dtype")} | {"number": number}
+            return None if end else ("remote", store | kept)
         if not base <= place < limit:
             late = place < base
             code = ErrorCode.STORE_LATE if late else ErrorCode.STORE_AHEAD
@@ -157,12 +179,21 @@ class Reference:
         }
         return "writes", with_data(request, store)
 
+    def leave(self, store):
+        """The packet of a store that leaves, by its command as it is now."""
+        command = self.tables["commands"][store["number"]]
+        packet = {name: store[name] for name in ("workgroup", "wavefront", "op", "dtype")}
+        packet |= {name: command[name] for name in ("kind", "context")}
+        packet |= {"atom": (store["atom"] + command["atom_offset"]) % 2**35}
+        return with_data(packet, store)
+
     def check(self, packet, base, limit):
         """The request of a packet, or the code of its error."""
-        mapped, action, place, _ = lookup(packet)
+        action, _ = lookup(packet, self.tables)
+        place = packet["place"]
         request = {"origin": Origin.COMMUNICATION, "tag": 0, "atom": packet["atom"]}
         if packet["kind"] == PacketKind.STORE:
-            if not mapped:
+            if packet["window"] is None:
                 return ErrorCode.PACKET_UNMAPPED
             return with_data(request | {"access": Access.WRITE, **PLAIN}, packet)
         if action in (Action.NONE, Action.REMOTE):
@@ -174,8 +205,8 @@ class Reference:
         request |= {name: packet[name] for name in ("wavefront", "op", "dtype")}
         return with_data(request | {"access": Access.UPDATE, "place": place}, packet)
 
-    def errors(self, base, limit):
-        """Errors of this cycle: of the store, of the packet."""
+    def error(self, base, limit):
+        """The first error of this cycle: the store's, the packet's, or none."""
         store = packet = None
         if self.stores.items:
             where = self.classify(self.stores.items[0], base, limit)
@@ -187,7 +218,7 @@ class Reference:
                 names = ("workgroup", "wavefront")
                 place, wavefront = (head[name] for name in names)
                 packet = {"code": code, "place": place, "wavefront": wavefront}
-        return store, packet
+        return store or packet
 
     def tick(self, offered, taken, base, limit):
         """Inputs: what is offered to each line, and which outputs are taken."""
@@ -220,7 +251,7 @@ class Reference:
             name, item = self.classified.head
             if self.lines[name].room:
                 self.classified.take()
-                self.lines[name].put(item)
+                self.lines[name].put(self.leave(item) if name == "remote" else item)
         if self.stores.head:
             where = self.classify(self.stores.head, base, limit)
             if not isinstance(where, tuple):
@@ -240,9 +271,9 @@ class Reference:
             plain = {"access": Access.READ, "origin": Origin.COMPUTE, **PLAIN}
             self.reads.put(plain | {"atom": read["atom"], "tag": read["tag"]})
         if (store := offered.get("stores")) and self.stores.room:
-            self.stores.put(store)
+            self.stores.put(locate(store, self.tables))
         if (packet := offered.get("link_in")) and self.inbound.room:
-            self.inbound.put(packet)
+            self.inbound.put(locate(packet, self.tables))
         if (notice := offered.get("notices")) and self.notices.room:
             self.stored += notice["access"] == Access.WRITE
             if notice["access"] == Access.UPDATE:

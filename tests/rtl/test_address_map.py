@@ -1,12 +1,13 @@
 # amaranth: UnusedElaboratable=no
-"""The lookup, against a reference in plain Python."""
+"""Both steps of the lookup, one after the other, against a reference in plain Python."""
 
 import random
 
 import pytest
+from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from rtl.address_map import AddressLookup
+from rtl.address_map import LocationLookup, RangeLookup
 from rtl.layouts import Action, CommandEntry, Granularity, PacketKind
 from rtl.parameters import T3Parameters
 
@@ -86,29 +87,44 @@ def reference(p, maps, first_workgroup, workgroups, atom, context, workgroup):
     return bool(hits), Action.NONE, place, None
 
 
-def simulate(dut, bench):
-    simulator = Simulator(dut)
-    simulator.add_testbench(bench)
-    simulator.run()
+class Lookup:
+    """A location's lookup, and at its end a range's."""
+
+    def __init__(self, p):
+        self.p = p
+        self.location, self.range = LocationLookup(p), RangeLookup(p)
+
+    def simulate(self, bench):
+        m = Module()
+        m.submodules += [self.location, self.range]
+        m.d.comb += self.range.location.eq(self.location.location)
+        simulator = Simulator(m)
+        simulator.add_testbench(bench)
+        simulator.run()
 
 
-def check(ctx, dut, p, maps, order, atom, context, workgroup):
-    ctx.set(dut.atom, atom)
-    ctx.set(dut.context, context)
-    ctx.set(dut.workgroup, workgroup)
-    mapped, action, place, command = reference(p, maps, *order, atom, context, workgroup)
+def check(ctx, dut, maps, order, atom, context, workgroup):
+    ctx.set(dut.location.atom, atom)
+    ctx.set(dut.location.context, context)
+    ctx.set(dut.location.workgroup, workgroup)
+    mapped, action, place, command = reference(dut.p, maps, *order, atom, context, workgroup)
     at = f"atom {atom}, context {context}, workgroup {workgroup} of {order}, {maps}"
-    assert ctx.get(dut.mapped) == mapped, at
-    assert ctx.get(dut.action) == action, at
-    assert ctx.get(dut.place) == place, at
-    expected = {} if command is None else maps["commands"][command]
-    assert ctx.get(dut.command) == CommandEntry(p).const(expected), at
+    location = ctx.get(dut.location.location)
+    assert location.mapped == mapped, at
+    assert location.valid == (mapped and workgroup < order[1]), at
+    assert location.place == place, at
+    assert ctx.get(dut.range.action) == action, at
+    assert ctx.get(dut.range.command) == (command or 0), at
+    fields = {"op": 0, "dtype": 0} if command is None else maps["commands"][command]
+    assert ctx.get(dut.range.op).value == fields["op"], at
+    assert ctx.get(dut.range.dtype).value == fields["dtype"], at
     return action
 
 
 def program(ctx, dut, maps, order):
-    ctx.set(dut.maps, maps)
-    ctx.set(dut.production, {"first_workgroup": order[0], "workgroups": order[1]})
+    for lookup in (dut.location, dut.range):
+        ctx.set(lookup.maps, maps)
+    ctx.set(dut.location.production, {"first_workgroup": order[0], "workgroups": order[1]})
 
 
 def directed(p, windows, ranges, rng):
@@ -121,13 +137,14 @@ def directed(p, windows, ranges, rng):
 
 @pytest.mark.parametrize("p", [None, {}, 3])
 def test_parameters(p):
-    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not"):
-        AddressLookup(p)
+    for lookup in (LocationLookup, RangeLookup):
+        with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not"):
+            lookup(p)
 
 
 def test_window_edges_and_contexts():
     """Every atom, in every context, around two windows of different ones."""
-    rng, dut = random.Random(1), AddressLookup(SMALL)
+    rng, dut = random.Random(1), Lookup(SMALL)
     maps = directed(
         SMALL,
         [window(8, 24, context=1), NO_WINDOW, window(24, 40, context=2)],
@@ -141,18 +158,16 @@ def test_window_edges_and_contexts():
     async def bench(ctx):
         program(ctx, dut, maps, (0, 16))
         for context in range(4):
-            actions = [
-                check(ctx, dut, SMALL, maps, (0, 16), atom, context, 3) for atom in range(ATOMS)
-            ]
+            actions = [check(ctx, dut, maps, (0, 16), atom, context, 3) for atom in range(ATOMS)]
             assert actions.count(Action.DMA) == (16 if context == 1 else 0)
             assert actions.count(Action.OWN) == (16 if context == 2 else 0)
 
-    simulate(dut, bench)
+    dut.simulate(bench)
 
 
 def test_lowest_number_wins():
     """Commits refuse overlaps; the lookup is defined all the same."""
-    rng, dut = random.Random(2), AddressLookup(SMALL)
+    rng, dut = random.Random(2), Lookup(SMALL)
     maps = directed(
         SMALL,
         [window(0, 8), window(0, 16), window(0, 32)],
@@ -167,7 +182,7 @@ def test_lowest_number_wins():
     async def bench(ctx):
         program(ctx, dut, maps, (0, 16))
         seen = {
-            (atom, workgroup): check(ctx, dut, SMALL, maps, (0, 16), atom, 1, workgroup)
+            (atom, workgroup): check(ctx, dut, maps, (0, 16), atom, 1, workgroup)
             for atom in (0, 7, 8, 15, 16, 31, 32)
             for workgroup in range(16)
         }
@@ -176,12 +191,12 @@ def test_lowest_number_wins():
         assert seen[8, 7] == Action.DMA
         assert seen[16, 5] == Action.REMOTE
 
-    simulate(dut, bench)
+    dut.simulate(bench)
 
 
 def test_places():
     """Every production order and workgroup of a four-bit id, at its wrap and beyond its end."""
-    rng, dut = random.Random(3), AddressLookup(SMALL)
+    rng, dut = random.Random(3), Lookup(SMALL)
     maps = directed(
         SMALL,
         [window(0, ATOMS - 1)],
@@ -198,21 +213,59 @@ def test_places():
             for first in range(max(workgroups, 1)):
                 program(ctx, dut, maps, (first, workgroups))
                 actions = [
-                    check(ctx, dut, SMALL, maps, (first, workgroups), 5, 1, workgroup)
+                    check(ctx, dut, maps, (first, workgroups), 5, 1, workgroup)
                     for workgroup in range(16)
                 ]
                 assert actions.count(Action.REMOTE) == min(workgroups, 1)
                 assert actions.count(Action.DMA) == min(max(workgroups - 1, 0), 6)
                 assert actions.count(Action.OWN) == min(max(workgroups - 7, 0), 8)
 
-    simulate(dut, bench)
+    dut.simulate(bench)
+
+
+def test_places_of_wide_workgroups():
+    """Workgroup ids of reference width, about the ends of the production and of its halves."""
+    seed, p = 5, T3Parameters()
+    print("seed", seed)
+    rng, dut = random.Random(seed), Lookup(p)
+    maps = directed(p, [window(0, 1 << 20)], [places(0, 0xFFFF, Action.OWN)], rng)
+    edges = [0, 1, 255, 256, 257, 0x0FFF, 0x7FFF, 0xFF00, 0xFFFF]
+
+    async def bench(ctx):
+        for _ in range(60):
+            workgroups = rng.choice([rng.randrange(1, 0x10001), *edges[1:], 0x10000])
+            first = rng.choice([e for e in edges if e < workgroups] + [rng.randrange(workgroups)])
+            program(ctx, dut, maps, (first, workgroups))
+            near = {first, first - 1, first + 1, workgroups - 1, workgroups, *edges}
+            for workgroup in near & set(range(0x10000)):
+                check(ctx, dut, maps, (first, workgroups), 5, 1, workgroup)
+
+    dut.simulate(bench)
+
+
+def test_window_of_a_location():
+    """The lowest window of the atom and context, whether or not the workgroup is valid."""
+    rng, dut = random.Random(6), Lookup(SMALL)
+    windows = [window(0, 8), window(0, 16), window(16, 32)]
+    maps = directed(SMALL, windows, [], rng)
+
+    async def bench(ctx):
+        program(ctx, dut, maps, (0, 4))
+        for workgroup in (3, 4):
+            seen = []
+            for atom in (7, 8, 15, 16, 31):
+                check(ctx, dut, maps, (0, 4), atom, 1, workgroup)
+                seen.append(ctx.get(dut.location.location.window))
+            assert seen == [0, 1, 1, 2, 2]
+
+    dut.simulate(bench)
 
 
 @pytest.mark.parametrize("p", [SMALL, SINGLE], ids=["small", "single"])
 def test_random(p):
     seed = 4
     print("seed", seed)
-    rng, dut = random.Random(seed), AddressLookup(p)
+    rng, dut = random.Random(seed), Lookup(p)
     seen = set()
 
     def random_maps():
@@ -241,7 +294,7 @@ def test_random(p):
                 atom = (rng.choice(edges) + rng.choice([-1, 0, 0, 1])) % ATOMS
                 if rng.random() < 0.5:
                     atom = rng.randrange(ATOMS)
-                seen.add(check(ctx, dut, p, maps, order, atom, rng.randrange(3), rng.randrange(16)))
+                seen.add(check(ctx, dut, maps, order, atom, rng.randrange(3), rng.randrange(16)))
 
-    simulate(dut, bench)
+    dut.simulate(bench)
     assert seen == set(Action)

@@ -155,6 +155,8 @@ def test_measurement_picks_the_level(average, level):
         await winners(ctx, dut, [""] * 3, occupancy=127 - average)
         await cycle(ctx, dut, 0, 0, occupancy=127 - average, start=1)
         assert await winners(ctx, dut, ["m"] * 16, occupancy=average) == ["m"] * 16
+        # Two cycles for the average and the level, which do not count.
+        assert await winners(ctx, dut, ["m"] * 2, occupancy=127 - average) == ["m"] * 2
         for occupancy in (level - 1, level):
             expected = "m" if occupancy < level or level == 127 else None
             assert await cycle(ctx, dut, 0, 1, occupancy=occupancy) == expected
@@ -171,12 +173,46 @@ def test_measurement_begins_anew():
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | config)
         await cycle(ctx, dut, 0, 0, start=1)
-        await winners(ctx, dut, [""] * 4, occupancy=30)
+        await winners(ctx, dut, [""] * 6, occupancy=30)
         assert await winners(ctx, dut, ["m"] * 2, occupancy=1) == [None, None]
         await cycle(ctx, dut, 0, 0, start=1)
-        assert await winners(ctx, dut, ["m"] * 4, occupancy=11) == ["m"] * 4
+        assert await winners(ctx, dut, ["m"] * 6, occupancy=11) == ["m"] * 6
         assert await cycle(ctx, dut, 0, 1, occupancy=2) == "m"
         assert await cycle(ctx, dut, 0, 1, occupancy=3) is None
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("cycles", range(3, 7))
+def test_strobe_wins_in_every_step(cycles):
+    """A measurement of four cycles, and two to its level: what it has so far is void."""
+    config = {"automatic": 1, "measure_log2": 2, "cuts": [10, 20, 30], "levels": [3, 2, 1]}
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | config)
+        await cycle(ctx, dut, 0, 0, start=1)
+        await winners(ctx, dut, [""] * (cycles - 1), occupancy=30)
+        await cycle(ctx, dut, 0, 0, occupancy=30, start=1)
+        assert await winners(ctx, dut, ["m"] * 6, occupancy=11) == ["m"] * 6
+        assert await cycle(ctx, dut, 0, 1, occupancy=2) == "m"
+        assert await cycle(ctx, dut, 0, 1, occupancy=3) is None
+
+    simulate(bench)
+
+
+def test_long_measurement():
+    """Carries of the sum, and of the count: more than a block of bits of each."""
+    config = {"automatic": 1, "measure_log2": 9, "cuts": [100, 110, 126], "levels": [3, 2, 1]}
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | config)
+        await cycle(ctx, dut, 0, 0, start=1)
+        # The average is 126 to the last cycle; one less in any, and it would be 125.
+        for index in range(512):
+            assert await cycle(ctx, dut, 0, 1, occupancy=125 + 2 * (index % 2)) == "m"
+        await winners(ctx, dut, [""] * 2)
+        assert await cycle(ctx, dut, 0, 1, occupancy=1) is None
+        assert await cycle(ctx, dut, 0, 1, occupancy=0) == "m"
 
     simulate(bench)
 

@@ -116,6 +116,7 @@ class Reference:
         self.p, self.production, self.commands = p, production, commands
         self.last = 1
         self.walk = []  # (channel, atoms, wavefronts), the next piece first
+        self.preparing = 0  # cycles until it begins
 
     def pieces_of(self, taken):
         p = self.p
@@ -130,6 +131,9 @@ class Reference:
     def cycle(self, ready, copy, limit_in, rooms):
         """What happens: ``(which is taken, the piece that is offered, picked)``."""
         p = self.p
+        if self.preparing:
+            self.preparing -= 1
+            return None, None, 0
         if self.walk:
             offer = self.walk[0]
             lane = offer[0] - p.first_channel
@@ -145,6 +149,7 @@ class Reference:
             return None, None, 0
         self.last = which
         self.walk = self.pieces_of(order[which])
+        self.preparing = 2
         return "ready" if which == 0 else "copy", None, int(which == 0 and ready["last"])
 
 
@@ -171,7 +176,8 @@ class Bench:
         ctx.set(dut.limit_in, limit_in)
         for lane, room in zip(dut.pieces, rooms, strict=True):
             ctx.set(lane.ready, room)
-        idle = not self.reference.walk and ready is None and copy is None
+        busy = self.reference.preparing or self.reference.walk
+        idle = not busy and ready is None and copy is None
         taken, offer, picked = self.reference.cycle(ready, copy, limit_in, rooms)
         assert ctx.get(dut.idle) == idle
         assert ctx.get(dut.picked) == picked
@@ -188,17 +194,24 @@ class Bench:
     def check_piece(self, piece, command, workgroup, atoms):
         assert piece.length == len(atoms)
         for index, (atom, wavefront) in enumerate(atoms):
-            assert (piece.atom + index) % 2**self.p.atom_address_bits == atom
+            atoms_in_all = 2**self.p.atom_address_bits
+            assert (piece.atom + index) % atoms_in_all == atom
+            assert piece.remote == (piece.atom + command["atom_offset"]) % atoms_in_all
             wave = piece.wavefront + (piece.offset + index >> piece.wave_run_log2)
             assert wave % self.p.wavefronts == wavefront
         assert piece.workgroup == workgroup
-        for name in ("context", "kind", "op", "dtype", "atom_offset"):
+        for name in ("context", "kind", "op", "dtype"):
             assert getattr(piece, name) == command[name]
+
+    async def prepare(self):
+        while self.reference.preparing:
+            assert await self.cycle() == (None, None)
 
     async def walk(self, **command):
         """Pieces of one command, without any waiting; also the cycles between."""
         taken, _ = await self.cycle(**command)
         assert taken
+        await self.prepare()
         pieces = []
         while self.reference.walk:
             pieces.append((await self.cycle())[1])
@@ -296,14 +309,14 @@ def test_copy():
 
 
 def test_full_rate_over_commands():
-    """One piece per cycle, and one cycle between two commands."""
+    """One piece per cycle, and three cycles between two commands."""
 
     async def bench(engine):
         events = []
         for _ in range(60):
             taken, piece = await engine.cycle(ready=READY)
             events.append("t" if taken else "p" if piece else "-")
-        assert "".join(events) == ("t" + "p" * 10) * 5 + "tpppp"
+        assert "".join(events) == ("t--" + "p" * 10) * 4 + "t--ppppp"
 
     simulate(SMALL, [command_entry()], bench)
 
@@ -313,7 +326,9 @@ def test_empty_command_is_over_at_once():
         for command in range(2):
             for _ in range(3):
                 assert await engine.cycle(ready=READY | {"command": command}) == ("ready", None)
+                await engine.prepare()
         assert (await engine.cycle(ready=READY | {"command": 2}))[0] == "ready"
+        await engine.prepare()
         assert (await engine.cycle())[1]
 
     empty = [command_entry(rows=0), command_entry(run=0), command_entry()]
@@ -340,12 +355,17 @@ def test_ready_waits_for_the_downstream_limit(place, shift):
 
 def test_turns():
     async def bench(engine):
+        async def taken(**offers):
+            which, _ = await engine.cycle(**offers)
+            await engine.prepare()
+            return which
+
         both = {"ready": READY | {"command": 0}, "copy": {"command": 0, "start": 0}}
-        got = [(await engine.cycle(**both))[0] for _ in range(5)]
+        got = [await taken(**both) for _ in range(5)]
         assert got == ["ready", "copy", "ready", "copy", "ready"]
-        got = [(await engine.cycle(limit_in=0, **both))[0] for _ in range(3)]
+        got = [await taken(limit_in=0, **both) for _ in range(3)]
         assert got == ["copy"] * 3
-        assert (await engine.cycle(**both))[0] == "ready"
+        assert await taken(**both) == "ready"
 
     simulate(SMALL, [command_entry(rows=0)], bench)
 
@@ -353,6 +373,7 @@ def test_turns():
 def test_full_lane_stops_the_walk():
     async def bench(engine):
         await engine.cycle(ready=READY)
+        await engine.prepare()
         first = engine.reference.walk[0][0]
         rooms = [int(lane != first) for lane in range(4)]
         for _ in range(5):
@@ -386,7 +407,7 @@ def test_random(p, seed):
 
     async def bench(engine):
         ready = copy = None
-        for step in range(1200):
+        for step in range(2500):
             if step % 100 == 0:
                 rates = [rng.choice([0.05, 0.5, 1]) for _ in range(3)]
                 limit_in = rng.choice([0, 10, 50, 1 << 16])

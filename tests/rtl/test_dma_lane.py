@@ -26,7 +26,7 @@ def random_piece(rng, p):
         "kind": rng.choice(list(PacketKind)),
         "op": rng.choice(list(Operation)),
         "dtype": rng.choice(list(Datatype)),
-        "atom_offset": rng.getrandbits(p.atom_address_bits),
+        "remote": rng.getrandbits(p.atom_address_bits),
     }
 
 
@@ -45,7 +45,7 @@ def packets_of(piece, p):
             atom,
             {name: piece[name] for name in ("kind", "context", "workgroup", "op", "dtype")}
             | {
-                "atom": (atom + piece["atom_offset"]) % atoms,
+                "atom": (piece["remote"] + index) % atoms,
                 "wavefront": (piece["wavefront"] + wave) % p.wavefronts,
                 "data": word(atom) if p.payload else [],
             },

@@ -154,7 +154,7 @@ def test_epoch_is_the_one_of_the_requests_cycle():
 
 
 def test_latency_and_rate():
-    assert NmcUnit.LATENCY == 3
+    assert NmcUnit.LATENCY == 4
     seed = 7003
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)

@@ -347,6 +347,61 @@ def test_first_error_of_a_cycle():
     simulate(bench)
 
 
+def test_errors_are_counted_one_cycle_later():
+    """A store at the queue's head in *t*: the report in *t + 1*, and the interrupt behind it."""
+
+    async def bench(ctx, dut):
+        few = [("WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        await program(ctx, dut, [*PROGRAM, *few])
+        port = dut.channel[1]
+        ctx.set(port.stores.p, store(WINDOW, 2, 5))
+        ctx.set(port.stores.valid, 1)
+        await ctx.tick()
+        for _ in range(2):
+            assert not ctx.get(dut.irq)
+            await ctx.tick()
+        ctx.set(port.stores.valid, 0)
+        assert ctx.get(dut.irq)
+        await ctx.tick().repeat(4)
+        # Every one of the three in its own cycle.
+        assert (await status(ctx, dut, "ERRORS"))["count"] == 3
+
+    simulate(bench)
+
+
+def test_error_of_a_channel_before_a_timeout():
+    """A store that is dropped in the cycle of a timeout hides it, and only then."""
+    timeout = [("TIMEOUT", {"cycles": 60}), ("CONTROL", {"clear_error": 1, "launch": 1})]
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+
+        async def errors(offered):
+            """Until a timeout, with a store beyond the window in a cycle; what is reported."""
+            await program(ctx, dut, timeout)
+            cycles = 0
+            while cycles < 70 and not (offered is None and ctx.get(dut.irq)):
+                ctx.set(dut.channel[1].stores.p, store(WINDOW, 2, 5))
+                ctx.set(dut.channel[1].stores.valid, cycles == offered)
+                await ctx.tick()
+                cycles += 1
+            code = (await status(ctx, dut, "ERROR"))["code"]
+            return cycles, code, (await status(ctx, dut, "ERRORS"))["count"]
+
+        await program(ctx, dut, [("WINDOW", {"workgroups": 0})])
+        pending, code, _ = await errors(None)
+        assert code == ErrorCode.TIMEOUT.value
+        reports = [(await errors(pending - 3 + delta))[1:] for delta in (-1, 0, 1)]
+        ahead = ErrorCode.STORE_AHEAD.value
+        assert reports == [
+            (ahead, 2),
+            (ahead, 1),
+            (ErrorCode.TIMEOUT.value, 2),
+        ]
+
+    simulate(bench)
+
+
 def test_tracker_error_and_timeout():
     async def bench(ctx, dut):
         await launch(ctx, dut)

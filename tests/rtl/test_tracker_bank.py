@@ -30,10 +30,11 @@ class Seen:
 
 
 def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=(), cycles=None):
-    """Offer events in order and check every cycle against the reference behind a queue of four.
+    """Give events in order and check every cycle against the reference behind a queue of eight.
 
-    ``offer(cycle)`` and ``take(cycle)`` say in which cycles the ends are willing; ``clear`` holds
-    the cycles of the strobe. Runs until all is done, or for ``cycles``.
+    An event comes in the cycle after one with ``room``. ``offer(cycle)`` and ``take(cycle)`` say in
+    which cycles the ends are willing; ``clear`` holds the cycles of the strobe. Runs until all is
+    done, or for ``cycles``.
     """
     dut = TrackerBank(p)
     seen = Seen()
@@ -42,19 +43,24 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
         ctx.set(dut.updates_per_sector, updates_per_sector)
         reference = TrackerReference(p, updates_per_sector)
         waiting = list(events)
-        queue, stage, clearing, cycle = [], None, p.sets // p.banks, 0
-        while (waiting or queue or stage or clearing) if cycles is None else cycle < cycles:
-            offered = bool(waiting) and (offer is None or offer(cycle))
+        queue, clearing, cycle = [], p.sets // p.banks, 0
+        coming = compared = updated = None
+        while (
+            waiting or queue or coming or compared or updated or clearing
+            if cycles is None
+            else cycle < cycles
+        ):
             taken = take is None or take(cycle)
-            ctx.set(dut.i.valid, offered)
-            if waiting:
-                ctx.set(dut.i.p, vars(waiting[0]))
+            ctx.set(dut.i.valid, coming is not None)
+            if coming:
+                seen.accepted.append(cycle)
+                ctx.set(dut.i.p, vars(coming))
             ctx.set(dut.o.ready, taken)
             ctx.set(dut.clear, cycle in clear)
 
-            ready = not clearing and len(queue) <= 1
+            room = not clearing and len(queue) <= 4
             assert ctx.get(dut.clearing) == bool(clearing), cycle
-            assert ctx.get(dut.i.ready) == ready, cycle
+            assert ctx.get(dut.room) == room, cycle
             assert ctx.get(dut.o.valid) == bool(queue), cycle
             if clearing:
                 seen.clearing.append(cycle)
@@ -64,24 +70,24 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
                 assert got == queue[0], cycle
                 if taken:
                     seen.completions.append((cycle, queue.pop(0)))
-            result, stage = stage, None
-            failed = result is not None and isinstance(result[1], ErrorCode)
+            result = reference.event(updated) if updated else None
+            failed = isinstance(result, ErrorCode)
             assert ctx.get(dut.error.valid) == failed, cycle
             if failed:
                 report = ctx.get(dut.error.report)
-                tile = result[0].place, result[0].wavefront
-                assert (report.code, report.place, report.wavefront) == (result[1], *tile), cycle
-                seen.errors.append((cycle, result[1], *tile))
-            elif result and result[1]:
-                queue.append(result[1])
-            if offered and ready:
-                seen.accepted.append(cycle)
-                event = waiting.pop(0)
-                stage = event, reference.event(event)
+                tile = updated.place, updated.wavefront
+                assert (report.code, report.place, report.wavefront) == (result, *tile), cycle
+                seen.errors.append((cycle, result, *tile))
+            elif result:
+                queue.append(result)
+            coming, compared, updated = None, None if clearing else coming, compared
+            if room and waiting and (offer is None or offer(cycle + 1)):
+                coming = waiting.pop(0)
             clearing = max(clearing - 1, 0)
             if cycle in clear:
                 reference.tiles.clear()
-                stage, clearing = None, p.sets // p.banks
+                compared = updated = None
+                clearing = p.sets // p.banks
             await ctx.tick()
             cycle += 1
 
@@ -112,7 +118,7 @@ def test_is_cleared_after_reset(name):
     p = GEOMETRIES[name]
     seen = simulate(p, [update()])
     assert seen.clearing == list(range(p.sets // p.banks))
-    assert seen.accepted == [p.sets // p.banks]
+    assert seen.accepted == [p.sets // p.banks + 1]
 
 
 def test_updates_that_come_together():
@@ -123,7 +129,7 @@ def test_updates_that_come_together():
     seen = simulate(p, [*events, end(sectors=5)], updates_per_sector=3)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 5))
-    assert seen.completions == [(first + 6, (0, 0, 83, 0, 0))]
+    assert seen.completions == [(first + 4 + 3, (0, 0, 83, 0, 0))]
     assert not seen.errors
 
 
@@ -141,7 +147,7 @@ def test_completes_at_the_last_event(position):
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 7))
     completion = (0, 0, 3, position & 1, position >> 1 & 1)
-    assert seen.completions == [(first + 6 + 2, completion)]
+    assert seen.completions == [(first + 6 + 3, completion)]
 
 
 def test_one_event_per_cycle_in_one_set():
@@ -152,7 +158,7 @@ def test_one_event_per_cycle_in_one_set():
     seen = simulate(SMALL, events, updates_per_sector=2)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 10))
-    assert seen.completions == [(first + 10, (4, 0, 11, 0, 0)), (first + 11, (0, 0, 10, 0, 0))]
+    assert seen.completions == [(first + 11, (4, 0, 11, 0, 0)), (first + 12, (0, 0, 10, 0, 0))]
 
 
 def test_wavefronts_of_a_place_are_tiles_of_their_own():
@@ -163,6 +169,58 @@ def test_wavefronts_of_a_place_are_tiles_of_their_own():
         (0, 7, 6, 0, 0),
         (0, 1, 5, 0, 0),
     ]
+
+
+@pytest.mark.parametrize("distance", range(4))
+def test_set_fills_up_at_any_distance(distance):
+    # The ways that the events just ahead have taken are not given twice; other sets fill the gaps.
+    gap = [update(place=1 + 4 * index, atom=index) for index in range(distance)]
+    p = T3Parameters(sets=4, ways=3, sector_bits=2)
+    tiles = [0, 4, 8, 12]
+    events = [e for place in tiles for e in (update(place, atom=place + 1), *gap)]
+    events += [end(place) for place in tiles]
+    seen = simulate(p, events)
+    full = [(place, wavefront) for _, code, place, wavefront in seen.errors]
+    assert (12, 0) in full and (0, 0) not in full
+    completed = [completion[0] for _, completion in seen.completions]
+    assert completed == [0, 4, 8]
+
+
+@pytest.mark.parametrize("distance", range(4))
+def test_freed_way_is_free_at_any_distance(distance):
+    # A full set: the completion of one tile makes room for another, as soon as it comes.
+    p = T3Parameters(sets=4, ways=2, sector_bits=2)
+    gap = [update(place=1, atom=1)] * distance
+    events = [update(0, atom=3), update(4, atom=4), end(0), *gap, update(8, atom=8), end(8), end(4)]
+    seen = simulate(p, events)
+    assert not seen.errors
+    assert [completion[:3] for _, completion in seen.completions] == [
+        (0, 0, 3),
+        (8, 0, 8),
+        (4, 0, 4),
+    ]
+
+
+@pytest.mark.parametrize("distance", range(4))
+def test_tile_again_at_any_distance_after_its_completion(distance):
+    gap = [update(place=1, atom=1)] * distance
+    again = [update(atom=90), *gap, end(sectors=2, run_edge=1), *gap, update(atom=80)]
+    seen = simulate(SMALL, [update(atom=5), end(sectors=1), *gap, *again])
+    assert [completion for _, completion in seen.completions] == [
+        (0, 0, 5, 0, 0),
+        (0, 0, 80, 0, 1),
+    ]
+    assert not seen.errors
+
+
+@pytest.mark.parametrize("distance", range(4))
+def test_refused_tile_comes_again_at_any_distance(distance):
+    p = T3Parameters(sets=4, ways=1, sector_bits=2)
+    gap = [update(place=1, atom=1)] * distance
+    events = [update(0), update(4), *gap, update(4), *gap, end(0), *gap, update(4, atom=6), end(4)]
+    seen = simulate(p, events)
+    assert [code for _, code, _, _ in seen.errors] == [ErrorCode.SET_FULL] * 2
+    assert [completion[:3] for _, completion in seen.completions] == [(0, 0, 100), (4, 0, 6)]
 
 
 def test_freed_entry_starts_anew():
@@ -206,7 +264,7 @@ def test_highest_address_as_start():
 def test_errors(events, codes):
     seen = simulate(SMALL, events)
     assert [code for _, code, _, _ in seen.errors] == codes
-    assert seen.errors[0][0] in [cycle + 1 for cycle in seen.accepted]
+    assert seen.errors[0][0] in [cycle + 2 for cycle in seen.accepted]
 
 
 @pytest.mark.parametrize(
@@ -227,25 +285,27 @@ def test_second_tile_end_leaves_the_first():
 
 
 def test_waits_while_completions_wait():
-    events = [event for place in range(6) for event in (end(place), update(place))]
-    seen = simulate(SMALL, events, take=lambda cycle: cycle >= 40)
-    # Four events for two completions, and one that was on its way when the second became visible.
-    assert sum(cycle < 40 for cycle in seen.accepted) == 5
-    assert [completion[0] for _, completion in seen.completions] == list(range(6))
+    p = T3Parameters(sets=16, ways=2, sector_bits=2)
+    events = [event for place in range(12) for event in (update(place), end(place))]
+    seen = simulate(p, events, take=lambda cycle: cycle >= 60)
+    # Five completions end the room; three events are on their way by then, half of them ends.
+    assert 10 <= sum(cycle < 60 for cycle in seen.accepted) <= 14
+    assert [completion[0] for _, completion in seen.completions] == list(range(12))
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_clear(name):
     p = GEOMETRIES[name]
     rows = p.sets // p.banks
-    strobe = rows + 2
-    # The first event has its entry when the strobe comes; the second is accepted with the strobe.
-    offers = {rows, strobe, 2 * rows + 10, 2 * rows + 11}
-    events = [end(), end(), update(atom=5), end()]
+    strobe = rows + 6
+    # One event has its entry when the strobe comes, one is in the update stage and completes in
+    # it; the two behind it and the one that was chosen in that cycle are lost.
+    offers = {strobe + offset for offset in (-5, -2, -1, 0, 1, rows + 5, rows + 6)}
+    events = [update(atom=7), end(), end(), update(), end(), update(atom=5), end()]
     seen = simulate(p, events, offer=offers.__contains__, clear={strobe})
     assert seen.accepted == sorted(offers)
     assert seen.clearing == [*range(rows), *range(strobe + 1, strobe + 1 + rows)]
-    assert [completion for _, completion in seen.completions] == [(0, 0, 5, 0, 0)]
+    assert [completion for _, completion in seen.completions] == [(0, 0, 7, 0, 0), (0, 0, 5, 0, 0)]
     assert not seen.errors
 
 

@@ -58,11 +58,14 @@ def test_every_cycle(channels, banks):
     transfers = [0] * banks
 
     async def bench(ctx):
-        # Per channel what waits: (notice, end), and who was last; per bank the pointer.
+        # Per channel what waits outside: (notice, end), who was last, and its candidates; per bank
+        # the pointer, and what was chosen in the last cycle.
         waiting = [[None, None] for _ in range(channels)]
         last = [1] * channels
+        candidates = [[] for _ in range(channels)]
         pointers = [0] * banks
-        for _ in range(250 if banks < 16 else 1000):
+        chosen = [None] * banks
+        for cycle in range(500 if banks < 16 else 2000):
             for pair in waiting:
                 place, wavefront = rng.randrange(1 << 16), rng.randrange(8)
                 if pair[0] is None and rng.random() < 0.7:
@@ -72,48 +75,40 @@ def test_every_cycle(channels, banks):
             for channel, pair in enumerate(waiting):
                 offer(ctx, dut.notices[channel], pair[0])
                 offer(ctx, dut.ends[channel], pair[1])
-            ready = [rng.random() < 0.8 for _ in range(banks)]
-            for bank, is_ready in enumerate(ready):
-                ctx.set(dut.o[bank].ready, is_ready)
+            # Long waits, so that the candidates fill up.
+            room = [rng.random() < (0.9 if cycle // 16 % 2 else 0.2) for _ in range(banks)]
+            ctx.set(dut.room, sum(bit << bank for bank, bit in enumerate(room)))
 
-            candidates = []
-            for pair, previous in zip(waiting, last, strict=True):
-                valid = [kind for kind in (0, 1) if pair[kind] is not None]
-                candidates.append(
-                    (1 - previous if len(valid) == 2 else valid[0]) if valid else None
-                )
-            taken = set()
-            for bank in range(banks):
-                order = [(pointers[bank] + step) % channels for step in range(channels)]
-                winner = next(
-                    (
-                        channel
-                        for channel in order
-                        if candidates[channel] is not None
-                        and bank_of(p, waiting[channel][candidates[channel]]) == bank
-                    ),
-                    None,
-                )
-                assert ctx.get(dut.o[bank].valid) == (winner is not None)
-                if winner is None:
+            for bank, event in enumerate(chosen):
+                assert ctx.get(dut.o[bank].valid) == (event is not None)
+                if event is None:
                     continue
-                fields = {"end": 0, "sectors": 0, "row_edge": 0, "run_edge": 0}
-                fields |= waiting[winner][candidates[winner]]
-                fields.setdefault("count", 0)
+                fields = {"end": 0, "sectors": 0, "row_edge": 0, "run_edge": 0, "count": 0} | event
                 out = ctx.get(dut.o[bank].p)
                 assert {name: out[name] for name in fields} == fields
-                if ready[bank]:
-                    taken.add(winner)
-                    pointers[bank] = (winner + 1) % channels
-                    transfers[bank] += 1
+                transfers[bank] += 1
+
+            full = [len(queue) == 2 for queue in candidates]
+            chosen = [None] * banks
+            heads = [queue[0] if queue else None for queue in candidates]
+            for bank in range(banks):
+                order = [(pointers[bank] + step) % channels for step in range(channels)]
+                asking = [c for c in order if heads[c] and bank_of(p, heads[c]) == bank]
+                if asking and room[bank]:
+                    chosen[bank] = candidates[asking[0]].pop(0)
+                    pointers[bank] = (asking[0] + 1) % channels
             for channel, pair in enumerate(waiting):
+                valid = [kind for kind in (0, 1) if pair[kind] is not None]
+                goes = (1 - last[channel] if len(valid) == 2 else valid[0]) if valid else None
                 for kind, port in enumerate((dut.notices[channel], dut.ends[channel])):
-                    if pair[kind] is not None:
-                        gone = channel in taken and kind == candidates[channel]
-                        assert ctx.get(port.ready) == gone
-                        if gone:
-                            pair[kind] = None
-                            last[channel] = kind
+                    if pair[kind] is None:
+                        continue
+                    gone = kind == goes and not full[channel]
+                    assert ctx.get(port.ready) == gone
+                    if gone:
+                        candidates[channel].append(pair[kind])
+                        pair[kind] = None
+                        last[channel] = kind
             await ctx.tick()
 
     run(dut, bench)
@@ -122,15 +117,18 @@ def test_every_cycle(channels, banks):
 
 def test_busy_bank_does_not_hold_another():
     dut = TrackerFront(T3Parameters(channels=2, banks=2))
+    came = []
 
     async def bench(ctx):
+        ctx.set(dut.room, 0b10)
         offer(ctx, dut.notices[0], updates(4))
         offer(ctx, dut.notices[1], updates(5))
-        ctx.set(dut.o[1].ready, 1)
-        assert not ctx.get(dut.notices[0].ready)
-        assert ctx.get(dut.notices[1].ready)
+        for _ in range(8):
+            came.append([ctx.get(port.valid) for port in dut.o])
+            await ctx.tick()
 
     run(dut, bench)
+    assert came == [[0, 0]] * 2 + [[0, 1]] * 6
 
 
 def test_channels_take_turns_at_a_bank():
@@ -138,9 +136,10 @@ def test_channels_take_turns_at_a_bank():
     served = []
 
     async def bench(ctx):
-        ctx.set(dut.o[0].ready, 1)
+        ctx.set(dut.room, 1)
         for channel in range(3):
             offer(ctx, dut.notices[channel], updates(place=channel))
+        await ctx.tick().repeat(2)
         for _ in range(6):
             served.append(ctx.get(dut.o[0].p.place))
             await ctx.tick()
@@ -154,11 +153,14 @@ def test_wavefronts_of_a_place_lie_in_different_banks(banks):
     dut = TrackerFront(T3Parameters(channels=4, banks=banks))
 
     async def bench(ctx):
-        for port in dut.o:
-            ctx.set(port.ready, 1)
+        ctx.set(dut.room, -1)
         for place in (0, 5, 1234):
             for wavefront, port in enumerate(dut.notices):
                 offer(ctx, port, updates(place, wavefront))
-            assert all([ctx.get(port.ready) for port in dut.notices])
+            await ctx.tick()
+            for port in dut.notices:
+                offer(ctx, port, None)
+            await ctx.tick()
+            assert sum(ctx.get(port.valid) for port in dut.o) == len(dut.notices)
 
     run(dut, bench)

@@ -106,26 +106,26 @@ def test_is_cleared_after_reset():
 def test_wavefront():
     tiles = [tile(3, 5, 100), tile(3, 1, 50, 1, 1), tile(3, 7, 70)]
     seen = simulate(SMALL, [window_range(2, 5)], [command(WAVEFRONT, 3)], tiles)
-    # Taken every second cycle; a command is pushed one cycle later, and visible after two more.
+    # Taken every second cycle; a command is pushed two cycles later, and visible after two more.
     assert seen.taken == [8, 10, 12]
     assert seen.ready == [
-        (11, (0, 3, 5, 100, 0, 0, 0)),
-        (13, (0, 3, 1, 50, 1, 1, 0)),
-        (15, (0, 3, 7, 70, 0, 0, 1)),
+        (12, (0, 3, 5, 100, 0, 0, 0)),
+        (14, (0, 3, 1, 50, 1, 1, 0)),
+        (16, (0, 3, 7, 70, 0, 0, 1)),
     ]
-    assert seen.complete == [(13, 3, 0)]
+    assert seen.complete == [(14, 3, 0)]
     # Stored from the cycle after its push on.
-    assert [cycle for cycle, empty in enumerate(seen.empty) if not empty] == list(range(10, 16))
+    assert [cycle for cycle, empty in enumerate(seen.empty) if not empty] == list(range(11, 17))
     assert seen.tiles == 3
 
 
 def test_workgroup():
     tiles = [tile(4, 0, 300, 1, 0), tile(4, 3, 200), tile(4, 1, 250, 0, 1)]
     seen = simulate(SMALL, [window_range(2, 5)], [command(WORKGROUP, 3)], tiles)
-    # Smallest start, last edges. Taken in 12; TILE 13, GROUP 14, RELEASE 15.
+    # Smallest start, last edges. Taken in 12; LOOKUP 13, TILE 14, GROUP 15, RELEASE 16.
     assert seen.taken == [8, 10, 12]
-    assert seen.ready == [(17, (0, 4, 0, 200, 0, 1, 1))]
-    assert seen.complete == [(13, 4, 0)]
+    assert seen.ready == [(18, (0, 4, 0, 200, 0, 1, 1))]
+    assert seen.complete == [(14, 4, 0)]
 
 
 @pytest.mark.parametrize("granularity", Granularity)
@@ -134,7 +134,7 @@ def test_without_dma(granularity, action):
     tiles = [tile(2), tile(2, 1), tile(3), tile(3, 1)]
     seen = simulate(SMALL, [window_range(2, 5, action)], [command(granularity, 2, 1)], tiles)
     assert seen.taken == [8, 10, 12, 14]
-    assert seen.complete == [(11, 2, 1), (15, 3, 1)]
+    assert seen.complete == [(12, 2, 1), (16, 3, 1)]
     assert not seen.ready
     assert all(seen.empty)
 
@@ -175,9 +175,10 @@ def test_groups():
     seen = simulate(SMALL, [window_range(1, 6)], [command(WORKGROUP, 1, 2)], tiles)
     want = [(0, place, 0, 10 * place, place & 1, place >> 1 & 1, 1) for place in range(1, 7)]
     assert released(seen) == [*want[4:], *want[:4]]
-    # One cycle for a group that is not complete; one more for each command of one that is.
-    assert seen.taken == [8, 11, 14, 17, 20, 25]
-    first = 25 + 3 + 2
+    # Each is taken in TILE of the one before it, and waits one cycle for a group that is not
+    # complete, and one more for each command of one that is: LOOKUP of the last in 26, TILE in 27.
+    assert seen.taken == [8, 10, 13, 16, 19, 22]
+    first = 27 + 2 + 2
     assert [cycle for cycle, _ in seen.ready][2:] == [first, first + 1, first + 2, first + 3]
     assert [(place, own) for _, place, own in seen.complete] == [(place, 0) for place in order]
 
@@ -194,8 +195,8 @@ def test_commands_wait_in_order():
     assert [place for _, place, *_ in released(seen)] == list(range(8))
     # The buffer gives one in every cycle.
     assert [cycle for cycle, _ in seen.ready] == list(range(40, 48))
-    assert seen.empty.index(0) == 10
-    assert seen.empty[10:48] == [0] * 38
+    assert seen.empty.index(0) == 11
+    assert seen.empty[11:48] == [0] * 37
     assert all(seen.empty[48:])
 
 
@@ -222,7 +223,7 @@ def test_tile_of_no_range_is_dropped():
     seen = simulate(SMALL, [window_range(0, 7)], [command(WORKGROUP, 2)], tiles)
     assert seen.taken == [8, 10, 12, 14]
     assert released(seen) == [(0, 4, 0, 100, 0, 0, 1)]
-    assert seen.complete == [(15, 4, 0)]
+    assert seen.complete == [(16, 4, 0)]
     assert seen.tiles == 4
 
 
@@ -238,7 +239,7 @@ def test_clear():
     ranges = [window_range(0, 1), window_range(2, 3, command=1)]
     commands = [command(WORKGROUP, 1, 1), command(WAVEFRONT, 2)]
     tiles = [tile(0), tile(2), tile(1), tile(2), tile(0), tile(2)]
-    offers = {4, 7, 20, 23, 26, 33}
+    offers = {4, 8, 20, 24, 27, 34}
     seen = simulate(
         p,
         ranges,
@@ -260,19 +261,31 @@ def test_clear():
     assert [place for _, place, _ in seen.complete] == [0, 1, 0, 2]
 
 
-def test_clear_wins_over_a_completion():
-    # One is taken in the strobe's cycle, one is worked off in it.
-    tiles = [tile(0), tile(1)]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, 1)], tiles, clear={9, 30})
-    assert seen.taken == [8, 18]
-    assert [place for _, place, *_ in released(seen)] == [0, 1]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, 1)], tiles, clear={8})
-    assert seen.taken == [8, 17]
-    assert [place for _, place, *_ in released(seen)] == [1]
+@pytest.mark.parametrize(
+    ("strobe", "taken", "places"),
+    [
+        (8, [8, 17, 19], [1, 2]),  # the first is taken in the strobe's cycle
+        (9, [8, 18, 20], [1, 2]),  # it is looked up
+        (10, [8, 10, 19], [0, 2]),  # it is worked off, and the second taken
+    ],
+)
+def test_clear_wins_over_a_completion(strobe, taken, places):
+    tiles = [tile(0), tile(1), tile(2)]
+    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, 1)], tiles, clear={strobe})
+    assert seen.taken == taken
+    assert [place for _, place, *_ in released(seen)] == places
+
+
+def test_clear_forgets_a_completion_that_waits_for_a_group():
+    # Taken in 10 while the first one is in TILE; GROUP in 11 is the strobe's cycle.
+    tiles = [tile(0), tile(1), tile(2), tile(3)]
+    seen = simulate(SMALL, [window_range(0, 7)], [command(WORKGROUP, 1, 1)], tiles, clear={11})
+    assert seen.taken == [8, 10, 20, 22]
+    assert [place for _, place, *_ in released(seen)] == [2, 3]
 
 
 class Reference:
-    """Which commands a completion makes ready, in which cycle, counted from its own."""
+    """Which commands a completion makes ready, in which cycle, counted from its TILE."""
 
     def __init__(self, ranges, commands):
         self.ranges, self.commands = ranges, commands
@@ -280,13 +293,13 @@ class Reference:
         self.complete = {}  # by place: its start and edges, until its group is released
 
     def completion(self, completion):
-        """Cycles until the next can be taken, pushes, and `own` if a workgroup is complete."""
+        """Cycles for its group, pushes, and `own` if a workgroup is complete."""
         place, wavefront, start, *edges = completion
         number = next(
             (r for r in self.ranges if r["enable"] and r["first"] <= place <= r["last"]), None
         )
         if number is None:
-            return 2, [], None
+            return 0, [], None
         index, entry = number["command"], self.commands[number["command"]]
         tiles = self.tiles.setdefault(place, [])
         tiles.append(start)
@@ -296,21 +309,21 @@ class Reference:
         if full:
             self.complete[place] = (min(self.tiles.pop(place)), *edges)
         if dma and entry["granularity"] == WAVEFRONT:
-            return 2, [(1, (index, place, wavefront, start, *edges, full))], own
+            return 0, [(0, (index, place, wavefront, start, *edges, full))], own
         if not (dma and full):
-            return 2, [], own
+            return 0, [], own
         size = 2 ** entry["group_log2"]
         group = range(
             number["first"] + (place - number["first"]) // size * size, number["last"] + 1
         )
         group = group[:size]
         if not all(member in self.complete for member in group):
-            return 3, [], own
+            return 1, [], own
         pushes = [
-            (3 + k, (index, member, 0, *self.complete.pop(member), 1))
+            (2 + k, (index, member, 0, *self.complete.pop(member), 1))
             for k, member in enumerate(group)
         ]
-        return 3 + len(group), pushes, own
+        return 1 + len(group), pushes, own
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -343,15 +356,17 @@ def test_random(seed):
     taking = [rng.random() < 0.4 for _ in range(4000)]
     seen = simulate(p, ranges, commands, tiles, offer=willing.__getitem__, take=taking.__getitem__)
     reference = Reference(ranges, commands)
-    free, pushes, completes, taken = p.window_workgroups, [], [], []
+    pushes, completes, taken = [], [], []
+    worked, free = -1, p.window_workgroups  # TILE of the one before, and the end of its group
     for completion in tiles:
-        cycle = next(cycle for cycle in range(free, 4000) if willing[cycle])
+        cycle = next(c for c in range(4000) if willing[c] and (c == worked or c >= free))
         taken.append(cycle)
+        worked = max(cycle + 1, free) + 1
         busy, pushed, own = reference.completion(completion)
-        free = cycle + busy
-        pushes += [(cycle + delay, fields) for delay, fields in pushed]
+        free = worked + 1 + busy
+        pushes += [(worked + delay, fields) for delay, fields in pushed]
         if own is not None:
-            completes.append((cycle + 1, completion[0], own))
+            completes.append((worked, completion[0], own))
     assert seen.taken == taken
     assert seen.complete == completes
     ready, before = [], 0

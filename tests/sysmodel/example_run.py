@@ -3,6 +3,7 @@
 import numpy as np
 
 from sysmodel.config import load_system
+from sysmodel.energy.counts import Activity, Energy
 from sysmodel.result import ConfigurationResult, DramBytes, LinkBytes, RunOptions, RunResult
 from sysmodel.timeline import Span, Timeline
 from sysmodel.workload import Workload, known_workloads
@@ -26,6 +27,15 @@ def example_timeline() -> Timeline:
             Span("reduce-scatter", "communication", 20e3, 1.6e6),
         ],
     )
+
+
+_ACTIVITY = Activity(
+    **{name: 1000 * i for i, name in enumerate(Activity.__dataclass_fields__, start=1)}
+)
+
+
+def _energy(factor: float) -> Energy:
+    return Energy(**{name: factor * 1e-3 for name in Energy.__dataclass_fields__})
 
 
 def example_result(
@@ -63,6 +73,9 @@ def example_result(
                 ag_write=chunk * (gpus - 1),
             ),
             link_bytes=LinkBytes(chunk * (gpus - 1), chunk * (gpus - 1)),
+            activity=_ACTIVITY,
+            energy_j=_energy(1.0 if fused else 1.25),
+            sequential_j=_energy(1.25).total if "sequential" in options.configurations else None,
         )
     return RunResult(
         workload=workload,

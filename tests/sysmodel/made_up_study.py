@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 
 from sysmodel.config import load_system
+from sysmodel.energy.constants import known_constants
+from sysmodel.energy.counts import Activity
+from sysmodel.energy.model import energy_of
 from sysmodel.evaluation.study import CUS, LINK, Study
-from sysmodel.result import CONFIGURATIONS
+from sysmodel.result import CONFIGURATIONS, DramBytes, LinkBytes
 from sysmodel.timeline import Timeline
 from sysmodel.transformer.bert import bert_breakdown, by_setting
 from sysmodel.transformer.end_to_end import VARIANTS, end_to_end
@@ -24,6 +27,7 @@ EVALUATED = [
 ]
 LAYERS = ("op", "fc1", "fc2", "ip")
 _GEMM_READS = 400_000_000
+_SYSTEM = load_system()
 # Of the preset, for what ``sensitivity_rows`` changes.
 DEFAULTS = {
     "t3.window_workgroups": 512,
@@ -63,6 +67,9 @@ def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
             "ag_read": chunk * (gpus - 1),
             "ag_write": chunk * (gpus - 1),
         }
+        sent = LinkBytes(chunk * (gpus - 1), chunk * (gpus - 1))
+        activity = _activity(moved, chunk / 32, gpus, tracked)
+        energy = energy_of(DramBytes(**moved), sent, activity, _SYSTEM, known_constants())
         rows.append(
             dataclasses.asdict(work)
             | {"system": "asplos24", LINK: link, CUS: compute_units}
@@ -73,10 +80,27 @@ def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
             | {"exposed_communication_ns": exposed, "gemm_slowdown": gemm_ns / gemm}
             | {f"dram_{kind}_bytes": count for kind, count in moved.items()}
             | {"dram_total_bytes": sum(moved.values())}
-            | {"link_rs_bytes": chunk * (gpus - 1), "link_ag_bytes": chunk * (gpus - 1)}
+            | {"link_rs_bytes": sent.rs, "link_ag_bytes": sent.ag}
             | {"gemm_efficiency": 0.8}
+            | vars(activity)
+            | {f"energy_{part}_j": value for part, value in vars(energy).items()}
+            | {"energy_total_j": energy.total}
         )
     return rows
+
+
+def _activity(moved: dict[str, float], atoms: float, gpus: int, tracked: bool) -> Activity:
+    """A row for every 8 atoms; the collectives on the CUs, or by T3. ``atoms`` of a chunk."""
+    return Activity(
+        activates=sum(moved.values()) / 32 / 8,
+        gemm_updates=tracked * (gpus - 1) * atoms,
+        rs_updates=tracked * (gpus - 1) * atoms,
+        dma_reads=tracked * (2 * gpus - 3) * atoms,
+        cu_loads=(not tracked) * (3 * gpus - 2) * atoms,
+        cu_stores=(not tracked) * (2 * gpus - 1) * atoms,
+        cu_additions=(not tracked) * (gpus - 1) * atoms,
+        tiles=tracked * 10_000,
+    )
 
 
 def table_of(settings=((150.0, 80), (75.0, 80), (150.0, 160)), points=None) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from example_run import example_result
 
 from sysmodel.check_options import CheckOptions
 from sysmodel.config import load_system
+from sysmodel.energy.counts import Activity, Energy
 from sysmodel.errors import InputError
 from sysmodel.output import OutputFolder, json_text, write_json
 from sysmodel.plots import draw_configurations
@@ -24,8 +25,14 @@ _BYTES = DramBytes(gemm_read=1, gemm_write=2, rs_read=3, rs_write=4, ag_read=5, 
 
 
 def _of_times(**times) -> ConfigurationResult:
-    given = {"isolated_gemm_ns": 100.0, "sequential_ns": 180.0, **times}
-    return ConfigurationResult.from_times(**given, dram_bytes=_BYTES, link_bytes=LinkBytes(7, 8))
+    given = {"isolated_gemm_ns": 100.0, "sequential_ns": 180.0, "sequential_j": 22.0, **times}
+    return ConfigurationResult.from_times(
+        **given,
+        dram_bytes=_BYTES,
+        link_bytes=LinkBytes(7, 8),
+        activity=Activity(**{name: 9 for name in Activity.__dataclass_fields__}),
+        energy_j=Energy(**{name: 1.0 for name in Energy.__dataclass_fields__}),
+    )
 
 
 def test_nothing_overlaps():
@@ -48,6 +55,15 @@ def test_reduce_scatter_overlaps():
 def test_no_speedup_without_a_baseline():
     one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=180.0, sequential_ns=None)
     assert one.speedup is None
+
+
+def test_energy_against_the_baseline():
+    times = {"gemm_ns": 100.0, "rs_ns": 50.0, "ag_ns": 30.0, "total_ns": 180.0}
+    parts = len(Energy.__dataclass_fields__)
+    one = _of_times(**times, sequential_j=2.0 * parts)
+    assert one.energy_total_j == parts
+    assert one.energy_reduction == 0.5
+    assert _of_times(**times, sequential_j=None).energy_reduction is None
 
 
 def test_two_kernels_side_by_side():
@@ -74,11 +90,14 @@ def test_keys_of_the_json():
         assert set(one) == {
             *("gemm_ns", "gemm_held_ns", "rs_ns", "ag_ns", "total_ns", "speedup", "gemm_slowdown"),
             *("overlapped_communication_ns", "exposed_communication_ns"),
-            *("dram_bytes", "link_bytes"),
+            *("dram_bytes", "link_bytes", "activity"),
+            *("energy_j", "energy_total_j", "energy_reduction"),
         }
         assert list(one["dram_bytes"]) == [
             *("gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write")
         ]
+        assert sum(one["energy_j"].values()) == pytest.approx(one["energy_total_j"])
+    assert data["configurations"]["t3"]["energy_reduction"] == pytest.approx(0.2)
     assert data["workload"]["k"] == 2128
     assert data["system"]["dram"]["timing_cycles"]["tCCD_WL"] == 4
     assert data["cycles_per_s"] == pytest.approx(11e6 / 14.2)

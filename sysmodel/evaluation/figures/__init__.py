@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..study import Study
 from .checks import draw_efficiency, draw_sensitivity
+from .energy import draw_energy
 from .models import draw_communication, draw_models
 from .sublayers import draw_compute, draw_cu_split, draw_ideal, draw_speedups, draw_time
 from .traffic import draw_traffic, draw_traffic_over_time
@@ -63,6 +64,7 @@ FIGURES: dict[str, FigureFile] = {
             "DRAM traffic over time, T-NLG FC-2 on 8 GPUs",
             draw_traffic_over_time,
         ),
+        FigureFile("energy.svg", "Energy of one GPU by part", draw_energy),
         FigureFile("cu-split.svg", "CUs split between GEMM and all-reduce", draw_cu_split),
         FigureFile("compute.svg", "Speedup with twice the CUs", draw_compute),
         FigureFile("models.svg", "End-to-end speedup", draw_models),

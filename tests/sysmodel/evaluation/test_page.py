@@ -96,7 +96,9 @@ def test_every_number_heading_has_a_unit(text):
     for line in text.splitlines():
         if line.startswith("| model | TP | layer |"):
             numbers = [cell.strip() for cell in line.strip("|").split(" | ")][4:]
-            assert numbers and all(re.search(r"\((x|µs|MB)\)", cell) for cell in numbers), numbers
+            assert numbers and all(re.search(r"\((x|µs|MB|mJ|%)\)", cell) for cell in numbers), (
+                numbers
+            )
 
 
 class _Seen(HTMLParser):

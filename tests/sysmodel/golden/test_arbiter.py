@@ -54,8 +54,27 @@ def test_measurement(occupancy, level):
         state.config[getattr(C, name)] = value
     state.channels[K.occupancy] = occupancy
     measure(state, 0, True)
-    for _ in range(15):
+    # 16 additions, the division, the cuts.
+    for _ in range(17):
         measure(state, 0, False)
-    assert state.channels[K.measured] == ANY
+        assert state.channels[K.measured] == ANY
     measure(state, 0, False)
     assert state.channels[K.measured] == level and not state.channels[K.measuring]
+
+
+@pytest.mark.parametrize("after", range(1, 6))
+def test_measurement_begins_anew_in_any_of_its_steps(after):
+    state = fresh_state()
+    state.config[C.measure_log2] = 1
+    state.config[C.level2] = 20
+    state.config[C.cut2] = 50
+    state.channels[K.occupancy] = 90
+    measure(state, 0, True)
+    for _ in range(after - 1):
+        measure(state, 0, False)
+    assert state.channels[K.measured] == (20 if after == 5 else ANY)
+    measure(state, 0, True)
+    state.channels[K.occupancy] = 49
+    for _ in range(6):
+        assert state.channels[K.measured] == ANY
+        measure(state, 0, False)

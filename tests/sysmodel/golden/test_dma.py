@@ -5,7 +5,7 @@ import pytest
 from golden_state import fresh_state
 
 from rtl.layouts import Granularity
-from sysmodel.golden.dma import step_engine
+from sysmodel.golden.dma import push_copy, step_engine
 from sysmodel.golden.queues import Q, mark
 from sysmodel.golden.state import CHANNEL_WORDS, COMMAND, PIECE, C, K, U
 from sysmodel.golden.trigger import push_ready, step_ready
@@ -28,6 +28,7 @@ def test_walk_covers_the_tile(seed):
         wave_run_log2=run_log2,
         waves_minor_log2=1,
         granularity=Granularity.WORKGROUP.value,
+        atom_offset=-300 & config[C.atom_mask],
     ).items():
         command[getattr(COMMAND, name)] = value
     config[C.workgroups], config[C.first_workgroup] = 20, 15
@@ -41,13 +42,14 @@ def test_walk_covers_the_tile(seed):
     step_ready(state, False, True)
 
     found = []
-    while gpu[U.walking]:
+    while gpu[U.engine]:
         step_engine(state, 0)
         for channel in range(4):
             k = channel * CHANNEL_WORDS
             if state.channels[k + K.pushed] == mark(Q.pieces):
                 piece = state.channels[k + K.body + Q.pieces * 128 :]
                 assert piece[PIECE.workgroup] == 2
+                assert piece[PIECE.remote] == (piece[PIECE.atom] - 300) & config[C.atom_mask]
                 for index in range(piece[PIECE.length]):
                     atom = piece[PIECE.atom] + index
                     assert channel_of_atom(int(atom), 2, 2) == channel
@@ -77,4 +79,48 @@ def test_wavefront_command_geometry(wavefront):
     rows = [4, 3, 0, 0][wavefront // 2]
     run = [8, 3][wavefront % 2]
     assert (state.gpu[U.rows], state.gpu[U.run]) == (rows, run)
-    assert state.gpu[U.walking] == (rows > 0)
+    state.gpu[U.ready_valid] = 0
+    # SCALE and SHAPE; then the walk, if there is something to walk.
+    step_engine(state, 1)
+    step_engine(state, 1)
+    assert (state.gpu[U.engine] != 0) == (rows > 0)
+
+
+def test_gap_between_commands():
+    """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
+    state = fresh_state(channels=4)
+    config, gpu = state.config, state.gpu
+    command = config[config[C.at_commands] :]
+    command[COMMAND.rows], command[COMMAND.run], command[COMMAND.pitch] = 2, 4, 4
+    push_copy(state, 0, 0)
+    push_copy(state, 0, 64)
+    pieces = []
+    for _ in range(14):
+        step_engine(state, 0)
+        pushed = state.channels[K.pushed :: CHANNEL_WORDS]
+        pieces.append(int(pushed.any()))
+        pushed[:] = 0
+    assert pieces == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
+    assert gpu[U.engine] == 0
+
+
+def test_the_engine_keeps_its_command_and_takes_the_production_later():
+    state = fresh_state(channels=4)
+    config = state.config
+    command = config[config[C.at_commands] :]
+    command[COMMAND.rows], command[COMMAND.run] = 1, 1
+    command[COMMAND.granularity] = Granularity.WORKGROUP.value
+    config[C.workgroups] = 20
+    push_ready(state, 0, 7, 0, 0, 0, 0, 1)
+    step_ready(state, True, False)
+    step_ready(state, False, False)
+    for cycle in range(4):
+        config[C.first_workgroup] = cycle
+        if cycle == 1:
+            command[: len(COMMAND)] = 9
+        popped, _ = step_engine(state, 8)
+        assert popped == (cycle == 0)
+        step_ready(state, False, popped)
+    piece = state.channels[K.body + Q.pieces * 128 :]
+    found = {name: int(piece[getattr(PIECE, name)]) for name in ("length", "context", "workgroup")}
+    assert found == {"length": 1, "context": 0, "workgroup": 8}

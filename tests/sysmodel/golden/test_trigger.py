@@ -3,8 +3,8 @@
 from golden_state import fresh_state
 
 from rtl.layouts import Action, Granularity
-from sysmodel.golden.state import COMMAND, RANGE, B, C, U
-from sysmodel.golden.trigger import IDLE, push_ready, step_ready, step_trigger
+from sysmodel.golden.state import COMMAND, RANGE, READY, B, C, U
+from sysmodel.golden.trigger import IDLE, begin_clearing, push_ready, step_ready, step_trigger
 
 
 def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
@@ -23,12 +23,19 @@ def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
     return state
 
 
+def offer(state, place, wavefront, start):
+    """Put a completion behind the others that wait in the first bank."""
+    bank = state.config[C.at_banks]
+    position = state.memory[bank + B.head] + state.memory[bank + B.level]
+    record = bank + B.body + position % 8 * 16
+    state.memory[record : record + 5] = place, wavefront, start, 0, 0
+    state.memory[bank + B.level] += 1
+    state.gpu[U.completions] += 1
+
+
 def complete(state, place, wavefront, start, cycles=20):
     """Hand over one completion: strobes (place, own), and the ready commands that follow."""
-    bank = state.config[C.at_banks]
-    record = bank + B.body + state.memory[bank + B.head] * 16
-    state.memory[record : record + 5] = place, wavefront, start, 0, 0
-    state.memory[bank + B.level] = 1
+    offer(state, place, wavefront, start)
     strobes, ready = [], []
     for _ in range(cycles):
         pushed, done, own = step_trigger(state)
@@ -36,8 +43,8 @@ def complete(state, place, wavefront, start, cycles=20):
             strobes.append((done, own))
         step_ready(state, pushed, bool(state.gpu[U.ready_valid]))
         if state.gpu[U.ready_valid]:
-            at = state.config[C.at_ready] + state.gpu[U.ready_head] * 7
-            ready.append(tuple(state.memory[at : at + 7]))
+            at = state.config[C.at_ready] + state.gpu[U.ready_head] * len(READY)
+            ready.append(tuple(state.memory[at : at + len(READY)]))
     return strobes, ready
 
 
@@ -83,3 +90,79 @@ def test_ready_queue_shows_an_entry_after_two_cycles():
         pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
         step_ready(state, pushed, cycle == 2)
     assert visible == [0, 0, 1, 1, 1, 1]
+
+
+def events(state, cycles):
+    """Cycle by cycle: completions taken so far, place of ``complete``, place of what is pushed."""
+    seen = []
+    for _ in range(cycles):
+        pushed, done, _ = step_trigger(state)
+        place = -1
+        if pushed:
+            at = state.config[C.at_ready] + len(READY) * (
+                (state.gpu[U.ready_head] + state.gpu[U.ready_valid] + state.gpu[U.ready_inner])
+                % state.config[C.depth]
+            )
+            place = int(state.memory[at + READY.place])
+        step_ready(state, pushed, False)
+        seen.append((int(state.gpu[U.tiles]), int(done), place))
+    return seen
+
+
+def test_a_completion_every_two_cycles():
+    state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
+    for place in (3, 4, 20, 5):  # place 20 is in no range
+        offer(state, place, 0, 9)
+    taken = [1, 1, 2, 2, 3, 3, 4, 4, 4, 4]
+    places = [-1, -1, 3, -1, 4, -1, -1, -1, 5, -1]
+    assert events(state, 10) == list(zip(taken, places, places, strict=True))
+
+
+def test_the_next_completion_waits_for_the_group():
+    """Taken in TILE, it goes on after GROUP and the two cycles of RELEASE."""
+    state = trigger(granularity=Granularity.WORKGROUP, group_log2=1, waves=1)
+    for place in (3, 4, 5, 6):
+        offer(state, place, 0, 9)
+    assert events(state, 17) == [
+        (1, -1, -1),
+        (1, -1, -1),
+        (2, 3, -1),  # TILE of 3: takes 4
+        (2, -1, -1),  # GROUP
+        (2, -1, -1),  # LOOKUP of 4
+        (3, 4, -1),
+        (3, -1, -1),  # GROUP
+        (3, -1, 3),  # RELEASE
+        (3, -1, 4),
+        (3, -1, -1),  # LOOKUP of 5
+        (4, 5, -1),
+        (4, -1, -1),
+        (4, -1, -1),
+        (4, 6, -1),
+        (4, -1, -1),
+        (4, -1, 5),
+        (4, -1, 6),
+    ]
+
+
+def test_lookup_keeps_the_command_of_its_cycle():
+    state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
+    command = state.config[state.config[C.at_commands] + len(COMMAND) :]
+    entry = state.config[state.config[C.at_ranges] :]
+    offer(state, 5, 2, 70)
+    step_trigger(state)
+    entry[RANGE.action] = Action.OWN.value  # what LOOKUP sees
+    step_trigger(state)
+    entry[RANGE.enable] = 0
+    command[COMMAND.waves_0] = 2
+    assert step_trigger(state) == (False, 5, True)
+
+
+def test_clear_drops_what_is_under_way():
+    state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
+    for place in (3, 4, 5):
+        offer(state, place, 0, 9)
+    for _ in range(3):
+        step_trigger(state)
+    begin_clearing(state)  # 4 was taken in TILE of 3
+    assert all(place == -1 for _, _, place in events(state, 16))
+    assert [place for _, place, _ in events(state, 3)] == [-1, -1, 5]

@@ -11,7 +11,10 @@ _COLUMNS = """
     configuration gemm_ns gemm_held_ns rs_ns ag_ns total_ns speedup overlapped_communication_ns
     exposed_communication_ns gemm_slowdown dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
-    link_rs_bytes link_ag_bytes gemm_efficiency
+    link_rs_bytes link_ag_bytes gemm_efficiency activates gemm_updates rs_updates dma_reads
+    cu_loads cu_stores cu_additions tiles energy_dram_activate_j energy_dram_read_j
+    energy_dram_write_j energy_dram_update_j energy_nmc_j energy_link_j energy_network_j
+    energy_cu_j energy_dma_j energy_tracker_j energy_arbiter_j energy_total_j energy_reduction
 """.split()
 
 
@@ -47,6 +50,11 @@ def test_rows_under_every_name_in_the_grids_order(grid):
     assert row["dram_total_bytes"] == sum(vars(moved).values())
     assert row["link_ag_bytes"] == one.link_bytes.ag
     assert row["gemm_efficiency"] == result.gemm_efficiency
+    assert row["dma_reads"] == one.activity.dma_reads
+    assert row["energy_link_j"] == one.energy_j.link
+    assert (row["energy_total_j"], row["energy_reduction"]) == (
+        *(one.energy_j.total, pytest.approx(0.2)),
+    )
     assert (row["link.bandwidth_gb_per_s"], row["gpu.compute_units"]) == (150.0, 80)
     assert (row["system"], row["engine"], row["channels"], row["gpus"]) == (
         *("asplos24", "rtl", 1, "mirror"),

@@ -1,0 +1,24 @@
+"""Selection by one-hot signals: as deep as the logarithm of the number of choices."""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Value, ValueLike
+
+__all__ = ["one_hot_first", "one_hot_select"]
+
+
+def one_hot_first(requests: Value) -> Value:
+    """The lowest bit that is set, alone; 0 without one."""
+    return Cat(bit & ~requests[:index].any() for index, bit in enumerate(requests))
+
+
+def one_hot_select(one_hot: Value, values: Iterable[ValueLike]) -> Value:
+    """The value at the bit that is set; 0 without one."""
+    chosen = []
+    for bit, value in zip(one_hot, values, strict=True):
+        value = Value.cast(value)
+        chosen.append(bit.replicate(len(value)) & value)
+    # A choice that is 0 has no bits.
+    return reduce(or_, chosen, Const(0, 1))

@@ -1,0 +1,58 @@
+"""A counter whose carries are short."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["WideCounter"]
+
+_BLOCK_BITS = 8
+
+
+class WideCounter(wiring.Component):
+    """Counts cycles with ``step``; wraps at its width.
+
+    Each block of bits has a register that tells that they are all ones, so a carry goes through no
+    more bits than a block has.
+
+    Parameters
+    ----------
+    width : int
+
+    Members
+    -------
+    step : In(1)
+        Count this cycle.
+    clear : In(1)
+        Back to 0; wins over ``step``.
+    o : Out(width)
+        A register.
+
+    Raises
+    ------
+    TypeError
+        If ``width`` is not an integer.
+    ValueError
+        If ``width`` is less than 1.
+    """
+
+    def __init__(self, width: int):
+        if not isinstance(width, int):
+            raise TypeError(f"Width must be an integer, not {width!r}")
+        if width < 1:
+            raise ValueError(f"Width must be at least 1, not {width!r}")
+        super().__init__({"step": In(1), "clear": In(1), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        width = len(self.o)
+        full_below = []
+        for low in range(0, width, _BLOCK_BITS):
+            block = self.o[low : low + _BLOCK_BITS]
+            full = Signal(name=f"full_{low}")
+            with m.If(self.step & Cat(full_below).all()):
+                m.d.sync += [block.eq(block + 1), full.eq((~block[0]) & block[1:].all())]
+            with m.If(self.clear):
+                m.d.sync += [block.eq(0), full.eq(0)]
+            full_below.append(full)
+        return m

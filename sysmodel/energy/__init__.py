@@ -1,0 +1,1 @@
+"""Dynamic energy of a run: counted events times constants from the literature."""

@@ -1,0 +1,77 @@
+"""Energy of single events, with sources: ``constants.toml``."""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import model_validator
+
+from ..errors import InputError
+from ..schema import Strict, number, read_toml, text, validate
+
+__all__ = ["Constant", "Constants", "known_constants", "load_constants"]
+
+
+class Constant(Strict):
+    """A figure from the literature; see ``constants.toml``."""
+
+    what: text()
+    unit: Literal["pJ", "pJ/B", "pJ/bit", "pJ/bit/mm", "mm", "bit"]
+    value: number(0, 1e4)
+    low: number(0, 1e4)
+    high: number(0, 1e4)
+    source: text()
+    confidence: Literal["H", "M", "L"]
+
+    @model_validator(mode="after")
+    def _in_range(self) -> "Constant":
+        if not self.low <= self.value <= self.high:
+            raise InputError(
+                "value",
+                f"{self.value:g} is not allowed; allowed: from low, {self.low:g}, to high, "
+                f"{self.high:g}",
+            )
+        return self
+
+
+class Constants(Strict):
+    """All of them; see ``constants.toml``."""
+
+    dram_activate: Constant
+    dram_array: Constant
+    dram_bus: Constant
+    dram_io: Constant
+    nmc_add: Constant
+    link: Constant
+    wire: Constant
+    crossing: Constant
+    instruction: Constant
+    fp16_add: Constant
+    sram: Constant
+    tracker_entry: Constant
+    compare: Constant
+
+    def moved(self, end: Literal["low", "high"], *names: str) -> "Constants":
+        """These constants with some of them at an end of their range."""
+        changed = {}
+        for name in names:
+            one = getattr(self, name)
+            changed[name] = one.model_copy(update={"value": getattr(one, end)})
+        return self.model_copy(update=changed)
+
+
+def load_constants(path: Path) -> Constants:
+    """Read a file of constants.
+
+    Raises
+    ------
+    InputError
+        One line that names the file, the key, its value and what is allowed.
+    """
+    return validate(Constants, read_toml(path), path.name)
+
+
+@cache
+def known_constants() -> Constants:
+    """The constants that come along."""
+    return load_constants(Path(__file__).parent / "constants.toml")

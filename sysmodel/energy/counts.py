@@ -1,0 +1,78 @@
+"""What is counted beside bytes, and what it is turned into."""
+
+from dataclasses import astuple, dataclass
+
+__all__ = ["Activity", "Energy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activity:
+    """Events of one whole GPU that its bytes do not tell. Accesses are of one memory atom.
+
+    Attributes
+    ----------
+    activates : int
+        DRAM rows opened.
+    gemm_updates, rs_updates : int
+        Of the GEMM's and the reduce-scatter's writes, those that are op-and-store.
+    dma_reads : int
+        Reads of the DMA engine, which go to the link.
+    cu_loads, cu_stores, cu_additions : int
+        Of the collectives' kernels on the CUs: atoms loaded, stored and summed.
+    tiles : int
+        Tiles that the tracker saw complete.
+    """
+
+    activates: int
+    gemm_updates: int
+    rs_updates: int
+    dma_reads: int
+    cu_loads: int
+    cu_stores: int
+    cu_additions: int
+    tiles: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Energy:
+    """Dynamic energy of one whole GPU in J; ``docs/energy.md`` says what belongs to what.
+
+    Attributes
+    ----------
+    dram_activate, dram_read, dram_write, dram_update : float
+        Rows opened; bits of the three kinds of accesses.
+    nmc : float
+        Additions beside the banks.
+    link : float
+        What the GPU sends.
+    network : float
+        Wires of the die, for the communication.
+    cu : float
+        Instructions of the collectives' kernels.
+    dma, tracker, arbiter : float
+        The T3 hardware.
+    """
+
+    dram_activate: float
+    dram_read: float
+    dram_write: float
+    dram_update: float
+    nmc: float
+    link: float
+    network: float
+    cu: float
+    dma: float
+    tracker: float
+    arbiter: float
+
+    @property
+    def dram(self) -> float:
+        return self.dram_activate + self.dram_read + self.dram_write + self.dram_update
+
+    @property
+    def t3(self) -> float:
+        return self.dma + self.tracker + self.arbiter
+
+    @property
+    def total(self) -> float:
+        return sum(astuple(self))

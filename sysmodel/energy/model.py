@@ -1,0 +1,60 @@
+"""From counted events to energy."""
+
+from typing import TYPE_CHECKING
+
+from ..kernel import ELEMENT_BYTES
+from .constants import Constants
+from .counts import Activity, Energy
+
+if TYPE_CHECKING:
+    from ..config import System
+    from ..result import DramBytes, LinkBytes
+
+__all__ = ["energy_of"]
+
+_PJ = 1e-12
+# What one lane moves with an instruction, as RCCL's copy loop does, and what it adds (packed fp16).
+_MOVED_BYTES, _ADDED_BYTES = 16, 4
+# Of the arbiter for an access: the occupancy against its threshold, the age against its limit.
+_COMPARISONS = 2
+
+
+def energy_of(
+    dram: "DramBytes",
+    link: "LinkBytes",
+    activity: Activity,
+    system: "System",
+    constants: Constants,
+) -> Energy:
+    """Energy of what one GPU did.
+
+    The counts may be numbers or columns of a table; the energies are of the same kind.
+    """
+    c = {name: getattr(constants, name).value * _PJ for name in Constants.model_fields}
+    crossing_mm, entry_bits = constants.crossing.value, constants.tracker_entry.value
+    atom = system.dram.atom_bytes
+    updates = activity.gemm_updates + activity.rs_updates
+    update_bits = 8 * atom * updates
+    read_bits = 8 * (dram.gemm_read + dram.rs_read + dram.ag_read)
+    write_bits = 8 * (dram.gemm_write + dram.rs_write + dram.ag_write) - update_bits
+    access = c["dram_array"] + c["dram_bus"] + c["dram_io"]
+    moved = activity.cu_loads + activity.cu_stores
+    instructions = atom * moved / _MOVED_BYTES + atom * activity.cu_additions / _ADDED_BYTES
+    # An update or a tile's end reads its set and writes its entry; a complete tile changes a row of
+    # the trigger's table.
+    entries = (updates + activity.tiles) * (system.t3.tracker_ways + 1) + activity.tiles * 2
+    return Energy(
+        dram_activate=activity.activates * system.dram.row_bytes * c["dram_activate"],
+        dram_read=read_bits * access,
+        dram_write=write_bits * access,
+        # The operand comes in; the stored value goes from the array to its adder and back.
+        dram_update=update_bits * (access + c["dram_array"]),
+        nmc=updates * (atom // ELEMENT_BYTES) * c["nmc_add"],
+        link=8 * (link.rs + link.ag) * c["link"],
+        network=8 * atom * (moved + activity.dma_reads) * crossing_mm * c["wire"],
+        cu=instructions * c["instruction"]
+        + atom // ELEMENT_BYTES * activity.cu_additions * c["fp16_add"],
+        dma=2 * 8 * atom * activity.dma_reads * c["sram"],
+        tracker=entries * entry_bits * c["sram"],
+        arbiter=(read_bits + write_bits + update_bits) // (8 * atom) * _COMPARISONS * c["compare"],
+    )

@@ -1,0 +1,64 @@
+"""Area of a netlist."""
+
+from dataclasses import dataclass
+
+from .cells import Library
+from .netlist import Netlist
+
+__all__ = ["Area", "area"]
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What a netlist consists of.
+
+    Parameters
+    ----------
+    flip_flops : int
+    flip_flop_ge, logic_ge : float
+        Area of the flip-flops and of all other cells, in NAND2 gates of the same library.
+    macros, bits : int
+        Number of SRAM macros and what they hold; the cells' area excludes them.
+    cells_um2 : float
+        Area of all cells.
+    """
+
+    flip_flops: int
+    flip_flop_ge: float
+    logic_ge: float
+    macros: int
+    bits: int
+    cells_um2: float
+
+    @property
+    def ge(self) -> float:
+        return self.flip_flop_ge + self.logic_ge
+
+    def __add__(self, other: "Area") -> "Area":
+        return Area(*(getattr(self, n) + getattr(other, n) for n in Area.__slots__))
+
+    def __mul__(self, count: int) -> "Area":
+        return Area(*(getattr(self, name) * count for name in Area.__slots__))
+
+
+NOTHING = Area(0, 0.0, 0.0, 0, 0, 0.0)
+
+
+def area(netlist: Netlist, library: Library) -> Area:
+    """Add up the cells and the macros; black boxes count nothing."""
+    flip_flops, flip_flop_um2, logic_um2 = 0, 0.0, 0.0
+    for instance in netlist.instances:
+        cell = library.cells[instance.cell]
+        if cell.is_flip_flop:
+            flip_flops += 1
+            flip_flop_um2 += cell.area_um2
+        else:
+            logic_um2 += cell.area_um2
+    return Area(
+        flip_flops=flip_flops,
+        flip_flop_ge=flip_flop_um2 / library.gate_um2,
+        logic_ge=logic_um2 / library.gate_um2,
+        macros=len(netlist.macros),
+        bits=sum(macro.bits for macro in netlist.macros),
+        cells_um2=flip_flop_um2 + logic_um2,
+    )

@@ -1,0 +1,171 @@
+"""The area of the hardware as tables."""
+
+import csv
+import io
+from dataclasses import asdict
+from typing import Any
+
+from .area import Area
+from .cells import Library
+from .inventory import Inventory
+from .node7 import GATE_UM2, SRAM, SRAM_RANGE, SRAM_UM2_PER_BIT, mm2
+from .synthesis import MEMORY_ROWS
+
+__all__ = ["as_csv", "as_dict", "as_markdown"]
+
+TRACKER_BYTES = 19 * 1024
+"""What the paper gives for its tracker (section 4.2.1: 19 KB)."""
+GOAL_MM2 = 0.1
+"""The whole for 32 channels, without the arithmetic in memory."""
+
+
+def tracker_bytes(inventory: Inventory) -> int:
+    """Bytes that the tracker's SRAM holds."""
+    return -(-inventory.tracker().bits // 8)
+
+
+def totals(inventory: Inventory) -> dict[str, Area]:
+    """The sums, by what they are of."""
+    found = {
+        "whole, without NMC": inventory.whole(),
+        "whole without payload": inventory.without_payload(),
+        "tracker": inventory.tracker(),
+    }
+    return found | ({"NMC": inventory.apart()} if inventory.parameters.payload else {})
+
+
+def as_dict(inventory: Inventory, library: Library) -> dict[str, Any]:
+    """Everything, for JSON."""
+    return {
+        "library": library.name,
+        "library_sha256": library.checksum,
+        "nand2": library.nand2,
+        "nand2_um2": library.gate_um2,
+        "memory_rows": MEMORY_ROWS,
+        "parameters": asdict(inventory.parameters),
+        "tracker_bytes": tracker_bytes(inventory),
+        "tracker_bytes_paper": TRACKER_BYTES,
+        "goal_mm2": GOAL_MM2,
+        "node7": {
+            "gate_um2": GATE_UM2,
+            "sram_um2_per_bit": SRAM_UM2_PER_BIT,
+            "sram_um2_per_bit_range": list(SRAM_RANGE),
+        },
+        "blocks": [
+            {
+                "block": block.name,
+                "count": block.count(inventory.parameters),
+                "inside": block.inside or None,
+                "instead_of": block.instead_of or None,
+                "apart": block.apart,
+                **_figures(inventory.areas[block.name]),
+            }
+            for block in inventory.blocks
+        ],
+        "totals": {
+            name: {
+                **_figures(area),
+                "mm2_7nm": mm2(area),
+                "mm2_7nm_range": [mm2(area, each) for each in SRAM_RANGE],
+            }
+            for name, area in totals(inventory).items()
+        },
+    }
+
+
+def _figures(area: Area) -> dict[str, float]:
+    return {**asdict(area), "ge": area.ge}
+
+
+def as_csv(inventory: Inventory) -> str:
+    """One row for each block, its figures those of one."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        (
+            *("block", "inside", "count", "flip_flops", "sram_macros", "sram_bits"),
+            *("flip_flop_ge", "logic_ge", "cells_um2"),
+        )
+    )
+    for block in inventory.blocks:
+        area = inventory.areas[block.name]
+        numbers = (area.flip_flops, area.macros, area.bits)
+        sizes = (f"{area.flip_flop_ge:.1f}", f"{area.logic_ge:.1f}", f"{area.cells_um2:.2f}")
+        count = block.count(inventory.parameters)
+        writer.writerow((block.name, block.inside, count, *numbers, *sizes))
+    return out.getvalue()
+
+
+def as_markdown(inventory: Inventory, library: Library) -> str:
+    """A page."""
+    p = inventory.parameters
+    about = (
+        f"{p.channels} channels; tracker of {p.sets} sets, {p.ways} ways, {p.banks} banks. "
+        f"Library {library.name}: one gate equivalent (GE) is {library.nand2}, "
+        f"{library.gate_um2:g} µm². Mapped for speed. Memories of {MEMORY_ROWS} rows or more are "
+        "SRAM macros, counted in bits, and in no GE or µm²."
+    )
+    reading = (
+        "Figures are of one block, the last column of all. Indented blocks are part of the one "
+        "above them."
+    )
+    used = tracker_bytes(inventory)
+    storage = (
+        f"Tracker storage: {used:,} bytes of SRAM, {used / TRACKER_BYTES:.0%} of the paper's "
+        f"19 KB ({TRACKER_BYTES:,} bytes)."
+        if used
+        else f"Tracker storage: in flip-flops; its banks have fewer than {MEMORY_ROWS} rows."
+    )
+    parts = (about, _block_table(inventory), reading, storage, _scaling(), _node7_table(inventory))
+    return "\n\n".join(parts) + "\n"
+
+
+def _block_table(inventory: Inventory) -> str:
+    head = ("block", "×", "flip-flops", "SRAM macros", "SRAM bits")
+    head += ("flip-flop GE", "logic GE", "µm²", "all, GE")
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    for block in inventory.blocks:
+        name = f"&emsp;{block.name}" if block.inside else block.name
+        if block.instead_of:
+            name += f" (instead of {block.instead_of}; not in the sum)"
+        if block.apart:
+            name += " (apart)"
+        count = block.count(inventory.parameters)
+        lines.append(_row(name, str(count), inventory.areas[block.name], inventory.of(block)))
+    for name, area in totals(inventory).items():
+        lines.append(_row(f"**{name}**", "", area, area))
+    return "\n".join(lines)
+
+
+def _row(name: str, count: str, area: Area, of_all: Area) -> str:
+    figures = (area.flip_flops, area.macros, area.bits)
+    sizes = (area.flip_flop_ge, area.logic_ge, area.cells_um2, of_all.ge)
+    cells = (name, count, *(f"{each:,}" for each in figures), *(f"{each:,.0f}" for each in sizes))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _scaling() -> str:
+    low, high = SRAM_RANGE
+    return (
+        f"Equivalent in a 7 nm-class process: GE × {GATE_UM2:g} µm² (NAND2xp33 of ASAP7, RVT) + "
+        f"SRAM bits × {SRAM_UM2_PER_BIT:.3f} µm² (TSMC's 7 nm cell of {SRAM.cell_um2:g} µm², × "
+        f"{SRAM.ports_factor:g} for a second port, {SRAM.array_share:.0%} of a small macro's area "
+        f"is array; factor and share are assumptions, in brackets the area for {low:.3f} to "
+        f"{high:.3f}). Cells only, no placement."
+    )
+
+
+def _node7_table(inventory: Inventory) -> str:
+    lines = [
+        "| | cells, mm² | SRAM, mm² | together, mm² | goal, mm² |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, area in totals(inventory).items():
+        cells, together = mm2(area, 0.0), mm2(area)
+        low, high = (mm2(area, each) for each in SRAM_RANGE)
+        goal = f"{GOAL_MM2:g}" if name.startswith("whole") else ""
+        lines.append(
+            f"| {name} | {cells:.4f} | {together - cells:.4f} | {together:.4f} "
+            f"({low:.4f}–{high:.4f}) | {goal} |"
+        )
+    return "\n".join(lines)

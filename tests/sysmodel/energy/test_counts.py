@@ -1,0 +1,110 @@
+"""Counted events of simulated runs against the chunks of the ring."""
+
+import dataclasses
+
+import pytest
+from small_system import scaled, small_system, workload
+
+from sysmodel.phases import Setting
+from sysmodel.progress import no_progress
+from sysmodel.result import RunOptions
+from sysmodel.sequential import sequential
+from sysmodel.simulate import run
+
+_GPUS = 4
+_WORK = workload(1024, 768, 64, _GPUS)
+_ATOMS = _WORK.output_bytes // _GPUS // 32  # of a chunk
+_NAMES = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc", "cu-split-8")
+
+
+def _run(**options):
+    system = small_system(compute_units=16)
+    given = {"engine": "golden", "channels": "all", "configurations": _NAMES, **options}
+    return run(_WORK, system, RunOptions(**given), no_progress)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return _run()
+
+
+@pytest.mark.parametrize("name", ["sequential", "ideal-overlap", "cu-split-8"])
+def test_the_collectives_on_the_cus(result, name):
+    """Reduce-scatter: 2N - 1 chunks loaded, N stored; all-gather: N - 1 each."""
+    counted = result.configurations[name].activity
+    assert counted.cu_loads == (3 * _GPUS - 2) * _ATOMS
+    assert counted.cu_stores == (2 * _GPUS - 1) * _ATOMS
+    assert counted.cu_additions == (_GPUS - 1) * _ATOMS
+    assert counted.gemm_updates == counted.rs_updates == counted.dma_reads == counted.tiles == 0
+
+
+@pytest.mark.parametrize("name", ["t3", "t3-mca"])
+def test_t3_leaves_the_cus_alone(result, name):
+    counted = result.configurations[name].activity
+    assert counted.cu_loads == counted.cu_stores == counted.cu_additions == 0
+    assert counted.gemm_updates == counted.rs_updates == (_GPUS - 1) * _ATOMS
+    assert counted.dma_reads == (2 * _GPUS - 3) * _ATOMS
+    # All tiles but those of the first chunk, which leaves at once: 128 x 96 in 4 wavefronts.
+    assert counted.tiles == 4 * (1024 // 128) * (768 // 96) * (_GPUS - 1) // _GPUS
+
+
+def test_the_ideal_with_nmc_takes_its_reduce_scatter_from_the_hardware(result):
+    """All-gather on the CUs; of the reduce-scatter they load and store the first chunk."""
+    counted = result.configurations["ideal-rs-nmc"].activity
+    assert counted.cu_loads == counted.cu_stores == (_GPUS - 1 + 1) * _ATOMS
+    assert counted.cu_additions == counted.gemm_updates == 0
+    assert counted.rs_updates == (_GPUS - 1) * _ATOMS
+    assert counted.dma_reads == (_GPUS - 2) * _ATOMS
+
+
+def test_rows_are_opened(result):
+    for name, one in result.configurations.items():
+        accesses = one.dram_bytes.total // 32
+        # A row has 64 atoms; nearly all that is opened is used.
+        assert accesses / 64 < one.activity.activates < 1.01 * accesses, name
+
+
+def test_rows_opened_by_phase_are_those_that_the_memory_counts():
+    """Without the collectives' phases the GEMM's rows remain."""
+    system = small_system()
+    options = RunOptions(engine="golden", channels="all", configurations=("sequential",))
+    phases = sequential(Setting(_WORK, system, options, no_progress))
+    slower = scaled(system, link={"latency_ns": 5_000.0})
+    late = sequential(Setting(_WORK, slower, options, no_progress))
+    assert (phases.activity["activates"] > 0).all()
+    assert late.activity["activates"][0] == phases.activity["activates"][0]
+
+
+def test_ideal_overlap_costs_what_sequential_does(result):
+    one, base = (result.configurations[name] for name in ("ideal-overlap", "sequential"))
+    assert one.energy_j == base.energy_j
+    assert one.energy_reduction == base.energy_reduction == 0
+
+
+def test_t3_saves_energy_and_a_part_is_no_more_than_the_whole(result):
+    base = result.configurations["sequential"].energy_total_j
+    for name in ("t3", "t3-mca"):
+        one = result.configurations[name]
+        assert one.energy_total_j == pytest.approx(sum(dataclasses.astuple(one.energy_j)))
+        assert one.energy_reduction == pytest.approx(1 - one.energy_total_j / base)
+        assert one.energy_reduction > 0
+
+
+def test_a_channel_stands_for_all(result):
+    sampled = _run(channels=1, configurations=("sequential", "t3")).configurations
+    for name, one in sampled.items():
+        whole = vars(result.configurations[name].activity)
+        for event, count in vars(one.activity).items():
+            # Rows are opened as the traffic happens to be mixed; the rest is exact.
+            within = 0.1 if event == "activates" else 0
+            assert count == pytest.approx(whole[event], rel=within), (name, event)
+
+
+def test_every_gpu_counts_the_same(result):
+    names = ("sequential", "t3")
+    every = _run(gpus="all", configurations=names).configurations
+    for name in names:
+        mirrored = vars(result.configurations[name].activity)
+        for event, count in vars(every[name].activity).items():
+            within = 0.1 if event == "activates" else 0
+            assert count == pytest.approx(mirrored[event], rel=within), (name, event)
