@@ -6,7 +6,7 @@ PYTHON ?= python3
 READY := $(VENV)/.ready
 T3 := $(VENV)/bin/t3
 
-.PHONY: run reproduce test verify lint format bench verilog docs clean help
+.PHONY: run reproduce test verify lint format bench verilog area timing docs clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,9 +26,12 @@ run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the 
 reproduce: $(READY)        ## The paper's evaluation, RTL in the loop; tables, figures and a report in results/
 	@$(T3) reproduce --out results
 
-docs: $(READY)             ## Run the evaluation and the validation, and write their pages into docs/
+docs: $(READY)             ## Run evaluation, validation, area, timing; write their pages into docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) validate --out docs/validation
+	@$(T3) area --scaling --out docs/hardware
+	@$(T3) timing --out docs/hardware
+	@$(T3) diagrams --out docs/hardware
 
 test: lint                 ## Lint, then the tests (under 12 minutes on 2 cores)
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
@@ -49,6 +52,12 @@ bench: $(READY)            ## Speed of the engines
 
 verilog: $(READY)          ## Verilog of the top in build/verilog/
 	@$(VENV)/bin/python -m rtl.export build/verilog
+
+area: $(READY)             ## Area of every block and of the whole, in a cell library; build/area/
+	@$(T3) area --scaling --out build/area
+
+timing: $(READY)           ## Critical path of every block, in FO4 and ns; build/timing/
+	@$(T3) timing --out build/timing
 
 clean:                     ## Remove what was built
 	@rm -rf build $(VENV)

@@ -4,7 +4,6 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .halved_sum import halved_sum
 from .layouts import (
     Action,
     Datatype,
@@ -71,11 +70,11 @@ class LocationLookup(wiring.Component):
                 & (entry.context == self.context)
             )
 
-        workgroup, bits = self.workgroup, len(self.location.place)
+        workgroup = self.workgroup
         first, workgroups = production.first_workgroup, production.workgroups
         # Both places at once; the comparison chooses late.
-        direct = halved_sum(m, [workgroup], [first], width=bits)
-        wrapped = halved_sum(m, [workgroup, workgroups], [first], width=bits)
+        direct = workgroup - first
+        wrapped = workgroup + (workgroups - first)
         m.d.comb += [
             self.location.place.eq(Mux(workgroup < first, wrapped, direct)),
             self.location.mapped.eq(hits.any()),

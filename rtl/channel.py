@@ -33,7 +33,6 @@ from .layouts import (
 from .nmc import NmcUnit
 from .notice_queue import NoticeQueue
 from .parameters import T3Parameters
-from .partial_sum import PartialSum, finish_sum, start_sum
 from .queue import Queue
 from .round_robin import Merge2
 from .select import one_hot_select
@@ -94,10 +93,6 @@ class Channel(wiring.Component):
         self._written = data.StructLayout(
             {name: members[name] for name in members if name not in ("origin", "tag")}
         )
-        # A packet whose address is not yet all added up.
-        self._remote = data.StructLayout(
-            Packet(p).members | {"atom": PartialSum(p.atom_address_bits)}
-        )
         super().__init__(
             {
                 **ChannelSignature(p).members,
@@ -123,7 +118,7 @@ class Channel(wiring.Component):
         m.submodules.reads = reads = Queue(ReadRequest(p), depth=4)
         m.submodules.writes = writes = Queue(self._written, depth=4)
         m.submodules.updates = updates = Queue(self._written, depth=8)
-        m.submodules.remote = remote = Queue(self._remote, depth=4)
+        m.submodules.remote = remote = Queue(Packet(p), depth=4)
         m.submodules.link = link = Queue(Packet(p), depth=2)
         m.submodules.issue = issue = Queue(DramRequest(p), depth=2)
         m.submodules.lane = lane = DmaLane(p)
@@ -145,15 +140,7 @@ class Channel(wiring.Component):
         self._notice(m)
 
         m.submodules.to_link = to_link = Merge2(Packet(p))
-        leaving = remote.o.p
-        m.d.comb += [
-            to_link.a.valid.eq(remote.o.valid),
-            remote.o.ready.eq(to_link.a.ready),
-            to_link.a.p.atom.eq(finish_sum(leaving.atom)),
-        ]
-        m.d.comb += [
-            to_link.a.p[name].eq(leaving[name]) for name in Packet(p).members if name != "atom"
-        ]
+        wiring.connect(m, remote.o, to_link.a)
         wiring.connect(m, lane.sends, to_link.b)
         wiring.connect(m, to_link.o, link.i)
 
@@ -295,7 +282,7 @@ class Channel(wiring.Component):
         m.d.comb += [
             Value.cast(packet.kind).eq(of_command("kind")),
             packet.context.eq(of_command("context")),
-            packet.atom.eq(start_sum(m, store.atom, of_command("atom_offset"))),
+            packet.atom.eq(store.atom + of_command("atom_offset")),
         ]
         m.d.comb += [ends.i.p[name].eq(store[name]) for name in tile_end.members]
         with m.If(store.target == Target.UPDATE):

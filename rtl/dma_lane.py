@@ -1,6 +1,6 @@
 """One channel's part of the DMA engine: reads atoms, and sends them on."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -90,10 +90,12 @@ class DmaLane(wiring.Component):
         expand = Signal()
         wave = Signal(16)
         atom = Signal(p.atom_address_bits)
+        low_bits = (p.interleave_atoms - 1).bit_length()
         m.d.comb += [
             expand.eq(pieces.o.valid & reads.i.ready & (used != p.egress_slots)),
             pieces.o.ready.eq(expand & (index + 1 == piece.length)),
-            atom.eq(piece.atom + index),
+            # A piece lies within what the channel holds in one place: no carry leaves the low bits.
+            atom.eq(Cat((piece.atom[:low_bits] + index)[:low_bits], piece.atom[low_bits:])),
             wave.eq((piece.offset + index) >> piece.wave_run_log2),
             reads.i.valid.eq(expand),
             reads.i.p.atom.eq(atom),

@@ -16,10 +16,10 @@ from amaranth.lib import wiring
 from .parameters import T3Parameters
 from .top import T3
 
-__all__ = ["verilog_text"]
+__all__ = ["ports_of", "verilog_text"]
 
 
-def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
     """The component's signals by the names of their members, joined by two underscores.
 
     A stream that is always ready has a constant there, which cannot be a port.
@@ -70,7 +70,7 @@ def verilog_text(component: wiring.Component, name: str) -> str:
         text = verilog.convert(
             component,
             name=name,
-            ports=_ports(component),
+            ports=ports_of(component),
             emit_src=False,
             strip_internal_attrs=True,
         )

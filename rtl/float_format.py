@@ -27,11 +27,6 @@ class FloatFormat:
         """Exponent of infinities and NaNs."""
         return (1 << self.exponent_bits) - 1
 
-    @property
-    def nan(self) -> int:
-        """Bits of the canonical NaN: quiet, positive, nothing else set."""
-        return self.special << self.fraction_bits | 1 << (self.fraction_bits - 1)
-
 
 FORMATS = {
     Datatype.FP16: FloatFormat(exponent_bits=5, fraction_bits=10),

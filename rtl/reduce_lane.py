@@ -37,7 +37,7 @@ class ReduceLane(wiring.Component):
     op : In(Operation)
     dtype : In(Datatype)
     value : Out
-        The result, in the same place.
+        The result, in the same place; above a short format it is 0.
 
     Raises
     ------
@@ -65,57 +65,35 @@ class ReduceLane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        # All goes through the adder, that no registers for another way are needed beside it.
         m.submodules.add = add = FloatAdd(self._datatypes)
         a = unpack(m, self._datatypes, self.dtype, self.stored)
         b = unpack(m, self._datatypes, self.dtype, self.operand)
 
         smaller = Signal()  # |a| < |b|
+        signs_differ = Signal()
+        less = Signal()  # a < b; of equal numbers either will do
+        nan = Signal()
         m.d.comb += [
             smaller.eq(Cat(a.fraction, a.exponent) < Cat(b.fraction, b.exponent)),
+            signs_differ.eq(a.sign ^ b.sign),
+            less.eq(Mux(signs_differ, a.sign, a.sign ^ smaller)),
+            nan.eq(
+                (a.special & a.fraction.any())
+                | (b.special & b.fraction.any())
+                | ((self.op == Operation.SUM) & a.special & b.special & signs_differ)
+            ),
             add.a.eq(a),
             add.b.eq(b),
-            add.swap.eq(smaller),
             add.dtype.eq(self.dtype),
+            add.nan.eq(nan & ~self.replace),
+            add.alone.eq(self.replace | (self.op != Operation.SUM) | a.special | b.special),
         ]
-
-        # What needs no adder goes beside it: a replacement, a maximum or minimum, an infinity, NaN.
-        nan_bits = Signal(len(self.value))
-        with m.Switch(self.dtype):
-            for datatype in self._datatypes:
-                with m.Default() if datatype is self._datatypes[-1] else m.Case(datatype):
-                    m.d.comb += nan_bits.eq(FORMATS[datatype].nan)
-        signs_differ = a.sign ^ b.sign
-        less = Mux(signs_differ, a.sign, a.sign ^ smaller)  # of equal numbers either will do
-        take_operand = Signal()
-        nan = Signal()
-        direct = Signal()
-        selected = Signal.like(self.value)
-        m.d.comb += nan.eq(
-            (a.special & a.fraction.any())
-            | (b.special & b.fraction.any())
-            | ((self.op == Operation.SUM) & a.special & b.special & signs_differ)
-        )
-        with m.Switch(self.op):
-            with m.Case(Operation.SUM):
-                m.d.comb += [take_operand.eq(b.special), direct.eq(a.special | b.special)]
-            with m.Case(Operation.MAX):
-                m.d.comb += [take_operand.eq(less), direct.eq(1)]
-            with m.Default():
-                m.d.comb += [take_operand.eq(~less), direct.eq(1)]
         with m.If(self.replace):
-            m.d.comb += selected.eq(self.operand)
-        with m.Elif(nan):
-            m.d.comb += selected.eq(nan_bits)
+            m.d.comb += add.swap.eq(1)
+        with m.Elif(nan | (self.op == Operation.SUM)):
+            m.d.comb += add.swap.eq(smaller)
         with m.Else():
-            m.d.comb += selected.eq(Mux(take_operand, self.operand, self.stored))
-
-        direct_now = self.replace | direct
-        for _ in range(FloatAdd.LATENCY):
-            direct_next = Signal(reset_less=True)
-            selected_next = Signal(len(self.value), reset_less=True)
-            m.d.sync += [direct_next.eq(direct_now), selected_next.eq(selected)]
-            direct_now, selected = direct_next, selected_next
-
-        total = pack(m, self._datatypes, add.o_dtype, add.o)
-        m.d.comb += self.value.eq(Mux(direct_now, selected, total))
+            m.d.comb += add.swap.eq(less ^ (self.op != Operation.MAX))
+        m.d.comb += self.value.eq(pack(m, self._datatypes, add.o_dtype, add.o))
         return m

@@ -1,6 +1,6 @@
 """Fair choice between streams."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -54,16 +54,24 @@ class Merge2(wiring.Component):
         return m
 
 
-def _any_below(bits: Value) -> Value:
-    """For each bit whether a lower one is set, in logarithmic depth."""
-    reach = list(bits)
-    step = 1
-    while step < len(reach):
-        reach = [
-            bit | reach[index - step] if index >= step else bit for index, bit in enumerate(reach)
+def _blocked(requests: Value, first: Value) -> Value:
+    """For each input whether a request stands before it, counting from ``first`` up and around.
+
+    Spans before every input, twice as long in each step, so the depth is logarithmic: whether one
+    has a request, and whether it ends before ``first``.
+    """
+    inputs = len(requests)
+    open_span = [~bit for bit in first]
+    blocked = [more & requests[index - 1] for index, more in enumerate(open_span)]
+    length = 1
+    while length < inputs - 1:
+        blocked = [
+            bit | (more & blocked[index - length])
+            for index, (bit, more) in enumerate(zip(blocked, open_span, strict=True))
         ]
-        step *= 2
-    return Cat(Const(0, 1), *reach[:-1])
+        open_span = [more & open_span[index - length] for index, more in enumerate(open_span)]
+        length *= 2
+    return Cat(blocked)
 
 
 class RoundRobinPick(wiring.Component):
@@ -99,17 +107,10 @@ class RoundRobinPick(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        inputs = len(self.requests)
-        # The pointer as a mask of the requests at or after it. None there: the lowest of all.
-        mask = Signal(inputs)
-        ahead = Signal(inputs)
-        m.d.comb += ahead.eq(self.requests & mask)
-        below_ahead = _any_below(ahead)
-        below_any = _any_below(self.requests)
-        wraps = ~ahead.any()
-        m.d.comb += self.grant.eq(Mux(wraps, self.requests & ~below_any, ahead & ~below_ahead))
+        first = Signal(len(self.requests), init=1)
+        m.d.comb += self.grant.eq(self.requests & ~_blocked(self.requests, first))
         with m.If(self.take & self.requests.any()):
-            m.d.sync += mask.eq(Mux(wraps, below_any, below_ahead))
+            m.d.sync += first.eq(self.grant.rotate_left(1))
         return m
 
 

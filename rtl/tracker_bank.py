@@ -1,10 +1,11 @@
 """One bank of the tracker: counts the updates of wavefront tiles."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .compare import less_than
 from .layouts import Completion, ErrorCode, ErrorSignature, TrackerInput
 from .parameters import T3Parameters
 from .queue import Queue
@@ -18,15 +19,6 @@ _UNDER_WAY = 4  # events between the choice of the front and the update stage, b
 
 def _log2(value: int) -> int:
     return (value - 1).bit_length()
-
-
-def _greater(a: Value, b: Value) -> Value:
-    """``a > b``, by halves."""
-    if len(a) == 1:
-        return a & ~b
-    half = len(a) // 2
-    not_less = ~_greater(b[half:], a[half:])
-    return _greater(a[half:], b[half:]) | (not_less & _greater(a[:half], b[:half]))
 
 
 class TrackerBank(wiring.Component):
@@ -170,21 +162,27 @@ class TrackerBank(wiring.Component):
         # Update, first with what the event one ahead has changed.
         same_set = self._set_of(updated.place) == self._set_of(compared.place)
         same_tile = Cat(updated.place, updated.wavefront) == Cat(compared.place, compared.wavefront)
+        written = Signal()
+        gone = Signal()  # the entry is freed
         follows_set = Signal()
-        follows_tile = Signal()  # and the one ahead has written
-        stands_alone = Signal()  # its opposite: one register for each half of the load
+        # The one ahead has left the tile's entry, or freed it, or has not written it.
+        forwarded = Signal()
+        freed_ahead = Signal()
+        stands_alone = Signal()
         old_hit = Signal()
         old_ways = Signal(ways)
         old_free = Signal(ways)
         old = Signal(self._entry, reset_less=True)
         change = Signal(p.count_bits + 1, reset_less=True)  # without its carry, if a tile end's
         no_sectors = Signal()
+        m.d.comb += written.eq(same_tile & write_ways.any())
         m.d.sync += [
             updating.eq(comparing & ~self.clear),
             updated.eq(compared),
             follows_set.eq(same_set),
-            follows_tile.eq(same_tile & write_ways.any()),
-            stands_alone.eq(~(same_tile & write_ways.any())),
+            forwarded.eq(written & ~gone),
+            freed_ahead.eq(written & gone),
+            stands_alone.eq(~written),
             old_hit.eq(hit),
             old_ways.eq(hits | Mux(result_hits, rewritten, 0)),
             old_free.eq(~valid),
@@ -196,28 +194,23 @@ class TrackerBank(wiring.Component):
         ways_found = Signal(ways)
         free = Signal(ways)
         known = Signal(self._entry)
-        forwarded = Signal()
-        freed_ahead = Signal()
         ahead = Signal(ways)
         m.d.comb += [
-            forwarded.eq(follows_tile & result.valid),
-            freed_ahead.eq(follows_tile & ~result.valid),
-            found.eq(forwarded | (old_hit & ~freed_ahead)),
-            ways_found.eq(Mux(follows_tile, result_ways, old_ways)),
+            found.eq(forwarded | (old_hit & stands_alone)),
+            ways_found.eq(Mux(stands_alone, old_ways, result_ways)),
             ahead.eq(Mux(follows_set, result_ways, 0)),
             free.eq(Mux(result.valid, old_free & ~ahead, old_free | ahead)),
         ]
+        choice = Cat(stands_alone, forwarded)
         for name in ("balance", "edges"):
-            m.d.comb += known[name].eq(Mux(forwarded, result[name], Mux(freed_ahead, 0, old[name])))
+            m.d.comb += known[name].eq(one_hot_select(choice, [old[name], result[name]]))
         m.d.comb += known.start.eq(
-            Mux(
-                stands_alone,
-                old.start,
-                result.start | (~result.valid).replicate(len(result.start)),
-            )
+            one_hot_select(choice, [old.start, result.start])
+            | freed_ahead.replicate(p.atom_address_bits)
         )
 
         # Then with its own change.
+        lower = Signal()
         start = Signal(p.atom_address_bits)
         edges = Signal(2)
         balance = Signal(p.count_bits + 1)
@@ -227,7 +220,12 @@ class TrackerBank(wiring.Component):
         carries = Cat(updated.end, before | change)[: len(before)]
         m.d.comb += [
             edges.eq(Mux(updated.end, Cat(updated.row_edge, updated.run_edge), known.edges)),
-            start.eq(Mux(~updated.end & (updated.atom < known.start), updated.atom, known.start)),
+            # Either start is compared, before it is known which of them counts.
+            lower.eq(
+                one_hot_select(choice, [updated.atom < old.start, updated.atom < result.start])
+                | freed_ahead
+            ),
+            start.eq(Mux(lower & ~updated.end, updated.atom, known.start)),
             balance.eq((Cat(1, before) + Cat(updated.end, change))[1:]),
             zero.eq((before ^ change) == carries),
         ]
@@ -239,16 +237,15 @@ class TrackerBank(wiring.Component):
         second = Signal()
         keep = Signal()
         above = Signal()
-        gone = Signal()
         complete = Signal()
         code = Signal(ErrorCode)
         m.d.comb += [
             full.eq(~found & ~free.any()),
             second.eq(updated.end & before[-1]),
             keep.eq(full | no_sectors | second),
-            above.eq(Mux(updated.end, _greater(before[:-1], ~change[:-1]), turns & ~zero)),
+            above.eq(Mux(updated.end, less_than(~change[:-1], before[:-1]), turns & ~zero)),
             gone.eq(above | (zero & (before[-1] | updated.end))),
-            complete.eq(updating & ~keep & zero & (before[-1] | updated.end)),
+            complete.eq(~keep & zero & (before[-1] | updated.end)),
         ]
         with m.If(full):
             m.d.comb += code.eq(ErrorCode.SET_FULL)
@@ -267,7 +264,9 @@ class TrackerBank(wiring.Component):
             entry.balance.eq(balance),
             entry.edges.eq(edges),
             entry.start.eq(start),
-            completions.i.valid.eq(complete),
+            # Whether it is complete comes too late for every bit of the queue.
+            completions.i.valid.eq(updating),
+            completions.drop.eq(~complete),
             completions.i.p.eq(Cat(updated.place, updated.wavefront, start, edges)),
             self.error.valid.eq(updating & (keep | above)),
             self.error.report.eq(Cat(code, updated.place, updated.wavefront)),

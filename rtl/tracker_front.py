@@ -15,9 +15,9 @@ __all__ = ["TrackerFront"]
 class _Candidates(wiring.Component):
     """Queue of two events, in which the one that was taken can be read for one cycle more.
 
-    Like a :class:`Queue`, ``ready`` and ``valid`` do not depend on an input. ``bank`` has one bit
-    for each bank, and says where the first event belongs. ``taken`` is the event that left in the
-    last cycle, so it can be moved when it is known where to.
+    Like a :class:`Queue`, ``i.ready`` and ``bank`` do not depend on an input. ``bank`` has one bit
+    for each bank, and says where the first event belongs; without an event it is 0. ``taken`` is
+    the event that left in the last cycle, so it can be moved when it is known where to.
     """
 
     def __init__(self, p: T3Parameters):
@@ -26,9 +26,8 @@ class _Candidates(wiring.Component):
             {
                 "i": In(stream.Signature(self._shape)),
                 "i_bank": In(p.banks),
-                "valid": Out(1),
-                "ready": In(1),
                 "bank": Out(p.banks),
+                "take": In(1),
                 "taken": Out(self._shape),
             }
         )
@@ -36,31 +35,31 @@ class _Candidates(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         slots = [Signal(self._shape, name=f"slot_{index}", reset_less=True) for index in range(2)]
-        # Decoded here, because the choice among the channels is long enough without it.
-        banks = [Signal(len(self.bank), name=f"bank_{index}") for index in range(2)]
-        level = Signal(range(3))
+        valid = Signal()
+        full = Signal()
         head = Signal()
         tail = Signal()
         last = Signal()
         push = self.i.valid & self.i.ready
-        pop = self.valid & self.ready
-        m.d.comb += [
-            self.i.ready.eq(level != 2),
-            self.valid.eq(level != 0),
-            self.bank.eq(Mux(head, banks[1], banks[0])),
-            self.taken.eq(Mux(last, slots[1], slots[0])),
-        ]
+        m.d.comb += [self.i.ready.eq(~full), self.taken.eq(Mux(last, slots[1], slots[0]))]
         m.d.sync += [
             last.eq(head),
-            level.eq(level + push - pop),
-            head.eq(head ^ pop),
+            valid.eq(push | full | (valid & ~self.take)),
+            full.eq((full | (valid & push)) & ~self.take),
+            head.eq(head ^ self.take),
             tail.eq(tail ^ push),
         ]
-        for index, (slot, bank) in enumerate(zip(slots, banks, strict=True)):
+        for index, slot in enumerate(slots):
             # The other slot is the one that may still be read: it is written at the earliest when
             # that is over.
             with m.If(push & (tail == index)):
-                m.d.sync += [slot.eq(self.i.p), bank.eq(self.i_bank)]
+                m.d.sync += slot.eq(self.i.p)
+        # Decoded and in order, because the choice among the channels is long enough without that.
+        next_bank = Signal(len(self.bank))
+        with m.If(push):
+            m.d.sync += next_bank.eq(self.i_bank)
+        with m.If(self.take | ~valid):
+            m.d.sync += self.bank.eq(Mux(full, next_bank, Mux(push, self.i_bank, 0)))
         return m
 
 
@@ -129,7 +128,7 @@ class TrackerFront(wiring.Component):
             m.submodules[f"pick_{bank}"] = pick = RoundRobinPick(p.channels)
             chosen = Signal(p.channels, name=f"chosen_{bank}")
             m.d.comb += [
-                pick.requests.eq(Cat(c.valid & c.bank[bank] for c in candidates)),
+                pick.requests.eq(Cat(c.bank[bank] for c in candidates)),
                 pick.take.eq(self.room[bank]),
                 out.valid.eq(chosen.any()),
                 out.p.eq(one_hot_select(chosen, (c.taken for c in candidates))),
@@ -139,5 +138,5 @@ class TrackerFront(wiring.Component):
             m.d.sync += chosen.eq(grants)
             taken.append(grants)
         for channel, queue in enumerate(candidates):
-            m.d.comb += queue.ready.eq(Cat(grants[channel] for grants in taken).any())
+            m.d.comb += queue.take.eq(Cat(grants[channel] for grants in taken).any())
         return m

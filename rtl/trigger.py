@@ -1,16 +1,26 @@
 """The trigger unit: complete tiles make DMA commands ready."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Action, Completion, Granularity, MapConfiguration, ReadyCommand
+from .compare import less_than
+from .layouts import (
+    Action,
+    Completion,
+    Granularity,
+    MapConfiguration,
+    ReadyCommand,
+)
 from .parameters import T3Parameters
-from .select import one_hot_first, one_hot_select
+from .tile_lookup import TileLookup
+from .wide_counter import WideCounter
 
 __all__ = ["Trigger"]
+
+GROUP_BITS = 7  # places of a group, less one
 
 
 class _State(enum.Enum):
@@ -25,9 +35,9 @@ class _State(enum.Enum):
 class Trigger(wiring.Component):
     """Counts the complete tiles of each workgroup, and the complete workgroups of each group.
 
-    A completion is taken every second cycle; one that completes a group of WORKGROUP commands takes
-    one cycle for the group and one for each of its commands more. A command is visible four cycles
-    after its tile's completion was taken, with WORKGROUP six.
+    A completion is taken every second cycle; one that completes a workgroup of a WORKGROUP command
+    takes one cycle more, and one for each command that it makes ready. A command is visible four
+    cycles after its tile's completion was taken, with WORKGROUP six.
 
     Parameters
     ----------
@@ -99,69 +109,72 @@ class Trigger(wiring.Component):
             queue.r_en.eq(self.ready.ready),
             self.empty.eq(queue.level == 0),
         ]
-        state = Signal(_State)
 
-        # Taken in IDLE, and while the one before is in TILE; then it may have to wait for a group.
+        m.submodules.tile_count = tile_count = WideCounter(len(self.tiles))
+        m.d.comb += [
+            tile_count.step.eq(self.completions.valid & self.completions.ready),
+            self.tiles.eq(tile_count.o),
+        ]
         tile = Signal(Completion(p), reset_less=True)
-        waits = Signal()
-        take = Signal()
-        m.d.comb += [
-            self.complete_place.eq(tile.place),
-            take.eq(self.completions.valid & self.completions.ready),
-        ]
-        with m.If(take):
-            m.d.sync += [tile.eq(self.completions.p), self.tiles.eq(self.tiles + 1)]
+        waiting = Signal()  # ``tile`` is not looked up yet
+        with m.If(self.completions.valid & self.completions.ready):
+            m.d.sync += tile.eq(self.completions.p)
+        m.d.comb += self.complete_place.eq(tile.place)
 
-        # The range of the tile, and what of its command matters here.
-        ranges, commands = list(self.maps.ranges), list(self.maps.commands)
-        of_range = one_hot_first(
-            Cat(e.enable & (e.first <= tile.place) & (tile.place <= e.last) for e in ranges)
-        )
-        number = Signal.like(ranges[0].command)
-        action = Signal(Action)
-        m.d.comb += [
-            number.eq(one_hot_select(of_range, (entry.command for entry in ranges))),
-            action.eq(one_hot_select(of_range, (entry.action for entry in ranges))),
-        ]
-        entry = Array(commands)[number]
-        found = Signal()
-        is_dma = Signal()
-        by_wavefront = Signal()
-        command = Signal.like(number)
-        first = Signal(p.place_bits)
-        last = Signal(p.place_bits)
-        mask = Signal(p.place_bits)
-        waves = Signal(4)
-        with m.If(state == _State.LOOKUP):
-            m.d.sync += [
-                found.eq(action != Action.NONE),
-                is_dma.eq(action == Action.DMA),
-                by_wavefront.eq(entry.granularity == Granularity.WAVEFRONT),
-                command.eq(number),
-                first.eq(one_hot_select(of_range, (entry.first for entry in ranges))),
-                last.eq(one_hot_select(of_range, (entry.last for entry in ranges))),
-                mask.eq((1 << entry.group_log2) - 1),
-                waves.eq(entry.waves[Cat(tile.row_edge, tile.run_edge)]),
-            ]
+        m.submodules.lookup = lookup = TileLookup(p)
+        m.d.comb += [lookup.tile.eq(tile), lookup.maps.eq(self.maps)]
+        entry = lookup.o
+        dma = entry.action == Action.DMA
 
         row = table_read.data
         tiles = Signal(4)
         start = Signal(p.atom_address_bits)
         full = Signal()
+        keep_start = (row.tiles != 0) & less_than(row.start, tile.start)
         m.d.comb += [
             tiles.eq(row.tiles + 1),
-            start.eq(Mux((row.tiles != 0) & (row.start < tile.start), row.start, tile.start)),
-            full.eq(row.tiles + 1 == waves),  # a workgroup without waves is never full
+            start.eq(Mux(keep_start, row.start, tile.start)),
+            full.eq(row.tiles + 1 == entry.waves),
         ]
-        # The place's group, kept for the states after TILE.
-        into_group = (tile.place - first) & mask
-        group_first = Signal(p.place_bits, reset_less=True)
-        group_size = Signal(p.place_bits)  # less one
-        members_left = Signal(p.place_bits, reset_less=True)
+
+        # The place's group: first place, and how many more it has. Kept for the states after TILE.
+        mask = Signal(GROUP_BITS)
+        below = Signal(GROUP_BITS)  # places of the group before this one
+        first = Signal(p.place_bits)
+        rest = Signal(p.place_bits)  # places of the range behind this one
+        m.d.comb += [
+            mask.eq((1 << entry.group_log2) - 1),
+            below.eq((tile.place - entry.first) & mask),
+            first.eq(tile.place - below),
+            rest.eq(entry.last - tile.place),
+        ]
+        group = Signal(
+            data.StructLayout(
+                {
+                    "mask": GROUP_BITS,
+                    "below": GROUP_BITS,
+                    "rest": GROUP_BITS,  # no group has more
+                    "command": entry.command.shape(),
+                }
+            ),
+            reset_less=True,
+        )
         member = Signal(p.place_bits, reset_less=True)
-        to_last = (last - group_first)[: p.place_bits]
-        m.d.comb += group_size.eq(Mux(to_last < mask, to_last, mask))
+        members_left = Signal(GROUP_BITS, reset_less=True)
+        count = groups_read.data
+        short = Signal()  # the range ends within the group
+        to_range_end = Signal(GROUP_BITS)
+        whole_group = Signal()
+        m.d.comb += [
+            short.eq(group.rest < (group.mask & ~group.below)),
+            to_range_end.eq(group.below + group.rest),
+            whole_group.eq(Mux(short, count == to_range_end, count == group.mask)),
+        ]
+
         clear_row = Signal(range(depth))
+        state = Signal(_State)
+        follow = Signal(_State)  # after one that was worked off
+        m.d.comb += follow.eq(Mux(waiting, _State.LOOKUP, _State.IDLE))
 
         with m.Switch(state):
             with m.Case(_State.CLEAR):
@@ -178,7 +191,7 @@ class Trigger(wiring.Component):
 
             with m.Case(_State.IDLE):
                 m.d.comb += self.completions.ready.eq(1)
-                with m.If(take):
+                with m.If(self.completions.valid):
                     m.d.sync += state.eq(_State.LOOKUP)
 
             with m.Case(_State.LOOKUP):
@@ -186,7 +199,7 @@ class Trigger(wiring.Component):
                     table_read.addr.eq(tile.place[:index_bits]),
                     table_read.en.eq(1),
                 ]
-                m.d.sync += [waits.eq(0), state.eq(_State.TILE)]
+                m.d.sync += state.eq(_State.TILE)
 
             with m.Case(_State.TILE):
                 m.d.comb += [
@@ -196,62 +209,63 @@ class Trigger(wiring.Component):
                     table_write.data.start.eq(start),
                     table_write.data.row_edge.eq(tile.row_edge),
                     table_write.data.run_edge.eq(tile.run_edge),
-                    table_write.en.eq(found),
-                    push.command.eq(command),
+                    table_write.en.eq(entry.action != Action.NONE),
+                    self.complete.eq(full & (entry.action != Action.NONE)),
+                    self.own.eq(self.complete & ~dma),
+                    push.command.eq(entry.command),
                     push.place.eq(tile.place),
                     push.wavefront.eq(tile.wavefront),
                     push.start.eq(tile.start),
                     push.row_edge.eq(tile.row_edge),
                     push.run_edge.eq(tile.run_edge),
                     push.last.eq(full),
-                    queue.w_en.eq(is_dma & by_wavefront),
-                    groups_read.addr.eq((tile.place - into_group)[:index_bits]),
+                    queue.w_en.eq(dma & (entry.granularity == Granularity.WAVEFRONT)),
+                    groups_read.addr.eq(first[:index_bits]),
                     groups_read.en.eq(1),
-                    self.complete.eq(found & full),
-                    self.own.eq(found & full & ~is_dma),
                 ]
                 m.d.sync += [
-                    group_first.eq(tile.place - into_group),
-                    waits.eq(take),
-                    state.eq(Mux(take, _State.LOOKUP, _State.IDLE)),
+                    waiting.eq(self.completions.valid),
+                    member.eq(first),
+                    group.mask.eq(mask),
+                    group.below.eq(below),
+                    group.rest.eq(
+                        rest[:GROUP_BITS] | rest[GROUP_BITS:].any().replicate(GROUP_BITS)
+                    ),
+                    group.command.eq(entry.command),
+                    state.eq(Mux(self.completions.valid, _State.LOOKUP, _State.IDLE)),
                 ]
-                with m.If(is_dma & ~by_wavefront & full):
+                with m.If(dma & (entry.granularity == Granularity.WORKGROUP) & full):
                     m.d.sync += state.eq(_State.GROUP)
 
             with m.Case(_State.GROUP):
-                whole = groups_read.data == group_size
                 m.d.comb += [
-                    groups_write.addr.eq(group_first[:index_bits]),
-                    groups_write.data.eq(Mux(whole, 0, groups_read.data + 1)),
+                    groups_write.addr.eq(member[:index_bits]),
+                    groups_write.data.eq(Mux(whole_group, 0, count + 1)),
                     groups_write.en.eq(1),
-                    table_read.addr.eq(group_first[:index_bits]),
+                    table_read.addr.eq(member[:index_bits]),
                     table_read.en.eq(1),
                 ]
                 m.d.sync += [
-                    member.eq(group_first),
-                    members_left.eq(group_size),
-                    state.eq(Mux(waits, _State.LOOKUP, _State.IDLE)),
+                    members_left.eq(Mux(short, to_range_end, group.mask)),
+                    state.eq(Mux(whole_group, _State.RELEASE, follow)),
                 ]
-                with m.If(whole):
-                    m.d.sync += state.eq(_State.RELEASE)
 
             with m.Case(_State.RELEASE):  # the row of `member` is there
-                following = (member + 1)[: p.place_bits]
                 m.d.comb += [
-                    push.command.eq(command),
+                    push.command.eq(group.command),
                     push.place.eq(member),
                     push.start.eq(row.start),
                     push.row_edge.eq(row.row_edge),
                     push.run_edge.eq(row.run_edge),
                     push.last.eq(1),
                     queue.w_en.eq(1),
-                    table_read.addr.eq(following[:index_bits]),
+                    table_read.addr.eq((member + 1)[:index_bits]),
                     table_read.en.eq(1),
                 ]
-                m.d.sync += [member.eq(following), members_left.eq(members_left - 1)]
+                m.d.sync += [member.eq(member + 1), members_left.eq(members_left - 1)]
                 with m.If(members_left == 0):
-                    m.d.sync += state.eq(Mux(waits, _State.LOOKUP, _State.IDLE))
+                    m.d.sync += state.eq(follow)
 
         with m.If(self.clear):
-            m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0), waits.eq(0)]
+            m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0)]
         return m

@@ -1,11 +1,12 @@
 """Flow control: which places may be updated, and which may be dispatched."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .layouts import ErrorCode, ErrorSignature, ProductionConfiguration
 from .parameters import T3Parameters
+from .wide_counter import WideCounter
 
 __all__ = ["Window"]
 
@@ -93,51 +94,58 @@ class Window(wiring.Component):
                 (word & ~Mux(base_word == index, base_bit, 0))
                 | Mux(complete_word == index, complete_bit, 0)
             )
-        m.d.sync += [
-            self.base.eq(self.base + moves),
-            picked.eq(picked + self.picked + self.own),
-        ]
+        with m.If(moves):
+            m.d.sync += self.base.eq(self.base + 1)
+        # What is picked is known late in a cycle.
+        one_more, two_more = picked + 1, picked + 2
+        with m.If(self.picked & self.own):
+            m.d.sync += picked.eq(two_more)
+        with m.Elif(self.picked | self.own):
+            m.d.sync += picked.eq(one_more)
 
         window_end = Signal(p.limit_bits + 1)
         command_end = Signal(p.limit_bits + 2)
-        nearer = Signal(p.limit_bits + 2)
         m.d.comb += [
             window_end.eq(self.base + production.window),
             command_end.eq(production.tracked_first + picked + production.command_window),
-            nearer.eq(Mux(window_end < command_end, window_end, command_end)),
         ]
+
+        def admitted(end: Signal) -> Value:
+            return Mux(launched, Mux(end > most, most, end), 0)
+
         downstream = Signal(p.limit_bits)
         m.d.comb += downstream.eq(
             Mux(self.limit_in < production.shift, 0, self.limit_in - production.shift)
         )
         m.d.sync += [
-            self.limit.eq(Mux(launched, Mux(nearer > most, most, nearer), 0)),
+            # The comparison is the last to be known, so nothing but the choice is behind it.
+            self.limit.eq(
+                Mux(window_end < command_end, admitted(window_end), admitted(command_end))
+            ),
             self.dispatch_limit.eq(
                 Mux(downstream < production.tracked_first, downstream, self.limit)
             ),
             self.done.eq(launched & (self.base >= production.tracked_end)),
         ]
 
-        idle = Signal(32)
         timeout = Signal()
+        m.submodules.idle = idle = WideCounter(len(production.timeout))
         m.d.comb += [
-            timeout.eq((idle == production.timeout) & (production.timeout != 0)),
+            timeout.eq((idle.o == production.timeout) & (production.timeout != 0)),
+            idle.step.eq(1),
+            idle.clear.eq(
+                self.launch | moves | timeout | ~(launched & (self.base < production.tracked_end))
+            ),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
             self.error.report.place.eq(self.base),
         ]
-        with m.If(moves | timeout | ~(launched & (self.base < production.tracked_end))):
-            m.d.sync += idle.eq(0)
-        with m.Else():
-            m.d.sync += idle.eq(idle + 1)
-
         with m.If(self.launch):
             m.d.sync += [
                 launched.eq(1),
                 self.base.eq(production.tracked_first),
                 self.done.eq(0),
                 picked.eq(0),
-                idle.eq(0),
             ]
             m.d.sync += [word.eq(0) for word in bitmap]
         return m

@@ -15,6 +15,7 @@ from .evaluation.command import reproduce
 from .output import OutputFolder, json_text, write_json
 from .progress import Report, shown_progress
 from .result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, RunOptions, RunResult
+from .silicon.command import area, diagrams, timing
 from .sweep.command import sweep
 from .validation.command import validate
 from .workload import Workload, known_workloads
@@ -158,7 +159,7 @@ def check(
         raise typer.Exit(1)
 
 
-for command in (sweep, reproduce, validate):
+for command in (sweep, reproduce, validate, area, timing, diagrams):
     app.command()(command)
 
 

@@ -275,6 +275,8 @@ def _quiet(s, g):
         q = g * channels + c
         if dram_level(s.dram, q) or s.channel[q].back_count or s.channel[q].packet_count:
             return False
+        if s.channel[q].in_unit_count:
+            return False
         if s.outputs[g, c * CHANNEL_OUTPUTS + O.dram_valid]:
             return False
     return True

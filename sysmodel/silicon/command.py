@@ -1,4 +1,4 @@
-"""``t3 area`` and ``t3 timing``."""
+"""``t3 area``, ``t3 timing`` and ``t3 diagrams``."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..output import OutputFolder, write_json
 from ..progress import Report, shown_progress
 
-__all__ = ["area", "timing"]
+__all__ = ["area", "diagrams", "timing"]
 
 Liberty = Annotated[
     list[Path] | None,
@@ -114,6 +114,24 @@ def area(
         write_json(folder.staging / "area.json", as_dict(inventory, library))
         folder.publish()
     typer.echo(page)
+
+
+def diagrams(
+    out: Annotated[Path, typer.Option(help="Folder for the files.", metavar="DIR")] = Path(
+        "build/diagrams"
+    ),
+) -> None:
+    """Timing diagrams of the blocks' interfaces, recorded from simulations of the RTL; SVG."""
+    from .diagrams import diagrams as known
+    from .waveforms import record, svg
+
+    every = list(known())
+    with OutputFolder(out, [f"{diagram.name}.svg" for diagram in every]) as folder:
+        for diagram in every:
+            path = folder.staging / f"{diagram.name}.svg"
+            path.write_text(svg(record(diagram)), encoding="utf-8")
+        folder.publish()
+    typer.echo("\n".join(str(out / f"{diagram.name}.svg") for diagram in every))
 
 
 def _write_scaling(p, files: list[Path], report: Report, folder: Path) -> None:

@@ -10,7 +10,7 @@ from amaranth.hdl import Instance
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from rtl.export import _ports
+from rtl.export import ports_of
 
 __all__ = ["TOP", "rtlil_text"]
 
@@ -38,7 +38,7 @@ def rtlil_text(component: wiring.Component, boxes: Sequence[str] = ()) -> str:
         for name in boxes:
             box = _black_box(getattr(module, name), name, declared)
             stack.enter_context(patch.object(module, name, box))
-        text = rtlil.convert(component, ports=_ports(component), name=TOP, emit_src=False)
+        text = rtlil.convert(component, ports=ports_of(component), name=TOP, emit_src=False)
     return text + "".join(declared.values())
 
 
@@ -49,7 +49,7 @@ def _black_box(kind: type, name: str, declared: dict[str, str]) -> type:
         def elaborate(self, platform):
             lines = ["attribute \\blackbox 1", f"module \\{name}"]
             connections = {}
-            for port, (value, direction) in _ports(self).items():
+            for port, (value, direction) in ports_of(self).items():
                 side = "input" if direction is PortDirection.Input else "output"
                 lines.append(f"  wire width {len(value)} {side} {len(lines)} \\{port}")
                 connections[f"{side[0]}_{port}"] = value

@@ -1,5 +1,6 @@
 """Timing diagrams, recorded from a simulation of the block that they show."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -142,6 +143,4 @@ def record(diagram: Diagram) -> dict[str, Any]:
 
 def svg(wave_json: Mapping[str, Any]) -> str:
     """Draw a diagram in WaveJSON."""
-    import json
-
     return wavedrom.render(json.dumps(wave_json)).tostring()

@@ -14,10 +14,13 @@ SMALL = T3Parameters(egress_slots=8, payload=True)
 FULL = T3Parameters()
 
 
-def random_piece(rng, p):
+def random_piece(rng, p, length=None):
+    """A piece, which ends at the latest where the channel does."""
+    length = length or rng.randint(1, p.interleave_atoms)
+    granule = rng.randrange(2**p.atom_address_bits // p.interleave_atoms) * p.interleave_atoms
     return {
-        "atom": rng.getrandbits(p.atom_address_bits),
-        "length": rng.randint(1, p.interleave_atoms),
+        "atom": granule + rng.randint(0, p.interleave_atoms - length),
+        "length": length,
         "offset": rng.choice([0, 5, 60, 1000, 0xFFF0]),
         "wave_run_log2": rng.choice([0, 1, 3, 6, 15]),
         "wavefront": rng.randrange(p.wavefronts),
@@ -161,7 +164,7 @@ def test_wrong_parameters():
 
 
 def test_one_atom_latency():
-    piece = random_piece(random.Random(1), SMALL) | {"length": 1}
+    piece = random_piece(random.Random(1), SMALL, length=1)
 
     async def run(lane):
         assert await lane.cycle(piece=piece) == (None, None)
@@ -186,7 +189,7 @@ def test_full_rate(length, latency):
     async def run(lane):
         sent, due = [], deque()
         for cycle in range(400):
-            piece = random_piece(rng, FULL) | {"length": length}
+            piece = random_piece(rng, FULL, length=length)
             returned = due.popleft()[1] if due and due[0][0] == cycle else None
             read, packet = await lane.cycle(piece=piece, returned=returned)
             if read:
@@ -202,7 +205,7 @@ def test_full_rate(length, latency):
 def test_reads_stop_at_the_reserved_slots():
     """With a blocked link no more is read than there is room for, and nothing is lost."""
     rng = random.Random(3)
-    pieces = [random_piece(rng, SMALL) | {"length": 8} for _ in range(5)]
+    pieces = [random_piece(rng, SMALL, length=8) for _ in range(5)]
     expected = [packet for piece in pieces for _, packet in packets_of(piece, SMALL)]
 
     async def run(lane):

@@ -104,6 +104,34 @@ def test_structured_random(datatypes, size):
         assert got == expected, f"{datatype.name} {a:#x} + {b:#x}: {got:#x}, not {expected:#x}"
 
 
+@pytest.mark.parametrize("swap", [0, 1])
+def test_a_number_alone_and_nan(swap):
+    adder = FloatAdd(WIDE)
+    passed = [0x8000_0000, 0x8000_0001, 0x7F7F_FFFF, 0xFF80_0000, 0x7F80_0001]
+    fields = [split(bits, Datatype.FP32, 23) for bits in passed]
+    other = split(0x3FFF_FFFF, Datatype.FP32, 23)
+    cases = [(number, 0) for number in fields] + [(fields[3], 1)]
+    expected = [*fields, split(0x7FC0_0000, Datatype.FP32, 23)]
+    results = []
+
+    async def bench(ctx):
+        ctx.set(adder.dtype, Datatype.FP32)
+        ctx.set(adder.swap, swap)
+        ctx.set(adder.alone, 1)
+        for number, nan in [*cases, *cases[:1] * FloatAdd.LATENCY]:
+            ctx.set(adder.b if swap else adder.a, number)
+            ctx.set(adder.a if swap else adder.b, other)
+            ctx.set(adder.nan, nan)
+            results.append({name: ctx.get(adder.o[name]) for name in other})
+            await ctx.tick()
+
+    simulator = Simulator(adder)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert results[FloatAdd.LATENCY :] == expected
+
+
 def test_no_datatypes():
     with pytest.raises(ValueError, match=r"^Datatypes must not be empty, not \[\]$"):
         FloatAdd([])

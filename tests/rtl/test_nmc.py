@@ -139,6 +139,21 @@ def test_first_touch_stores_the_operand_unchanged(op, dtype):
     assert results == [(operand, EPOCH)] * len(others)
 
 
+@pytest.mark.parametrize("dtype", Datatype)
+def test_first_touch_keeps_every_bit_of_any_operand(dtype):
+    seed = 7005
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    stored, operands = structured(rng, dtype, 60 * ATOM_BYTES // BITS[dtype](0).nbytes)
+    stored, operands = (map(to_word, each.reshape(60, -1)) for each in (stored, operands))
+    operands = [*operands, *(int.from_bytes(rng.bytes(ATOM_BYTES), "little") for _ in range(60))]
+    cases = zip([*stored, *operands[60:]], operands, rng.integers(0, 3, 120), strict=True)
+    results = simulate(
+        [request(a, b, Operation(int(op)), dtype, stored_epoch=EPOCH ^ 1) for a, b, op in cases]
+    )
+    assert [result[0] for result in results if result] == operands
+
+
 def test_epoch_is_the_one_of_the_requests_cycle():
     one, two, three = (numbers([bits] * 4, Datatype.FP16) for bits in (0x3C00, 0x4000, 0x4200))
     cases = [(7, 7, three), (7, 8, two), (8, 8, three), (9, 8, two)]

@@ -284,6 +284,39 @@ def test_clear_forgets_a_completion_that_waits_for_a_group():
     assert [place for _, place, *_ in released(seen)] == [2, 3]
 
 
+def test_map_of_the_lookup_counts():
+    """Not the one of the cycles before or after it."""
+    dut = Trigger(SMALL)
+    complete, ready = [], []
+
+    async def bench(ctx):
+        off = window_range(0, 0, enable=0)
+        maps = [
+            dut.maps.shape().const(
+                {
+                    "ranges": [window_range(0, 7, action, command=1), *[off] * 3],
+                    "commands": [{}, command(WAVEFRONT, 1), {}, {}],
+                }
+            )
+            for action in (Action.NONE, Action.DMA)
+        ]
+        for cycle in range(20):
+            ctx.set(dut.maps, maps[cycle == 9])
+            ctx.set(dut.completions.valid, cycle == 8)
+            ctx.set(dut.completions.p, {"place": 5})
+            ctx.set(dut.ready.ready, 1)
+            complete.append(ctx.get(dut.complete))
+            ready.append(ctx.get(dut.ready.valid))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert [cycle for cycle, strobe in enumerate(complete) if strobe] == [10]
+    assert [cycle for cycle, valid in enumerate(ready) if valid] == [12]
+
+
 class Reference:
     """Which commands a completion makes ready, in which cycle, counted from its TILE."""
 
