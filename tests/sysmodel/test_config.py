@@ -209,3 +209,14 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_more_workgroups_than_ids():
     with pytest.raises(InputError, match=r"kernel\.tile_m: .* 65535"):
         load_system().workgroups(1 << 20, 1 << 17)
+
+
+def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):
+    path = tmp_path / "fast.toml"
+    path.write_text('base = "asplos24"\n[dram.timing_cycles]\ntCCD_WL = 3\n')
+    system = load_system(str(path))
+    assert not system.hardware().payload
+    with pytest.raises(
+        InputError, match=r"dram\.timing_cycles\.tCCD_WL.* 3 .*allowed: the 4 cycles"
+    ):
+        system.hardware(payload=True)
