@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
-from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 
 from .config_rules import check_rules
@@ -230,13 +229,16 @@ class System(Strict):
             With ``payload``, the memory is faster than the reduce unit.
         """
         dram, t3 = self.dram, self.t3
-        # An atom's second update must find the first one's result.
-        if payload and dram.timing_cycles.tCCD_WL < NmcUnit.LATENCY:
-            raise InputError(
-                "dram.timing_cycles.tCCD_WL",
-                f"{dram.timing_cycles.tCCD_WL} is not allowed with real values; allowed: the "
-                f"{NmcUnit.LATENCY} cycles of the reduce unit, or more",
-            )
+        if payload:
+            from rtl.nmc import NmcUnit  # it brings Amaranth along
+
+            # An atom's second update must find the first one's result.
+            if dram.timing_cycles.tCCD_WL < NmcUnit.LATENCY:
+                raise InputError(
+                    "dram.timing_cycles.tCCD_WL",
+                    f"{dram.timing_cycles.tCCD_WL} is not allowed with real values; allowed: the "
+                    f"{NmcUnit.LATENCY} cycles of the reduce unit, or more",
+                )
         return T3Parameters(
             channels=channels,
             first_channel=first_channel,
