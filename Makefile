@@ -50,8 +50,8 @@ format: $(READY)           ## Format the code
 bench: $(READY)            ## Speed of the engines
 	@$(VENV)/bin/python -m sysmodel.bench
 
-verilog: $(READY)          ## Verilog of the top in build/verilog/
-	@$(VENV)/bin/python -m rtl.export build/verilog
+verilog: $(READY)          ## Verilog of every block and of the top, manifest and core file; build/verilog/
+	@$(T3) export --out build/verilog
 
 area: $(READY)             ## Area of every block and of the whole, in a cell library; build/area/
 	@$(T3) area --scaling --out build/area

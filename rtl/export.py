@@ -2,8 +2,8 @@
 
 import os
 import re
-import sys
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from amaranth.back import verilog
 from amaranth.hdl import Const, Value, ValueCastable
@@ -13,14 +13,11 @@ from amaranth.hdl import Const, Value, ValueCastable
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from .parameters import T3Parameters
-from .top import T3
-
-__all__ = ["ports_of", "verilog_text"]
+__all__ = ["ports_of", "verilog_text", "yosys_verilog"]
 
 
 def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
-    """The component's signals by the names of their members, joined by two underscores.
+    """Signals of a component by the names of their members, joined by two underscores.
 
     A stream that is always ready has a constant there, which cannot be a port.
     """
@@ -32,6 +29,26 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
             direction = PortDirection.Input if is_input else PortDirection.Output
             ports["__".join(map(str, path))] = (value, direction)
     return ports
+
+
+@contextmanager
+def _builtin_yosys() -> Iterator[None]:
+    """Any other Yosys that happens to be installed would write a different text."""
+    before = os.environ.get("AMARANTH_USE_YOSYS")
+    os.environ["AMARANTH_USE_YOSYS"] = "builtin"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["AMARANTH_USE_YOSYS"]
+        else:
+            os.environ["AMARANTH_USE_YOSYS"] = before
+
+
+def yosys_verilog(rtlil: str) -> str:
+    """What the back end writes for RTLIL, without attributes that only name the generator."""
+    with _builtin_yosys():
+        return verilog._convert_rtlil_text(rtlil, strip_internal_attrs=True)
 
 
 def verilog_text(component: wiring.Component, name: str) -> str:
@@ -63,10 +80,7 @@ def verilog_text(component: wiring.Component, name: str) -> str:
         raise TypeError(f"Name must be a string, not {name!r}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"Name must be a Verilog identifier, not {name!r}")
-    before = os.environ.get("AMARANTH_USE_YOSYS")
-    # Any other Yosys that happens to be installed would write a different text.
-    os.environ["AMARANTH_USE_YOSYS"] = "builtin"
-    try:
+    with _builtin_yosys():
         text = verilog.convert(
             component,
             name=name,
@@ -74,24 +88,5 @@ def verilog_text(component: wiring.Component, name: str) -> str:
             emit_src=False,
             strip_internal_attrs=True,
         )
-    finally:
-        if before is None:
-            del os.environ["AMARANTH_USE_YOSYS"]
-        else:
-            os.environ["AMARANTH_USE_YOSYS"] = before
     # A field of no bits becomes a wire that nothing uses, and that Verilog takes for two bits wide.
     return re.sub(r"^ *wire \[-1:0\] \S+ ?;\n", "", text, flags=re.MULTILINE)
-
-
-def main() -> None:
-    """Write the top with its default parameters to ``t3.v`` in the folder that is named."""
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / ".t3.v.partial"
-    partial.write_text(verilog_text(T3(T3Parameters()), "t3"))
-    partial.replace(folder / "t3.v")
-    print(folder / "t3.v")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,6 +12,7 @@ from .check_options import CheckOptions, CheckResult
 from .config import System, load_system, preset_names, preset_path
 from .errors import InputError, SimulationError
 from .evaluation.command import reproduce
+from .export_command import export
 from .output import OutputFolder, json_text, write_json
 from .progress import Report, shown_progress
 from .result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, RunOptions, RunResult
@@ -159,7 +160,7 @@ def check(
         raise typer.Exit(1)
 
 
-for command in (sweep, reproduce, validate, area, timing, diagrams):
+for command in (sweep, reproduce, validate, export, area, timing, diagrams):
     app.command()(command)
 
 

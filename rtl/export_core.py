@@ -1,0 +1,82 @@
+"""The FuseSoC core file of an export."""
+
+from collections.abc import Sequence
+
+__all__ = ["core_file"]
+
+_CORE = """\
+CAPI=2:
+# Generated beside the Verilog. Targets: default (the sources, for a design that depends on this
+# core), lint, and sim (Verilator's model of the top in C++, for a bench of your own).
+name: "::{name}:{version}"
+description: "{summary}"
+
+filesets:
+  rtl:
+    files:
+      - {top}
+{headers}
+    file_type: verilogSource
+  blocks:
+    files:
+{blocks}
+    file_type: verilogSource
+  waivers:
+    files:
+      - {waivers}
+    file_type: vlt
+
+targets:
+  default:
+    filesets: [rtl]
+    toplevel: {name}
+  lint:
+    default_tool: verilator
+    filesets: [rtl, waivers]
+    toplevel: {name}
+    tools:
+      verilator:
+        mode: lint-only
+        verilator_options: [-Wall]
+  sim:
+    default_tool: verilator
+    filesets: [rtl, waivers]
+    toplevel: {name}
+    tools:
+      verilator:
+        mode: cc
+        verilator_options: [-Wall]
+"""
+
+
+def core_file(
+    name: str,
+    version: str,
+    summary: str,
+    *,
+    headers: Sequence[str],
+    blocks: Sequence[str],
+    waivers: str,
+) -> str:
+    """A core in the format CAPI=2.
+
+    The blocks are a file set that no target takes: the top's file has all it needs.
+
+    Parameters
+    ----------
+    name, version, summary : str
+        Of the core; its top is the module ``name`` in the file ``name.v``.
+    headers, blocks : sequence of str
+        Files to include; files of the blocks.
+    waivers : str
+        File with Verilator's waivers.
+    """
+    return _CORE.format(
+        name=name,
+        version=version,
+        summary=summary.replace('"', "'"),
+        top=f"{name}.v",
+        headers="\n".join(f"      - {file}: {{is_include_file: true}}" for file in headers),
+        blocks="\n".join(f"      - {file}" for file in blocks),
+        waivers=waivers,
+    )

@@ -1,0 +1,105 @@
+"""Other tools read every exported file without warnings that matter."""
+
+import os
+import re
+
+import pytest
+from exported import EXAMPLE, SMALL, exported, needs, run, verilate, written
+
+from rtl.parameters import T3Parameters
+
+LEAST = T3Parameters(
+    system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1, sets=16
+)
+PARAMETERS = pytest.mark.parametrize(
+    "p", [SMALL, EXAMPLE, LEAST], ids=["two-channels", "example", "least"]
+)
+LATCH = "module bad(input e, d, output reg q); always @* if (e) q = d; endmodule"
+
+
+def verilog(files):
+    """All of the first parameters' files, the top of the others."""
+    return [f for f in files if f.endswith(".v") and (files is exported(SMALL) or f == "t3.v")]
+
+
+@PARAMETERS
+def test_verilator(p, tmp_path):
+    files = exported(p)
+    folder = written(tmp_path, files)
+    for file in verilog(files):
+        done = verilate("--lint-only", "-Wall", folder / "t3.vlt", folder / file)
+        assert (done.returncode, done.stderr) == (0, ""), file
+
+
+@PARAMETERS
+@pytest.mark.parametrize("standard", ["-g2001", "-g2012"])
+def test_icarus(p, standard, tmp_path):
+    icarus = needs("iverilog")
+    files = exported(p)
+    folder = written(tmp_path, files)
+    for file in verilog(files):
+        done = run(icarus, standard, "-Wall", "-o", tmp_path / "out", folder / file)
+        assert (done.returncode, done.stderr) == (0, ""), file
+
+
+def old_yosys():
+    """Yosys of a distribution: 0.23 in Debian 12."""
+    binary = os.environ.get("T3_OLD_YOSYS") or needs("yosys")
+    release = re.match(r"Yosys 0\.(\d+)", run(binary, "-V").stdout)
+    if release is None or int(release[1]) >= 30:
+        pytest.skip(f"{binary} is not older than 0.30: old Yosys is NOT tested")
+    return binary
+
+
+@PARAMETERS
+def test_old_yosys(p, tmp_path):
+    yosys = old_yosys()
+    files = exported(p)
+    folder = written(tmp_path, files)
+    for file in verilog(files):
+        top = file.removesuffix(".v")
+        script = f"read_verilog {folder / file}; hierarchy -check -top {top}; proc; check -assert"
+        done = run(yosys, "-q", "-p", script)
+        said = [line for line in done.stderr.splitlines() if line]
+        assert (done.returncode, said) == (0, []), file
+
+
+def slang(text):
+    """What slang warns of, with the line that it means. Its defaults and "extra" are on."""
+    pyslang = pytest.importorskip(
+        "pyslang", reason="pyslang is not installed: the exported Verilog is NOT tested with slang"
+    )
+    compilation = pyslang.ast.Compilation()
+    compilation.addSyntaxTree(pyslang.syntax.SyntaxTree.fromText(text))
+    engine = pyslang.DiagnosticEngine(compilation.sourceManager)
+    engine.setWarningOptions(["default", "extra"])
+    lines = text.splitlines()
+    return [
+        (str(found.code), lines[compilation.sourceManager.getLineNumber(found.location) - 1])
+        for found in compilation.getAllDiagnostics()
+        if engine.getSeverity(found.code, found.location) != pyslang.DiagnosticSeverity.Ignored
+    ]
+
+
+def matters(warning):
+    """A dynamic part select is a shift of which the low bits are kept; all else matters."""
+    code, line = warning
+    return code != "DiagCode(WidthTruncate)" or not re.match(r"  assign \w+ = .* >> .*;$", line)
+
+
+@PARAMETERS
+def test_slang(p):
+    files = exported(p)
+    for file in verilog(files):
+        assert [warning for warning in slang(files[file]) if matters(warning)] == [], file
+
+
+def test_linters_can_fail(tmp_path):
+    """Else silence would say nothing."""
+    path = tmp_path / "bad.v"
+    path.write_text(LATCH)
+    written(tmp_path, exported())
+    assert "LATCH" in verilate("--lint-only", "-Wall", tmp_path / "t3.vlt", path).stderr
+    assert any(
+        map(matters, slang("module bad(input [4:0] b, output [3:0] a); assign a = b; endmodule"))
+    )
