@@ -4,14 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import (
-    Action,
-    Datatype,
-    Location,
-    MapConfiguration,
-    Operation,
-    ProductionConfiguration,
-)
+from .configuration import MapConfiguration, ProductionConfiguration
+from .encodings import Action, Datatype, Operation
+from .layouts import Location
 from .parameters import T3Parameters
 from .select import one_hot_first, one_hot_select
 

@@ -4,7 +4,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import ArbiterConfiguration, DramRequest, Origin, Policy
+from .configuration import ArbiterConfiguration
+from .encodings import Origin, Policy
+from .layouts import DramRequest
 from .parameters import T3Parameters
 from .wide_counter import WideCounter
 

@@ -6,27 +6,17 @@ from amaranth.lib.wiring import In, Out
 
 from .address_map import LocationLookup, RangeLookup
 from .arbiter import Arbiter
+from .configuration import ArbiterConfiguration, MapConfiguration, ProductionConfiguration
 from .dma_lane import DmaLane
+from .encodings import Access, Action, ErrorCode, Origin, PacketKind, StoreKind, Target
 from .layouts import (
-    Access,
-    Action,
-    ArbiterConfiguration,
-    ChannelSignature,
     Classified,
     DramRequest,
-    ErrorCode,
-    ErrorSignature,
     Location,
-    MapConfiguration,
-    Origin,
     Packet,
-    PacketKind,
     Piece,
-    ProductionConfiguration,
     ReadRequest,
-    StoreKind,
     StoreRequest,
-    Target,
     TileUpdates,
     TrackerInput,
 )
@@ -36,6 +26,7 @@ from .parameters import T3Parameters
 from .queue import Queue
 from .round_robin import Merge2
 from .select import one_hot_select
+from .signatures import ChannelSignature, ErrorSignature
 from .wide_counter import WideCounter
 
 __all__ = ["Channel"]

@@ -5,16 +5,11 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .compare import sum_less_than
+from .configuration import MapConfiguration, ProductionConfiguration
 from .dma_geometry import share, workgroup_of
+from .encodings import Granularity
 from .interleave import channel_of
-from .layouts import (
-    Copy,
-    Granularity,
-    MapConfiguration,
-    Piece,
-    ProductionConfiguration,
-    ReadyCommand,
-)
+from .layouts import Copy, Piece, ReadyCommand
 from .parameters import T3Parameters
 from .pending_carry import Halves, add, join
 from .round_robin import Merge2

@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Access, DramRequest, Origin, Packet, Piece, ReadReturn
+from .encodings import Access, Origin
+from .layouts import DramRequest, Packet, Piece, ReadReturn
 from .parameters import T3Parameters
 from .queue import Queue
 

@@ -7,8 +7,8 @@ from amaranth.hdl import Shape
 from amaranth.lib import enum
 
 from . import register_map
+from .encodings import Action, ErrorCode, Granularity, Policy, Refusal
 from .export_ports import Field, Port
-from .layouts import Action, ErrorCode, Granularity, Policy, Refusal
 
 __all__ = ["layout_header", "register_header"]
 

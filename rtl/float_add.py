@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .encodings import Datatype
 from .float_format import FORMATS, Float
-from .layouts import Datatype
 
 __all__ = ["FloatAdd"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
-from .layouts import Datatype
+from .encodings import Datatype
 
 __all__ = ["FORMATS", "Float", "FloatFormat", "pack", "unpack"]
 

@@ -1,146 +1,33 @@
-"""Payloads and configuration words, each defined once and shared by all blocks.
+"""Payloads of the streams, each defined once and shared by all blocks.
 
 Addresses are in atoms. A *place* is a workgroup's position in the production order of the GPU
 that holds the tile: ``(workgroup - first_workgroup) mod workgroups``.
 """
 
-from amaranth.lib import data, enum, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
-from .axi_lite import AxiLiteSignature
+from .encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind, StoreKind, Target
 from .parameters import T3Parameters
 
 __all__ = [
-    "Access",
-    "Action",
-    "ArbiterConfiguration",
-    "ChannelSignature",
     "Classified",
-    "CommandEntry",
     "Completion",
     "Copy",
-    "Datatype",
     "DramRequest",
-    "ErrorCode",
     "ErrorReport",
-    "ErrorSignature",
-    "Granularity",
     "Location",
-    "MapConfiguration",
     "NmcRequest",
     "NmcResult",
     "Notice",
-    "Operation",
-    "Origin",
     "Packet",
-    "PacketKind",
     "Piece",
-    "Policy",
-    "ProductionConfiguration",
-    "RangeEntry",
     "ReadRequest",
     "ReadReturn",
     "ReadyCommand",
-    "Refusal",
-    "StoreKind",
     "StoreRequest",
-    "T3Signature",
-    "Target",
     "TileUpdates",
     "TrackerInput",
-    "WindowEntry",
 ]
-
-
-class Access(enum.Enum, shape=2):
-    READ = 0
-    WRITE = 1
-    UPDATE = 2  # op-and-store in memory
-
-
-class Origin(enum.Enum, shape=1):
-    COMPUTE = 0
-    COMMUNICATION = 1
-
-
-class StoreKind(enum.Enum, shape=1):
-    STORE = 0
-    TILE_END = 1  # a wavefront's last word: how many sectors its tile has
-
-
-class PacketKind(enum.Enum, shape=1):
-    STORE = 0
-    UPDATE = 1
-
-
-class Action(enum.Enum, shape=2):
-    """What becomes of a store into a range of places."""
-
-    NONE = 0
-    REMOTE = 1  # remote_map: leaves over the link
-    DMA = 2  # dma_map: update here, the complete tile goes on by DMA
-    OWN = 3  # update here, the complete tile stays
-
-
-class Target(enum.Enum, shape=2):
-    """Where a classified store goes."""
-
-    WRITE = 0
-    UPDATE = 1
-    REMOTE = 2
-    TILE_END = 3
-
-
-class Operation(enum.Enum, shape=2):
-    SUM = 0
-    MAX = 1
-    MIN = 2
-
-
-class Datatype(enum.Enum, shape=2):
-    FP16 = 0
-    BF16 = 1
-    FP32 = 2
-
-
-class Granularity(enum.Enum, shape=1):
-    WAVEFRONT = 0
-    WORKGROUP = 1
-
-
-class Policy(enum.Enum, shape=2):
-    ROUND_ROBIN = 0
-    COMPUTE_FIRST = 1
-    MCA = 2
-
-
-class ErrorCode(enum.Enum, shape=4):
-    NONE = 0
-    STORE_LATE = 1  # a local update to a tile that is already complete
-    STORE_AHEAD = 2  # a local update beyond the window
-    PACKET_UNMAPPED = 3  # a packet outside every window, range or context
-    PACKET_LATE = 4
-    PACKET_AHEAD = 5
-    SET_FULL = 6
-    ZERO_THRESHOLD = 7  # a tile end that announces no sector
-    SECOND_TILE_END = 8
-    OVERRUN = 9  # more updates than the tile has
-    COUNT_OVERFLOW = 10
-    TIMEOUT = 11  # no tile completed for the programmed time
-
-
-class Refusal(enum.Enum, shape=4):
-    """Why a table entry or a copy was refused."""
-
-    NONE = 0
-    UNKNOWN_INDEX = 1
-    MISALIGNED = 2
-    OUT_OF_SPACE = 3
-    EMPTY = 4
-    OVERLAP = 5
-    WINDOW_DISABLED = 6
-    WINDOW_IN_USE = 7
-    QUEUE_FULL = 8
 
 
 _NOTICE_COUNT_BITS = 4  # updates of a tile that pass the tracker's front as one: at most 15
@@ -387,196 +274,3 @@ def ErrorReport(p: T3Parameters):
     return data.StructLayout(
         {"code": ErrorCode, "place": p.place_bits, "wavefront": p.wavefront_bits}
     )
-
-
-def WindowEntry(p: T3Parameters):
-    """A mapped buffer of one context: atoms ``base`` to ``limit - 1``."""
-    return data.StructLayout(
-        {"enable": 1, "base": _atoms(p), "limit": _atoms(p), "context": p.context_bits}
-    )
-
-
-def RangeEntry(p: T3Parameters):
-    """Places ``first`` to ``last``, both included, of a window's workgroups."""
-    return data.StructLayout(
-        {
-            "enable": 1,
-            "window": range(p.windows) if p.windows > 1 else 1,
-            "first": p.place_bits,
-            "last": p.place_bits,
-            "action": Action,
-            "command": range(p.commands) if p.commands > 1 else 1,
-        }
-    )
-
-
-def CommandEntry(p: T3Parameters):
-    """What a transfer does, and the geometry of a workgroup's tile.
-
-    The walk has ``rows`` rows, ``pitch`` atoms apart, of ``run`` contiguous atoms. A workgroup at
-    the matrix edge has ``rows_edge`` rows, or runs of ``run_edge``. Its wavefronts divide a run in
-    pieces of ``2**wave_run_log2`` atoms and the rows in groups of ``wave_rows``; wavefront ids
-    count along the run first. ``waves[run_edge * 2 + row_edge]`` is the number of wavefronts that
-    write at all. ``group_log2``: that many workgroups (a power of two) trigger together.
-    ``atom_offset`` is added to an address to make it the receiver's, modulo the address space.
-    """
-    return data.StructLayout(
-        {
-            "kind": PacketKind,
-            "op": Operation,
-            "dtype": Datatype,
-            "context": p.context_bits,
-            "atom_offset": _atoms(p),
-            "granularity": Granularity,
-            "group_log2": 3,
-            "rows": 16,
-            "rows_edge": 16,
-            "run": 16,
-            "run_edge": 16,
-            "pitch": 24,
-            "wave_rows": 16,
-            "wave_run_log2": 4,
-            "waves_minor_log2": 2,
-            "waves": data.ArrayLayout(4, 4),
-        }
-    )
-
-
-def MapConfiguration(p: T3Parameters):
-    return data.StructLayout(
-        {
-            "windows": data.ArrayLayout(WindowEntry(p), p.windows),
-            "ranges": data.ArrayLayout(RangeEntry(p), p.ranges),
-            "commands": data.ArrayLayout(CommandEntry(p), p.commands),
-        }
-    )
-
-
-def ProductionConfiguration(p: T3Parameters):
-    """The production order, and the flow control that rests on it.
-
-    ``shift`` takes a place to the downstream GPU's place of the same workgroup. Places from
-    ``tracked_first`` to ``tracked_end - 1`` are updated here; the ones before leave by remote_map.
-    """
-    return data.StructLayout(
-        {
-            "first_workgroup": p.workgroup_bits,
-            "workgroups": p.workgroup_bits + 1,
-            "tracked_first": p.limit_bits,
-            "tracked_end": p.limit_bits,
-            "shift": p.limit_bits,
-            "window": p.limit_bits,
-            "command_window": p.limit_bits,
-            "updates_per_sector": 2,
-            "timeout": 32,
-            "epoch": 8,
-        }
-    )
-
-
-def ArbiterConfiguration(p: T3Parameters):
-    """Policy of the arbiter.
-
-    MCA lets communication pass while the DRAM queue holds fewer than a threshold of entries. With
-    ``automatic`` the threshold follows the occupancy averaged over the first
-    ``2**measure_log2`` cycles after the start: at least ``cuts[2]`` gives ``levels[2]``, else at
-    least ``cuts[1]`` gives ``levels[1]``, else at least ``cuts[0]`` gives ``levels[0]``, else
-    there is no limit. Level 127 means no limit.
-    """
-    return data.StructLayout(
-        {
-            "policy": Policy,
-            "automatic": 1,
-            "threshold": 7,
-            "starvation_limit": 16,
-            "measure_log2": 5,
-            "cuts": data.ArrayLayout(7, 3),
-            "levels": data.ArrayLayout(7, 3),
-        }
-    )
-
-
-class ErrorSignature(wiring.Signature):
-    """An error in this cycle, combinational."""
-
-    def __init__(self, p: T3Parameters):
-        super().__init__({"valid": Out(1), "report": Out(ErrorReport(p))})
-
-
-class ChannelSignature(wiring.Signature):
-    """Ports of one memory channel.
-
-    Members
-    -------
-    reads, stores : In(stream)
-        From the compute units, by way of the L2.
-    link_in, link_out : stream
-        Packets from the upstream GPU, and to the downstream one.
-    dram : Out(stream)
-        Accesses for the DRAM queue.
-    occupancy : In(7)
-        Entries of that queue.
-    notices : In(stream)
-        Issued updates and communication writes.
-    returns : In(stream)
-        Data of DMA reads; always taken.
-    stored : Out(32)
-        Communication writes issued so far.
-    nmc_in, nmc_out : stream
-        The reduce unit's ends, with ``payload`` only. Always taken.
-    """
-
-    def __init__(self, p: T3Parameters):
-        members = {
-            "reads": In(stream.Signature(ReadRequest(p))),
-            "stores": In(stream.Signature(StoreRequest(p))),
-            "link_in": In(stream.Signature(Packet(p))),
-            "link_out": Out(stream.Signature(Packet(p))),
-            "dram": Out(stream.Signature(DramRequest(p))),
-            "occupancy": In(7),
-            "notices": In(stream.Signature(Notice(p))),
-            "returns": In(stream.Signature(ReadReturn(p), always_ready=True)),
-            "stored": Out(32),
-        }
-        if p.payload:
-            members |= {
-                "nmc_in": In(stream.Signature(NmcRequest(p), always_ready=True)),
-                "nmc_out": Out(stream.Signature(NmcResult(p), always_ready=True)),
-            }
-        super().__init__(members)
-
-
-class T3Signature(wiring.Signature):
-    """Ports of the top.
-
-    Members
-    -------
-    channel : array of :class:`ChannelSignature`
-    bus : In(:class:`AxiLiteSignature`)
-        The register port.
-    limit_in, limit_out : limit_bits
-        Admission of the downstream GPU, and this GPU's for its upstream one.
-    dispatch_limit : Out(limit_bits)
-        Workgroups of smaller places may be dispatched.
-    tiles : Out(32)
-        Complete tiles since reset.
-    done, idle : Out(1)
-        Every tracked tile is complete; no DMA work is left.
-    irq : Out(1)
-        An error is pending.
-    """
-
-    def __init__(self, p: T3Parameters):
-        super().__init__(
-            {
-                "channel": Out(ChannelSignature(p)).array(p.channels),
-                "bus": In(AxiLiteSignature()),
-                "limit_in": In(p.limit_bits),
-                "limit_out": Out(p.limit_bits),
-                "dispatch_limit": Out(p.limit_bits),
-                "tiles": Out(32),
-                "done": Out(1),
-                "idle": Out(1),
-                "irq": Out(1),
-            }
-        )

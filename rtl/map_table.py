@@ -4,7 +4,9 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Action, CommandEntry, Copy, MapConfiguration, Refusal
+from .configuration import CommandEntry, MapConfiguration
+from .encodings import Action, Refusal
+from .layouts import Copy
 from .parameters import T3Parameters
 from .queue import Queue
 

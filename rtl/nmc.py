@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Datatype, NmcRequest, NmcResult
+from .encodings import Datatype
+from .layouts import NmcRequest, NmcResult
 from .parameters import T3Parameters
 from .reduce_lane import ReduceLane
 

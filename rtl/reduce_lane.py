@@ -6,9 +6,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .encodings import Datatype, Operation
 from .float_add import FloatAdd
 from .float_format import FORMATS, pack, unpack
-from .layouts import Datatype, Operation
 
 __all__ = ["ReduceLane"]
 

@@ -6,19 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from . import register_map
 from .axi_lite import AxiLiteSignature
-from .layouts import (
-    ArbiterConfiguration,
-    Copy,
-    ErrorReport,
-    ErrorSignature,
-    MapConfiguration,
-    ProductionConfiguration,
-    Refusal,
-)
+from .configuration import ArbiterConfiguration, MapConfiguration, ProductionConfiguration
+from .encodings import Refusal
+from .layouts import Copy, ErrorReport
 from .map_table import MapTable, Staging, Table
 from .parameters import T3Parameters
 from .register_fields import ARBITER, PRODUCTION, STAGING, leaves, resets
 from .register_map import Register
+from .signatures import ErrorSignature
 
 __all__ = ["Registers", "Response"]
 

@@ -54,24 +54,24 @@ class Merge2(wiring.Component):
         return m
 
 
-def _blocked(requests: Value, first: Value) -> Value:
+def _blocked(m: Module, requests: Value, first: Value) -> Value:
     """For each input whether a request stands before it, counting from ``first`` up and around.
 
     Spans before every input, twice as long in each step, so the depth is logarithmic: whether one
     has a request, and whether it ends before ``first``.
     """
     inputs = len(requests)
-    open_span = [~bit for bit in first]
-    blocked = [more & requests[index - 1] for index, more in enumerate(open_span)]
+    spans = ~first
+    blocked = spans & requests.rotate_left(1)
     length = 1
     while length < inputs - 1:
-        blocked = [
-            bit | (more & blocked[index - length])
-            for index, (bit, more) in enumerate(zip(blocked, open_span, strict=True))
-        ]
-        open_span = [more & open_span[index - length] for index, more in enumerate(open_span)]
+        # Signals: an expression would hold each step's operands several times over.
+        open_spans, reached = Signal(inputs), Signal(inputs)
+        m.d.comb += [open_spans.eq(spans), reached.eq(blocked)]
+        blocked = reached | (open_spans & reached.rotate_left(length))
+        spans = open_spans & open_spans.rotate_left(length)
         length *= 2
-    return Cat(blocked)
+    return blocked
 
 
 class RoundRobinPick(wiring.Component):
@@ -108,7 +108,7 @@ class RoundRobinPick(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         first = Signal(len(self.requests), init=1)
-        m.d.comb += self.grant.eq(self.requests & ~_blocked(self.requests, first))
+        m.d.comb += self.grant.eq(self.requests & ~_blocked(m, self.requests, first))
         with m.If(self.take & self.requests.any()):
             m.d.sync += first.eq(self.grant.rotate_left(1))
         return m

@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from .compare import less_than
-from .layouts import CommandEntry, Completion, MapConfiguration, RangeEntry
+from .configuration import CommandEntry, MapConfiguration, RangeEntry
+from .layouts import Completion
 from .parameters import T3Parameters
 from .select import one_hot_first, one_hot_select
 

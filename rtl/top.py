@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from .channel import Channel
 from .dma import DmaEngine
-from .layouts import ChannelSignature, ErrorSignature, T3Signature
 from .parameters import T3Parameters
 from .registers import Registers
 from .select import one_hot_first, one_hot_select
+from .signatures import ChannelSignature, ErrorSignature, T3Signature
 from .tracker import Tracker
 from .trigger import Trigger
 from .window import Window
@@ -131,9 +131,10 @@ class T3(wiring.Component):
                 m.d.comb += outside.eq(inside)
 
     def _first_error(self, m: Module, errors: Sequence, out) -> None:
-        valid = Cat(error.valid for error in errors)
+        valid = Signal(len(errors))
         reports = [error.report for error in errors]
         m.d.comb += [
+            valid.eq(Cat(error.valid for error in errors)),
             out.valid.eq(valid.any()),
             out.report.eq(one_hot_select(one_hot_first(valid), reports)),
         ]

@@ -4,9 +4,10 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import Completion, ErrorSignature, TileUpdates, TrackerInput
+from .layouts import Completion, TileUpdates, TrackerInput
 from .parameters import T3Parameters
 from .round_robin import Merge
+from .signatures import ErrorSignature
 from .tracker_bank import TrackerBank
 from .tracker_front import TrackerFront
 

@@ -6,10 +6,12 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .compare import less_than
-from .layouts import Completion, ErrorCode, ErrorSignature, TrackerInput
+from .encodings import ErrorCode
+from .layouts import Completion, TrackerInput
 from .parameters import T3Parameters
 from .queue import Queue
 from .select import one_hot_first, one_hot_select
+from .signatures import ErrorSignature
 
 __all__ = ["TrackerBank"]
 

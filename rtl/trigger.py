@@ -7,13 +7,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .compare import less_than
-from .layouts import (
-    Action,
-    Completion,
-    Granularity,
-    MapConfiguration,
-    ReadyCommand,
-)
+from .configuration import MapConfiguration
+from .encodings import Action, Granularity
+from .layouts import Completion, ReadyCommand
 from .parameters import T3Parameters
 from .tile_lookup import TileLookup
 from .wide_counter import WideCounter

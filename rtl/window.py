@@ -4,8 +4,10 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import ErrorCode, ErrorSignature, ProductionConfiguration
+from .configuration import ProductionConfiguration
+from .encodings import ErrorCode
 from .parameters import T3Parameters
+from .signatures import ErrorSignature
 from .wide_counter import WideCounter
 
 __all__ = ["Window"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from rtl.layouts import Datatype, Operation
+from rtl.encodings import Datatype, Operation
 
 from .check_options import CheckOptions, CheckResult, Mismatch
 from .config import System, load_system

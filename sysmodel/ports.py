@@ -18,8 +18,8 @@ from typing import NamedTuple
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
 
-from rtl.layouts import ChannelSignature, T3Signature
 from rtl.parameters import T3Parameters
+from rtl.signatures import ChannelSignature, T3Signature
 
 __all__ = [
     "CHANNEL_INPUTS",

@@ -3,7 +3,7 @@ all-gather."""
 
 from functools import cache
 
-from rtl.layouts import Action, Granularity, PacketKind, Policy
+from rtl.encodings import Action, Granularity, PacketKind, Policy
 from rtl.register_map import load
 
 from .config import System

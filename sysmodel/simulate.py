@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 
 from .config import System
 from .cu_split import cu_split

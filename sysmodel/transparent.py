@@ -1,6 +1,6 @@
 """T3: the GEMM's stores drive the reduce-scatter; then the all-gather by the DMA engine."""
 
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 
 from .conservation import Reduction
 from .loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED

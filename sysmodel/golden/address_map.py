@@ -1,6 +1,6 @@
 """Classification of stores and the check of incoming packets."""
 
-from rtl.layouts import (
+from rtl.encodings import (
     Access,
     Action,
     Datatype,

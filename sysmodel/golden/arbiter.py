@@ -1,6 +1,6 @@
 """Compute stream against communication stream, in front of the DRAM queue."""
 
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 from sysmodel.compiled import compiled, inlined
 
 from .queues import pick

@@ -1,6 +1,6 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
-from rtl.layouts import Access, Datatype, Operation, Origin, Target
+from rtl.encodings import Access, Datatype, Operation, Origin, Target
 from sysmodel.compiled import inlined
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 

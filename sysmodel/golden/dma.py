@@ -1,6 +1,6 @@
 """DMA: the engine that walks tiles, and each channel's lane of reads and sends."""
 
-from rtl.layouts import Granularity
+from rtl.encodings import Granularity
 from sysmodel.compiled import compiled, inlined
 from sysmodel.interleave import channel_of_atom
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtl.layouts import Datatype, Operation
+from rtl.encodings import Datatype, Operation
 from sysmodel.compiled import compiled
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 

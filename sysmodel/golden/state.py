@@ -9,7 +9,7 @@ from collections import namedtuple
 import numpy as np
 from amaranth.lib import data
 
-from rtl import layouts, register_map
+from rtl import configuration, layouts, register_map
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 
@@ -92,9 +92,9 @@ READY = _record(layouts.ReadyCommand)
 COPY = _record(layouts.Copy)
 PIECE = _record(layouts.Piece)
 LOCATION = _record(layouts.Location)
-WINDOW = _record(layouts.WindowEntry)
-RANGE = _record(layouts.RangeEntry)
-COMMAND = _record(layouts.CommandEntry)
+WINDOW = _record(configuration.WindowEntry)
+RANGE = _record(configuration.RangeEntry)
+COMMAND = _record(configuration.CommandEntry)
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = _columns("Candidate", (*TILE._fields, "bank"))
 EVENT = _columns("Event", (*TILE._fields, "threshold"))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtl.layouts import Refusal
+from rtl.encodings import Refusal
 from sysmodel.compiled import compiled
 
 from .dma import push_copy

@@ -1,6 +1,6 @@
 """Tracker banks: events on their way to the table, the table, and the completions that come out."""
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from sysmodel.compiled import compiled, inlined
 
 from .address_map import error

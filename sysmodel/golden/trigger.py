@@ -1,6 +1,6 @@
 """Trigger unit: counts complete tiles of a workgroup, and releases DMA commands."""
 
-from rtl.layouts import Action, Granularity
+from rtl.encodings import Action, Granularity
 from sysmodel.compiled import compiled, inlined
 
 from .address_map import range_of

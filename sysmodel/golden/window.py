@@ -1,6 +1,6 @@
 """Flow control: which places are admitted, which may be dispatched, and the timeout."""
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from sysmodel.compiled import inlined
 
 from .queues import natural

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rtl import register_map
 from rtl.dma import DmaEngine
 from rtl.dma_lane import DmaLane
-from rtl.layouts import Action, Datatype, Granularity, Operation
+from rtl.encodings import Action, Datatype, Granularity, Operation
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 from rtl.registers import Registers

@@ -6,7 +6,9 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 
-from rtl.layouts import ArbiterConfiguration, DramRequest, Policy
+from rtl.configuration import ArbiterConfiguration
+from rtl.encodings import Policy
+from rtl.layouts import DramRequest
 from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 
 __all__ = ["Reference"]
 

@@ -8,7 +8,8 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from rtl.layouts import Datatype, NmcRequest, NmcResult, Operation
+from rtl.encodings import Datatype, Operation
+from rtl.layouts import NmcRequest, NmcResult
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.nmc.reference import BITS, from_word, reduce_bits, special_values, structured, to_word

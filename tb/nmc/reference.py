@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from rtl.layouts import Datatype, Operation
+from rtl.encodings import Datatype, Operation
 
 __all__ = ["BITS", "from_word", "reduce_bits", "special_values", "structured", "to_word"]
 

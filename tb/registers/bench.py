@@ -9,7 +9,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from rtl import register_map
-from rtl.layouts import ErrorCode, ErrorReport, Refusal
+from rtl.encodings import ErrorCode, Refusal
+from rtl.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 
 PARAMETERS = T3Parameters()

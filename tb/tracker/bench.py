@@ -9,7 +9,8 @@ from amaranth.hdl import Value
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from rtl.layouts import Completion, ErrorCode, ErrorReport, TrackerInput
+from rtl.encodings import ErrorCode
+from rtl.layouts import Completion, ErrorReport, TrackerInput
 from rtl.parameters import T3Parameters
 from tb.tracker.reference import Event, TrackerReference
 

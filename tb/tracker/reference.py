@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 
 __all__ = ["Event", "Tile", "TrackerReference"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rtl import register_map
-from rtl.layouts import Action, Granularity, Policy
+from rtl.encodings import Action, Granularity, Policy
 from rtl.parameters import T3Parameters
 from sysmodel.ports import GPU_INPUTS, GPU_OUTPUTS, G, H
 

@@ -3,7 +3,7 @@
 import numpy as np
 from lockstep_host import Host, Kernel
 
-from rtl.layouts import Access, Origin, PacketKind, StoreKind
+from rtl.encodings import Access, Origin, PacketKind, StoreKind
 from rtl.parameters import T3Parameters
 from sysmodel.ports import (
     CHANNEL_INPUTS,

@@ -10,7 +10,7 @@ from golden_state import fresh_state
 
 from rtl.arbiter import Arbiter
 from rtl.dma import DmaEngine
-from rtl.layouts import Action
+from rtl.encodings import Action
 from rtl.parameters import T3Parameters
 from rtl.tracker_bank import TrackerBank
 from rtl.trigger import Trigger

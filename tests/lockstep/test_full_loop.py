@@ -8,7 +8,7 @@ from native_lockstep import Lockstep, LockstepMachine
 
 import sysmodel.check
 import sysmodel.phases
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 from rtl.parameters import T3Parameters
 from sysmodel.check import check
 from sysmodel.check_options import CheckOptions

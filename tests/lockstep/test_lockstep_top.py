@@ -6,7 +6,7 @@ from lockstep_bench import record, replay
 from lockstep_host import Host, Kernel, Reprogramming
 from lockstep_traffic import Storm, Traffic
 
-from rtl.layouts import Granularity, Policy
+from rtl.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
 from sysmodel.golden.state import U
 from sysmodel.ports import H

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from rtl.layouts import (
+from rtl.encodings import (
     Access,
     Action,
     Datatype,

@@ -8,7 +8,8 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from rtl.address_map import LocationLookup, RangeLookup
-from rtl.layouts import Action, CommandEntry, Granularity, PacketKind
+from rtl.configuration import CommandEntry
+from rtl.encodings import Action, Granularity, PacketKind
 from rtl.parameters import T3Parameters
 
 # Small enough that random windows, places and ranges meet each other.

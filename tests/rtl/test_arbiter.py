@@ -6,7 +6,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from rtl.arbiter import Arbiter
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
 

@@ -8,21 +8,23 @@ from amaranth.sim import Simulator
 from channel_reference import FIRST, TABLES, WINDOWS, WORKGROUPS, Reference
 
 from rtl.channel import Channel
-from rtl.layouts import (
+from rtl.encodings import (
     Access,
     Datatype,
-    DramRequest,
     ErrorCode,
-    NmcRequest,
-    Notice,
     Operation,
     Origin,
-    Packet,
     PacketKind,
-    Piece,
     Policy,
-    ReadRequest,
     StoreKind,
+)
+from rtl.layouts import (
+    DramRequest,
+    NmcRequest,
+    Notice,
+    Packet,
+    Piece,
+    ReadRequest,
     StoreRequest,
     TileUpdates,
     TrackerInput,

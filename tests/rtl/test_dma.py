@@ -7,7 +7,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from rtl.dma import DmaEngine
-from rtl.layouts import Datatype, Granularity, Operation, PacketKind
+from rtl.encodings import Datatype, Granularity, Operation, PacketKind
 from rtl.parameters import T3Parameters
 
 SMALL = T3Parameters(channels=4, system_channels=4, interleave_atoms=8)

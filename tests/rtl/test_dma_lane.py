@@ -7,7 +7,8 @@ import pytest
 from amaranth.sim import Simulator
 
 from rtl.dma_lane import DmaLane
-from rtl.layouts import Access, Datatype, Operation, Origin, Packet, PacketKind, Piece
+from rtl.encodings import Access, Datatype, Operation, Origin, PacketKind
+from rtl.layouts import Packet, Piece
 from rtl.parameters import T3Parameters
 
 SMALL = T3Parameters(egress_slots=8, payload=True)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
+from rtl.encodings import Datatype, Operation
 from rtl.float_add import FloatAdd
 from rtl.float_format import FORMATS
-from rtl.layouts import Datatype, Operation
 from tb.nmc.reference import reduce_bits, structured
 
 NARROW = (Datatype.FP16, Datatype.BF16)

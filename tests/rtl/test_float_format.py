@@ -2,8 +2,8 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
+from rtl.encodings import Datatype
 from rtl.float_format import FORMATS, Float, pack, unpack
-from rtl.layouts import Datatype
 
 
 @pytest.mark.parametrize(

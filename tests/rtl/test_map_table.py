@@ -8,7 +8,8 @@ from amaranth.sim import Simulator
 from register_bus import read, start_write, write
 
 from rtl import register_map
-from rtl.layouts import Action, CommandEntry, Granularity, PacketKind, Refusal
+from rtl.configuration import CommandEntry
+from rtl.encodings import Action, Granularity, PacketKind, Refusal
 from rtl.parameters import T3Parameters
 from rtl.registers import Registers, Response
 

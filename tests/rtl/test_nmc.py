@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import Datatype, Operation
+from rtl.encodings import Datatype, Operation
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.nmc.reference import BITS, from_word, reduce_bits, structured, to_word

@@ -5,7 +5,8 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import Access, Notice, TileUpdates
+from rtl.encodings import Access
+from rtl.layouts import Notice, TileUpdates
 from rtl.notice_queue import NoticeQueue
 from rtl.parameters import T3Parameters
 

@@ -3,7 +3,7 @@
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import Datatype, Operation
+from rtl.encodings import Datatype, Operation
 from rtl.reduce_lane import ReduceLane
 
 

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 from register_bus import read, start_write, write
 
 from rtl import register_map
-from rtl.layouts import ErrorCode, Policy
+from rtl.encodings import ErrorCode, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import Registers, Response
 

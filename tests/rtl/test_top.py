@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from register_bus import read, write
 
 from rtl import register_map
-from rtl.layouts import (
+from rtl.encodings import (
     Access,
     Action,
     Datatype,

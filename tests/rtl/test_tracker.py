@@ -4,7 +4,7 @@ from collections import deque
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker import Tracker
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker_bank import TrackerBank
 from tb.tracker.reference import Event, TrackerReference

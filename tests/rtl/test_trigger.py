@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import Action, Granularity
+from rtl.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from rtl.trigger import Trigger
 

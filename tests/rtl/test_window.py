@@ -3,7 +3,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.window import Window
 

@@ -3,7 +3,7 @@ import pytest
 from model_fixtures import bare_state, channel_by_hand, small_kernel
 from numba import njit
 
-from rtl.layouts import PacketKind
+from rtl.encodings import PacketKind
 from sysmodel.kernel import ATOM_BYTES
 from sysmodel.link import can_send, deliver, offer_credit, receiver_of, send, set_up_link
 from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O

@@ -3,7 +3,7 @@
 import pytest
 from small_system import scaled, small_system
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from rtl.register_map import load
 from sysmodel import machine as machine_module
 from sysmodel.config import load_system

@@ -3,7 +3,7 @@ import pytest
 from model_fixtures import OFFSET_BITS, small_kernel
 from small_system import scaled, small_system
 
-from rtl.layouts import Action, Granularity, PacketKind, Policy
+from rtl.encodings import Action, Granularity, PacketKind, Policy
 from rtl.register_map import load
 from sysmodel.errors import InputError
 from sysmodel.interleave import channel_of_atom

@@ -3,7 +3,7 @@
 import pytest
 from golden_state import fresh_state
 
-from rtl.layouts import Policy
+from rtl.encodings import Policy
 from sysmodel.golden.arbiter import ANY, arbitrate, measure
 from sysmodel.golden.state import C, K
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from golden_state import fresh_state
 
-from rtl.layouts import Granularity
+from rtl.encodings import Granularity
 from sysmodel.golden.dma import push_copy, step_engine
 from sysmodel.golden.queues import Q, mark
 from sysmodel.golden.state import CHANNEL_WORDS, COMMAND, PIECE, C, K, U

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtl.layouts import Access, Action, Granularity, PacketKind, StoreKind
+from rtl.encodings import Access, Action, Granularity, PacketKind, StoreKind
 from rtl.parameters import T3Parameters
 from sysmodel.golden import new_state, reset, step
 from sysmodel.golden.queues import Q, waiting

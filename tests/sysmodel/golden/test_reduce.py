@@ -5,7 +5,7 @@ import numba
 import numpy as np
 import pytest
 
-from rtl.layouts import Datatype, Operation
+from rtl.encodings import Datatype, Operation
 from sysmodel.golden.reduce import reduce_lane, reduce_word
 
 FORMATS = {

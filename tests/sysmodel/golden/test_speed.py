@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from rtl.layouts import Access
+from rtl.encodings import Access
 from rtl.parameters import T3Parameters
 from sysmodel.golden import new_state, reset, step
 from sysmodel.ports import I, input_words, output_words

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from golden_state import fresh_state
 
-from rtl.layouts import ErrorCode
+from rtl.encodings import ErrorCode
 from sysmodel.golden.queues import Q, back, commit, mark, waiting
 from sysmodel.golden.state import CHANNEL_WORDS, COMPLETION, TILE, UPDATES, B, C, K, U
 from sysmodel.golden.tracker_bank import (

@@ -2,7 +2,7 @@
 
 from golden_state import fresh_state
 
-from rtl.layouts import Action, Granularity
+from rtl.encodings import Action, Granularity
 from sysmodel.golden.state import COMMAND, RANGE, READY, B, C, U
 from sysmodel.golden.trigger import IDLE, begin_clearing, push_ready, step_ready, step_trigger
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from random_lockstep import random_inputs, run_simulator, steps
 
-from rtl.layouts import Access, Action, PacketKind, Policy, StoreKind
+from rtl.encodings import Access, Action, PacketKind, Policy, StoreKind
 from rtl.parameters import T3Parameters
 from rtl.register_map import load
 from rtl.top import T3

@@ -1,0 +1,109 @@
+"""Codes of the fields, each defined once and shared by all blocks."""
+
+from amaranth.lib import enum
+
+__all__ = [
+    "Access",
+    "Action",
+    "Datatype",
+    "ErrorCode",
+    "Granularity",
+    "Operation",
+    "Origin",
+    "PacketKind",
+    "Policy",
+    "Refusal",
+    "StoreKind",
+    "Target",
+]
+
+
+class Access(enum.Enum, shape=2):
+    READ = 0
+    WRITE = 1
+    UPDATE = 2  # op-and-store in memory
+
+
+class Origin(enum.Enum, shape=1):
+    COMPUTE = 0
+    COMMUNICATION = 1
+
+
+class StoreKind(enum.Enum, shape=1):
+    STORE = 0
+    TILE_END = 1  # a wavefront's last word: how many sectors its tile has
+
+
+class PacketKind(enum.Enum, shape=1):
+    STORE = 0
+    UPDATE = 1
+
+
+class Action(enum.Enum, shape=2):
+    """What becomes of a store into a range of places."""
+
+    NONE = 0
+    REMOTE = 1  # remote_map: leaves over the link
+    DMA = 2  # dma_map: update here, the complete tile goes on by DMA
+    OWN = 3  # update here, the complete tile stays
+
+
+class Target(enum.Enum, shape=2):
+    """Where a classified store goes."""
+
+    WRITE = 0
+    UPDATE = 1
+    REMOTE = 2
+    TILE_END = 3
+
+
+class Operation(enum.Enum, shape=2):
+    SUM = 0
+    MAX = 1
+    MIN = 2
+
+
+class Datatype(enum.Enum, shape=2):
+    FP16 = 0
+    BF16 = 1
+    FP32 = 2
+
+
+class Granularity(enum.Enum, shape=1):
+    WAVEFRONT = 0
+    WORKGROUP = 1
+
+
+class Policy(enum.Enum, shape=2):
+    ROUND_ROBIN = 0
+    COMPUTE_FIRST = 1
+    MCA = 2
+
+
+class ErrorCode(enum.Enum, shape=4):
+    NONE = 0
+    STORE_LATE = 1  # a local update to a tile that is already complete
+    STORE_AHEAD = 2  # a local update beyond the window
+    PACKET_UNMAPPED = 3  # a packet outside every window, range or context
+    PACKET_LATE = 4
+    PACKET_AHEAD = 5
+    SET_FULL = 6
+    ZERO_THRESHOLD = 7  # a tile end that announces no sector
+    SECOND_TILE_END = 8
+    OVERRUN = 9  # more updates than the tile has
+    COUNT_OVERFLOW = 10
+    TIMEOUT = 11  # no tile completed for the programmed time
+
+
+class Refusal(enum.Enum, shape=4):
+    """Why a table entry or a copy was refused."""
+
+    NONE = 0
+    UNKNOWN_INDEX = 1
+    MISALIGNED = 2
+    OUT_OF_SPACE = 3
+    EMPTY = 4
+    OVERLAP = 5
+    WINDOW_DISABLED = 6
+    WINDOW_IN_USE = 7
+    QUEUE_FULL = 8
