@@ -91,7 +91,6 @@ def test_readme_exports_these_parameters():
 
 def test_core_files(build):
     """FuseSoC finds both cores and resolves the bench with all its files."""
-    pytest.importorskip("fusesoc", reason="fusesoc is not installed: the core files are NOT tested")
     (build / "memory_controller.core").write_text(
         (EXAMPLE_FOLDER / "memory_controller.core").read_text()
     )

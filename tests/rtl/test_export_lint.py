@@ -3,6 +3,7 @@
 import os
 import re
 
+import pyslang
 import pytest
 from exported import EXAMPLE, SMALL, exported, needs, run, verilate, written
 
@@ -66,9 +67,6 @@ def test_old_yosys(p, tmp_path):
 
 def slang(text):
     """What slang warns of, with the line that it means. Its defaults and "extra" are on."""
-    pyslang = pytest.importorskip(
-        "pyslang", reason="pyslang is not installed: the exported Verilog is NOT tested with slang"
-    )
     compilation = pyslang.ast.Compilation()
     compilation.addSyntaxTree(pyslang.syntax.SyntaxTree.fromText(text))
     engine = pyslang.DiagnosticEngine(compilation.sourceManager)
