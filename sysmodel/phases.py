@@ -33,7 +33,8 @@ class Phases:
     ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather. ``activity``
     counts what :class:`.energy.counts.Activity` has, by phase (GEMM, reduce-scatter, all-gather).
     ``held_cycles`` is the time in which flow control kept free workgroup slots empty, averaged over
-    all slots.
+    all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
+    averaged over the channels.
     """
 
     gemm_cycles: int = 0
@@ -41,6 +42,7 @@ class Phases:
     ag_cycles: int = 0
     total_cycles: int = 0
     held_cycles: int = 0
+    stall_cycles: float = 0.0
     traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
     link_bytes: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
     activity: dict[str, np.ndarray] = field(default_factory=dict)
@@ -169,6 +171,7 @@ class Session:
             **cycles,
             traffic=traffic * machine.whole // machine.gpus,
             held_cycles=int(state.gpu["held"].mean() / state.fixed["slots"][0]),
+            stall_cycles=float(state.gpu["stalls"].mean()) / self._setting.channels,
             link_bytes=link_bytes * machine.whole // machine.gpus,
             activity={name: n // machine.gpus for name, n in activity.items()},
             simulated_cycles=machine.now,

@@ -68,6 +68,12 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         f"Simulated {result.cycles:,} memory cycles in {result.wall_s:.1f} s "
         f"({result.cycles_per_s / 1e6:.2f} M/s), {result.options.engine} engine."
     )
+    stalls = max(one.tracker_stall_ns for one in result.configurations.values())
+    console.print(
+        "The tracker never held the memory up."
+        if stalls == 0
+        else f"The tracker held the memory up for {stalls:,.1f} ns at most (per channel)."
+    )
     for file in files:
         console.print(f"  {file}", style="cyan", soft_wrap=True, markup=False)
 

@@ -161,6 +161,8 @@ class ConfigurationResult:
     gemm_held_ns : float
         Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
         slots; the rest of the GEMM's slow-down is contention.
+    tracker_stall_ns : float
+        Time in which the tracker kept a memory channel from issuing, averaged over the channels.
     total_ns : float
         From the GEMM's start to the all-gather's end.
     speedup : float or None
@@ -185,6 +187,7 @@ class ConfigurationResult:
 
     gemm_ns: float
     gemm_held_ns: float
+    tracker_stall_ns: float
     rs_ns: float
     ag_ns: float
     total_ns: float
@@ -205,6 +208,7 @@ class ConfigurationResult:
         *,
         gemm_ns: float,
         gemm_held_ns: float = 0.0,
+        tracker_stall_ns: float = 0.0,
         rs_ns: float,
         ag_ns: float,
         total_ns: float,
@@ -234,6 +238,7 @@ class ConfigurationResult:
         return cls(
             gemm_ns=gemm_ns,
             gemm_held_ns=gemm_held_ns,
+            tracker_stall_ns=tracker_stall_ns,
             rs_ns=rs_ns,
             ag_ns=ag_ns,
             total_ns=total_ns,

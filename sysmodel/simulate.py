@@ -104,6 +104,7 @@ def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
     return ConfigurationResult.from_times(
         gemm_ns=one.gemm_cycles * ns,
         gemm_held_ns=one.held_cycles * ns,
+        tracker_stall_ns=one.stall_cycles * ns,
         rs_ns=one.rs_cycles * ns,
         ag_ns=one.ag_cycles * ns,
         total_ns=one.total_cycles * ns,

@@ -74,7 +74,13 @@ def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
             dataclasses.asdict(work)
             | {"system": "asplos24", LINK: link, CUS: compute_units}
             | {"engine": "golden", "channels": 1, "gpus": "mirror", "configuration": name}
-            | {"gemm_ns": gemm_ns, "gemm_held_ns": 0.0, "rs_ns": rs_ns, "ag_ns": ag_ns}
+            | {
+                "gemm_ns": gemm_ns,
+                "gemm_held_ns": 0.0,
+                "tracker_stall_ns": 0.0,
+                "rs_ns": rs_ns,
+                "ag_ns": ag_ns,
+            }
             | {"total_ns": total_ns, "speedup": both / total_ns}
             | {"overlapped_communication_ns": rs_ns + ag_ns - exposed}
             | {"exposed_communication_ns": exposed, "gemm_slowdown": gemm_ns / gemm}

@@ -88,7 +88,16 @@ def test_keys_of_the_json():
     assert list(data["configurations"]) == list(DEFAULT_CONFIGURATIONS)
     for one in data["configurations"].values():
         assert set(one) == {
-            *("gemm_ns", "gemm_held_ns", "rs_ns", "ag_ns", "total_ns", "speedup", "gemm_slowdown"),
+            *(
+                "gemm_ns",
+                "gemm_held_ns",
+                "tracker_stall_ns",
+                "rs_ns",
+                "ag_ns",
+                "total_ns",
+                "speedup",
+                "gemm_slowdown",
+            ),
             *("overlapped_communication_ns", "exposed_communication_ns"),
             *("dram_bytes", "link_bytes", "activity"),
             *("energy_j", "energy_total_j", "energy_reduction"),
