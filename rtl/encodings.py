@@ -93,6 +93,9 @@ class ErrorCode(enum.Enum, shape=4):
     OVERRUN = 9  # more updates than the tile has
     COUNT_OVERFLOW = 10
     TIMEOUT = 11  # no tile completed for the programmed time
+    TRACKER_CORRUPT = 12  # an entry in the tile's set was lost to wrong bits
+    TRIGGER_CORRUPT = 13  # a count, or a command of the trigger unit
+    LINK_DOWN = 14  # no progress on a link for its bounded time
 
 
 class Refusal(enum.Enum, shape=4):

@@ -64,7 +64,7 @@ class Registers(wiring.Component):
         Strobes of one cycle: a production begins, the tracker empties, the arbiters measure.
     copies : Out(stream)
         Copies that software started, two deep.
-    done, idle, clearing, tiles, base, limit : In
+    done, idle, clearing, tiles, corrected, base, limit : In
         What software reads, in the cycle in which the read acts.
     error : In(:class:`ErrorSignature`)
         The first one is kept and all are counted until software clears both. One that comes in
@@ -109,6 +109,7 @@ class Registers(wiring.Component):
                 "base": In(p.limit_bits),
                 "limit": In(p.limit_bits),
                 "error": In(ErrorSignature(p)),
+                "corrected": In(32),
                 "irq": Out(1),
             }
         )
@@ -138,6 +139,7 @@ class Registers(wiring.Component):
             ("ERROR", "wavefront"): self._first_error.wavefront,
             ("ERROR", "place"): self._first_error.place,
             ("ERRORS", "count"): self._errors,
+            ("CORRECTED", "count"): self.corrected,
             ("TILES", "count"): self.tiles,
             ("BASE", "place"): self.base,
             ("LIMIT", "place"): self.limit,

@@ -14,6 +14,7 @@ from .select import one_hot_first, one_hot_select
 from .signatures import ChannelSignature, ErrorSignature, T3Signature
 from .tracker import Tracker
 from .trigger import Trigger
+from .wide_counter import WideCounter
 from .window import Window
 
 __all__ = ["T3"]
@@ -24,7 +25,7 @@ class T3(wiring.Component):
 
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
     errors of one cycle the first is reported, a cycle later: those of the channels, lowest first
-    and a store's before a packet's, of the tracker's banks, of the window.
+    and a store's before a packet's, of the tracker's banks, of the trigger unit, of the window.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ class T3(wiring.Component):
         m.submodules.trigger = trigger = Trigger(p)
         m.submodules.window = window = Window(p)
         m.submodules.engine = engine = DmaEngine(p)
+        m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
         channels = [Channel(p) for _ in range(p.channels)]
         production = registers.production
 
@@ -98,6 +100,7 @@ class T3(wiring.Component):
             registers.idle.eq(self.idle),
             registers.clearing.eq(tracker.clearing | trigger.clearing),
             registers.tiles.eq(trigger.tiles),
+            registers.corrected.eq(corrections.o),
             registers.base.eq(window.base),
             registers.limit.eq(window.limit),
             self.limit_out.eq(window.limit),
@@ -109,11 +112,14 @@ class T3(wiring.Component):
         idle = [engine.idle, trigger.empty, *(channel.idle for channel in channels)]
         m.d.sync += self.idle.eq(Cat(idle).all())
 
+        m.d.sync += corrections.step.eq(tracker.corrected | trigger.corrected)
+
         # Registered before the first is chosen among the many.
         tracker_error = ErrorSignature(p).create()
         self._first_error(m, tracker.errors, tracker_error)
         registered = []
-        for error in (*(channel.error for channel in channels), tracker_error, window.error):
+        reports = (*(channel.error for channel in channels), tracker_error, trigger.error)
+        for error in (*reports, window.error):
             report = ErrorSignature(p).create()
             m.d.sync += [report.valid.eq(error.valid), report.report.eq(error.report)]
             registered.append(report)

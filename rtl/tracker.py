@@ -1,6 +1,6 @@
 """The tracker: counts the updates of every wavefront tile until the tile is complete."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,7 +17,7 @@ __all__ = ["Tracker"]
 class Tracker(wiring.Component):
     """All banks between the channels' events and one stream of complete tiles.
 
-    Takes up to one event per bank and cycle, and gives one completion per cycle, five cycles after
+    Takes up to one event per bank and cycle, and gives one completion per cycle, six cycles after
     the tile's last event at the earliest.
 
     Parameters
@@ -37,6 +37,8 @@ class Tracker(wiring.Component):
         Nothing is taken.
     errors : Out(:class:`ErrorSignature`).array(banks)
         Of every bank.
+    corrected : Out(1)
+        In this cycle, a wrong bit of an entry was corrected.
     """
 
     def __init__(self, p: T3Parameters):
@@ -50,6 +52,7 @@ class Tracker(wiring.Component):
                 "clear": In(1),
                 "clearing": Out(1),
                 "errors": Out(ErrorSignature(p)).array(p.banks),
+                "corrected": Out(1),
             }
         )
 
@@ -61,6 +64,8 @@ class Tracker(wiring.Component):
         for channel in range(p.channels):
             wiring.connect(m, wiring.flipped(self.notices[channel]), front.notices[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
+        corrected = Signal(p.banks)
+        m.d.comb += self.corrected.eq(corrected.any())
         for index in range(p.banks):
             m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
             wiring.connect(m, front.o[index], bank.i)
@@ -70,6 +75,7 @@ class Tracker(wiring.Component):
             m.d.comb += [
                 bank.updates_per_sector.eq(self.updates_per_sector),
                 bank.clear.eq(self.clear),
+                corrected[index].eq(bank.corrected),
             ]
             if index == 0:  # all banks clear in the same cycles
                 m.d.comb += self.clearing.eq(bank.clearing)

@@ -2,7 +2,6 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .compare import less_than
@@ -12,11 +11,12 @@ from .parameters import T3Parameters
 from .queue import Queue
 from .select import one_hot_first, one_hot_select
 from .signatures import ErrorSignature
+from .tracker_table import TrackerTable
 
 __all__ = ["TrackerBank"]
 
 _COMPLETIONS = 8
-_UNDER_WAY = 4  # events between the choice of the front and the update stage, both included
+_UNDER_WAY = 5  # events between the choice of the front and the update stage, both included
 
 
 def _log2(value: int) -> int:
@@ -26,10 +26,13 @@ def _log2(value: int) -> int:
 class TrackerBank(wiring.Component):
     """Set-associative table of the tiles that are not complete.
 
-    Three stages, one event per cycle in each, whatever its set and tile: the memory is addressed,
-    the row is compared, the entry is updated. The event that makes a tile's count reach
-    ``sectors * updates_per_sector`` frees the entry; its completion leaves three cycles after it
-    came at the earliest.
+    Four stages, one event per cycle in each, whatever its set and tile: the memory is addressed,
+    the row is corrected, the row is compared, the entry is updated. The event that makes a tile's
+    count reach ``sectors * updates_per_sector`` frees the entry; its completion leaves four cycles
+    after it came at the earliest.
+
+    An entry that the memory has lost counts as free, so its tile never completes; the event that
+    finds it is reported.
 
     Parameters
     ----------
@@ -48,11 +51,13 @@ class TrackerBank(wiring.Component):
     updates_per_sector : In(2)
         Updates that every sector of a tile gets.
     clear : In(1)
-        Strobe: empties the table, one set per cycle. What is in the first two stages is lost.
+        Strobe: empties the table, one set per cycle. What is in the first three stages is lost.
     clearing : Out(1)
         On while it is being emptied, also after reset.
     error : Out(:class:`ErrorSignature`)
-        Two cycles after the event it is about came.
+        Three cycles after the event it is about came.
+    corrected : Out(1)
+        In this cycle, a wrong bit of an entry was corrected.
     """
 
     def __init__(self, p: T3Parameters):
@@ -77,8 +82,9 @@ class TrackerBank(wiring.Component):
                 "o": Out(stream.Signature(Completion(p))),
                 "updates_per_sector": In(2),
                 "clear": In(1),
-                "clearing": Out(1, init=1),
+                "clearing": Out(1),
                 "error": Out(ErrorSignature(p)),
+                "corrected": Out(1),
             }
         )
 
@@ -94,27 +100,34 @@ class TrackerBank(wiring.Component):
         p = self._p
         ways = p.ways
 
-        # One memory per way: an event changes one entry of its set.
-        depth = max(self._rows, 2)  # with one row there would be no address
-        tables = [Memory(shape=self._entry, depth=depth, init=[]) for _ in range(ways)]
-        writes = [table.write_port() for table in tables]
-        reads = [table.read_port() for table in tables]
-        for way, table in enumerate(tables):
-            m.submodules[f"table_{way}"] = table
+        m.submodules.table = table = TrackerTable(self._entry, rows=self._rows, ways=ways)
         m.submodules.completions = completions = Queue(Completion(p), depth=_COMPLETIONS)
         wiring.connect(m, wiring.flipped(self.o), completions.o)
-        m.d.comb += self.room.eq(~self.clearing & (completions.level <= _COMPLETIONS - _UNDER_WAY))
+        m.d.comb += [
+            self.room.eq(~self.clearing & (completions.level <= _COMPLETIONS - _UNDER_WAY)),
+            table.clear.eq(self.clear),
+            self.clearing.eq(table.clearing),
+            self.corrected.eq(table.corrected),
+        ]
 
-        # Address.
-        for read in reads:
-            m.d.comb += [read.addr.eq(self._set_of(self.i.p.place)), read.en.eq(self.i.valid)]
+        # Address, and in the next cycle check.
+        checking = Signal()
+        checked = Signal(TrackerInput(p), reset_less=True)
         comparing = Signal()
         compared = Signal(TrackerInput(p), reset_less=True)
-        m.d.sync += comparing.eq(self.i.valid & ~self.clearing & ~self.clear)
+        m.d.comb += [
+            table.read.eq(self.i.valid),
+            table.read_set.eq(self._set_of(self.i.p.place)),
+        ]
+        m.d.sync += [
+            checking.eq(self.i.valid & ~self.clearing & ~self.clear),
+            comparing.eq(checking & ~self.clear),
+            compared.eq(checked),
+        ]
         with m.If(self.i.valid):
-            m.d.sync += compared.eq(self.i.p)
+            m.d.sync += checked.eq(self.i.p)
 
-        # What the update stage did in the last cycle: seen from here the event one ahead, from the
+        # What the update stage did in the last cycle: seen from there the event one ahead, from the
         # comparison the event two ahead.
         entry = Signal(self._entry)
         write_ways = Signal(ways)
@@ -122,24 +135,24 @@ class TrackerBank(wiring.Component):
         result_ways = Signal(ways)
         m.d.sync += [result.eq(entry), result_ways.eq(write_ways)]
 
-        # Compare. The memory shows a set as it was before the write in the cycle of the address.
+        # Compare. The row is as the event three ahead has left it.
         updating = Signal()
         updated = Signal(TrackerInput(p), reset_less=True)
         two_ahead_in_set = Signal()
         tag = self._tag_of(compared)
         rewritten = Signal(ways)
         result_hits = Signal()
-        m.d.sync += two_ahead_in_set.eq(self._set_of(updated.place) == self._set_of(self.i.p.place))
+        m.d.sync += two_ahead_in_set.eq(self._set_of(updated.place) == self._set_of(checked.place))
         m.d.comb += [
             rewritten.eq(Mux(two_ahead_in_set, result_ways, 0)),
             result_hits.eq(result.valid & (result.tag == tag) & rewritten.any()),
         ]
         valid = Signal(ways)
-        hits = Signal(ways)  # in the memory as it is
-        for way, read in enumerate(reads):
+        hits = Signal(ways)  # in the row as it is
+        for way, kept in enumerate(table.row):
             m.d.comb += [
-                valid[way].eq(Mux(rewritten[way], result.valid, read.data.valid)),
-                hits[way].eq(read.data.valid & (read.data.tag == tag) & ~rewritten[way]),
+                valid[way].eq(Mux(rewritten[way], result.valid, kept.valid)),
+                hits[way].eq(kept.valid & (kept.tag == tag) & ~rewritten[way]),
             ]
         # Of an entry that is not there, only what is compared or added up matters.
         hit = Signal()
@@ -149,12 +162,12 @@ class TrackerBank(wiring.Component):
             m.d.comb += stored[name].eq(
                 one_hot_select(
                     Cat(hits, result_hits),
-                    [*(read.data[name] for read in reads), result[name]],
+                    [*(kept[name] for kept in table.row), result[name]],
                 )
             )
         m.d.comb += stored.start.eq(
             one_hot_select(
-                Cat(hits, result_hits), [*(read.data.start for read in reads), result.start]
+                Cat(hits, result_hits), [*(kept.start for kept in table.row), result.start]
             )
             | (~hit).replicate(p.atom_address_bits)
         )
@@ -177,6 +190,7 @@ class TrackerBank(wiring.Component):
         old = Signal(self._entry, reset_less=True)
         change = Signal(p.count_bits + 1, reset_less=True)  # without its carry, if a tile end's
         no_sectors = Signal()
+        lossy = Signal()  # an entry of the set is lost
         m.d.comb += written.eq(same_tile & write_ways.any())
         m.d.sync += [
             updating.eq(comparing & ~self.clear),
@@ -191,6 +205,7 @@ class TrackerBank(wiring.Component):
             old.eq(stored),
             change.eq(Mux(compared.end, ~threshold, compared.count)),
             no_sectors.eq(compared.end & (compared.sectors == 0)),
+            lossy.eq(table.lost),
         ]
         found = Signal()
         ways_found = Signal(ways)
@@ -249,7 +264,9 @@ class TrackerBank(wiring.Component):
             gone.eq(above | (zero & (before[-1] | updated.end))),
             complete.eq(~keep & zero & (before[-1] | updated.end)),
         ]
-        with m.If(full):
+        with m.If(lossy):
+            m.d.comb += code.eq(ErrorCode.TRACKER_CORRUPT)
+        with m.Elif(full):
             m.d.comb += code.eq(ErrorCode.SET_FULL)
         with m.Elif(no_sectors):
             m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
@@ -270,25 +287,10 @@ class TrackerBank(wiring.Component):
             completions.i.valid.eq(updating),
             completions.drop.eq(~complete),
             completions.i.p.eq(Cat(updated.place, updated.wavefront, start, edges)),
-            self.error.valid.eq(updating & (keep | above)),
+            self.error.valid.eq(updating & (lossy | keep | above)),
             self.error.report.eq(Cat(code, updated.place, updated.wavefront)),
+            table.write_set.eq(self._set_of(updated.place)),
+            table.write_ways.eq(write_ways),
+            table.write.eq(entry),
         ]
-
-        clear_row = Signal(range(depth))
-        write_set = Signal(range(depth))
-        with m.If(self.clearing):
-            m.d.comb += write_set.eq(clear_row)
-            m.d.sync += clear_row.eq(clear_row + 1)
-            with m.If(clear_row == self._rows - 1):
-                m.d.sync += self.clearing.eq(0)
-        with m.Else():
-            m.d.comb += write_set.eq(self._set_of(updated.place))
-        with m.If(self.clear):
-            m.d.sync += [self.clearing.eq(1), clear_row.eq(0)]
-        for way, write in enumerate(writes):
-            m.d.comb += [
-                write.addr.eq(write_set),
-                write.data.eq(Mux(self.clearing, 0, entry)),
-                write.en.eq(write_ways[way] | self.clearing),
-            ]
         return m

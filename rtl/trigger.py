@@ -1,16 +1,17 @@
 """The trigger unit: complete tiles make DMA commands ready."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .command_queue import CommandQueue
 from .compare import less_than
 from .configuration import MapConfiguration
-from .encodings import Action, Granularity
+from .encodings import Action, ErrorCode, Granularity
 from .layouts import Completion, ReadyCommand
 from .parameters import T3Parameters
+from .protected_memory import ProtectedMemory
+from .signatures import ErrorSignature
 from .tile_lookup import TileLookup
 from .wide_counter import WideCounter
 
@@ -32,8 +33,11 @@ class Trigger(wiring.Component):
     """Counts the complete tiles of each workgroup, and the complete workgroups of each group.
 
     A completion is taken every second cycle; one that completes a workgroup of a WORKGROUP command
-    takes one cycle more, and one for each command that it makes ready. A command is visible four
-    cycles after its tile's completion was taken, with WORKGROUP six.
+    takes one cycle more, and one for each command that it makes ready. A command is visible five
+    cycles after its tile's completion was taken, with WORKGROUP seven.
+
+    Counts and commands are kept with check bits. One wrong bit is corrected; what has two is left
+    out and reported, so the workgroup never completes, or its command is never ready.
 
     Parameters
     ----------
@@ -59,6 +63,10 @@ class Trigger(wiring.Component):
         Completions taken since reset.
     empty : Out(1)
         No command is ready.
+    error : Out(:class:`ErrorSignature`)
+        What a memory has lost.
+    corrected : Out(1)
+        In this cycle, a wrong bit was corrected.
     """
 
     def __init__(self, p: T3Parameters):
@@ -75,6 +83,8 @@ class Trigger(wiring.Component):
                 "own": Out(1),
                 "tiles": Out(32),
                 "empty": Out(1),
+                "error": Out(ErrorSignature(p)),
+                "corrected": Out(1),
             }
         )
 
@@ -87,24 +97,12 @@ class Trigger(wiring.Component):
         row_shape = data.StructLayout(
             {"tiles": 4, "start": p.atom_address_bits, "row_edge": 1, "run_edge": 1}
         )
-        m.submodules.table = table = Memory(shape=row_shape, depth=depth, init=[])
-        table_write = table.write_port()
-        table_read = table.read_port()
-        m.submodules.groups = groups = Memory(shape=8, depth=depth, init=[])
-        groups_write = groups.write_port()
-        groups_read = groups.read_port()
-
-        m.submodules.queue = queue = SyncFIFOBuffered(
-            width=ReadyCommand(p).size, depth=p.command_depth
-        )
-        push = Signal(ReadyCommand(p))
-        m.d.comb += [
-            queue.w_data.eq(push),
-            self.ready.p.eq(queue.r_data),
-            self.ready.valid.eq(queue.r_rdy),
-            queue.r_en.eq(self.ready.ready),
-            self.empty.eq(queue.level == 0),
-        ]
+        m.submodules.table = table = ProtectedMemory(row_shape, depth=depth)
+        m.submodules.groups = groups = ProtectedMemory(unsigned(8), depth=depth)
+        m.submodules.queue = queue = CommandQueue(p)
+        push = queue.i.p
+        wiring.connect(m, queue.o, wiring.flipped(self.ready))
+        m.d.comb += self.empty.eq(queue.empty)
 
         m.submodules.tile_count = tile_count = WideCounter(len(self.tiles))
         m.d.comb += [
@@ -113,16 +111,44 @@ class Trigger(wiring.Component):
         ]
         tile = Signal(Completion(p), reset_less=True)
         waiting = Signal()  # ``tile`` is not looked up yet
-        with m.If(self.completions.valid & self.completions.ready):
+        taken = Signal()
+        m.d.comb += [
+            taken.eq(self.completions.valid & self.completions.ready),
+            self.complete_place.eq(tile.place),
+        ]
+        with m.If(taken):
             m.d.sync += tile.eq(self.completions.p)
-        m.d.comb += self.complete_place.eq(tile.place)
+
+        # The row of a tile is read when the tile is taken, and corrected in the next cycle. The
+        # tile before it may write that row in the cycle in which it is read.
+        row = Signal(row_shape, reset_less=True)
+        row_lost = Signal()
+        fetched = Signal()
+        written = Signal(row_shape, reset_less=True)
+        rewritten = Signal()
+        lost = Signal()
+        m.d.sync += [
+            fetched.eq(taken),
+            written.eq(table.i),
+            rewritten.eq(
+                table.write & (tile.place[:index_bits] == self.completions.p.place[:index_bits])
+            ),
+        ]
+        with m.If(fetched):
+            m.d.sync += [
+                row.eq(Mux(rewritten, written, table.o)),
+                row_lost.eq(table.lost & ~rewritten),
+            ]
+            m.d.comb += self.corrected.eq(table.corrected & ~rewritten)
+        with m.If(queue.corrected):
+            m.d.comb += self.corrected.eq(1)
 
         m.submodules.lookup = lookup = TileLookup(p)
         m.d.comb += [lookup.tile.eq(tile), lookup.maps.eq(self.maps)]
         entry = lookup.o
         dma = entry.action == Action.DMA
+        mapped = entry.action != Action.NONE
 
-        row = table_read.data
         tiles = Signal(4)
         start = Signal(p.atom_address_bits)
         full = Signal()
@@ -130,7 +156,7 @@ class Trigger(wiring.Component):
         m.d.comb += [
             tiles.eq(row.tiles + 1),
             start.eq(Mux(keep_start, row.start, tile.start)),
-            full.eq(row.tiles + 1 == entry.waves),
+            full.eq((row.tiles + 1 == entry.waves) & ~row_lost),
         ]
 
         # The place's group: first place, and how many more it has. Kept for the states after TILE.
@@ -157,7 +183,7 @@ class Trigger(wiring.Component):
         )
         member = Signal(p.place_bits, reset_less=True)
         members_left = Signal(GROUP_BITS, reset_less=True)
-        count = groups_read.data
+        count = groups.o
         short = Signal()  # the range ends within the group
         to_range_end = Signal(GROUP_BITS)
         whole_group = Signal()
@@ -176,10 +202,10 @@ class Trigger(wiring.Component):
             with m.Case(_State.CLEAR):
                 m.d.comb += [
                     self.clearing.eq(1),
-                    table_write.addr.eq(clear_row),
-                    table_write.en.eq(1),
-                    groups_write.addr.eq(clear_row),
-                    groups_write.en.eq(1),
+                    table.write_address.eq(clear_row),
+                    table.write.eq(1),
+                    groups.write_address.eq(clear_row),
+                    groups.write.eq(1),
                 ]
                 m.d.sync += clear_row.eq(clear_row + 1)
                 with m.If(clear_row == rows - 1):
@@ -187,26 +213,22 @@ class Trigger(wiring.Component):
 
             with m.Case(_State.IDLE):
                 m.d.comb += self.completions.ready.eq(1)
-                with m.If(self.completions.valid):
+                with m.If(taken):
                     m.d.sync += state.eq(_State.LOOKUP)
 
             with m.Case(_State.LOOKUP):
-                m.d.comb += [
-                    table_read.addr.eq(tile.place[:index_bits]),
-                    table_read.en.eq(1),
-                ]
                 m.d.sync += state.eq(_State.TILE)
 
             with m.Case(_State.TILE):
                 m.d.comb += [
                     self.completions.ready.eq(1),
-                    table_write.addr.eq(tile.place[:index_bits]),
-                    table_write.data.tiles.eq(Mux(full, 0, tiles)),
-                    table_write.data.start.eq(start),
-                    table_write.data.row_edge.eq(tile.row_edge),
-                    table_write.data.run_edge.eq(tile.run_edge),
-                    table_write.en.eq(entry.action != Action.NONE),
-                    self.complete.eq(full & (entry.action != Action.NONE)),
+                    table.write_address.eq(tile.place[:index_bits]),
+                    table.i.tiles.eq(Mux(full, 0, tiles)),
+                    table.i.start.eq(start),
+                    table.i.row_edge.eq(tile.row_edge),
+                    table.i.run_edge.eq(tile.run_edge),
+                    table.write.eq(mapped & ~row_lost),
+                    self.complete.eq(full & mapped),
                     self.own.eq(self.complete & ~dma),
                     push.command.eq(entry.command),
                     push.place.eq(tile.place),
@@ -215,9 +237,12 @@ class Trigger(wiring.Component):
                     push.row_edge.eq(tile.row_edge),
                     push.run_edge.eq(tile.run_edge),
                     push.last.eq(full),
-                    queue.w_en.eq(dma & (entry.granularity == Granularity.WAVEFRONT)),
-                    groups_read.addr.eq(first[:index_bits]),
-                    groups_read.en.eq(1),
+                    queue.i.valid.eq(
+                        dma & (entry.granularity == Granularity.WAVEFRONT) & ~row_lost
+                    ),
+                    lost.eq(mapped & row_lost),
+                    groups.read_address.eq(first[:index_bits]),
+                    groups.read.eq(1),
                 ]
                 m.d.sync += [
                     waiting.eq(self.completions.valid),
@@ -235,33 +260,55 @@ class Trigger(wiring.Component):
 
             with m.Case(_State.GROUP):
                 m.d.comb += [
-                    groups_write.addr.eq(member[:index_bits]),
-                    groups_write.data.eq(Mux(whole_group, 0, count + 1)),
-                    groups_write.en.eq(1),
-                    table_read.addr.eq(member[:index_bits]),
-                    table_read.en.eq(1),
+                    groups.write_address.eq(member[:index_bits]),
+                    groups.i.eq(Mux(whole_group, 0, count + 1)),
+                    groups.write.eq(~groups.lost),
+                    lost.eq(groups.lost),
+                    table.read_address.eq(member[:index_bits]),
+                    table.read.eq(1),
                 ]
+                with m.If(groups.corrected):
+                    m.d.comb += self.corrected.eq(1)
                 m.d.sync += [
                     members_left.eq(Mux(short, to_range_end, group.mask)),
-                    state.eq(Mux(whole_group, _State.RELEASE, follow)),
+                    state.eq(Mux(whole_group & ~groups.lost, _State.RELEASE, follow)),
                 ]
 
             with m.Case(_State.RELEASE):  # the row of `member` is there
                 m.d.comb += [
                     push.command.eq(group.command),
                     push.place.eq(member),
-                    push.start.eq(row.start),
-                    push.row_edge.eq(row.row_edge),
-                    push.run_edge.eq(row.run_edge),
+                    push.start.eq(table.o.start),
+                    push.row_edge.eq(table.o.row_edge),
+                    push.run_edge.eq(table.o.run_edge),
                     push.last.eq(1),
-                    queue.w_en.eq(1),
-                    table_read.addr.eq((member + 1)[:index_bits]),
-                    table_read.en.eq(1),
+                    queue.i.valid.eq(~table.lost),
+                    lost.eq(table.lost),
+                    table.read_address.eq((member + 1)[:index_bits]),
+                    table.read.eq(1),
                 ]
+                with m.If(table.corrected):
+                    m.d.comb += self.corrected.eq(1)
                 m.d.sync += [member.eq(member + 1), members_left.eq(members_left - 1)]
                 with m.If(members_left == 0):
                     m.d.sync += state.eq(follow)
 
+        with m.If(taken):
+            m.d.comb += [
+                table.read_address.eq(self.completions.p.place[:index_bits]),
+                table.read.eq(1),
+            ]
         with m.If(self.clear):
             m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0)]
+
+        m.d.comb += [
+            self.error.valid.eq(lost | queue.error.valid),
+            self.error.report.eq(queue.error.report),
+        ]
+        with m.If(lost):
+            m.d.comb += [
+                self.error.report.code.eq(ErrorCode.TRIGGER_CORRUPT),
+                self.error.report.place.eq(Mux(state == _State.RELEASE, member, tile.place)),
+                self.error.report.wavefront.eq(tile.wavefront),
+            ]
         return m

@@ -132,7 +132,7 @@ def step(state, inputs, outputs):
     strobes = gpu[U.strobes]
     gpu[U.strobes] = 0
     copies = gpu[U.copies_level]
-    busy = gpu[U.ready_inner] | gpu[U.ready_valid] | copies | gpu[U.engine] != 0
+    busy = gpu[U.ready_inner] | gpu[U.ready_read] | gpu[U.ready] | copies | gpu[U.engine] != 0
 
     tracking = gpu[U.tracker_busy] != 0
     for number in range(channels):
@@ -151,7 +151,7 @@ def step(state, inputs, outputs):
     if clear:
         begin_clearing(s)
     popped, picked = step_engine(s, limit_in)
-    if pushed or popped or gpu[U.ready_inner]:
+    if pushed or popped or gpu[U.ready_inner] or gpu[U.ready_read]:
         step_ready(s, pushed, popped)
 
     first = 0

@@ -43,6 +43,7 @@ __all__ = [
     "RANGE",
     "READ",
     "READY",
+    "READY_RING",
     "SLOT",
     "STORE",
     "TABLE",
@@ -126,7 +127,7 @@ U = _columns(
     "trigger_state trigger_row tiles place wavefront start row_edge run_edge "
     "taken taken_place taken_wavefront taken_start taken_row_edge taken_run_edge "
     "action command granularity waves group_first group_size group_index "
-    "ready_head ready_inner ready_valid copies_head copies_level "
+    "ready_head ready_inner ready_read ready copies_head copies_level "
     "engine engine_last engine_place row_start offset rows run pitch "
     "wave_rows wave_row wave_run_log2 waves_minor_log2 wave_step wavefront_base "
     "workgroup context kind op dtype atom_offset "
@@ -143,9 +144,12 @@ K = _columns(
 )
 CHANNEL_WORDS = K.body + BODY_WORDS
 
+# Ready commands are in one ring, also those that are already read from the memory of that depth.
+READY_RING = 2
+
 # One tracker bank: a bit for each event on its way, its completions, clearing and the front's
 # choice for it; then a ring of completions and one of events.
-COMPLETIONS, EVENTS = 8, 4
+COMPLETIONS, EVENTS = 8, 8
 B = _columns("Bank", "flying level head clearing row pointer best best_channel body")
 BANK_WORDS = B.body + (COMPLETIONS + EVENTS) * RECORD_WORDS
 
@@ -252,7 +256,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
             "at_banks": p.banks * BANK_WORDS,
             "at_rows": p.sets * p.ways * len(ENTRY),
             "at_table": p.window_workgroups * len(TABLE),
-            "at_ready": p.command_depth * len(READY),
+            "at_ready": READY_RING * p.command_depth * len(READY),
             "at_copies": 2 * len(COPY),
             "at_slots": p.channels * p.egress_slots * len(SLOT),
             "at_nmc": p.channels * NmcUnit.LATENCY * NMC_WORDS if p.payload else 0,

@@ -14,9 +14,9 @@ _ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
 _SECOND_TILE_END = ErrorCode.SECOND_TILE_END.value
 _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
-_MOST_WAITING = COMPLETIONS - EVENTS
 # Cycles from an event's choice to the comparison of its row and to the row's update.
-_COMPARE, _UPDATE = 2, 3
+_COMPARE, _UPDATE = 3, 4
+_MOST_WAITING = COMPLETIONS - (_UPDATE + 1)  # what is on its way finds room
 
 
 @inlined

@@ -313,7 +313,7 @@ def test_slave_errors():
                 assert await read(ctx, dut, register.address + misplaced) == (0, error)
                 assert await write(ctx, dut, register.address + misplaced, 0xFFFFFFFF) == error
         assert await read(ctx, dut, shift) == (0x1234, okay)
-        for address in (0x058, 0x05C, FREE, 0x800 | shift, 0xFFC):
+        for address in (0x05C, 0x078, FREE, 0x800 | shift, 0xFFC):
             assert await read(ctx, dut, address) == (0, error)
             assert await write(ctx, dut, address, 0xFFFFFFFF) == error
         assert await read(ctx, dut, shift) == (0x1234, okay)

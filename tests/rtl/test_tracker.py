@@ -116,7 +116,7 @@ def test_every_tile_completes_once(channels, banks, sets):
     assert {(place, wavefront): rest for _, (place, wavefront, *rest) in completions} == {
         tile: list(rest) for tile, rest in wanted.items()
     }
-    assert all(cycle >= accepted[tile[:2]] + 5 for cycle, tile in completions)
+    assert all(cycle >= accepted[tile[:2]] + 6 for cycle, tile in completions)
 
 
 @pytest.mark.parametrize("banks", [1, 2, 4])
@@ -127,7 +127,7 @@ def test_latency_and_turns_of_the_banks(banks):
     streams |= {("ends", bank): [end(bank, 0, 1)] for bank in range(banks)}
     accepted, completions, _ = drive(p, streams)
     assert len(set(accepted.values())) == 1
-    first = accepted[0, 0] + 5
+    first = accepted[0, 0] + 6
     assert completions == [(first + bank, (bank, 0, 9, 0, 0)) for bank in range(banks)]
 
 
@@ -140,11 +140,14 @@ def test_one_event_per_bank_and_cycle():
     assert set(accepted.values()) == {clearing + 48}
 
 
-def test_a_full_window_fits():
-    # The reference system's window: every tile is live at once, and its end comes last.
-    p = T3Parameters(channels=4, banks=32)
-    first = 12345
-    tiles = [(first + place, wavefront) for place in range(512) for wavefront in range(4)]
+@pytest.mark.parametrize(
+    ("sets", "banks"), [(32, 4), pytest.param(256, 32, marks=pytest.mark.verify)]
+)
+def test_a_full_window_fits(sets, banks):
+    # Every tile is live at once, and its end comes last.
+    p = T3Parameters(channels=4, sets=sets, banks=banks)
+    first, window = 12345, sets * p.ways // 4
+    tiles = [(first + place, wavefront) for place in range(window) for wavefront in range(4)]
     streams = {("notices", c): [updates(*tile, 7, 2) for tile in tiles[c::4]] for c in range(4)}
     accepted, completions, errors = drive(p, streams)
     assert not completions and not errors
@@ -154,7 +157,7 @@ def test_a_full_window_fits():
     assert not errors
     assert sorted(tile[:2] for _, tile in completions) == tiles
     # One place more does not fit: the tracker was full.
-    streams = {("notices", 0): [updates(*tile, 7) for tile in [*tiles, (first + 512, 0)]]}
+    streams = {("notices", 0): [updates(*tile, 7) for tile in [*tiles, (first + window, 0)]]}
     _, _, errors = drive(p, streams)
     assert [code for _, _, code, *_ in errors] == [ErrorCode.SET_FULL]
 
@@ -166,8 +169,8 @@ def test_errors_of_each_bank():
     # The first is chosen in the cycle after the clearing, the third when it has made place.
     chosen = p.sets // p.banks
     assert errors == [
-        (chosen + 3, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
-        (chosen + 2 + 3, 1, ErrorCode.SECOND_TILE_END, 7, 2),
+        (chosen + 4, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
+        (chosen + 2 + 4, 1, ErrorCode.SECOND_TILE_END, 7, 2),
     ]
 
 

@@ -44,9 +44,9 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
         reference = TrackerReference(p, updates_per_sector)
         waiting = list(events)
         queue, clearing, cycle = [], p.sets // p.banks, 0
-        coming = compared = updated = None
+        coming = checked = compared = updated = None
         while (
-            waiting or queue or coming or compared or updated or clearing
+            waiting or queue or coming or checked or compared or updated or clearing
             if cycles is None
             else cycle < cycles
         ):
@@ -58,7 +58,7 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
             ctx.set(dut.o.ready, taken)
             ctx.set(dut.clear, cycle in clear)
 
-            room = not clearing and len(queue) <= 4
+            room = not clearing and len(queue) <= 3
             assert ctx.get(dut.clearing) == bool(clearing), cycle
             assert ctx.get(dut.room) == room, cycle
             assert ctx.get(dut.o.valid) == bool(queue), cycle
@@ -80,13 +80,18 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
                 seen.errors.append((cycle, result, *tile))
             elif result:
                 queue.append(result)
-            coming, compared, updated = None, None if clearing else coming, compared
+            coming, checked, compared, updated = (
+                None,
+                None if clearing else coming,
+                checked,
+                compared,
+            )
             if room and waiting and (offer is None or offer(cycle + 1)):
                 coming = waiting.pop(0)
             clearing = max(clearing - 1, 0)
             if cycle in clear:
                 reference.tiles.clear()
-                compared = updated = None
+                checked = compared = updated = None
                 clearing = p.sets // p.banks
             await ctx.tick()
             cycle += 1
@@ -129,7 +134,7 @@ def test_updates_that_come_together():
     seen = simulate(p, [*events, end(sectors=5)], updates_per_sector=3)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 5))
-    assert seen.completions == [(first + 4 + 3, (0, 0, 83, 0, 0))]
+    assert seen.completions == [(first + 4 + 4, (0, 0, 83, 0, 0))]
     assert not seen.errors
 
 
@@ -147,7 +152,7 @@ def test_completes_at_the_last_event(position):
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 7))
     completion = (0, 0, 3, position & 1, position >> 1 & 1)
-    assert seen.completions == [(first + 6 + 3, completion)]
+    assert seen.completions == [(first + 6 + 4, completion)]
 
 
 def test_one_event_per_cycle_in_one_set():
@@ -264,7 +269,7 @@ def test_highest_address_as_start():
 def test_errors(events, codes):
     seen = simulate(SMALL, events)
     assert [code for _, code, _, _ in seen.errors] == codes
-    assert seen.errors[0][0] in [cycle + 2 for cycle in seen.accepted]
+    assert seen.errors[0][0] in [cycle + 3 for cycle in seen.accepted]
 
 
 @pytest.mark.parametrize(
@@ -288,8 +293,8 @@ def test_waits_while_completions_wait():
     p = T3Parameters(sets=16, ways=2, sector_bits=2)
     events = [event for place in range(12) for event in (update(place), end(place))]
     seen = simulate(p, events, take=lambda cycle: cycle >= 60)
-    # Five completions end the room; three events are on their way by then, half of them ends.
-    assert 10 <= sum(cycle < 60 for cycle in seen.accepted) <= 14
+    # Four completions end the room; four events are on their way by then, half of them ends.
+    assert 8 <= sum(cycle < 60 for cycle in seen.accepted) <= 13
     assert [completion[0] for _, completion in seen.completions] == list(range(12))
 
 
@@ -297,11 +302,11 @@ def test_waits_while_completions_wait():
 def test_clear(name):
     p = GEOMETRIES[name]
     rows = p.sets // p.banks
-    strobe = rows + 6
+    strobe = rows + 7
     # One event has its entry when the strobe comes, one is in the update stage and completes in
-    # it; the two behind it and the one that was chosen in that cycle are lost.
-    offers = {strobe + offset for offset in (-5, -2, -1, 0, 1, rows + 5, rows + 6)}
-    events = [update(atom=7), end(), end(), update(), end(), update(atom=5), end()]
+    # it; the three behind it and the one that was chosen in that cycle are lost.
+    offers = {strobe + offset for offset in (-6, -3, -2, -1, 0, 1, rows + 5, rows + 6)}
+    events = [update(atom=7), end(), *[end(), update()] * 2, update(atom=5), end()]
     seen = simulate(p, events, offer=offers.__contains__, clear={strobe})
     assert seen.accepted == sorted(offers)
     assert seen.clearing == [*range(rows), *range(strobe + 1, strobe + 1 + rows)]

@@ -106,16 +106,16 @@ def test_is_cleared_after_reset():
 def test_wavefront():
     tiles = [tile(3, 5, 100), tile(3, 1, 50, 1, 1), tile(3, 7, 70)]
     seen = simulate(SMALL, [window_range(2, 5)], [command(WAVEFRONT, 3)], tiles)
-    # Taken every second cycle; a command is pushed two cycles later, and visible after two more.
+    # Taken every second cycle; a command is pushed two cycles later, and visible after three more.
     assert seen.taken == [8, 10, 12]
     assert seen.ready == [
-        (12, (0, 3, 5, 100, 0, 0, 0)),
-        (14, (0, 3, 1, 50, 1, 1, 0)),
-        (16, (0, 3, 7, 70, 0, 0, 1)),
+        (13, (0, 3, 5, 100, 0, 0, 0)),
+        (15, (0, 3, 1, 50, 1, 1, 0)),
+        (17, (0, 3, 7, 70, 0, 0, 1)),
     ]
     assert seen.complete == [(14, 3, 0)]
     # Stored from the cycle after its push on.
-    assert [cycle for cycle, empty in enumerate(seen.empty) if not empty] == list(range(11, 17))
+    assert [cycle for cycle, empty in enumerate(seen.empty) if not empty] == list(range(11, 18))
     assert seen.tiles == 3
 
 
@@ -124,7 +124,7 @@ def test_workgroup():
     seen = simulate(SMALL, [window_range(2, 5)], [command(WORKGROUP, 3)], tiles)
     # Smallest start, last edges. Taken in 12; LOOKUP 13, TILE 14, GROUP 15, RELEASE 16.
     assert seen.taken == [8, 10, 12]
-    assert seen.ready == [(18, (0, 4, 0, 200, 0, 1, 1))]
+    assert seen.ready == [(19, (0, 4, 0, 200, 0, 1, 1))]
     assert seen.complete == [(14, 4, 0)]
 
 
@@ -178,7 +178,7 @@ def test_groups():
     # Each is taken in TILE of the one before it, and waits one cycle for a group that is not
     # complete, and one more for each command of one that is: LOOKUP of the last in 26, TILE in 27.
     assert seen.taken == [8, 10, 13, 16, 19, 22]
-    first = 27 + 2 + 2
+    first = 27 + 2 + 3
     assert [cycle for cycle, _ in seen.ready][2:] == [first, first + 1, first + 2, first + 3]
     assert [(place, own) for _, place, own in seen.complete] == [(place, 0) for place in order]
 
@@ -314,7 +314,7 @@ def test_map_of_the_lookup_counts():
     simulator.add_testbench(bench)
     simulator.run()
     assert [cycle for cycle, strobe in enumerate(complete) if strobe] == [10]
-    assert [cycle for cycle, valid in enumerate(ready) if valid] == [12]
+    assert [cycle for cycle, valid in enumerate(ready) if valid] == [13]
 
 
 class Reference:
@@ -404,7 +404,7 @@ def test_random(seed):
     assert seen.complete == completes
     ready, before = [], 0
     for cycle, fields in pushes:
-        before = next(c for c in range(max(cycle + 2, before + 1), 4000) if taking[c])
+        before = next(c for c in range(max(cycle + 3, before + 1), 4000) if taking[c])
         ready.append((before, fields))
     assert seen.ready == ready
     assert seen.tiles == len(tiles)

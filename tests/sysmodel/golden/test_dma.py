@@ -36,6 +36,7 @@ def test_walk_covers_the_tile(seed):
     push_ready(state, 0, 7, 0, start, 0, 0, 1)
     step_ready(state, True, False)
     step_ready(state, False, False)
+    step_ready(state, False, False)
     assert step_engine(state, 7) == (False, False)  # not admitted by the receiver
     popped, picked = step_engine(state, 8)
     assert popped and picked
@@ -75,11 +76,12 @@ def test_wavefront_command_geometry(wavefront):
     push_ready(state, 0, 0, wavefront, 64, 1, 1, 0)
     step_ready(state, True, False)
     step_ready(state, False, False)
+    step_ready(state, False, False)
     assert step_engine(state, 1) == (True, False)
     rows = [4, 3, 0, 0][wavefront // 2]
     run = [8, 3][wavefront % 2]
     assert (state.gpu[U.rows], state.gpu[U.run]) == (rows, run)
-    state.gpu[U.ready_valid] = 0
+    state.gpu[U.ready] = 0
     # SCALE and SHAPE; then the walk, if there is something to walk.
     step_engine(state, 1)
     step_engine(state, 1)
@@ -113,6 +115,7 @@ def test_the_engine_keeps_its_command_and_takes_the_production_later():
     config[C.workgroups] = 20
     push_ready(state, 0, 7, 0, 0, 0, 0, 1)
     step_ready(state, True, False)
+    step_ready(state, False, False)
     step_ready(state, False, False)
     for cycle in range(4):
         config[C.first_workgroup] = cycle

@@ -132,13 +132,13 @@ def test_last_update_to_command_and_read(gpu):
     gpu.end(2)
     gpu.settle()
     gpu.update(2)  # in cycle 0
-    # notices 1, candidates 2 (choose), address 3, compare 4, update 5, completion 6.
-    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 6
-    # Taken in 6; the ready command is pushed two cycles later, in TILE.
-    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 7
-    assert gpu.first(lambda g: g.state.gpu[U.ready_valid]) == 10
-    # Taken in 10, walked in 13, expanded in 14, merged in 15.
-    assert gpu.first(out("dram_valid")) == 16
+    # notices 1, candidates 2 (choose), address 3, check 4, compare 5, update 6, completion 7.
+    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 7
+    # Taken in 7; the ready command is pushed two cycles later, in TILE.
+    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 8
+    assert gpu.first(lambda g: g.state.gpu[U.ready]) == 12
+    # Taken in 12, walked in 15, expanded in 16, merged in 17.
+    assert gpu.first(out("dram_valid")) == 18
     assert gpu.outputs[O.dram_access] == Access.READ.value and gpu.outputs[O.dram_atom] == 5
 
 
@@ -146,7 +146,7 @@ def test_tile_end_to_completion(gpu):
     gpu.update(2)
     gpu.settle()
     gpu.end(2)  # stores 1, classified 2, ends 3
-    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 8
+    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 9
 
 
 def test_read_data_to_link(gpu):
@@ -167,9 +167,9 @@ def test_idle_counts_the_geometry_of_an_empty_walk():
     for _ in range(20):
         idle.append(int(gpu.outputs[CHANNEL_OUTPUTS + H.idle]))
         gpu.step()
-    # The command is stored in 9, visible and taken in 10; SCALE 11, SHAPE 12. The register is one
-    # cycle behind.
-    assert [cycle for cycle, on in enumerate(idle, 1) if not on] == [10, 11, 12, 13]
+    # The command is stored in 10, corrected in 11, visible and taken in 12; SCALE 13, SHAPE 14. The
+    # register is one cycle behind.
+    assert [cycle for cycle, on in enumerate(idle, 1) if not on] == [11, 12, 13, 14, 15]
 
 
 def test_a_store_and_a_packet_through_the_map(gpu):
@@ -185,7 +185,7 @@ def test_a_store_and_a_packet_through_the_map(gpu):
     [
         (lambda gpu: gpu.store(20), 1),  # ahead of the window: found at the head of `stores`
         (lambda gpu: gpu.packet(20), 1),
-        (lambda gpu: gpu.end(2, sectors=0), 7),  # ends 3, candidates 4, update stage 7
+        (lambda gpu: gpu.end(2, sectors=0), 8),  # ends 3, candidates 4, update stage 8
     ],
     ids=["store", "packet", "tracker"],
 )
@@ -199,10 +199,10 @@ def test_an_error_counts_in_the_cycle_after_its_event(gpu, provoke, cycle):
 def test_errors_of_one_cycle_count_as_one(gpu):
     """The channel's goes before the tracker's, which is not kept."""
     gpu.end(2, sectors=0)
-    for _ in range(5):
+    for _ in range(6):
         gpu.step()
     gpu.store(20)
-    assert gpu.first(interrupts) == 9
+    assert gpu.first(interrupts) == 10
     assert errors(gpu) == 1 and gpu.state.gpu[U.report] >> 24 == 20
     gpu.settle()
     assert errors(gpu) == 1
@@ -220,9 +220,9 @@ def test_clear_error_clears_what_counted_before(gpu, strobe, left):
     assert errors(gpu) == interrupts(gpu) == left
 
 
-@pytest.mark.parametrize("after", range(1, 9))
+@pytest.mark.parametrize("after", range(1, 10))
 def test_clear_loses_exactly_the_events_on_their_way(gpu, after):
-    """An update is chosen in cycle 2, and in its update stage in 5; the strobe is in ``after``."""
+    """An update is chosen in cycle 2, and in its update stage in 6; the strobe is in ``after``."""
     gpu.end(2)
     gpu.settle()
     gpu.update(2)
@@ -233,8 +233,8 @@ def test_clear_loses_exactly_the_events_on_their_way(gpu, after):
     gpu.end(2)
     gpu.settle()
     # In cycle 1 it is still a notice, which stays, and counts with the second tile end. Having been
-    # through the update stage in 5, it completes the tile of the first one.
-    assert gpu.outputs[CHANNEL_OUTPUTS + H.tiles] == (after == 1 or 5 <= after)
+    # through the update stage in 6, it completes the tile of the first one.
+    assert gpu.outputs[CHANNEL_OUTPUTS + H.tiles] == (after == 1 or 6 <= after)
     assert errors(gpu) == 0
 
 
@@ -248,7 +248,7 @@ def test_clear_keeps_a_candidate_that_has_no_room(gpu):
     gpu.strobe("clear")
     gpu.settle()
     gpu.end(2)
-    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles]) == 9
+    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles]) == 10
 
 
 def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():

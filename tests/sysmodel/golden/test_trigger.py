@@ -41,8 +41,8 @@ def complete(state, place, wavefront, start, cycles=20):
         pushed, done, own = step_trigger(state)
         if done >= 0:
             strobes.append((done, own))
-        step_ready(state, pushed, bool(state.gpu[U.ready_valid]))
-        if state.gpu[U.ready_valid]:
+        step_ready(state, pushed, state.gpu[U.ready] != 0)
+        if state.gpu[U.ready]:
             at = state.config[C.at_ready] + state.gpu[U.ready_head] * len(READY)
             ready.append(tuple(state.memory[at : at + len(READY)]))
     return strobes, ready
@@ -82,14 +82,14 @@ def test_own_workgroup_sends_nothing():
     assert complete(state, 13, 0, 5) == ([], [])
 
 
-def test_ready_queue_shows_an_entry_after_two_cycles():
+def test_ready_queue_shows_an_entry_after_three_cycles():
     state = fresh_state()
     visible = []
-    for cycle in range(6):
-        visible.append(int(state.gpu[U.ready_valid]))
+    for cycle in range(7):
+        visible.append(int(state.gpu[U.ready]))
         pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
-        step_ready(state, pushed, cycle == 2)
-    assert visible == [0, 0, 1, 1, 1, 1]
+        step_ready(state, pushed, cycle == 3)
+    assert visible == [0, 0, 0, 1, 1, 1, 1]
 
 
 def events(state, cycles):
@@ -99,10 +99,9 @@ def events(state, cycles):
         pushed, done, _ = step_trigger(state)
         place = -1
         if pushed:
-            at = state.config[C.at_ready] + len(READY) * (
-                (state.gpu[U.ready_head] + state.gpu[U.ready_valid] + state.gpu[U.ready_inner])
-                % state.config[C.depth]
-            )
+            gpu = state.gpu
+            waiting = gpu[U.ready] + gpu[U.ready_read] + gpu[U.ready_inner]
+            at = state.config[C.at_ready] + len(READY) * (gpu[U.ready_head] + waiting)
             place = int(state.memory[at + READY.place])
         step_ready(state, pushed, False)
         seen.append((int(state.gpu[U.tiles]), int(done), place))
