@@ -21,6 +21,7 @@ from .layouts import (
     TrackerInput,
 )
 from .nmc import NmcUnit
+from .notice_buffer import NoticeBuffer
 from .notice_queue import NoticeQueue
 from .parameters import T3Parameters
 from .queue import Queue
@@ -29,7 +30,10 @@ from .select import one_hot_select
 from .signatures import ChannelSignature, ErrorSignature
 from .wide_counter import WideCounter
 
-__all__ = ["Channel"]
+__all__ = ["NOTICE_BUFFER", "NOTICE_EVENTS", "Channel"]
+
+NOTICE_BUFFER = 64  # notices that wait; deep enough for the bursts at the end of a GEMM's stage
+NOTICE_EVENTS = 8  # tiles whose updates are put together
 
 
 class Channel(wiring.Component):
@@ -63,7 +67,9 @@ class Channel(wiring.Component):
     pieces : In(stream)
         From the DMA engine.
     error : Out(ErrorSignature)
-        A store or a packet was dropped in this cycle; with both, the store's report.
+        A store, a packet or a notice was dropped in this cycle; the first of them is reported.
+    corrected : Out(1)
+        In this cycle, a wrong bit of a notice was corrected.
     idle : Out(1)
         No DMA work is here, and nothing waits for the link.
     epoch : In(8)
@@ -97,6 +103,7 @@ class Channel(wiring.Component):
                 "tile_ends": Out(stream.Signature(TrackerInput(p))),
                 "pieces": In(stream.Signature(Piece(p))),
                 "error": Out(ErrorSignature(p)),
+                "corrected": Out(1),
                 "idle": Out(1),
             }
             | ({"epoch": In(8)} if p.payload else {})
@@ -122,13 +129,15 @@ class Channel(wiring.Component):
         classified, store_error = self._classify(m)
         self._route(m, classified, writes, remote)
         packet_error = self._check(m, updates)
+        notice_error = self._notice(m)
         m.d.comb += [
-            self.error.valid.eq(store_error.valid | packet_error.valid),
-            self.error.report.eq(
-                Mux(store_error.valid, store_error.report, packet_error.report),
-            ),
+            self.error.valid.eq(store_error.valid | packet_error.valid | notice_error.valid),
+            self.error.report.eq(notice_error.report),
         ]
-        self._notice(m)
+        with m.If(store_error.valid):
+            m.d.comb += self.error.report.eq(store_error.report)
+        with m.Elif(packet_error.valid):
+            m.d.comb += self.error.report.eq(packet_error.report)
 
         m.submodules.to_link = to_link = Merge2(Packet(p))
         wiring.connect(m, remote.o, to_link.a)
@@ -348,18 +357,22 @@ class Channel(wiring.Component):
         ]
         return error
 
-    def _notice(self, m: Module) -> None:
-        """The DRAM's notices: updates to the tracker, writes counted."""
-        m.submodules.notices = notices = NoticeQueue(self._p, depth=8)
+    def _notice(self, m: Module) -> ErrorSignature:
+        """The DRAM's notices: updates to the tracker, writes counted. Gives the error."""
+        m.submodules.notice_buffer = buffer = NoticeBuffer(self._p, depth=NOTICE_BUFFER)
+        m.submodules.notices = notices = NoticeQueue(self._p, depth=NOTICE_EVENTS)
+        wiring.connect(m, buffer.o, notices.i)
         wiring.connect(m, notices.o, wiring.flipped(self.tile_notices))
         access = self.notices.p.access
         m.d.comb += [
-            notices.i.p.eq(self.notices.p),
-            notices.i.valid.eq(self.notices.valid & (access == Access.UPDATE)),
-            self.notices.ready.eq(notices.i.ready),
+            buffer.i.p.eq(self.notices.p),
+            buffer.i.valid.eq(self.notices.valid & (access == Access.UPDATE)),
+            self.notices.ready.eq(buffer.i.ready),
+            self.corrected.eq(buffer.corrected),
         ]
         m.submodules.stored_count = stored = WideCounter(len(self.stored))
         m.d.comb += [
             stored.step.eq(self.notices.valid & self.notices.ready & (access == Access.WRITE)),
             self.stored.eq(stored.o),
         ]
+        return buffer.error

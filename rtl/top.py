@@ -25,7 +25,8 @@ class T3(wiring.Component):
 
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
     errors of one cycle the first is reported, a cycle later: those of the channels, lowest first
-    and a store's before a packet's, of the tracker's banks, of the trigger unit, of the window.
+    (its store's, its packet's, its notice's), of the tracker's banks, of the trigger unit, of the
+    window.
 
     Parameters
     ----------
@@ -112,7 +113,8 @@ class T3(wiring.Component):
         idle = [engine.idle, trigger.empty, *(channel.idle for channel in channels)]
         m.d.sync += self.idle.eq(Cat(idle).all())
 
-        m.d.sync += corrections.step.eq(tracker.corrected | trigger.corrected)
+        corrected = Cat(channel.corrected for channel in channels)
+        m.d.sync += corrections.step.eq(corrected.any() | tracker.corrected | trigger.corrected)
 
         # Registered before the first is chosen among the many.
         tracker_error = ErrorSignature(p).create()

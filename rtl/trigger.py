@@ -1,16 +1,16 @@
 """The trigger unit: complete tiles make DMA commands ready."""
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .command_queue import CommandQueue
 from .compare import less_than
 from .configuration import MapConfiguration
 from .encodings import Action, ErrorCode, Granularity
 from .layouts import Completion, ReadyCommand
 from .parameters import T3Parameters
 from .protected_memory import ProtectedMemory
+from .protected_queue import ProtectedQueue
 from .signatures import ErrorSignature
 from .tile_lookup import TileLookup
 from .wide_counter import WideCounter
@@ -99,7 +99,7 @@ class Trigger(wiring.Component):
         )
         m.submodules.table = table = ProtectedMemory(row_shape, depth=depth)
         m.submodules.groups = groups = ProtectedMemory(unsigned(8), depth=depth)
-        m.submodules.queue = queue = CommandQueue(p)
+        m.submodules.queue = queue = ProtectedQueue(ReadyCommand(p), depth=p.command_depth)
         push = queue.i.p
         wiring.connect(m, queue.o, wiring.flipped(self.ready))
         m.d.comb += self.empty.eq(queue.empty)
@@ -301,14 +301,16 @@ class Trigger(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0)]
 
+        lost_place = Signal(p.place_bits)
         m.d.comb += [
-            self.error.valid.eq(lost | queue.error.valid),
-            self.error.report.eq(queue.error.report),
+            self.error.valid.eq(lost | queue.lost),
+            lost_place.eq(Mux(state == _State.RELEASE, member, tile.place)),
+            self.error.report.eq(
+                Cat(
+                    Const(ErrorCode.TRIGGER_CORRUPT),
+                    Mux(lost, lost_place, queue.suspect.place),
+                    Mux(lost, tile.wavefront, queue.suspect.wavefront),
+                )
+            ),
         ]
-        with m.If(lost):
-            m.d.comb += [
-                self.error.report.code.eq(ErrorCode.TRIGGER_CORRUPT),
-                self.error.report.place.eq(Mux(state == _State.RELEASE, member, tile.place)),
-                self.error.report.wavefront.eq(tile.wavefront),
-            ]
         return m

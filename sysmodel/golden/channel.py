@@ -7,7 +7,7 @@ from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from .address_map import check_packet, classify_store, locate
 from .arbiter import arbitrate, measure
 from .dma import fill_slot, step_lane
-from .notices import take_notice
+from .notices import has_room, take_notice
 from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, pick, room
 from .state import (
     CHANNEL_WORDS,
@@ -194,20 +194,23 @@ def _take_inputs(s, number, inputs, levels, heads):
             channel[to + PACKET.workgroup],
         )
         pushed += mark(Q.inbound)
-    if inputs[i + I.notices_valid] and room(levels, Q.notices, D.notices):
+    update = False
+    if inputs[i + I.notices_valid] and has_room(channel, k):
         access = inputs[i + I.notices_access]
         if access == _WRITE:
             channel[k + K.stored] = (channel[k + K.stored] + 1) & 0xFFFFFFFF
-        elif access == _UPDATE:
-            pushed += take_notice(
-                channel,
-                body,
-                levels,
-                heads,
-                inputs[i + I.notices_atom],
-                inputs[i + I.notices_place],
-                inputs[i + I.notices_wavefront],
-            )
+        update = access == _UPDATE
+    pushed += take_notice(
+        s,
+        number,
+        k,
+        levels,
+        heads,
+        update,
+        inputs[i + I.notices_atom],
+        inputs[i + I.notices_place],
+        inputs[i + I.notices_wavefront],
+    )
     if inputs[i + I.returns_valid]:
         slot = fill_slot(s, number, inputs[i + I.returns_slot])
         if payload:
@@ -285,7 +288,7 @@ def write_channel(s, number, outputs):
     outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)
     outputs[o + O.stores_ready] = room(levels, Q.stores, D.stores)
     outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
-    outputs[o + O.notices_ready] = room(levels, Q.notices, D.notices)
+    outputs[o + O.notices_ready] = has_room(channel, k)
     outputs[o + O.returns_ready] = 1
     outputs[o + O.stored] = channel[k + K.stored]
     outputs[o + O.link_out_valid] = has(levels, Q.link)

@@ -175,10 +175,12 @@ def step_engine(s, limit_in):
     if state == _SHAPE:
         gpu[U.engine] = _WALK if gpu[U.rows] != 0 and gpu[U.run] != 0 else _IDLE
         return False, False
-    if not gpu[U.ready] and not gpu[U.copies_level]:
+    if not gpu[U.ready_checked] and not gpu[U.copies_level]:
         return False, False
     ready = natural(config[C.at_ready] + gpu[U.ready_head] * len(READY))
-    eligible = gpu[U.ready] != 0 and memory[ready + READY.place] + config[C.shift] < limit_in
+    eligible = (
+        gpu[U.ready_checked] != 0 and memory[ready + READY.place] + config[C.shift] < limit_in
+    )
     choice = pick(eligible, gpu[U.copies_level] != 0, gpu[U.engine_last])
     if choice < 0:
         return False, False

@@ -15,6 +15,7 @@ from .address_map import error
 from .arbiter import ANY
 from .channel import step_channel, write_channel
 from .dma import step_engine
+from .protected_queue import is_empty
 from .queues import Q, natural
 from .reduce import step_nmc
 from .registers import decode, step_bus
@@ -132,7 +133,8 @@ def step(state, inputs, outputs):
     strobes = gpu[U.strobes]
     gpu[U.strobes] = 0
     copies = gpu[U.copies_level]
-    busy = gpu[U.ready_inner] | gpu[U.ready_read] | gpu[U.ready] | copies | gpu[U.engine] != 0
+    has_ready = not is_empty(gpu, U.ready_head)
+    busy = has_ready or copies | gpu[U.engine] != 0
 
     tracking = gpu[U.tracker_busy] != 0
     for number in range(channels):
@@ -151,7 +153,7 @@ def step(state, inputs, outputs):
     if clear:
         begin_clearing(s)
     popped, picked = step_engine(s, limit_in)
-    if pushed or popped or gpu[U.ready_inner] or gpu[U.ready_read]:
+    if pushed or has_ready:
         step_ready(s, pushed, popped)
 
     first = 0

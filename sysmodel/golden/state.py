@@ -13,6 +13,8 @@ from rtl import configuration, layouts, register_map
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 
+from .protected_queue import FIELDS as QUEUE_FIELDS
+from .protected_queue import RING
 from .queues import BODY_WORDS, RECORD_WORDS
 
 __all__ = [
@@ -37,13 +39,14 @@ __all__ = [
     "F",
     "LOCATION",
     "NMC_WORDS",
+    "NOTICE",
+    "NOTICE_BUFFER",
     "PACKET",
     "PIECE",
     "R",
     "RANGE",
     "READ",
     "READY",
-    "READY_RING",
     "SLOT",
     "STORE",
     "TABLE",
@@ -60,6 +63,7 @@ __all__ = [
 
 DATA_WORDS = 4
 NMC_WORDS = 8
+NOTICE_BUFFER = 64
 # Columns of ``registers``.
 VALUE, RESET, WRITABLE, READABLE, KNOWN = range(5)
 
@@ -86,6 +90,7 @@ STORE = _record(layouts.StoreRequest)
 CLASSIFIED = _record(layouts.Classified)
 PACKET = _record(layouts.Packet)
 DRAM = _record(layouts.DramRequest)
+NOTICE = _record(layouts.Notice)
 UPDATES = _record(layouts.TileUpdates)
 TILE = _record(layouts.TrackerInput)
 COMPLETION = _record(layouts.Completion)
@@ -111,13 +116,15 @@ C = _columns(
     "address_bits place_mask wavefront_mask limit_mask count_mask windows ranges commands "
     "rows row_bits ways banks bank_bits slots window_slots depth payload latency "
     "at_turns at_windows at_ranges at_commands "
-    "at_banks at_rows at_table at_ready at_copies at_slots at_nmc "
+    "at_banks at_rows at_table at_ready at_notices at_copies at_slots at_nmc "
     "first_workgroup workgroups tracked_first tracked_end shift window command_window "
     "updates_per_sector epoch timeout "
     "policy automatic threshold starvation_limit measure_log2 "
     "cut0 cut1 cut2 level0 level1 level2",
 )
 
+_ready = " ".join(f"ready_{field}" for field in QUEUE_FIELDS)
+_waiting = " ".join(f"waiting_{field}" for field in QUEUE_FIELDS)
 # The GPU: bus and errors, window, trigger unit, ready queue, copies, DMA engine, pointers.
 U = _columns(
     "Gpu",
@@ -127,7 +134,7 @@ U = _columns(
     "trigger_state trigger_row tiles place wavefront start row_edge run_edge "
     "taken taken_place taken_wavefront taken_start taken_row_edge taken_run_edge "
     "action command granularity waves group_first group_size group_index "
-    "ready_head ready_inner ready_read ready copies_head copies_level "
+    f"{_ready} copies_head copies_level "
     "engine engine_last engine_place row_start offset rows run pitch "
     "wave_rows wave_row wave_run_log2 waves_minor_log2 wave_step wavefront_base "
     "workgroup context kind op dtype atom_offset "
@@ -140,12 +147,9 @@ K = _columns(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
     "starved occupancy measuring sum count average measured stored "
-    "piece_index slot_head slot_tail slots_used in_flight body",
+    f"{_waiting} piece_index slot_head slot_tail slots_used in_flight body",
 )
 CHANNEL_WORDS = K.body + BODY_WORDS
-
-# Ready commands are in one ring, also those that are already read from the memory of that depth.
-READY_RING = 2
 
 # One tracker bank: a bit for each event on its way, its completions, clearing and the front's
 # choice for it; then a ring of completions and one of events.
@@ -256,7 +260,8 @@ def new_state(parameters: T3Parameters) -> GoldenState:
             "at_banks": p.banks * BANK_WORDS,
             "at_rows": p.sets * p.ways * len(ENTRY),
             "at_table": p.window_workgroups * len(TABLE),
-            "at_ready": READY_RING * p.command_depth * len(READY),
+            "at_ready": RING * p.command_depth * len(READY),
+            "at_notices": p.channels * RING * NOTICE_BUFFER * len(NOTICE),
             "at_copies": 2 * len(COPY),
             "at_slots": p.channels * p.egress_slots * len(SLOT),
             "at_nmc": p.channels * NmcUnit.LATENCY * NMC_WORDS if p.payload else 0,

@@ -4,8 +4,9 @@ from rtl.encodings import Action, Granularity
 from sysmodel.compiled import compiled, inlined
 
 from .address_map import range_of
+from .protected_queue import can_push, push_at, step_queue
 from .queues import natural
-from .state import COMMAND, COMPLETION, RANGE, READY, READY_RING, TABLE, C, U
+from .state import COMMAND, COMPLETION, RANGE, READY, TABLE, C, U
 from .tracker_bank import take_completion
 
 __all__ = ["CLEARING", "IDLE", "begin_clearing", "push_ready", "step_ready", "step_trigger"]
@@ -13,7 +14,6 @@ __all__ = ["CLEARING", "IDLE", "begin_clearing", "push_ready", "step_ready", "st
 CLEARING, IDLE, _LOOKUP, _TILE, _GROUP, _RELEASE = range(6)
 _NONE, _DMA = Action.NONE.value, Action.DMA.value
 _WORKGROUP = Granularity.WORKGROUP.value
-_CHECKED = 2  # commands that are read from the memory, and corrected
 
 
 @inlined
@@ -26,11 +26,9 @@ def _row(config, place):
 def push_ready(s, command, place, wavefront, start, row_edge, run_edge, last):
     """Write a ready command behind the queue's last; True if there was room."""
     config, gpu, memory = s.config, s.gpu, s.memory
-    # The memory's last stage is a register: it has one entry less.
-    if gpu[U.ready_inner] == config[C.depth] - 1:
+    if not can_push(gpu, U.ready_head, config[C.depth]):
         return False
-    position = gpu[U.ready_head] + gpu[U.ready] + gpu[U.ready_read] + gpu[U.ready_inner]
-    to = config[C.at_ready] + (position & (READY_RING * config[C.depth] - 1)) * len(READY)
+    to = config[C.at_ready] + push_at(gpu, U.ready_head, config[C.depth]) * len(READY)
     memory[to + READY.command] = command
     memory[to + READY.place] = place
     memory[to + READY.wavefront] = wavefront
@@ -44,15 +42,7 @@ def push_ready(s, command, place, wavefront, start, row_edge, run_edge, last):
 @inlined
 def step_ready(s, pushed, popped):
     """Move the queue of ready commands on by one cycle."""
-    gpu = s.gpu
-    inner, read = gpu[U.ready_inner], gpu[U.ready_read]
-    moves = read and gpu[U.ready] < _CHECKED
-    loads = inner > 0 and (not read or moves)
-    gpu[U.ready_inner] = inner + pushed - loads
-    gpu[U.ready_read] = loads or (read and not moves)
-    gpu[U.ready] += moves - popped
-    if popped:
-        gpu[U.ready_head] = (gpu[U.ready_head] + 1) & (READY_RING * s.config[C.depth] - 1)
+    step_queue(s.gpu, U.ready_head, s.config[C.depth], pushed, popped)
 
 
 @compiled

@@ -7,11 +7,12 @@ from amaranth.lib import wiring
 
 from rtl.address_map import LocationLookup, RangeLookup
 from rtl.arbiter import Arbiter
-from rtl.channel import Channel
+from rtl.channel import NOTICE_BUFFER, NOTICE_EVENTS, Channel
 from rtl.dma import DmaEngine
 from rtl.dma_lane import DmaLane
 from rtl.map_table import MapTable
 from rtl.nmc import NmcUnit
+from rtl.notice_buffer import NoticeBuffer
 from rtl.notice_queue import NoticeQueue
 from rtl.parameters import T3Parameters
 from rtl.registers import Registers
@@ -22,11 +23,12 @@ from rtl.tracker_front import TrackerFront
 from rtl.trigger import Trigger
 from rtl.window import Window
 
+from ..config import load_system
 from .elaboration import rtlil_text
 
 __all__ = ["BLOCKS", "REFERENCE", "Block"]
 
-REFERENCE = T3Parameters(channels=32, banks=8, payload=True)
+REFERENCE = load_system().hardware(channels=32, payload=True)
 """One GPU of the paper's system."""
 
 
@@ -112,7 +114,13 @@ BLOCKS = (
     Block(name="arbiter", make=Arbiter, count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
     Block(
         name="notice queue",
-        make=lambda p: NoticeQueue(p, depth=8),
+        make=lambda p: NoticeQueue(p, depth=NOTICE_EVENTS),
+        count=_channels,
+        inside="channel",
+    ),
+    Block(
+        name="notice buffer",
+        make=lambda p: NoticeBuffer(p, depth=NOTICE_BUFFER),
         count=_channels,
         inside="channel",
     ),

@@ -298,10 +298,10 @@ def test_trigger(rng):
             ctx.set(dut.ready.ready, ready)
             ctx.set(dut.clear, clear)
 
-            assert ctx.get(dut.ready.valid) == (gpu[U.ready] != 0), cycle
+            assert ctx.get(dut.ready.valid) == (gpu[U.ready_checked] != 0), cycle
             assert ctx.get(dut.tiles) == gpu[U.tiles], cycle
-            popped = gpu[U.ready] != 0 and ready
-            if gpu[U.ready]:
+            popped = gpu[U.ready_checked] != 0 and ready
+            if gpu[U.ready_checked]:
                 ready_seen += 1
                 at = state.config[C.at_ready] + gpu[U.ready_head] * len(READY)
                 found = words(ctx.get(dut.ready.p), READY._fields)
@@ -365,7 +365,7 @@ def test_engine(rng, channels):
             ctx.set(dut.copies.valid, has_copy)
             ctx.set(dut.copies.p, copy)
             ctx.set(dut.limit_in, limit_in)
-            gpu[U.ready], gpu[U.copies_level], gpu[U.copies_head] = has_ready, has_copy, 0
+            gpu[U.ready_checked], gpu[U.copies_level], gpu[U.copies_head] = has_ready, has_copy, 0
             at = config[C.at_ready]
             memory[at : at + len(READY)] = words(command, READY._fields)
             at = config[C.at_copies]

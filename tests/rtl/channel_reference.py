@@ -103,6 +103,34 @@ class Line:
         self.items.append(item)
 
 
+class Buffer:
+    """Notices that wait: stored, then read, then corrected; each part by each cycle's start."""
+
+    def __init__(self):
+        self.stored, self.read, self.corrected = deque(), deque(), deque()
+
+    @property
+    def room(self):
+        # The memory's output is one of its 64 places.
+        return len(self.stored) < 63
+
+    def tick(self, queue, notice):
+        """One cycle with the update that is given, or None: what goes into the queue behind."""
+        empty = not (self.stored or self.read or self.corrected)
+        moves = self.read and len(self.corrected) < 2
+        loads = self.stored and (not self.read or moves)
+        if notice and empty and queue.room:
+            return notice
+        left = self.corrected.popleft() if self.corrected and queue.room else None
+        if moves:
+            self.corrected.append(self.read.popleft())
+        if loads:
+            self.read.append(self.stored.popleft())
+        if notice:
+            self.stored.append(notice)
+        return left
+
+
 class Turn:
     """Choice between two lines; the one that did not give last goes first."""
 
@@ -137,6 +165,7 @@ class Reference:
             "notices": 8,
         }
         self.lines = {name: Line(depth) for name, depth in depths.items()}
+        self.buffer = Buffer()
         self.compute, self.arbiter = Turn(), Turn()
         self.stored = 0
         self.tables = TABLES
@@ -274,10 +303,12 @@ class Reference:
             self.stores.put(locate(store, self.tables))
         if (packet := offered.get("link_in")) and self.inbound.room:
             self.inbound.put(locate(packet, self.tables))
-        if (notice := offered.get("notices")) and self.notices.room:
+        update = None
+        if (notice := offered.get("notices")) and self.buffer.room:
             self.stored += notice["access"] == Access.WRITE
-            if notice["access"] == Access.UPDATE:
-                self.notice(notice)
+            update = notice if notice["access"] == Access.UPDATE else None
+        if joining := self.buffer.tick(self.notices, update):
+            self.notice(joining)
 
     def notice(self, notice):
         """An update joins the one of its tile that waits behind this cycle's head."""

@@ -62,6 +62,8 @@ class Bench:
         self.reference.tables = tables
 
     def ready(self, name):
+        if name == "notices":
+            return self.reference.buffer.room
         line = {"link_in": "inbound"}.get(name, name)
         return len(self.reference.lines[line].items) < self.reference.lines[line].depth
 
@@ -333,9 +335,13 @@ def test_write_notices_are_counted():
         for _ in range(5):
             await channel.cycle({"notices": write})
         assert channel.reference.stored == 5
-        # A full queue of updates holds up everything.
-        for place in range(12, 22):
-            await channel.cycle({"notices": update | {"place": place}}, taken=())
+        # Updates that nobody takes: eight events in the queue, and behind it what the buffer holds.
+        # When that is full, it holds up everything.
+        for number in range(8 + 2 + 64):
+            tile = {"place": 12 + number % 20, "wavefront": number // 20}
+            await channel.cycle({"notices": update | tile}, taken=())
+        await channel.cycle(taken=())
+        assert not channel.ready("notices")
         await channel.cycle({"notices": write}, taken=())
         await channel.cycle()
         assert channel.reference.stored == 5

@@ -81,7 +81,7 @@ def test_wavefront_command_geometry(wavefront):
     rows = [4, 3, 0, 0][wavefront // 2]
     run = [8, 3][wavefront % 2]
     assert (state.gpu[U.rows], state.gpu[U.run]) == (rows, run)
-    state.gpu[U.ready] = 0
+    state.gpu[U.ready_checked] = 0
     # SCALE and SHAPE; then the walk, if there is something to walk.
     step_engine(state, 1)
     step_engine(state, 1)

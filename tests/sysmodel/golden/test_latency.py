@@ -136,7 +136,7 @@ def test_last_update_to_command_and_read(gpu):
     assert gpu.first(lambda g: g.state.gpu[U.completions]) == 7
     # Taken in 7; the ready command is pushed two cycles later, in TILE.
     assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 8
-    assert gpu.first(lambda g: g.state.gpu[U.ready]) == 12
+    assert gpu.first(lambda g: g.state.gpu[U.ready_checked]) == 12
     # Taken in 12, walked in 15, expanded in 16, merged in 17.
     assert gpu.first(out("dram_valid")) == 18
     assert gpu.outputs[O.dram_access] == Access.READ.value and gpu.outputs[O.dram_atom] == 5

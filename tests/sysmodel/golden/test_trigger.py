@@ -41,8 +41,8 @@ def complete(state, place, wavefront, start, cycles=20):
         pushed, done, own = step_trigger(state)
         if done >= 0:
             strobes.append((done, own))
-        step_ready(state, pushed, state.gpu[U.ready] != 0)
-        if state.gpu[U.ready]:
+        step_ready(state, pushed, state.gpu[U.ready_checked] != 0)
+        if state.gpu[U.ready_checked]:
             at = state.config[C.at_ready] + state.gpu[U.ready_head] * len(READY)
             ready.append(tuple(state.memory[at : at + len(READY)]))
     return strobes, ready
@@ -86,7 +86,7 @@ def test_ready_queue_shows_an_entry_after_three_cycles():
     state = fresh_state()
     visible = []
     for cycle in range(7):
-        visible.append(int(state.gpu[U.ready]))
+        visible.append(int(state.gpu[U.ready_checked]))
         pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
         step_ready(state, pushed, cycle == 3)
     assert visible == [0, 0, 0, 1, 1, 1, 1]
@@ -100,7 +100,7 @@ def events(state, cycles):
         place = -1
         if pushed:
             gpu = state.gpu
-            waiting = gpu[U.ready] + gpu[U.ready_read] + gpu[U.ready_inner]
+            waiting = gpu[U.ready_checked] + gpu[U.ready_read] + gpu[U.ready_inner]
             at = state.config[C.at_ready] + len(READY) * (gpu[U.ready_head] + waiting)
             place = int(state.memory[at + READY.place])
         step_ready(state, pushed, False)
