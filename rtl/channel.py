@@ -32,7 +32,7 @@ from .wide_counter import WideCounter
 
 __all__ = ["NOTICE_BUFFER", "NOTICE_EVENTS", "Channel"]
 
-NOTICE_BUFFER = 64  # notices that wait; deep enough for the bursts at the end of a GEMM's stage
+NOTICE_BUFFER = 128  # notices that wait; deep enough for the bursts at the end of a GEMM's stage
 NOTICE_EVENTS = 8  # tiles whose updates are put together
 
 

@@ -1,6 +1,6 @@
 """The memory of a tracker bank: sets of entries, protected, and what is on its way into them."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -97,10 +97,11 @@ class TrackerTable(wiring.Component):
                 m.d.sync += self.clearing.eq(0)
         with m.If(self.clear):
             m.d.sync += [self.clearing.eq(1), clear_row.eq(0)]
+        word = Signal(Shape.cast(self._entry))
         code = Signal(code_word(self._entry))
         m.d.comb += [
-            code.word.eq(Mux(self.clearing, 0, written)),
-            code.check.eq(encode(code.word.as_value())),
+            word.eq(Mux(self.clearing, 0, written)),
+            code.eq(Cat(word, encode(word))),
         ]
 
         corrected, lost = Signal(self._ways), Signal(self._ways)

@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from verification.arithmetic.command import exhaust
+from verification.proofs.command import prove
+
 from . import report
 from .check_options import CheckOptions, CheckResult
 from .config import System, load_system, preset_names, preset_path
@@ -160,7 +163,7 @@ def check(
         raise typer.Exit(1)
 
 
-for command in (sweep, reproduce, validate, export, area, timing, diagrams):
+for command in (sweep, reproduce, validate, export, area, timing, diagrams, prove, exhaust):
     app.command()(command)
 
 

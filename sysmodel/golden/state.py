@@ -63,7 +63,7 @@ __all__ = [
 
 DATA_WORDS = 4
 NMC_WORDS = 8
-NOTICE_BUFFER = 64
+NOTICE_BUFFER = 128
 # Columns of ``registers``.
 VALUE, RESET, WRITABLE, READABLE, KNOWN = range(5)
 

@@ -1,20 +1,25 @@
+# amaranth: UnusedElaboratable=no
 """Arbiter under long random traffic: its choice in every cycle, order, loss, and starvation."""
 
 import random
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, Timer
 
+from rtl.arbiter import Arbiter
 from rtl.configuration import ArbiterConfiguration
 from rtl.encodings import Policy
 from rtl.layouts import DramRequest
 from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
+from tb.payload import Fields
+from tb.stream import StreamChecker
 
 PARAMETERS = T3Parameters(payload=True)
-_CONFIGURATION = ArbiterConfiguration(PARAMETERS)
-_ATOM = DramRequest(PARAMETERS)["atom"]
+_CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
+_REQUEST = Fields(DramRequest(PARAMETERS))
+_CYCLES = 150
 _PLAIN = {
     "automatic": 0,
     "threshold": 127,
@@ -23,7 +28,31 @@ _PLAIN = {
     "cuts": [0, 0, 0],
     "levels": [127, 127, 127],
 }
+_LEVELS = (127, 30, 10, 5)  # from the lowest occupancy to the highest
 _STREAMS = {"c": "compute", "m": "communication"}
+
+expect(
+    "both wait",
+    "compute first, both wait",
+    "MCA, compute goes first",
+    "MCA, held back by the occupancy",
+    "MCA, passes below the threshold",
+    "MCA, passes without a threshold",
+    "starvation limit reached against compute",
+    "starvation limit reached against the occupancy",
+    "starvation count saturated",
+    "queue full",
+    "queue full while starving",
+    "measurement begun anew",
+    *(f"measured level {level}" for level in _LEVELS),
+)
+
+
+def make_dut(block: type = Arbiter):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
 
 
 def _random_configuration(rng: random.Random) -> dict:
@@ -34,7 +63,7 @@ def _random_configuration(rng: random.Random) -> dict:
         "starvation_limit": rng.choice([0, 3, 50, 0xFFFF]),
         "measure_log2": rng.randrange(10),
         "cuts": sorted(rng.sample(range(80), 3)),
-        "levels": [30, 10, 5],
+        "levels": _LEVELS[1:],
     }
 
 
@@ -45,52 +74,93 @@ class _Bench:
         self.dut = dut
         self.reference = Reference()
         self.numbers = {"c": 0, "m": 0}
+        self.requests = {name: self._request(name) for name in _STREAMS}
         self.served = {"c": 0, "m": 0}
         self.longest_wait = 0
         self._wait = 0
 
+    def _request(self, stream: str) -> int:
+        """The next request of a stream, like no other in any field."""
+        return random.Random(f"{stream}{self.numbers[stream]}").getrandbits(_REQUEST.width)
+
     async def start(self) -> None:
-        dut = self.dut
-        cocotb.start_soon(Clock(dut.clk, 2, "ns").start())
-        dut.rst.value = 1
-        for port in (dut.compute__valid, dut.communication__valid, dut.o__ready, dut.start):
-            port.value = 0
-        for _ in range(2):
-            await FallingEdge(dut.clk)
-        dut.rst.value = 0
+        await reset(self.dut, _INPUTS)
+        self.checker = StreamChecker(self.dut, (), unheld=("o",))
 
     def configure(self, **configuration) -> None:
         self._configuration = _PLAIN | configuration
-        self.dut.configuration.value = _CONFIGURATION.const(self._configuration).as_bits()
+        self.dut.configuration.value = _CONFIGURATION.pack(self._configuration)
 
-    async def cycle(self, requests: str, *, ready=True, occupancy=0, start=False) -> None:
-        """One cycle in which the named streams have a request, the oldest that has not left."""
+    def drive(self, requests: str, *, ready: bool, occupancy: int, start: bool) -> None:
+        """Inputs of a cycle in which the named streams have a request."""
         dut = self.dut
         for name, stream in _STREAMS.items():
             getattr(dut, f"{stream}__valid").value = int(name in requests)
-            # The parity tells the streams apart.
-            number = 2 * self.numbers[name] + (name == "m")
-            getattr(dut, f"{stream}__payload").value = number << _ATOM.offset
+            getattr(dut, f"{stream}__payload").value = self.requests[name]
         dut.o__ready.value = int(ready)
         dut.occupancy.value = occupancy
         dut.start.value = int(start)
+
+    async def cycle(self, requests: str, *, ready=True, occupancy=0, start=False) -> None:
+        """One cycle; what the named streams offer is the oldest that has not left."""
+        dut = self.dut
+        self.drive(requests, ready=ready, occupancy=occupancy, start=start)
+        self._cover(requests, ready, occupancy, start)
         winner = self.reference.cycle(
             self._configuration, "c" in requests, "m" in requests, ready, occupancy, start
         )
-        # Between the edges: the outputs have followed the inputs.
-        await Timer(500, "ps")
+        await settled()
+        self.checker.sample()
         assert bool(dut.o__valid.value) == (winner is not None)
         if winner:
-            payload = int(dut.o__payload.value)
-            assert payload >> _ATOM.offset == 2 * self.numbers[winner] + (winner == "m")
+            assert int(dut.o__payload.value) == self.requests[winner]
         for name, stream in _STREAMS.items():
             moves = bool(getattr(dut, f"{stream}__ready").value) and name in requests
             assert moves == (ready and winner == name)
-            self.numbers[name] += moves
-            self.served[name] += moves
+            if moves:
+                self.served[name] += 1
+                self.numbers[name] += 1
+                self.requests[name] = self._request(name)
         self._wait = 0 if winner == "m" and ready or "m" not in requests else self._wait + 1
         self.longest_wait = max(self.longest_wait, self._wait)
-        await FallingEdge(dut.clk)
+        await next_cycle(dut)
+
+    async def wait(self, cycles: int, requests: str, *, occupancy=0) -> None:
+        """A long time in which the queue is full and nothing changes."""
+        self.drive(requests, ready=False, occupancy=occupancy, start=False)
+        for _ in range(cycles):
+            self.reference.cycle(
+                self._configuration, "c" in requests, "m" in requests, False, occupancy, False
+            )
+        await skip(self.dut, cycles)
+
+    def _cover(self, requests: str, ready: bool, occupancy: int, start: bool) -> None:
+        reference, configuration = self.reference, self._configuration
+        both, m = len(requests) == 2, "m" in requests
+        cover("queue full", requests and not ready)
+        cover("measurement begun anew", start and reference.samples)
+        if configuration["automatic"]:
+            cover(f"measured level {reference.level}", requests == "m")
+        policy = configuration["policy"]
+        cover("both wait", policy == Policy.ROUND_ROBIN and both)
+        cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
+        if policy == Policy.MCA:
+            threshold = (
+                reference.level if configuration["automatic"] else configuration["threshold"]
+            )
+            urgent = reference.starved >= configuration["starvation_limit"]
+            passes = threshold == 127 or occupancy < threshold
+            waited = m and reference.starved
+            cover("MCA, compute goes first", both and not urgent)
+            cover("MCA, held back by the occupancy", requests == "m" and not passes and not urgent)
+            below = requests == "m" and not urgent and passes
+            cover("MCA, passes below the threshold", below and threshold != 127)
+            cover("MCA, passes without a threshold", below and threshold == 127)
+            cover("starvation limit reached against compute", both and urgent and waited)
+            held = requests == "m" and urgent and waited and not passes
+            cover("starvation limit reached against the occupancy", held)
+            cover("starvation count saturated", reference.starved == 65535 and m)
+            cover("queue full while starving", m and not ready and not urgent)
 
 
 @cocotb.test()
@@ -103,15 +173,15 @@ async def every_choice(dut):
         bench.configure(**_random_configuration(rng))
         rates = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in "cm"}
         room, most = rng.choice([0.3, 0.9, 1]), rng.randrange(1, 128)
-        for cycle in range(500):
+        for cycle in range(scaled(_CYCLES)):
             requests = "".join(name for name in "cm" if rng.random() < rates[name])
             await bench.cycle(
                 requests,
                 ready=rng.random() < room,
                 occupancy=rng.randrange(most),
-                start=cycle == 5,
+                start=cycle == 5 or rng.random() < 0.002,
             )
-    assert min(bench.served.values()) > 1000
+    assert min(bench.served.values()) > 500
 
 
 @cocotb.test()
@@ -138,3 +208,40 @@ async def nothing_starves(dut):
             await bench.cycle("cm", occupancy=64)
         assert bench.longest_wait == limit
         assert bench.served["m"] - before == 10
+
+
+@cocotb.test()
+async def starvation_count_saturates(dut):
+    """However long the queue is full: the limit is reached in one cycle, and stays so."""
+    bench = _Bench(dut)
+    await bench.start()
+    bench.configure(policy=Policy.MCA, threshold=5, starvation_limit=65535)
+    await bench.wait(65534, "cm", occupancy=64)
+    for _ in range(4):
+        await bench.cycle("cm", ready=False, occupancy=64)
+    await bench.wait(70000, "cm", occupancy=64)
+    await bench.cycle("cm", occupancy=64)
+    assert bench.served == {"c": 0, "m": 1}
+
+
+@cocotb.test()
+async def long_measurement(dut):
+    """Nearly the largest sum of many samples, and the cycle in which its level counts."""
+    bench = _Bench(dut)
+    await bench.start()
+    for occupancy, level in ((127, 5), (79, 10)):
+        bench.configure(
+            policy=Policy.MCA,
+            automatic=1,
+            starvation_limit=0xFFFF,
+            measure_log2=14,
+            cuts=[40, 79, 127],
+            levels=_LEVELS[1:],
+        )
+        await bench.cycle("m", occupancy=occupancy, start=True)
+        await bench.wait(2**14 - 3, "", occupancy=occupancy)
+        for _ in range(8):
+            await bench.cycle("m", occupancy=occupancy)
+        assert bench.reference.level == level
+        await bench.cycle("m", occupancy=level)
+        await bench.cycle("m", occupancy=level - 1)

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Reduce unit at one atom per cycle, against NumPy: all pairs of special values, then random."""
 
 from collections.abc import Iterator
@@ -5,20 +6,37 @@ from typing import NamedTuple
 
 import cocotb
 import numpy as np
-from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge
 
 from rtl.encodings import Datatype, Operation
 from rtl.layouts import NmcRequest, NmcResult
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled
 from tb.nmc.reference import BITS, from_word, reduce_bits, special_values, structured, to_word
+from tb.stream import StreamChecker
 
 PARAMETERS = T3Parameters(payload=True)
 _REQUEST = NmcRequest(PARAMETERS)
 _RESULT = NmcResult(PARAMETERS)
 _LANES = {dtype: PARAMETERS.atom_bytes // BITS[dtype](0).nbytes for dtype in Datatype}
-_RANDOM_ATOMS = 24_000
+_RANDOM_ATOMS = 12_000
+
+expect(
+    "first touch",
+    "later touch",
+    "back to back",
+    "idle cycle",
+    "epoch changed under way",
+    *(f"{op.name} {dtype.name}" for op in Operation for dtype in Datatype),
+)
+
+
+def make_dut(block: type = NmcUnit):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
 
 
 class Case(NamedTuple):
@@ -53,7 +71,7 @@ def _all_pairs() -> Iterator[Case]:
 def _random(rng: np.random.Generator) -> list[Case]:
     """As many sums as other operations, every kind of case anywhere."""
     cases = []
-    share = _RANDOM_ATOMS // 12
+    share = scaled(_RANDOM_ATOMS) // 12
     for dtype in Datatype:
         for op in (Operation.SUM, *Operation):
             cases += _cases(*structured(rng, dtype, share * _LANES[dtype]), op, dtype)
@@ -84,13 +102,8 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
 
     A part ``idle`` of the cycles stays empty; a part ``first`` of the requests is a first touch.
     """
-    cocotb.start_soon(Clock(dut.clk, 2, "ns").start())
-    dut.rst.value = 1
-    dut.i__valid.value = 0
-    for _ in range(2):
-        await FallingEdge(dut.clk)
-    dut.rst.value = 0
-
+    await reset(dut, _INPUTS)
+    checker = StreamChecker(dut, ("i", "o"))
     epoch = 0
     checked = 0
     pending: list[tuple[Case, bool, int] | None] = [None] * (NmcUnit.LATENCY - 1)
@@ -100,6 +113,7 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
         # What is given after a falling edge is taken at the next rising edge.
         if rng.random() < 0.05:
             epoch = int(rng.integers(0, 256))
+            cover("epoch changed under way", any(pending))
         dut.epoch.value = epoch
         valid = case is not None and rng.random() >= idle
         dut.i__valid.value = int(valid)
@@ -114,11 +128,17 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
                 op=case.op.value,
                 dtype=case.dtype.value,
             )
+            cover("first touch", not touched)
+            cover("later touch", touched)
+            cover("back to back", pending[-1])
+            cover(f"{case.op.name} {case.dtype.name}", touched)
             pending.append((case, touched, epoch))
             case = next(cases, None)
         else:
+            cover("idle cycle", any(pending))
             pending.append(None)
-        await FallingEdge(dut.clk)
+        await next_cycle(dut)
+        checker.sample()
         due = pending.pop(0)
         assert int(dut.o__valid.value) == (due is not None)
         if due is not None:

@@ -1,17 +1,21 @@
+# amaranth: UnusedElaboratable=no
 """The register port on AXI4-Lite: random reads and writes with pauses on every channel."""
 
 import itertools
 import random
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from rtl import register_map
 from rtl.encodings import ErrorCode, Refusal
 from rtl.layouts import ErrorReport
 from rtl.parameters import T3Parameters
+from rtl.registers import Registers
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, reset, scaled
+from tb.stream import StreamChecker
 
 PARAMETERS = T3Parameters()
 _MAP = register_map.load()
@@ -36,18 +40,30 @@ _STORAGE = [
     )
 ]
 _READ_ONLY = [_MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "BASE", "LIMIT")]
-_HOLES = [0x058, 0x05C, 0x078, 0x0BC, 0x400, 0xFFC]
-_INPUTS = (
-    "done",
-    "idle",
-    "clearing",
-    "tiles",
-    "base",
-    "limit",
-    "copies__ready",
-    "error__valid",
-    "error__report",
+_KNOWN = {register.address for register in _MAP.values()}
+_HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x400, 0xFFC]
+_CHANNELS = {
+    "aw": ("awaddr",),
+    "w": ("wdata", "wstrb"),
+    "b": ("bresp",),
+    "ar": ("araddr",),
+    "r": ("rdata", "rresp"),
+}
+# An access waits at most for the pauses of its channels.
+_LONGEST_NS = 2000
+
+expect(
+    *(f"{channel} waits" for channel in _CHANNELS),
+    *(f"{access} refused" for access in ("partial", "read only", "hole")),
+    *(f"refusal {refusal.name}" for refusal in (Refusal.OVERLAP, Refusal.NONE)),
 )
+
+
+def make_dut(block: type = Registers):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
 
 
 def _mask(register: register_map.Register) -> int:
@@ -55,9 +71,7 @@ def _mask(register: register_map.Register) -> int:
 
 
 async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
-    cocotb.start_soon(Clock(dut.clk, 2, "ns").start())
-    for name in _INPUTS:
-        getattr(dut, name).value = 0
+    await reset(dut, _INPUTS)
     master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bus_"), dut.clk, dut.rst)
     if pauses:
         write, read = master.write_if, master.read_if
@@ -76,33 +90,38 @@ async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
         await RisingEdge(dut.clk)
     dut.rst.value = 0
     await RisingEdge(dut.clk)
-    cocotb.start_soon(_hold(dut, "b", ("bresp",)))
-    cocotb.start_soon(_hold(dut, "r", ("rdata", "rresp")))
+    cocotb.start_soon(_watch(dut))
     return master
 
 
-async def _hold(dut, channel: str, payload: tuple[str, ...]) -> None:
-    """What is valid stays, unchanged, until it is ready."""
-
-    def value(name):
-        return int(getattr(dut, f"bus__{name}").value)
-
-    held = None
+async def _watch(dut) -> None:
+    checker = StreamChecker(dut, ())
+    for name, payload in _CHANNELS.items():
+        ports = [f"bus__{port}" for port in (f"{name}valid", f"{name}ready", *payload)]
+        checker.add(name, *ports)
     while True:
         # Between the edges nothing moves: this is what the next rising edge sees.
         await FallingEdge(dut.clk)
-        offered = [value(name) for name in payload] if value(f"{channel}valid") else None
-        assert held is None or offered == held, f"Channel {channel} withdrew {held}"
-        held = None if value(f"{channel}ready") else offered
+        before = checker.stalls.copy()
+        checker.sample()
+        for name in checker.stalls - before:
+            cover(f"{name} waits")
+
+
+async def _bounded(access):
+    try:
+        return await with_timeout(access, _LONGEST_NS, "ns")
+    except SimTimeoutError:
+        raise AssertionError(f"No response in {_LONGEST_NS} ns") from None
 
 
 async def _read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
-    answer = await master.read(address, 4)
+    answer = await _bounded(master.read(address, 4))
     return int.from_bytes(answer.data, "little"), answer.resp
 
 
 async def _write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
-    return (await master.write(address, word.to_bytes(4, "little")[:length])).resp
+    return (await _bounded(master.write(address, word.to_bytes(4, "little")[:length]))).resp
 
 
 @cocotb.test()
@@ -112,9 +131,11 @@ async def random_accesses(dut, pauses):
     master = await _start(dut, rng, pauses=pauses)
     kept = {register.name: register.reset for register in _STORAGE}
     counts = dict.fromkeys(("write", "read", "partial", "read only", "hole"), 0)
-    for _ in range(_ACCESSES):
+    for _ in range(scaled(_ACCESSES)):
         kind = rng.choices(list(counts), (8, 8, 1, 1, 2))[0]
         counts[kind] += 1
+        if kind not in ("write", "read"):
+            cover(f"{kind} refused")
         register, word = rng.choice(_STORAGE), rng.getrandbits(32)
         if kind == "write":
             assert await _write(master, register.address, word) == AxiResp.OKAY
@@ -154,14 +175,14 @@ async def reads_and_writes_at_once(dut):
     ]
     seen = []
     for number, event in enumerate(reads):
-        await event.wait()
+        await _bounded(event.wait())
         word = int.from_bytes(event.data.data, "little")
         if number % 2:
             seen.append(word)
         else:
             assert word == identification.reset
     for event in writes:
-        await event.wait()
+        await _bounded(event.wait())
         assert event.data.resp == AxiResp.OKAY
     order = [0, *words]
     positions = [order.index(word) for word in seen]
@@ -192,7 +213,9 @@ async def program_and_start(dut):
 
     async def status() -> dict[str, int]:
         word, _ = await _read(master, _MAP["STATUS"].address)
-        return _MAP["STATUS"].unpack(word)
+        fields = _MAP["STATUS"].unpack(word)
+        cover(f"refusal {Refusal(fields['refusal']).name}")
+        return fields
 
     assert await commit(0, 0x1000, 0x2000) == AxiResp.OKAY
     maps = int(dut.maps.value)

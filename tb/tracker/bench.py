@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A bank at one event per cycle against the reference: full rate, then with stalls at both ends."""
 
 import itertools
@@ -5,43 +6,58 @@ import random
 from collections import Counter
 
 import cocotb
-from amaranth.hdl import Value
-from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge
 
 from rtl.encodings import ErrorCode
 from rtl.layouts import Completion, ErrorReport, TrackerInput
 from rtl.parameters import T3Parameters
+from rtl.tracker_bank import TrackerBank
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.payload import Fields
+from tb.stream import StreamChecker
 from tb.tracker.reference import Event, TrackerReference
 
 PARAMETERS = T3Parameters()
 UPDATES_PER_SECTOR = 2
-_INPUT = TrackerInput(PARAMETERS)
-_COMPLETION = Completion(PARAMETERS)
-_REPORT = ErrorReport(PARAMETERS)
+_INPUT = Fields(TrackerInput(PARAMETERS))
+_COMPLETION = Fields(Completion(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+_STAGES = 3  # cycles from an event to its result
+_COMPLETIONS = 8  # that wait at most
 _ERRORS = (
     ErrorCode.SET_FULL,
     ErrorCode.ZERO_THRESHOLD,
     ErrorCode.SECOND_TILE_END,
     ErrorCode.OVERRUN,
+    ErrorCode.COUNT_OVERFLOW,
 )
 _TILES = 1200
 _LIVE = 400  # at a time, in 64 sets, some of which overflow
 
+expect(
+    "back to back, one tile",
+    "back to back, one set",
+    "two apart, one tile",
+    "three apart, one tile",
+    "completions full",
+    "completion taken at once",
+    *(code.name for code in _ERRORS),
+)
 
-def _bits(layout, fields: dict) -> int:
-    return Value.cast(layout.const(fields)).value
+
+def make_dut(block: type = TrackerBank):
+    return block(PARAMETERS)
 
 
-def _fields(layout, bits: int) -> tuple[int, ...]:
-    return tuple(bits >> field.offset & (1 << field.width) - 1 for _, field in layout)
+_INPUTS = inputs_of(make_dut())
 
 
 def _traffic(rng: random.Random) -> list[Event]:
     """Events of many tiles at a time, each tile's in any order, some tiles with an error."""
     p = PARAMETERS
     events, live = [], []
-    for number in range(_TILES):
+    tiles = scaled(_TILES)
+    for number in range(tiles):
         place, wavefront = divmod(number, p.wavefronts)
         place = place * 148 % (1 << p.place_bits)
         sectors = rng.randrange(8)
@@ -62,7 +78,7 @@ def _traffic(rng: random.Random) -> list[Event]:
             tile.append(Event(place=place, wavefront=wavefront, atom=atom, count=count))
         rng.shuffle(tile)
         live.append(tile)
-        while len(live) > (_LIVE if number < _TILES - 1 else 0):
+        while len(live) > (_LIVE if number < tiles - 1 else 0):
             index = rng.randrange(len(live))
             for _ in range(min(rng.randint(1, 4), len(live[index]))):
                 events.append(live[index].pop())
@@ -73,70 +89,83 @@ def _traffic(rng: random.Random) -> list[Event]:
 
 
 async def _start(dut) -> None:
-    dut.rst.value = 1
-    dut.clear.value = 0
+    await reset(dut, _INPUTS)
     dut.updates_per_sector.value = UPDATES_PER_SECTOR
-    dut.i__valid.value = 0
-    dut.i__payload.value = 0
-    dut.o__ready.value = 0
-    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
-    await FallingEdge(dut.clk)
-    await FallingEdge(dut.clk)
-    dut.rst.value = 0
     cycles = 0
     while int(dut.clearing.value):
         assert not int(dut.room.value)
-        await FallingEdge(dut.clk)
+        assert cycles < PARAMETERS.sets
+        await next_cycle(dut)
         cycles += 1
     assert cycles == PARAMETERS.sets // PARAMETERS.banks
+
+
+def _cover(coming: Event | None, ahead: list[Event | None]) -> None:
+    """``ahead``: the events before this one, the latest first."""
+    if coming is None:
+        return
+    place = coming.place
+    same = [e is not None and (e.place, e.wavefront) == (place, coming.wavefront) for e in ahead]
+    sets = PARAMETERS.sets
+    shares_set = ahead[0] is not None and (ahead[0].place - place) % sets == 0
+    cover("back to back, one tile", same[0])
+    cover("two apart, one tile", same[1])
+    cover("three apart, one tile", same[2])
+    cover("back to back, one set", shares_set and not same[0])
 
 
 async def _play(dut, events: list[Event], offers, takes) -> int:
     """Play the events, check the outputs of every cycle, and return how many cycles it took.
 
-    No output depends on an input of its cycle, so both are exchanged at the falling edge. An event
-    comes in the cycle after one with room, and has its result two cycles later.
+    An event comes in the cycle after one with room, and has its result ``_STAGES`` cycles later.
     """
     reference = TrackerReference(PARAMETERS, UPDATES_PER_SECTOR)
+    checker = StreamChecker(dut, ("i", "o"))
     seen = Counter()
     completions = []  # those that must be visible
-    coming = compared = updated = None
+    stages: list[Event | None] = [None] * (_STAGES + 1)  # from the input on
     done = cycle = 0
-    while done < len(events) or completions or coming or compared or updated:
+    while done < len(events) or completions or any(stages):
         taken = takes()
+        coming = stages[0]
         dut.i__valid.value = int(coming is not None)
         if coming:
-            dut.i__payload.value = _bits(_INPUT, vars(coming))
+            dut.i__payload.value = _INPUT.pack(vars(coming))
         dut.o__ready.value = int(taken)
+        _cover(coming, stages[1:])
+        await settled()
+        checker.sample()
 
+        updated = stages.pop()
         result = reference.event(updated) if updated else None
         failed = isinstance(result, ErrorCode)
         assert int(dut.error__valid.value) == failed, cycle
         if failed:
-            report = _fields(_REPORT, int(dut.error__report.value))
-            assert report == (result.value, updated.place, updated.wavefront), cycle
+            report = _REPORT.unpack(int(dut.error__report.value))
+            assert report == [result.value, updated.place, updated.wavefront], cycle
             seen[result] += 1
-        room = len(completions) <= 4
+            cover(result.name)
+        room = len(completions) + _STAGES + 2 <= _COMPLETIONS
         assert int(dut.room.value) == room, cycle
+        assert not int(dut.clearing.value) and not int(dut.corrected.value), cycle
         assert int(dut.o__valid.value) == bool(completions), cycle
+        cover("completions full", len(completions) == _COMPLETIONS)
         if completions:
-            assert _fields(_COMPLETION, int(dut.o__payload.value)) == completions[0], cycle
+            found = tuple(_COMPLETION.unpack(int(dut.o__payload.value)))
+            assert found == completions[0], cycle
             if taken:
                 completions.pop(0)
                 seen[None] += 1
+                cover("completion taken at once", not completions)
         if isinstance(result, tuple):
             completions.append(result)
-        coming, compared, updated = None, coming, compared
-        if done < len(events) and room and offers():
-            coming = events[done]
-            done += 1
-        await FallingEdge(dut.clk)
+        accepted = done < len(events) and room and offers()
+        stages.insert(0, events[done] if accepted else None)
+        done += accepted
+        await next_cycle(dut)
         cycle += 1
 
     cocotb.log.info("%d events, %s", len(events), seen)
-    assert seen[None] > _TILES // 2
-    for code in _ERRORS:
-        assert seen[code], code
     return cycle
 
 
@@ -146,7 +175,7 @@ async def full_rate(dut):
     events = _traffic(random.Random(cocotb.RANDOM_SEED))
     await _start(dut)
     cycles = await _play(dut, events, lambda: True, lambda: True)
-    assert cycles <= len(events) + 4
+    assert cycles <= len(events) + _STAGES + 2
 
 
 @cocotb.test()
@@ -157,3 +186,28 @@ async def stalls(dut):
     hesitation = itertools.cycle([0.1] * 500 + [0.5] * 500 + [0.97] * 500)
     await _start(dut)
     await _play(dut, events, lambda: rng.random() < 0.9, lambda: rng.random() > next(hesitation))
+
+
+@cocotb.test()
+async def completions_wait(dut):
+    """Tiles complete in consecutive cycles, nobody takes them: as many as there is room for."""
+    events = [
+        Event(place=place, wavefront=1, count=UPDATES_PER_SECTOR, atom=place) for place in range(40)
+    ]
+    events += [Event(end=1, place=place, wavefront=1, sectors=1) for place in range(40)]
+    busy = iter([False] * 70 + [True, False, False] * 20)
+    await _start(dut)
+    await _play(dut, events, lambda: True, lambda: next(busy, True))
+
+
+@cocotb.test()
+async def more_updates_than_an_entry_counts(dut):
+    most = (1 << PARAMETERS.count_bits) - 1
+    counts = [15] * (most // 15) + [most % 15]
+    events = [Event(place=7, atom=9, count=count) for count in counts if count]
+    # One more than fits, then the entry is free; a second tile beside it stays.
+    events = [Event(place=7 + PARAMETERS.sets, atom=5, count=2), *events, Event(place=7, count=1)]
+    events += [Event(end=1, place=7 + PARAMETERS.sets, sectors=1)]
+    events += [Event(place=7, atom=3, count=4), Event(end=1, place=7, sectors=2)]
+    await _start(dut)
+    await _play(dut, events, lambda: True, lambda: True)

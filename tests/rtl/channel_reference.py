@@ -111,8 +111,8 @@ class Buffer:
 
     @property
     def room(self):
-        # The memory's output is one of its 64 places.
-        return len(self.stored) < 63
+        # The memory's output is one of its 128 places.
+        return len(self.stored) < 127
 
     def tick(self, queue, notice):
         """One cycle with the update that is given, or None: what goes into the queue behind."""

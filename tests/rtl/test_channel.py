@@ -337,7 +337,7 @@ def test_write_notices_are_counted():
         assert channel.reference.stored == 5
         # Updates that nobody takes: eight events in the queue, and behind it what the buffer holds.
         # When that is full, it holds up everything.
-        for number in range(8 + 2 + 64):
+        for number in range(8 + 2 + 128):
             tile = {"place": 12 + number % 20, "wavefront": number // 20}
             await channel.cycle({"notices": update | tile}, taken=())
         await channel.cycle(taken=())

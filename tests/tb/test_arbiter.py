@@ -1,15 +1,5 @@
-from rtl.arbiter import Arbiter
-from tb.arbiter.bench import PARAMETERS
-from tb.runner import run_bench
+from tb.arbiter.bench import make_dut
 
 
-def test_arbiter(tmp_path):
-    seed = 7010
-    print(f"seed {seed}")
-    run_bench(
-        Arbiter(PARAMETERS),
-        name="arbiter",
-        test_module="tb.arbiter.bench",
-        directory=tmp_path,
-        seed=seed,
-    )
+def test_arbiter(bench):
+    bench(make_dut(), name="arbiter", test_module="tb.arbiter.bench", seed=7010)

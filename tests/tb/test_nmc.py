@@ -1,15 +1,5 @@
-from rtl.nmc import NmcUnit
-from tb.nmc.bench import PARAMETERS
-from tb.runner import run_bench
+from tb.nmc.bench import make_dut
 
 
-def test_reduce_unit(tmp_path):
-    seed = 7004
-    print(f"seed {seed}")
-    run_bench(
-        NmcUnit(PARAMETERS),
-        name="nmc",
-        test_module="tb.nmc.bench",
-        directory=tmp_path,
-        seed=seed,
-    )
+def test_reduce_unit(bench):
+    bench(make_dut(), name="nmc", test_module="tb.nmc.bench", seed=7004)

@@ -1,15 +1,5 @@
-from rtl.tracker_bank import TrackerBank
-from tb.runner import run_bench
-from tb.tracker.bench import PARAMETERS
+from tb.tracker.bench import make_dut
 
 
-def test_tracker_bank(tmp_path):
-    seed = 8121
-    print(f"seed {seed}")
-    run_bench(
-        TrackerBank(PARAMETERS),
-        name="tracker_bank",
-        test_module="tb.tracker.bench",
-        directory=tmp_path,
-        seed=seed,
-    )
+def test_tracker_bank(bench):
+    bench(make_dut(), name="tracker_bank", test_module="tb.tracker.bench", seed=8121)

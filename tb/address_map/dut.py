@@ -1,0 +1,48 @@
+# amaranth: UnusedElaboratable=no
+"""Both steps of the lookup, with a register between as a queue would be."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+
+from rtl.address_map import LocationLookup, RangeLookup
+from rtl.parameters import T3Parameters
+
+__all__ = ["AddressMap"]
+
+
+class AddressMap(wiring.Component):
+    """The members of the two steps; what :class:`RangeLookup` gives is of the cycle before.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    location, range_ : type
+        The steps, or copies of them.
+    """
+
+    def __init__(
+        self,
+        p: T3Parameters,
+        location: type[wiring.Component] = LocationLookup,
+        range_: type[wiring.Component] = RangeLookup,
+    ):
+        self._location, self._range = location(p), range_(p)
+        members = self._range.signature.members
+        self._results = {name: members[name] for name in ("action", "command", "op", "dtype")}
+        super().__init__({**self._location.signature.members, **self._results})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.location = location = self._location
+        m.submodules.range = range_ = self._range
+        located = Signal.like(location.location)
+        m.d.sync += located.eq(location.location)
+        m.d.comb += [
+            self.location.eq(location.location),
+            range_.location.eq(located),
+            range_.maps.eq(self.maps),
+        ]
+        inputs = ("atom", "context", "workgroup", "maps", "production")
+        m.d.comb += [getattr(location, name).eq(getattr(self, name)) for name in inputs]
+        m.d.comb += [getattr(self, name).eq(getattr(range_, name)) for name in self._results]
+        return m

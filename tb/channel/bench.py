@@ -1,0 +1,272 @@
+# amaranth: UnusedElaboratable=no
+"""A channel under random traffic on every port, in every cycle against the golden model."""
+
+import random
+from collections.abc import Collection
+
+import cocotb
+
+from rtl.channel import Channel
+from rtl.configuration import ArbiterConfiguration, MapConfiguration, ProductionConfiguration
+from rtl.encodings import Access, ErrorCode, Origin, Policy
+from rtl.layouts import ErrorReport
+from sysmodel.golden.state import U
+from tb.channel.model import Model
+from tb.channel.points import ERRORS, cover_cycle
+from tb.channel.tables import PARAMETERS, Traffic, random_arbiter, random_maps, random_production
+from tb.cover import cover
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.golden import set_arbiter, set_maps, set_production
+from tb.payload import Fields
+from tb.stream import Pace, StreamChecker
+
+_MAPS = Fields(MapConfiguration(PARAMETERS))
+_PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))
+_ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+_IN = ("reads", "stores", "link_in", "notices", "pieces", "nmc_in")
+_OUT = ("dram", "link_out", "tile_notices", "tile_ends", "nmc_out")
+_BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
+_CYCLES = 1500
+
+
+def make_dut(block: type = Channel):
+    return block(PARAMETERS)
+
+
+_COMPONENT = make_dut()
+_INPUTS = inputs_of(_COMPONENT)
+_FIELDS = {name: Fields(getattr(_COMPONENT, name).payload.shape()) for name in (*_IN, *_OUT)}
+_RETURNS = Fields(_COMPONENT.returns.payload.shape())
+
+
+class _Bench:
+    """The channel, its model, and what was offered to both and not yet taken."""
+
+    def __init__(self, dut, rng: random.Random):
+        self.dut, self.rng = dut, rng
+        self.model, self.traffic = Model(PARAMETERS), Traffic(rng)
+        self.checker = StreamChecker(dut, (*_IN, *_OUT, "returns"))
+        self.offered: dict[str, dict[str, int]] = {}
+        self.outstanding: list[int] = []  # slots of the DMA reads that left
+        self.updates = 0  # that the tracker took
+        self.failures: list[ErrorCode] = []
+        self.maps, self.production = random_maps(rng), random_production(rng)
+        self.arbiter = random_arbiter(rng)
+        self.base, self.limit = 12, 30
+        self.configure()
+
+    def configure(self) -> None:
+        """Give both the tables, and the places that may be updated, as they are now."""
+        dut, state = self.dut, self.model.state
+        dut.maps.value = _MAPS.pack(self.maps)
+        dut.production.value = _PRODUCTION.pack(self.production)
+        dut.arbiter.value = _ARBITER.pack(self.arbiter)
+        dut.epoch.value = self.production["epoch"]
+        dut.base.value, dut.limit.value = self.base, self.limit
+        set_maps(state, self.maps)
+        set_production(state, self.production)
+        set_arbiter(state, self.arbiter)
+        state.gpu[U.base], state.gpu[U.limit] = self.base, self.limit
+
+    async def cycle(
+        self,
+        offers: Collection[str],
+        takes: Collection[str],
+        *,
+        returns: bool = True,
+        occupancy: int = 0,
+        start: bool = False,
+    ) -> None:
+        """One cycle: inputs that offer something new if they can, outputs that are ready."""
+        dut, model = self.dut, self.model
+        for stream in _IN:
+            if stream in offers and stream not in self.offered:
+                self.offered[stream] = self.traffic.next(stream)
+            getattr(dut, f"{stream}__valid").value = int(stream in self.offered)
+            if stream in self.offered:
+                payload = _FIELDS[stream].pack(self.offered[stream])
+                getattr(dut, f"{stream}__payload").value = payload
+        for stream in _OUT:
+            if stream != "nmc_out":
+                getattr(dut, f"{stream}__ready").value = int(stream in takes)
+        dut.occupancy.value, dut.start.value = occupancy, int(start)
+        inputs = dict(self.offered)
+        dut.returns__valid.value = int(returns and bool(self.outstanding))
+        if returns and self.outstanding:
+            slot = self.outstanding.pop(self.rng.randrange(len(self.outstanding)))
+            data = {f"data_{index}": self.rng.getrandbits(64) for index in range(4)}
+            inputs["returns"] = {"slot": slot, **data}
+            dut.returns__payload.value = _RETURNS.pack(inputs["returns"])
+        await settled()
+        self.checker.sample()
+        self._compare(takes)
+        cover_cycle(model, self.offered, takes, self.arbiter, occupancy)
+        idle = model.step(inputs, set(takes), occupancy=occupancy, start=start)
+        assert bool(dut.idle.value) == idle
+        self._compare_error()
+        await next_cycle(dut)
+
+    def _compare(self, takes: Collection[str]) -> None:
+        """The outputs; then what is taken is no longer offered."""
+        dut, model = self.dut, self.model
+        assert int(dut.stored.value) == model.stored
+        assert not int(dut.corrected.value)
+        for stream in _OUT:
+            fields = _FIELDS[stream]
+            expected = model.offers(stream, fields.names)
+            assert bool(getattr(dut, f"{stream}__valid").value) == (expected is not None), stream
+            if expected is None:
+                continue
+            found = fields.unpack(int(getattr(dut, f"{stream}__payload").value))
+            assert found == expected, stream
+            if stream == "tile_notices" and stream in takes:
+                self.updates += expected[fields.names.index("count")]
+            if stream == "dram" and stream in takes:
+                request = dict(zip(fields.names, expected, strict=True))
+                dma = request["origin"] == Origin.COMMUNICATION.value
+                if dma and request["access"] == Access.READ.value:
+                    self.outstanding.append(request["tag"])
+        self._taken = [name for name in self.offered if name == "nmc_in" or model.ready(name)]
+        for stream in _IN:
+            if stream != "nmc_in":
+                ready = bool(getattr(dut, f"{stream}__ready").value)
+                assert ready == model.ready(stream), stream
+
+    def _compare_error(self) -> None:
+        dut, failure = self.dut, self.model.failure
+        assert bool(dut.error__valid.value) == (failure != 0)
+        if failure:
+            found = _REPORT.unpack(int(dut.error__report.value))
+            assert found == [failure & 0xFF, failure >> 24, failure >> 8 & 0xFFFF]
+            self.failures.append(ErrorCode(failure & 0xFF))
+            cover(self.failures[-1].name)
+        for stream in self._taken:
+            del self.offered[stream]
+
+
+async def _start(dut, rng: random.Random) -> _Bench:
+    await reset(dut, _INPUTS)
+    return _Bench(dut, rng)
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Everything at once; tables, limits and policy change under what is on its way."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = await _start(dut, rng)
+    pace = Pace(rng, _IN, rates=(0.1, 0.5, 1, 1))
+    room = Pace(rng, (*_OUT, "returns"), rates=_BLOCKED, cycles=90)
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 40 == 0:
+            bench.maps, bench.production = random_maps(rng), random_production(rng)
+            bench.base = rng.choice([0, 10, 12, 30])
+            bench.limit = rng.choice([12, 30, 45, 64])
+            most = rng.choice([1, 30, 127])
+        if cycle % 100 == 0:
+            bench.arbiter = random_arbiter(rng)
+        if cycle % 20 == 0:
+            bench.configure()
+        offers = [name for name, acts in pace.acts().items() if acts]
+        takes = [name for name, acts in room.acts().items() if acts]
+        await bench.cycle(
+            offers,
+            takes,
+            returns="returns" in takes,
+            occupancy=rng.randrange(most),
+            start=rng.random() < 0.02,
+        )
+    assert set(bench.failures) == set(ERRORS)
+
+
+def _plain(bench: _Bench) -> None:
+    """Every window and range is enabled, every place is admitted, nobody is preferred."""
+    for entry in (*bench.maps["windows"], *bench.maps["ranges"]):
+        entry["enable"] = 1
+    bench.production |= {"first_workgroup": 0}
+    bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
+    bench.base, bench.limit = 0, 64
+    bench.configure()
+
+
+def _repeat(bench: _Bench, stream: str, **fields: int) -> None:
+    """The stream offers one payload after the other with these fields."""
+    following = bench.traffic.next
+
+    def next_(name: str) -> dict[str, int]:
+        return following(name) | (fields if name == stream else {})
+
+    bench.traffic.next = next_
+
+
+@cocotb.test()
+async def updates_sink_with_the_egress_blocked(dut):
+    """Remote stores, DMA data and their packets wait for the link; incoming updates do not."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    bench = await _start(dut, rng)
+    _plain(bench)
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
+    _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
+    for _ in range(150):
+        await bench.cycle(("stores", "link_in", "pieces"), ("dram",))
+    before = bench.checker.transfers["link_in"]
+    for _ in range(100):
+        await bench.cycle(("stores", "link_in", "pieces"), ("dram",))
+    assert bench.checker.transfers["link_in"] - before == 100
+    assert not bench.checker.transfers["link_out"]
+    for _ in range(100):
+        await bench.cycle((), ("dram", "link_out"))
+    assert bool(dut.idle.value)
+
+
+@cocotb.test()
+async def what_is_dropped_needs_no_room(dut):
+    """With everything full behind them, late stores and packets leave in every cycle."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    bench = await _start(dut, rng)
+    _plain(bench)
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=20)
+    _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
+    for _ in range(40):
+        await bench.cycle(("stores", "link_in"), ())
+    assert not bench.failures
+    bench.base = 21
+    bench.configure()
+    before = bench.checker.transfers.copy()
+    for _ in range(50):
+        await bench.cycle(("stores", "link_in"), ())
+    # Both in every cycle, as soon as the full queues have given their first; the store is reported.
+    assert bench.failures == [ErrorCode.STORE_LATE] * 50
+    for stream in ("stores", "link_in"):
+        assert bench.checker.transfers[stream] - before[stream] == 49
+    cover("store and packet dropped in one cycle")
+
+
+@cocotb.test()
+async def one_access_per_cycle(dut):
+    """Each source alone has the whole DRAM queue."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    for stream in ("reads", "stores", "link_in"):
+        bench = await _start(dut, rng)
+        _plain(bench)
+        _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=20)
+        _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
+        for _ in range(60):
+            await bench.cycle((stream,), ("dram",))
+        assert bench.checker.transfers["dram"] >= 60 - 4
+
+
+@cocotb.test()
+async def tracker_behind(dut):
+    """Notices wait until there is no room for them; then all of their updates leave."""
+    rng = random.Random(cocotb.RANDOM_SEED + 4)
+    bench = await _start(dut, rng)
+    _plain(bench)
+    _repeat(bench, "notices", access=Access.UPDATE.value)
+    for _ in range(400):
+        await bench.cycle(("notices",), ())
+    assert not bench.model.ready("notices")
+    for _ in range(400):
+        await bench.cycle((), ("tile_notices",))
+    transfers = bench.checker.transfers
+    assert bench.updates == transfers["notices"] > transfers["tile_notices"]

@@ -1,0 +1,103 @@
+"""The golden model's channel behind the ports of the RTL's."""
+
+import numpy as np
+
+from rtl.parameters import T3Parameters
+from sysmodel.golden.channel import step_channel, write_channel
+from sysmodel.golden.queues import D, Q, back, front, has, mark, room
+from sysmodel.golden.reduce import step_nmc
+from sysmodel.golden.state import PIECE, TILE, UPDATES, K, U
+from sysmodel.ports import I, O, input_words, output_words
+from tb.golden import golden_state
+
+__all__ = ["Model"]
+
+_U64 = (1 << 64) - 1
+# What the tracker takes, with the record of each queue.
+_TO_TRACKER = {"tile_notices": (Q.notices, UPDATES), "tile_ends": (Q.ends, TILE)}
+
+
+class Model:
+    """One channel, with what the blocks around it do to its queues.
+
+    Attributes
+    ----------
+    state : GoldenState
+    failure : int
+        The error report of the last cycle, or 0.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self.state = golden_state(p)
+        self.failure = 0
+        self._inputs = np.zeros(input_words(p), np.int64)
+        self._outputs = np.zeros(output_words(p), np.int64)
+        write_channel(self.state, 0, self._outputs)
+
+    def has(self, queue: int) -> bool:
+        return bool(has(self.state.channels[K.levels], queue))
+
+    def full(self, queue: int, depth: int) -> bool:
+        return not room(self.state.channels[K.levels], queue, depth)
+
+    def ready(self, stream: str) -> bool:
+        """Whether an input is taken."""
+        if stream == "pieces":
+            return not self.full(Q.pieces, D.pieces)
+        return bool(self._outputs[getattr(O, f"{stream}_ready")])
+
+    def offers(self, stream: str, fields: tuple[str, ...]) -> list[int] | None:
+        """The payload that an output offers."""
+        if stream in _TO_TRACKER:
+            queue, record = _TO_TRACKER[stream]
+            if not self.has(queue):
+                return None
+            at = front(K.body, self.state.channels[K.heads], queue)
+            words = self.state.channels[at : at + len(record)]
+        else:
+            if not self._outputs[getattr(O, f"{stream}_valid")]:
+                return None
+            words = [self._outputs[getattr(O, f"{stream}_{name}")] for name in fields]
+        return [int(word) & _U64 for word in words]
+
+    @property
+    def stored(self) -> int:
+        return int(self._outputs[O.stored])
+
+    def step(
+        self,
+        offered: dict[str, dict[str, int]],
+        taken: set[str],
+        *,
+        occupancy: int,
+        start: bool,
+    ) -> bool:
+        """One cycle; ``taken`` are the outputs that are ready. Gives the ``idle`` of the cycle."""
+        state, inputs = self.state, self._inputs
+        inputs[:] = 0
+        words = inputs.view("u8")
+        for stream, values in offered.items():
+            if stream == "pieces":
+                self._push_piece(values)
+                continue
+            inputs[getattr(I, f"{stream}_valid")] = 1
+            for name, value in values.items():
+                words[getattr(I, f"{stream}_{name}")] = value
+        inputs[I.dram_ready], inputs[I.link_out_ready] = "dram" in taken, "link_out" in taken
+        inputs[I.occupancy] = occupancy
+        for stream, (queue, _) in _TO_TRACKER.items():
+            if stream in taken and self.has(queue):
+                state.channels[K.popped] += mark(queue)
+        failure, busy = step_channel(state, 0, inputs, start)
+        self.failure = int(failure)
+        write_channel(state, 0, self._outputs)
+        step_nmc(state, 0, inputs, self._outputs)
+        state.gpu[U.cycle] += 1
+        return not busy
+
+    def _push_piece(self, values: dict[str, int]) -> None:
+        channel = self.state.channels
+        if not self.full(Q.pieces, D.pieces):
+            to = back(K.body, channel[K.levels], channel[K.heads], Q.pieces)
+            channel[to : to + len(PIECE)] = [values[name] for name in PIECE._fields]
+            channel[K.pushed] += mark(Q.pieces)

@@ -1,0 +1,99 @@
+"""Cover points of the channel's bench."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from rtl.encodings import ErrorCode, Policy, Target
+from sysmodel.golden.queues import D, Q, record, waiting
+from sysmodel.golden.state import CLASSIFIED, K
+from tb.channel.model import Model
+from tb.cover import cover, expect
+
+__all__ = ["ERRORS", "cover_cycle"]
+
+ERRORS = (
+    ErrorCode.STORE_LATE,
+    ErrorCode.STORE_AHEAD,
+    ErrorCode.PACKET_UNMAPPED,
+    ErrorCode.PACKET_LATE,
+    ErrorCode.PACKET_AHEAD,
+)
+_TARGETS = {target.value: target.name for target in Target}
+_FULL = ("reads", "stores", "classified", "writes", "remote", "ends", "link", "inbound", "updates")
+_FULL += ("dma_reads", "sends", "issue", "notices", "pieces")
+
+expect(
+    *(f"{name} full" for name in _FULL),
+    *(f"{name} blocked" for name in ("egress", "DRAM queue", "tracker's notices", "tile ends")),
+    *(f"store becomes {name}" for name in _TARGETS.values()),
+    *(code.name for code in ERRORS),
+    "no room for a notice",
+    "all four sources wait",
+    "reads and writes wait",
+    "updates and DMA reads wait",
+    "remote stores and sends wait",
+    "starvation limit reached",
+    "communication held back by the occupancy",
+    "read, store, packet and notice in one cycle",
+    "store and packet dropped in one cycle",
+    "back-to-back stores to one tile",
+    "store and packet to one atom",
+)
+
+
+def cover_cycle(
+    model: Model,
+    offered: Mapping[str, Mapping[str, int]],
+    takes: Collection[str],
+    arbiter: Mapping[str, Any],
+    occupancy: int,
+) -> None:
+    """Look at a cycle before the model makes its step."""
+    for name in _FULL:
+        cover(f"{name} full", model.full(getattr(Q, name), getattr(D, name)))
+    for name, stream, queue in (
+        ("egress", "link_out", Q.link),
+        ("DRAM queue", "dram", Q.issue),
+        ("tracker's notices", "tile_notices", Q.notices),
+        ("tile ends", "tile_ends", Q.ends),
+    ):
+        cover(f"{name} blocked", model.has(queue) and stream not in takes)
+    compute = [model.has(queue) for queue in (Q.reads, Q.writes)]
+    communication = [model.has(queue) for queue in (Q.updates, Q.dma_reads)]
+    cover("reads and writes wait", all(compute))
+    cover("updates and DMA reads wait", all(communication))
+    cover("all four sources wait", all(compute) and all(communication))
+    cover("remote stores and sends wait", model.has(Q.remote) and model.has(Q.sends))
+    cover("no room for a notice", not model.ready("notices"))
+    ports = ("reads", "stores", "link_in", "notices")
+    taken = [name in offered and model.ready(name) for name in ports]
+    cover("read, store, packet and notice in one cycle", all(taken))
+    _cover_store(model)
+    if arbiter["policy"] == Policy.MCA.value and any(communication):
+        channel = model.state.channels
+        urgent = channel[K.starved] >= arbiter["starvation_limit"]
+        threshold = channel[K.measured] if arbiter["automatic"] else arbiter["threshold"]
+        held = threshold != 127 and channel[K.occupancy] >= threshold
+        cover("starvation limit reached", urgent and (any(compute) or held))
+        cover("communication held back by the occupancy", held and not urgent and not any(compute))
+    same = "atom", "context", "workgroup"
+    if taken[1] and taken[2]:
+        store, packet = offered["stores"], offered["link_in"]
+        cover("store and packet to one atom", all(store[name] == packet[name] for name in same))
+
+
+def _cover_store(model: Model) -> None:
+    """The classified stores."""
+    channel = model.state.channels
+    heads = channel[K.heads]
+    stores = []
+    for position in range(waiting(channel[K.levels], Q.classified)):
+        at = record(K.body, heads, Q.classified, position)
+        stores.append([int(word) for word in channel[at : at + len(CLASSIFIED)]])
+    for store in stores[:1]:
+        cover(f"store becomes {_TARGETS[store[CLASSIFIED.target]]}")
+    if len(stores) == 2:
+        tile = CLASSIFIED.target, CLASSIFIED.place, CLASSIFIED.wavefront
+        update = stores[0][CLASSIFIED.target] == Target.UPDATE.value
+        same = all(stores[0][name] == stores[1][name] for name in tile)
+        cover("back-to-back stores to one tile", update and same)

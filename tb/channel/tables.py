@@ -1,0 +1,163 @@
+"""Tables of the channel's bench, and stores, packets and notices about their edges."""
+
+import random
+from typing import Any
+
+from rtl.encodings import Action, Policy
+from rtl.parameters import T3Parameters
+
+__all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_production"]
+
+# Small, so that random values meet.
+PARAMETERS = T3Parameters(
+    system_channels=4,
+    interleave_atoms=4,
+    address_bits=17,
+    workgroup_bits=6,
+    wavefronts=4,
+    sector_bits=4,
+    context_bits=2,
+    tag_bits=6,
+    sets=8,
+    ways=2,
+    window_workgroups=16,
+    egress_slots=8,
+    payload=True,
+)
+WORKGROUPS = 50
+_ATOMS = 1 << PARAMETERS.atom_address_bits
+_WINDOWS = ((1000, 2000, 1), (3000, 3500, 2))
+_DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
+
+
+def random_production(rng: random.Random) -> dict[str, int]:
+    first = rng.choice([17, 0, WORKGROUPS - 1])
+    return {"first_workgroup": first, "workgroups": WORKGROUPS, "epoch": rng.randrange(3)}
+
+
+def random_maps(rng: random.Random) -> dict[str, Any]:
+    """Two windows. The first one's places leave, are updated and sent on, or stay."""
+    places = ((0, 0, 9), (0, 10, 29), (0, 30, 44), (1, 0, WORKGROUPS - 1))
+    actions = (Action.REMOTE, Action.DMA, Action.OWN, rng.choice(list(Action)[1:]))
+    return {
+        "windows": [
+            {"enable": int(rng.random() < 0.95), "base": base, "limit": limit, "context": context}
+            for base, limit, context in _WINDOWS
+        ],
+        "ranges": [
+            {
+                "enable": int(rng.random() < 0.95),
+                "window": window,
+                "first": first,
+                "last": last,
+                "action": action.value,
+                "command": command,
+            }
+            for command, ((window, first, last), action) in enumerate(
+                zip(places, actions, strict=True)
+            )
+        ],
+        "commands": [
+            {
+                "kind": rng.getrandbits(1),
+                "op": rng.randrange(3),
+                "dtype": rng.randrange(3),
+                "context": rng.getrandbits(PARAMETERS.context_bits),
+                "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
+            }
+            for _ in range(PARAMETERS.commands)
+        ],
+    }
+
+
+def random_arbiter(rng: random.Random) -> dict[str, Any]:
+    return {
+        "policy": rng.choice(list(Policy)).value,
+        "automatic": rng.getrandbits(1),
+        "threshold": rng.choice([0, 5, 30, 127]),
+        "starvation_limit": rng.choice([0, 3, 20, 0xFFFF]),
+        "measure_log2": rng.randrange(5),
+        "cuts": sorted(rng.sample(range(80), 3)),
+        "levels": [30, 10, 5],
+    }
+
+
+class Traffic:
+    """Payloads of the channel's inputs, drawn at random."""
+
+    def __init__(self, rng: random.Random):
+        self._rng = rng
+
+    def next(self, stream: str) -> dict[str, int]:
+        """Fields of the next payload of an input stream."""
+        return getattr(self, f"_{stream}")()
+
+    def _store_like(self) -> dict[str, int]:
+        rng, p = self._rng, PARAMETERS
+        base, limit, context = rng.choice(_WINDOWS)
+        if rng.random() < 0.1:
+            context = rng.getrandbits(p.context_bits)
+        workgroup = rng.randrange(WORKGROUPS) if rng.random() < 0.95 else WORKGROUPS
+        return {
+            "atom": rng.choice([base, limit - 1, rng.randrange(base - 20, limit + 20)]),
+            "context": context,
+            "workgroup": workgroup,
+            "wavefront": rng.randrange(p.wavefronts),
+        } | {name: rng.getrandbits(64) for name in _DATA}
+
+    def _reads(self) -> dict[str, int]:
+        rng = self._rng
+        return {"atom": rng.randrange(_ATOMS), "tag": rng.getrandbits(PARAMETERS.tag_bits)}
+
+    def _stores(self) -> dict[str, int]:
+        rng = self._rng
+        return self._store_like() | {
+            "kind": int(rng.random() < 0.2),
+            "sectors": rng.getrandbits(PARAMETERS.sector_bits),
+            "row_edge": rng.getrandbits(1),
+            "run_edge": rng.getrandbits(1),
+        }
+
+    def _link_in(self) -> dict[str, int]:
+        rng = self._rng
+        return self._store_like() | {
+            "kind": int(rng.random() < 0.8),
+            "op": rng.randrange(3),
+            "dtype": rng.randrange(3),
+        }
+
+    def _notices(self) -> dict[str, int]:
+        rng = self._rng
+        return {
+            "access": rng.choices([0, 1, 2], (1, 4, 12))[0],
+            "atom": rng.randrange(_ATOMS),
+            "place": rng.choice([3, 3, rng.randrange(WORKGROUPS)]),
+            "wavefront": rng.choice([0, 0, rng.randrange(PARAMETERS.wavefronts)]),
+        }
+
+    def _pieces(self) -> dict[str, int]:
+        rng, p = self._rng, PARAMETERS
+        length = rng.randint(1, p.interleave_atoms)
+        granule = rng.randrange(_ATOMS // p.interleave_atoms) * p.interleave_atoms
+        return {
+            "atom": granule + rng.randint(0, p.interleave_atoms - length),
+            "length": length,
+            "offset": rng.randrange(100),
+            "wave_run_log2": rng.randrange(16),
+            "wavefront": rng.randrange(p.wavefronts),
+            "workgroup": rng.randrange(WORKGROUPS),
+            "context": rng.getrandbits(p.context_bits),
+            "kind": rng.getrandbits(1),
+            "op": rng.randrange(3),
+            "dtype": rng.randrange(3),
+            "remote": rng.randrange(_ATOMS),
+        }
+
+    def _nmc_in(self) -> dict[str, int]:
+        rng = self._rng
+        words = [f"{operand}_{index}" for operand in ("stored", "operand") for index in range(4)]
+        return {
+            "stored_epoch": rng.randrange(3),
+            "op": rng.randrange(3),
+            "dtype": rng.randrange(3),
+        } | {name: rng.getrandbits(64) for name in words}

@@ -1,0 +1,63 @@
+"""The clock cycle as every bench sees it.
+
+Inputs are set after a falling edge, the outputs have followed them :func:`settled` later, and the
+next falling edge ends the cycle. The rising edge between sees what was checked.
+"""
+
+import os
+from collections.abc import Iterable
+
+from amaranth.lib.wiring import Component
+from cocotb.clock import Clock
+from cocotb.task import Task
+from cocotb.triggers import FallingEdge, Timer
+
+from rtl.export import ports_of
+
+__all__ = ["SCALE", "inputs_of", "next_cycle", "reset", "scaled", "settled", "skip"]
+
+# Set by `tb.runner`: how much longer than the shortest useful run.
+SCALE = "T3_BENCH_SCALE"
+_PERIOD_NS = 2
+
+_clocks: list[Task] = []  # the one that runs, if it has not ended with its test
+
+
+def scaled(cycles: int) -> int:
+    """Cycles of random traffic in this run, for one that has ``cycles`` at its shortest."""
+    return cycles * int(os.environ.get(SCALE, "1"))
+
+
+def inputs_of(component: Component) -> list[str]:
+    """Names of a component's inputs in the exported Verilog, without the clock and the reset."""
+    return [name for name, (_, kind) in ports_of(component).items() if kind.value == "input"]
+
+
+async def reset(dut, inputs: Iterable[str]) -> None:
+    """Start the clock, set the inputs to 0, reset, and stop at the start of the first cycle.
+
+    A test may do so again, and so may one that is called by another.
+    """
+    if all(clock.done() for clock in _clocks):
+        _clocks[:] = [Clock(dut.clk, _PERIOD_NS, "ns").start()]
+    for name in inputs:
+        getattr(dut, name).value = 0
+    dut.rst.value = 1
+    for _ in range(2):
+        await FallingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+async def settled() -> None:
+    """Until the outputs have followed the inputs of this cycle."""
+    await Timer(_PERIOD_NS * 250, "ps")
+
+
+async def next_cycle(dut) -> None:
+    await FallingEdge(dut.clk)
+
+
+async def skip(dut, cycles: int) -> None:
+    """End this cycle and ``cycles - 1`` more, without a look at each."""
+    await Timer(_PERIOD_NS * (1000 * (cycles - 1) + 250), "ps")
+    await FallingEdge(dut.clk)

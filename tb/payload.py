@@ -1,0 +1,86 @@
+"""Payloads as the vectors that the exported Verilog has, from fields and back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+__all__ = ["Fields", "flatten"]
+
+
+def _leaves(layout: data.Layout, prefix: str, base: int) -> Iterator[tuple[str, int, int]]:
+    for key, field in layout:
+        name, offset = f"{prefix}{key}", base + field.offset
+        if isinstance(field.shape, data.Layout):
+            yield from _leaves(field.shape, f"{name}_", offset)
+        else:
+            yield name, offset, Shape.cast(field.shape).width
+
+
+def flatten(values: Mapping[str, Any]) -> dict[str, int]:
+    """Nested mappings and sequences as one mapping, with names as :class:`Fields` has them."""
+    flat = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            inner = value
+        elif isinstance(value, Sequence):
+            inner = {str(index): element for index, element in enumerate(value)}
+        else:
+            flat[name] = int(getattr(value, "value", value))
+            continue
+        flat |= {f"{name}_{rest}": leaf for rest, leaf in flatten(inner).items()}
+    return flat
+
+
+class Fields:
+    """The fields of a layout, in its order, those of a nested one as ``outer_inner``.
+
+    That is also the order of the golden model's records.
+
+    Parameters
+    ----------
+    layout : :class:`~amaranth.lib.data.Layout`
+
+    Attributes
+    ----------
+    names : tuple of str
+    width : int
+        Bits of the vector.
+    """
+
+    def __init__(self, layout: data.Layout):
+        self._leaves = list(_leaves(layout, "", 0))
+        self.names: tuple[str, ...] = tuple(name for name, _, _ in self._leaves)
+        self.width: int = Shape.cast(layout).width
+
+    def pack(self, values: Mapping[str, Any] | Sequence[int]) -> int:
+        """The vector with these fields, by name (nested or flat; others are 0) or all in order.
+
+        Raises
+        ------
+        KeyError
+            If a name is not a field's.
+        ValueError
+            If a value does not fit its field.
+        """
+        if isinstance(values, Mapping):
+            values = flatten(values)
+            if unknown := values.keys() - set(self.names):
+                raise KeyError(f"No fields {sorted(unknown)}")
+            values = [values.get(name, 0) for name in self.names]
+        bits = 0
+        for (name, offset, width), value in zip(self._leaves, values, strict=True):
+            value = int(value)
+            if value >> width:
+                raise ValueError(f"{name} must have at most {width} bits, not {value:#x}")
+            bits |= value << offset
+        return bits
+
+    def unpack(self, bits: int) -> list[int]:
+        """The fields' values, in order."""
+        return [bits >> offset & (1 << width) - 1 for _, offset, width in self._leaves]
+
+    def named(self, bits: int) -> dict[str, int]:
+        """The fields' values, by name."""
+        return dict(zip(self.names, self.unpack(bits), strict=True))

@@ -1,0 +1,114 @@
+"""The protocol of streams, and what offers and takes payloads under it."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+
+__all__ = ["Pace", "StreamChecker"]
+
+
+def _value(handle) -> int:
+    value = handle.value
+    try:
+        return int(value)
+    except ValueError:
+        raise AssertionError(f"{handle._name} is {value}") from None
+
+
+class StreamChecker:
+    """Asserts, cycle by cycle, that streams keep to their protocol.
+
+    What is offered stays, unchanged, until it is taken; valid and ready are always 0 or 1, and so
+    are all bits of a payload that is offered.
+
+    Parameters
+    ----------
+    dut
+        What has the streams, after its reset.
+    names : iterable of str
+        Streams as the Verilog names them, without ``__valid``. One without a ``ready`` port is
+        always ready.
+    unheld : iterable of str
+        Streams that follow other streams within the cycle: they may change until they are taken.
+
+    Attributes
+    ----------
+    transfers, stalls : Counter
+        Cycles in which each stream moved a payload, or offered one in vain.
+    """
+
+    def __init__(self, dut, names: Iterable[str], *, unheld: Iterable[str] = ()):
+        self._dut = dut
+        self._ports: dict[str, tuple] = {}
+        self._held: dict[str, list[int]] = {}
+        self._unheld = set(unheld)
+        self.transfers: Counter[str] = Counter()
+        self.stalls: Counter[str] = Counter()
+        for name in (*names, *self._unheld):
+            self.add(name, f"{name}__valid", f"{name}__ready", f"{name}__payload")
+
+    def add(self, name: str, valid: str, ready: str, *payload: str) -> None:
+        """Check another stream, by the names of its ports."""
+        present = [getattr(self._dut, port, None) for port in payload]
+        self._ports[name] = (
+            getattr(self._dut, valid),
+            getattr(self._dut, ready, None),
+            [port for port in present if port is not None],
+        )
+
+    def sample(self) -> None:
+        """Look at one cycle; its outputs have settled.
+
+        Raises
+        ------
+        AssertionError
+            If a stream breaks its protocol.
+        """
+        for name, (valid, ready, payload) in self._ports.items():
+            takes = ready is None or bool(_value(ready))
+            held = self._held.pop(name, None)
+            if not _value(valid):
+                assert held is None, f"{name} withdrew {held}"
+                continue
+            offered = [_value(port) for port in payload]
+            assert held in (None, offered), f"{name} changed from {held} to {offered}"
+            if takes:
+                self.transfers[name] += 1
+            else:
+                self.stalls[name] += 1
+                if name not in self._unheld:
+                    self._held[name] = offered
+
+
+class Pace:
+    """How eagerly each of several sides acts: rates that are drawn anew every so many cycles.
+
+    Parameters
+    ----------
+    rng : :class:`random.Random`
+    names : iterable of str
+    rates : iterable of float
+        Chances in a cycle to draw from.
+    cycles : int
+        Between two draws.
+    """
+
+    def __init__(
+        self,
+        rng: random.Random,
+        names: Iterable[str],
+        *,
+        rates: Iterable[float] = (0.1, 0.5, 0.9, 1, 1),
+        cycles: int = 64,
+    ):
+        self._rng, self._names = rng, tuple(names)
+        self._choices, self._cycles = tuple(rates), cycles
+        self._rates: dict[str, float] = {}
+        self._cycle = 0
+
+    def acts(self) -> dict[str, bool]:
+        """Whether each side acts in the next cycle."""
+        if self._cycle % self._cycles == 0:
+            self._rates = {name: self._rng.choice(self._choices) for name in self._names}
+        self._cycle += 1
+        return {name: self._rng.random() < rate for name, rate in self._rates.items()}

@@ -1,0 +1,5 @@
+from tb.address_map.bench import make_dut
+
+
+def test_address_map(bench):
+    bench(make_dut(), name="address_map", test_module="tb.address_map.bench", seed=4203)

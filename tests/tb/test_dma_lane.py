@@ -1,0 +1,5 @@
+from tb.dma_lane.bench import make_dut
+
+
+def test_dma_lane(bench):
+    bench(make_dut(), name="dma_lane", test_module="tb.dma_lane.bench", seed=4409)

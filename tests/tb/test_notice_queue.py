@@ -1,0 +1,5 @@
+from tb.notice_queue.bench import make_dut
+
+
+def test_notice_queue(bench):
+    bench(make_dut(), name="notice_queue", test_module="tb.notice_queue.bench", seed=4305)

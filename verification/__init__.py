@@ -1,0 +1,1 @@
+"""Evidence that the hardware is right: proofs, exhaustive arithmetic, mutants, coverage, faults."""
