@@ -7,9 +7,10 @@ from amaranth.lib import wiring
 
 from .address_map import LocationLookup, RangeLookup
 from .arbiter import Arbiter
-from .channel import Channel
+from .channel import NOTICE_EVENTS, Channel
 from .dma import DmaEngine
 from .dma_lane import DmaLane
+from .link_endpoint import LinkEndpoint
 from .nmc import NmcUnit
 from .notice_queue import NoticeQueue
 from .parameters import T3Parameters
@@ -34,7 +35,7 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "location_lookup": LocationLookup,
         "range_lookup": RangeLookup,
         "arbiter": Arbiter,
-        "notice_queue": lambda p: NoticeQueue(p, depth=8),
+        "notice_queue": lambda p: NoticeQueue(p, depth=NOTICE_EVENTS),
         "dma_lane": DmaLane,
         "dma_engine": DmaEngine,
         "tracker": Tracker,
@@ -44,6 +45,7 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "window": Window,
         "registers": Registers,
         "nmc_unit": NmcUnit,
+        "link_endpoint": LinkEndpoint,
     }
 )
 """How to make each block, by the name of its module; the top is first."""

@@ -31,7 +31,7 @@ def totals(inventory: Inventory) -> dict[str, Area]:
         "whole without payload": inventory.without_payload(),
         "tracker": inventory.tracker(),
     }
-    return found | ({"NMC": inventory.apart()} if inventory.parameters.payload else {})
+    return found | inventory.apart()
 
 
 def as_dict(inventory: Inventory, library: Library) -> dict[str, Any]:

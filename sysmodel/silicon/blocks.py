@@ -10,6 +10,7 @@ from rtl.arbiter import Arbiter
 from rtl.channel import NOTICE_BUFFER, NOTICE_EVENTS, Channel
 from rtl.dma import DmaEngine
 from rtl.dma_lane import DmaLane
+from rtl.link_endpoint import LinkEndpoint
 from rtl.map_table import MapTable
 from rtl.nmc import NmcUnit
 from rtl.notice_buffer import NoticeBuffer
@@ -102,7 +103,13 @@ BLOCKS = (
         tracks=True,
         limit_fo4=_SHORT_FO4,
     ),
-    Block(name="tracker, flat", make=Tracker, in_area=False, limit_fo4=_SHORT_FO4),
+    # Fewer banks: what one more adds to a path is in the front and in the glue.
+    Block(
+        name="tracker of 4 banks, flat",
+        make=lambda p: Tracker(replace(p, banks=min(p.banks, 4))),
+        in_area=False,
+        limit_fo4=_SHORT_FO4,
+    ),
     Block(name="trigger", make=Trigger),
     Block(name="window", make=Window),
     Block(name="registers", make=Registers),
@@ -142,4 +149,7 @@ BLOCKS = (
         in_area=False,
     ),
     Block(name="NMC unit", make=NmcUnit, count=_channels, apart=True),
+    Block(
+        name="link endpoint", make=LinkEndpoint, count=_channels, apart=True, limit_fo4=_SHORT_FO4
+    ),
 )

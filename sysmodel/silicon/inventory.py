@@ -45,8 +45,9 @@ class Inventory:
         variants = {block.instead_of: block for block in self.blocks if block.instead_of}
         return self._sum(variants.get(b.name, b) for b in self._disjoint() if not b.apart)
 
-    def apart(self) -> Area:
-        return self._sum(b for b in self._disjoint() if b.apart)
+    def apart(self) -> dict[str, Area]:
+        """What is counted apart, by block."""
+        return {b.name: self.of(b) for b in self._disjoint() if b.apart}
 
     def tracker(self) -> Area:
         return self._sum(b for b in self._disjoint() if b.tracks)

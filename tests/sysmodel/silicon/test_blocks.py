@@ -94,7 +94,7 @@ def test_sums():
     assert inventory.whole().flip_flops == whole
     change = 2 * (size["channel without payload"] - size["channel"])
     assert inventory.without_payload().flip_flops == whole + change
-    assert inventory.apart().flip_flops == 2 * size["NMC unit"]
+    assert inventory.apart()["NMC unit"].flip_flops == 2 * size["NMC unit"]
 
 
 def test_equivalent_area():

@@ -91,7 +91,7 @@ def test_area_report():
     rows = list(csv.DictReader(area_report.as_csv(inventory).splitlines()))
     assert [row["block"] for row in rows] == [block["block"] for block in found["blocks"]]
     assert {row["sram_bits"] for row in rows} == {"8192"}
-    total = found["totals"]["NMC"]
+    total = found["totals"]["NMC unit"]
     assert total["ge"] == pytest.approx(32 * 100)
     low, high = total["mm2_7nm_range"]
     assert low < total["mm2_7nm"] < high

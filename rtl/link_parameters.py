@@ -1,0 +1,73 @@
+"""Parameters of a link endpoint, checked once, read by its parts."""
+
+from dataclasses import dataclass, fields
+
+__all__ = ["LinkParameters"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkParameters:
+    """Sizes and times of a link endpoint.
+
+    A link is used at its full rate if ``replay_depth`` here and ``receive_depth`` on the other side
+    hold the packets of a round trip, and ``timeout_cycles`` is longer than one. Neither matters
+    for what is delivered.
+
+    Parameters
+    ----------
+    replay_depth : int
+        Packets that are sent and not acknowledged, or wait to be sent; a power of two, at least 2.
+        The default is a round trip of 1 us at 8 GB/s of 32 B packets: 1/32 of 250 GB/s.
+    receive_depth : int
+        Packets that were received in order and have not left; a power of two, at least 4.
+    sequence_bits : int
+        Width of a sequence number. A flit may be late by less than half of its values, counted in
+        packets that its receiver takes in between.
+    timeout_cycles : int
+        After so many cycles without an acknowledgement everything unacknowledged is sent again; a
+        power of two, at least 2.
+    down_cycles : int
+        After so many cycles without progress the link is reported to be down; a power of two,
+        larger than ``timeout_cycles``.
+
+    Raises
+    ------
+    TypeError
+        If a value is not an integer.
+    ValueError
+        If a value is not a power of two or too small, or the sequence numbers are too few.
+    """
+
+    replay_depth: int = 256
+    receive_depth: int = 256
+    sequence_bits: int = 16
+    timeout_cycles: int = 2048
+    down_cycles: int = 16384
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{field.name} must be an integer, not {value!r}")
+        for name, least in (
+            ("replay_depth", 2),
+            ("receive_depth", 4),
+            ("timeout_cycles", 2),
+            ("down_cycles", 2),
+        ):
+            value = getattr(self, name)
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, not {value!r}")
+            if value & (value - 1):
+                raise ValueError(f"{name} must be a power of two, not {value!r}")
+        if self.down_cycles <= self.timeout_cycles:
+            raise ValueError(
+                f"down_cycles must be more than timeout_cycles ({self.timeout_cycles}), "
+                f"not {self.down_cycles!r}"
+            )
+        least = max(self.replay_depth, self.receive_depth).bit_length() + 1
+        if self.sequence_bits < least:
+            raise ValueError(
+                f"sequence_bits must be at least {least} for the depths "
+                f"{self.replay_depth} and {self.receive_depth}, not {self.sequence_bits!r}"
+            )
