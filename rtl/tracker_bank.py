@@ -75,6 +75,8 @@ class TrackerBank(wiring.Component):
                 "start": p.atom_address_bits,
             }
         )
+        # Made here, so that a test can turn bits in it.
+        self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
         super().__init__(
             {
                 "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
@@ -100,7 +102,7 @@ class TrackerBank(wiring.Component):
         p = self._p
         ways = p.ways
 
-        m.submodules.table = table = TrackerTable(self._entry, rows=self._rows, ways=ways)
+        m.submodules.table = table = self.table
         m.submodules.completions = completions = Queue(Completion(p), depth=_COMPLETIONS)
         wiring.connect(m, wiring.flipped(self.o), completions.o)
         m.d.comb += [
