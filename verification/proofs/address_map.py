@@ -15,7 +15,11 @@ _P = T3Parameters()
 
 
 class MapHarness(Elaboratable):
-    """Any access in any tables: its location, and the range of that location."""
+    """Any access in any tables: its location, and the range of that location.
+
+    The place is compared only where the production order can be: its first workgroup is one of its
+    workgroups, and there are no more of them than ids. NONE is asserted for every register value.
+    """
 
     def __init__(self, location: type = LocationLookup, range_: type = RangeLookup):
         self._location = location
@@ -117,8 +121,8 @@ PROOFS = (
     Proof(
         name="address-map",
         statement="An access outside every enabled window, of another context than its window's, "
-        "or of a workgroup that the production does not have gets action NONE; window and place "
-        "are those of the specification",
+        "or of a workgroup that the production does not have gets action NONE; window and, "
+        "in a production order that can be, place are those of the specification",
         blocks=(LocationLookup, RangeLookup),
         harness=MapHarness,
         geometry="the reference's, any tables",

@@ -1,0 +1,47 @@
+"""Every proof holds, and none of them of a broken block."""
+
+import pytest
+
+from verification.broken.registry import BROKEN
+from verification.proofs.registry import PROOFS
+from verification.proofs.run import prove
+from verification.proofs.sby import warm_up
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_yosys():
+    warm_up()
+
+
+def _marked(things, slow):
+    return [
+        pytest.param(thing, id=name, marks=pytest.mark.verify if slow(thing) else ())
+        for name, thing in things
+    ]
+
+
+@pytest.mark.parametrize(
+    "proof", _marked([(proof.name, proof) for proof in PROOFS], lambda proof: proof.slow)
+)
+def test_holds(proof, tmp_path):
+    result = prove(proof, tmp_path)
+    assert (result.status, result.notes) == (result.expected, [])
+    assert result.covers > 0 and result.assertions > 0
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "broken", _marked([(broken.block, broken) for broken in BROKEN], lambda b: b.block != "Queue")
+)
+def test_fails_of_a_broken_block(broken, tmp_path):
+    """With a waveform, and the line of an assertion of the contract, not of an invariant."""
+    # The one that is about this block most of all.
+    proofs = [proof for proof in PROOFS if broken.original in proof.blocks]
+    proof = min(proofs, key=lambda proof: (len(proof.blocks), proof.slow))
+    result = prove(proof.with_copy(broken.original, broken.copy()), tmp_path)
+    assert result.status == "failed" and not result.holds
+    assert result.trace.read_text().startswith("$") and result.trace.stat().st_size > 500
+    assert result.notes
+    for note in result.notes:
+        assert note.startswith("failed: ") and "invariant:" not in note
+        assert "(verification/proofs/" in note
