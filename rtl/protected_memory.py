@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import In, Out
 
 from .secded import SecdedCheck, code_word, encode
@@ -33,7 +33,7 @@ class ProtectedMemory(wiring.Component):
     def __init__(self, shape, *, depth: int):
         self._shape = shape
         # Made here, so that a test can turn bits in it.
-        self.words = Memory(shape=code_word(shape), depth=depth, init=[])
+        self.words = MemoryData(shape=code_word(shape), depth=depth, init=[])
         super().__init__(
             {
                 "read_address": In(range(depth)),
@@ -49,7 +49,7 @@ class ProtectedMemory(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.words = words = self.words
+        m.submodules.words = words = Memory(self.words)
         m.submodules.check = check = SecdedCheck(self._shape)
         read, write = words.read_port(), words.write_port()
         m.d.comb += [

@@ -75,8 +75,6 @@ class TrackerBank(wiring.Component):
                 "start": p.atom_address_bits,
             }
         )
-        # Made here, so that a test can turn bits in it.
-        self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
         super().__init__(
             {
                 "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
@@ -102,7 +100,9 @@ class TrackerBank(wiring.Component):
         p = self._p
         ways = p.ways
 
-        m.submodules.table = table = self.table
+        # An attribute, so that a test can turn bits in it.
+        self.table = table = TrackerTable(self._entry, rows=self._rows, ways=ways)
+        m.submodules.table = table
         m.submodules.completions = completions = Queue(Completion(p), depth=_COMPLETIONS)
         wiring.connect(m, wiring.flipped(self.o), completions.o)
         m.d.comb += [

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import In, Out
 
 from .secded import SecdedCheck, code_word, encode
@@ -48,7 +48,7 @@ class TrackerTable(wiring.Component):
         # One memory per way: only one entry of a set changes at a time. Made here, so that a test
         # can turn bits in them.
         self.entries = [
-            Memory(shape=code_word(entry), depth=self._depth, init=[]) for _ in range(ways)
+            MemoryData(shape=code_word(entry), depth=self._depth, init=[]) for _ in range(ways)
         ]
         super().__init__(
             {
@@ -107,8 +107,8 @@ class TrackerTable(wiring.Component):
         corrected, lost = Signal(self._ways), Signal(self._ways)
         m.d.comb += self.corrected.eq(checking & corrected.any())
         m.d.sync += self.lost.eq(checking & lost.any())
-        for way, memory in enumerate(self.entries):
-            m.submodules[f"entries_{way}"] = memory
+        for way, entries in enumerate(self.entries):
+            m.submodules[f"entries_{way}"] = memory = Memory(entries)
             read, write = memory.read_port(), memory.write_port()
             m.submodules[f"check_{way}"] = check = SecdedCheck(self._entry)
             by_written, by_earlier = Signal(), Signal()

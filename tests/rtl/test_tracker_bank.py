@@ -163,7 +163,7 @@ def test_one_event_per_cycle_in_one_set():
     seen = simulate(SMALL, events, updates_per_sector=2)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 10))
-    assert seen.completions == [(first + 11, (4, 0, 11, 0, 0)), (first + 12, (0, 0, 10, 0, 0))]
+    assert seen.completions == [(first + 12, (4, 0, 11, 0, 0)), (first + 13, (0, 0, 10, 0, 0))]
 
 
 def test_wavefronts_of_a_place_are_tiles_of_their_own():

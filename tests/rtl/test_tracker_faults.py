@@ -41,10 +41,10 @@ class Bank:
         """Turn bits of the entry that the first tile of the set has."""
         memory = self.dut.table.entries[0]
         assert memory.shape.size == CODE_BITS
-        value = self.ctx.get(memory.data[ROW]).as_bits()
+        value = self.ctx.get(memory[ROW]).as_bits()
         for bit in bits:
             value ^= 1 << bit
-        self.ctx.set(memory.data[ROW], memory.shape.from_bits(value))
+        self.ctx.set(memory[ROW], memory.shape.from_bits(value))
 
 
 def simulate(bench):
