@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from lockstep_bench import record, replay
-from lockstep_host import Host, Kernel, Reprogramming
-from lockstep_traffic import Storm, Traffic
 
 from rtl.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
 from sysmodel.golden.state import U
 from sysmodel.ports import H
+from tb.top.host import Host, Kernel, Reprogramming
+from tb.top.traffic import Storm, Traffic
 
 SMALL = dict(
     system_channels=4,

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from lockstep_bench import record, replay
-from lockstep_host import Host, Kernel
-from lockstep_traffic import Storm, Traffic
 
 from rtl.parameters import T3Parameters
 from sysmodel.golden.queues import Q
 from sysmodel.golden.queues import record as slot
 from sysmodel.golden.state import CHANNEL_WORDS, UPDATES, K, U
 from sysmodel.ports import CHANNEL_OUTPUTS, H, O
+from tb.top.host import Host, Kernel
+from tb.top.traffic import Storm, Traffic
 
 SMALL = dict(
     system_channels=8,

@@ -1,7 +1,6 @@
 """Seeded traffic for the top: a kernel's stores, its neighbour's packets and a DRAM."""
 
 import numpy as np
-from lockstep_host import Host, Kernel
 
 from rtl.encodings import Access, Origin, PacketKind, StoreKind
 from rtl.parameters import T3Parameters
@@ -15,6 +14,7 @@ from sysmodel.ports import (
     I,
     O,
 )
+from tb.top.host import Host, Kernel
 
 __all__ = ["Storm", "Traffic"]
 

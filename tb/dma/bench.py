@@ -1,0 +1,285 @@
+# amaranth: UnusedElaboratable=no
+"""Commands and copies against lanes that hesitate, in every cycle against the golden model."""
+
+import random
+from collections.abc import Sequence
+
+import cocotb
+
+from rtl.configuration import MapConfiguration, ProductionConfiguration
+from rtl.dma import DmaEngine
+from rtl.encodings import Granularity
+from rtl.layouts import Copy, Piece, ReadyCommand
+from sysmodel.golden.state import PIECE
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.dma.model import Model, Outcome
+from tb.dma.tables import PARAMETERS, WORKGROUPS, random_commands, random_copy, random_ready
+from tb.golden import set_maps, set_production
+from tb.payload import Fields
+from tb.stream import Pace, StreamChecker
+
+_MAPS = Fields(MapConfiguration(PARAMETERS))
+_PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))
+_READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
+_PIECE = Fields(Piece(PARAMETERS))
+_LANES = tuple(f"pieces__{index}" for index in range(PARAMETERS.channels))
+_MOST = (1 << PARAMETERS.limit_bits) - 1
+_CYCLES = 4000
+
+expect(
+    "tile of one sector",
+    "empty tile",
+    "edge tile",
+    "piece of one atom",
+    "piece of the whole interleave",
+    "run ends within a granule",
+    "wavefront advances between rows",
+    "addresses wrap",
+    "workgroup wraps",
+    "walk outside the channels served",
+    "lane full",
+    "blocked by limit_in",
+    "blocked by limit_in beside a copy",
+    "last admitted place",
+    "command and copy at once",
+    "copy taken first",
+    "command follows at once",
+    "workgroup's last command",
+)
+
+
+def make_dut(block: type = DmaEngine):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+
+
+class _Bench:
+    """The engine, its model, and what is offered to both."""
+
+    def __init__(self, dut, rng: random.Random):
+        self.dut, self.model = dut, Model(PARAMETERS)
+        self.checker = StreamChecker(dut, ("ready", "copies", *_LANES))
+        self.ready: dict[str, int] | None = None
+        self.copy: dict[str, int] | None = None
+        self._last: list[int] | None = None  # piece of the same command
+        self._was_busy = self._sent = False  # in the cycle before
+        self.configure(random_commands(rng), {"workgroups": WORKGROUPS})
+
+    def configure(self, commands: list[dict], production: dict[str, int]) -> None:
+        self.commands, self.production = commands, production
+        maps = {"commands": commands}
+        self.dut.maps.value = _MAPS.pack(maps)
+        self.dut.production.value = _PRODUCTION.pack(production)
+        set_maps(self.model.state, maps)
+        set_production(self.model.state, production)
+
+    async def cycle(self, rooms: Sequence[bool], limit_in: int) -> Outcome:
+        """One cycle; commands are offered until they are taken."""
+        dut, model = self.dut, self.model
+        for name, payload, fields in (
+            ("ready", self.ready, _READY),
+            ("copies", self.copy, _COPY),
+        ):
+            getattr(dut, f"{name}__valid").value = int(payload is not None)
+            if payload:
+                getattr(dut, f"{name}__payload").value = fields.pack(payload)
+        for lane, room in zip(_LANES, rooms, strict=True):
+            getattr(dut, f"{lane}__ready").value = int(room)
+        dut.limit_in.value = limit_in
+        await settled()
+        self.checker.sample()
+        idle = not (model.busy or self.ready or self.copy)
+        assert bool(dut.idle.value) == idle
+        outcome = model.step(self.ready, self.copy, rooms, limit_in)
+        assert (bool(self.ready) and bool(dut.ready__ready.value)) == outcome.popped
+        assert (bool(self.copy) and bool(dut.copies__ready.value)) == outcome.copied
+        assert bool(dut.picked.value) == outcome.picked
+        offered = [index for index, lane in enumerate(_LANES) if self._offers(lane)]
+        if outcome.blocked:
+            assert len(offered) == 1 and not rooms[offered[0]]
+        else:
+            assert offered == list(outcome.pieces)
+        for index, piece in outcome.pieces.items():
+            assert _PIECE.unpack(int(getattr(dut, f"{_LANES[index]}__payload").value)) == piece
+        self._cover(outcome, limit_in)
+        if outcome.popped:
+            self.ready = None
+        if outcome.copied:
+            self.copy = None
+        await next_cycle(dut)
+        return outcome
+
+    def _offers(self, lane: str) -> bool:
+        return bool(getattr(self.dut, f"{lane}__valid").value)
+
+    def _cover(self, outcome: Outcome, limit_in: int) -> None:
+        ready, copy = self.ready, self.copy
+        takes = outcome.popped or outcome.copied
+        if ready and not self._was_busy:
+            beyond = ready["place"] + self.production.get("shift", 0) - limit_in
+            cover("blocked by limit_in", beyond >= 0)
+            cover("blocked by limit_in beside a copy", beyond >= 0 and outcome.copied)
+            cover("last admitted place", beyond == -1 and outcome.popped)
+            cover("command and copy at once", copy and beyond < 0)
+            cover("copy taken first", copy and beyond < 0 and outcome.copied)
+        if outcome.popped:
+            workgroup = ready["place"] + self.production.get("first_workgroup", 0)
+            cover("workgroup wraps", workgroup >= WORKGROUPS)
+            cover("workgroup's last command", outcome.picked)
+            cover("edge tile", ready["row_edge"] or ready["run_edge"])
+        if takes:
+            template = self.commands[(ready if outcome.popped else copy)["command"]]
+            size = template["rows"], template["run"]
+            whole = outcome.copied or (
+                template["granularity"] == Granularity.WORKGROUP.value
+                and not (ready["row_edge"] or ready["run_edge"])
+            )
+            cover("tile of one sector", whole and size == (1, 1))
+            cover("empty tile", whole and not all(size))
+            cover("command follows at once", self._sent)
+            self._last = None
+        # A walk that goes on without a piece is in another's channel.
+        walks = self._was_busy and self._last is not None
+        cover("walk outside the channels served", walks and not (outcome.pieces or outcome.blocked))
+        cover("lane full", outcome.blocked)
+        for piece in outcome.pieces.values():
+            self._cover_piece(piece)
+            self._last = piece
+        self._was_busy, self._sent = self.model.busy, bool(outcome.pieces)
+
+    def _cover_piece(self, piece: list[int]) -> None:
+        length, whole = piece[PIECE.length], PARAMETERS.interleave_atoms
+        cover("piece of one atom", length == 1)
+        cover("piece of the whole interleave", length == whole)
+        cover("run ends within a granule", (piece[PIECE.atom] + length) % whole)
+        if self._last:
+            advances = piece[PIECE.wavefront] != self._last[PIECE.wavefront]
+            cover("wavefront advances between rows", advances and self.model.busy)
+            cover("addresses wrap", piece[PIECE.atom] < self._last[PIECE.atom])
+
+
+async def _start(dut, rng: random.Random) -> _Bench:
+    await reset(dut, _INPUTS)
+    return _Bench(dut, rng)
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Commands, production and admission change under what is on its way."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = await _start(dut, rng)
+    pace = Pace(rng, ("ready", "copy", *_LANES))
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 50 == 0:
+            limit_in = rng.choice([_MOST, _MOST, rng.randrange(40)])
+        if rng.random() < 0.01:
+            production = {
+                "workgroups": WORKGROUPS,
+                "first_workgroup": rng.randrange(WORKGROUPS),
+                "shift": rng.choice([0, rng.randrange(12)]),
+            }
+            bench.configure(random_commands(rng), production)
+        acts = pace.acts()
+        if bench.ready is None and acts["ready"]:
+            bench.ready = random_ready(rng)
+        if bench.copy is None and acts["copy"] and rng.random() < 0.3:
+            bench.copy = random_copy(rng)
+        if rng.random() < 0.02 and bench.ready:
+            limit_in = bench.ready["place"] + bench.production.get("shift", 0) + rng.randrange(2)
+        await bench.cycle([acts[lane] for lane in _LANES], limit_in)
+
+
+async def _walk(bench: _Bench) -> list[dict[str, int]]:
+    """The pieces of what is offered, in the order in which they come."""
+    pieces = []
+    for _ in range(1000):
+        outcome = await bench.cycle([True] * len(_LANES), _MOST)
+        for piece in outcome.pieces.values():
+            pieces.append(dict(zip(PIECE._fields, piece, strict=True)))
+        if not (bench.ready or bench.copy or bench.model.busy):
+            return pieces
+    raise AssertionError("The walk does not end")
+
+
+def _atoms(pieces: list[dict[str, int]]) -> list[tuple[int, int, int]]:
+    """Address, wavefront and remote address of every atom."""
+    wavefronts, atoms = PARAMETERS.wavefronts, 1 << PARAMETERS.atom_address_bits
+    return [
+        (
+            piece["atom"] + index,
+            (piece["wavefront"] + ((piece["offset"] + index) >> piece["wave_run_log2"]))
+            % wavefronts,
+            (piece["remote"] + index) % atoms,
+        )
+        for piece in pieces
+        for index in range(piece["length"])
+    ]
+
+
+def _served(atom: int) -> bool:
+    """Whether a lane has the atom's channel: the upper bits are folded onto the channel's."""
+    p, channel = PARAMETERS, 0
+    block = atom // p.interleave_atoms
+    while block:
+        channel ^= block % p.system_channels
+        block //= p.system_channels
+    return 0 <= channel - p.first_channel < p.channels
+
+
+@cocotb.test()
+async def every_sector_once(dut):
+    """A workgroup's walk, and the walks of its wavefronts, have each atom of the tile once."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    bench = await _start(dut, rng)
+    atoms = 1 << PARAMETERS.atom_address_bits
+    for _ in range(8):
+        minor_log2, run_log2, wave_rows = rng.randrange(2), rng.randrange(2, 4), rng.randint(1, 3)
+        rows, run = 4 * wave_rows >> minor_log2, 1 << minor_log2 + run_log2
+        cut_rows, cut_run = rng.randint(1, rows), rng.randint(1, run)
+        shape = {
+            "rows": rows,
+            "run": run,
+            "rows_edge": cut_rows,
+            "run_edge": cut_run,
+            "pitch": rng.randint(run, 100),
+            "atom_offset": rng.randrange(atoms),
+            "wave_rows": wave_rows,
+            "wave_run_log2": run_log2,
+            "waves_minor_log2": minor_log2,
+        }
+        by = [{**shape, "granularity": granularity.value} for granularity in Granularity]
+        bench.configure(by, {"workgroups": WORKGROUPS, "first_workgroup": 5})
+        edges = {"row_edge": rng.getrandbits(1), "run_edge": rng.getrandbits(1)}
+        rows = cut_rows if edges["row_edge"] else rows
+        run = cut_run if edges["run_edge"] else run
+        start = rng.randrange(atoms // 2)
+        expected = [
+            (
+                atom,
+                (column >> run_log2) + (row // wave_rows << minor_log2),
+                (atom + shape["atom_offset"]) % atoms,
+            )
+            for row in range(rows)
+            for column in range(run)
+            if _served(atom := start + row * shape["pitch"] + column)
+        ]
+        tile = {"start": start, "place": 20, "last": 1, **edges}
+        bench.ready = {**tile, "command": Granularity.WORKGROUP.value, "wavefront": 0}
+        pieces = await _walk(bench)
+        assert _atoms(pieces) == expected
+        assert all(piece["workgroup"] == 25 % WORKGROUPS for piece in pieces)
+        found = []
+        for wavefront in range(PARAMETERS.wavefronts):
+            minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
+            first = start + (minor << run_log2) + major * wave_rows * shape["pitch"]
+            bench.ready = {
+                **tile,
+                "command": Granularity.WAVEFRONT.value,
+                "wavefront": wavefront,
+                "start": first,
+            }
+            found += _atoms(await _walk(bench))
+        assert sorted(found) == sorted(expected)

@@ -1,0 +1,71 @@
+"""Commands of the DMA engine's bench."""
+
+import random
+from typing import Any
+
+from rtl.encodings import Granularity
+from rtl.parameters import T3Parameters
+
+__all__ = ["PARAMETERS", "WORKGROUPS", "random_commands", "random_copy", "random_ready"]
+
+# Two channels of four, and none of them the first.
+PARAMETERS = T3Parameters(
+    channels=2,
+    first_channel=1,
+    system_channels=4,
+    interleave_atoms=4,
+    address_bits=20,
+    workgroup_bits=6,
+    wavefronts=4,
+    sets=8,
+    ways=2,
+    window_workgroups=16,
+)
+WORKGROUPS = 24
+_ATOMS = 1 << PARAMETERS.atom_address_bits
+
+
+def random_commands(rng: random.Random) -> list[dict[str, Any]]:
+    """Small tiles, also empty ones, with wavefronts that have no share of theirs."""
+    return [
+        {
+            "kind": rng.getrandbits(1),
+            "op": rng.randrange(3),
+            "dtype": rng.randrange(3),
+            "context": rng.getrandbits(PARAMETERS.context_bits),
+            "atom_offset": rng.choice([0, _ATOMS - 5, rng.randrange(_ATOMS)]),
+            "granularity": rng.choice(list(Granularity)).value,
+            "rows": rng.choice([1, rng.randrange(6)]),
+            "rows_edge": rng.randrange(6),
+            "run": rng.choice([1, 4, rng.randrange(20)]),
+            "run_edge": rng.randrange(20),
+            "pitch": rng.choice([4, rng.getrandbits(24)]),
+            "wave_rows": rng.randrange(4),
+            "wave_run_log2": rng.choice([0, 1, 2, 3, rng.randrange(16)]),
+            "waves_minor_log2": rng.randrange(4),
+        }
+        for _ in range(PARAMETERS.commands)
+    ]
+
+
+def _start(rng: random.Random) -> int:
+    return rng.choice([rng.randrange(_ATOMS), rng.randrange(_ATOMS) & -4, _ATOMS - 2])
+
+
+def random_ready(rng: random.Random) -> dict[str, int]:
+    """A ready command."""
+    p = PARAMETERS
+    return {
+        "command": rng.randrange(p.commands),
+        "place": rng.randrange(WORKGROUPS),
+        "wavefront": rng.randrange(p.wavefronts),
+        "start": _start(rng),
+        "row_edge": rng.getrandbits(1),
+        "run_edge": rng.getrandbits(1),
+        "last": rng.getrandbits(1),
+    }
+
+
+def random_copy(rng: random.Random) -> dict[str, int]:
+    """A copy."""
+    return {"command": rng.randrange(PARAMETERS.commands), "start": _start(rng)}

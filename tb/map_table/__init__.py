@@ -1,0 +1,1 @@
+"""Bench of the tables of windows, ranges and commands."""

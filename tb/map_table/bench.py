@@ -1,0 +1,236 @@
+# amaranth: UnusedElaboratable=no
+"""Commits of good and bad entries, every cycle, against the golden model's tables."""
+
+import random
+
+import cocotb
+
+from rtl.configuration import MapConfiguration
+from rtl.encodings import Action, Refusal
+from rtl.layouts import Copy
+from rtl.map_table import INDEX_BITS, MapTable, Staging, Table
+from rtl.parameters import T3Parameters
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.map_table.model import Model
+from tb.payload import Fields
+from tb.stream import StreamChecker
+
+# No power of two of anything, so that an index may be just behind the last one.
+PARAMETERS = T3Parameters(
+    address_bits=40, workgroup_bits=6, sets=8, ways=2, windows=3, ranges=5, commands=3
+)
+_STAGING, _MAPS = Fields(Staging(PARAMETERS)), Fields(MapConfiguration(PARAMETERS))
+_COPY = Fields(Copy(PARAMETERS))
+_SPACE, _ATOM = 1 << PARAMETERS.address_bits, PARAMETERS.atom_bytes
+_ENTRIES = {
+    Table.WINDOW: PARAMETERS.windows,
+    Table.RANGE: PARAMETERS.ranges,
+    Table.COMMAND: PARAMETERS.commands,
+    Table.COPY: PARAMETERS.commands,
+}
+_REFUSALS = {
+    Table.WINDOW: ("UNKNOWN_INDEX", "MISALIGNED", "OUT_OF_SPACE", "EMPTY", "OVERLAP")
+    + ("WINDOW_IN_USE",),
+    Table.RANGE: ("UNKNOWN_INDEX", "EMPTY", "WINDOW_DISABLED", "OVERLAP"),
+    Table.COMMAND: ("UNKNOWN_INDEX", "MISALIGNED"),
+    Table.COPY: ("UNKNOWN_INDEX", "MISALIGNED", "QUEUE_FULL"),
+}
+_CYCLES = 4000
+
+expect(
+    *(f"{table.name} {name}" for table, names in _REFUSALS.items() for name in (*names, "NONE")),
+    "first index behind the last",
+    "entry written over itself",
+    "entry removed",
+    "adjacent windows",
+    "adjacent ranges",
+    "window to the end of the space",
+    "consecutive commits of one table",
+    "copy taken and put at once",
+    "copy refused as one is taken",
+)
+
+
+def make_dut(block: type = MapTable):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+
+
+def _address(rng: random.Random) -> int:
+    """In bytes; few values, so that windows meet, and now and then a bad one."""
+    value = rng.choice([rng.randrange(12), rng.randrange(12), _SPACE // _ATOM - 1]) * _ATOM
+    if rng.random() < 0.04:
+        value += rng.choice([1, _ATOM // 2, _ATOM - 1])
+    if rng.random() < 0.05:
+        value = rng.choice([_SPACE, 1 << 63, _SPACE + _ATOM])
+    return value
+
+
+def _random_staging(rng: random.Random) -> dict[str, int]:
+    p = PARAMETERS
+    staged = _STAGING.named(rng.getrandbits(_STAGING.width))
+    for name in ("window_base", "window_limit", "command_offset", "copy_start"):
+        value = _address(rng)
+        staged |= {f"{name}_0": value & 0xFFFFFFFF, f"{name}_1": value >> 32}
+    places = 1 << p.place_bits
+    first = rng.choice([0, rng.randrange(8), rng.randrange(places)])
+    beyond = rng.random() < 0.05
+    return staged | {
+        "range_window": rng.randrange(p.windows) if not beyond else rng.choice([p.windows, 255]),
+        "range_command": rng.randrange(p.commands + (rng.random() < 0.05)),
+        "range_first": first,
+        "range_last": rng.choice([first, first + 1, rng.randrange(places)]) % places,
+        "range_action": rng.choice([*Action, *list(Action)[1:]]).value,
+        "command_op": rng.randrange(3),
+        "command_dtype": rng.randrange(3),
+    }
+
+
+class _Bench:
+    """The tables and their model."""
+
+    def __init__(self, dut):
+        self.dut, self.model = dut, Model(PARAMETERS)
+        self.checker = StreamChecker(dut, ("copies",))
+        self._last: tuple[Table, int] | None = None  # commit of the cycle before
+        self.staged: dict[str, int] = dict.fromkeys(_STAGING.names, 0)
+
+    async def cycle(self, table: Table, index: int, *, enable: int = 1, take: bool = False) -> int:
+        """One cycle with a commit of what is staged; gives its refusal."""
+        dut, model = self.dut, self.model
+        dut.staging.value = _STAGING.pack(self.staged)
+        dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
+        dut.copies__ready.value = int(take)
+        await settled()
+        self.checker.sample()
+        assert _MAPS.unpack(int(dut.maps.value)) == model.maps()
+        waiting = model.copies
+        assert bool(dut.copies__valid.value) == (waiting > 0)
+        if waiting:
+            assert _COPY.unpack(int(dut.copies__payload.value)) == model.copy()
+        before = _MAPS.named(int(dut.maps.value))
+        model.stage(self.staged)
+        refusal = model.step(table, index, enable, popped=take and waiting > 0)
+        assert int(dut.refusal.value) == refusal
+        if table != Table.NONE:
+            self._cover(table, index, enable, refusal, before)
+        taken = take and waiting > 0
+        accepted = refusal == Refusal.NONE.value
+        cover("copy taken and put at once", table == Table.COPY and taken and accepted)
+        cover("copy refused as one is taken", refusal == Refusal.QUEUE_FULL.value and taken)
+        await next_cycle(dut)
+        return refusal
+
+    def _cover(self, table: Table, index: int, enable: int, refusal: int, maps: dict) -> None:
+        cover(f"{table.name} {Refusal(refusal).name}")
+        cover("first index behind the last", index == _ENTRIES[table])
+        cover("consecutive commits of one table", self._last == table)
+        self._last = table
+        if refusal or table not in (Table.WINDOW, Table.RANGE):
+            return
+        name, (low, high) = {
+            Table.WINDOW: ("windows", ("base", "limit")),
+            Table.RANGE: ("ranges", ("first", "last")),
+        }[table]
+        was_there = maps[f"{name}_{index}_enable"]
+        cover("entry written over itself", was_there and enable)
+        cover("entry removed", was_there and not enable)
+        if not enable:
+            return
+        after = dict(zip(_MAPS.names, self.model.maps(), strict=True))
+        others = [
+            other
+            for other in range(_ENTRIES[table])
+            if other != index and after[f"{name}_{other}_enable"]
+        ]
+        last = after[f"{name}_{index}_{high}"]
+        if table == Table.WINDOW:
+            top = _SPACE // _ATOM - 1
+            cover("window to the end of the space", last == top)
+            near = [after[f"{name}_{other}_{low}"] == last for other in others]
+            cover("adjacent windows", any(near))
+        else:
+            near = [
+                after[f"{name}_{other}_{low}"] == last + 1
+                and after[f"{name}_{other}_window"] == after[f"{name}_{index}_window"]
+                for other in others
+            ]
+            cover("adjacent ranges", any(near))
+
+
+def _stage_window(base: int, limit: int, context: int = 0) -> dict[str, int]:
+    words = {"window_base": base * _ATOM, "window_limit": limit * _ATOM}
+    staged = {f"{name}_0": value & 0xFFFFFFFF for name, value in words.items()}
+    staged |= {f"{name}_1": value >> 32 for name, value in words.items()}
+    return staged | {"window_context": context}
+
+
+def _stage_range(window: int, first: int, last: int) -> dict[str, int]:
+    return {
+        "range_window": window,
+        "range_first": first,
+        "range_last": last,
+        "range_action": Action.OWN.value,
+        "range_command": 0,
+    }
+
+
+@cocotb.test()
+async def random_commits(dut):
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    weights = {Table.NONE: 2, Table.WINDOW: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 100 == 0:
+            pace, keeps = rng.choice([0.1, 0.5, 0.9]), rng.choice([0.5, 0.8, 0.95])
+        bench.staged = _random_staging(rng)
+        (table,) = rng.choices(list(weights), list(weights.values()))
+        index = rng.randrange(_ENTRIES.get(table, 1))
+        if rng.random() < 0.08:
+            index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
+        enable = int(rng.random() < keeps)
+        await bench.cycle(table, index, enable=enable, take=rng.random() < pace)
+
+
+@cocotb.test()
+async def bounds(dut):
+    """What just fits is accepted, one more is refused for its own reason."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+
+    async def commit(expected: Refusal, table: Table, index: int, enable: int = 1, **staged: int):
+        bench.staged |= staged
+        assert await bench.cycle(table, index, enable=enable) == expected.value
+
+    ok, last_atom = Refusal.NONE, _SPACE // _ATOM - 1
+    window, range_ = Table.WINDOW, Table.RANGE
+    await commit(ok, window, 0, **_stage_window(10, 20))
+    await commit(Refusal.OVERLAP, window, 1, **_stage_window(19, 30))
+    await commit(Refusal.OVERLAP, window, 1, **_stage_window(0, 11))
+    await commit(Refusal.OVERLAP, window, 1, **_stage_window(0, last_atom))
+    await commit(ok, window, 1, **_stage_window(20, last_atom))
+    await commit(ok, window, 2, **_stage_window(9, 10))
+    await commit(Refusal.EMPTY, window, 0, **_stage_window(10, 10))
+    await commit(Refusal.OUT_OF_SPACE, window, 0, **_stage_window(10, last_atom + 1))
+    await commit(Refusal.UNKNOWN_INDEX, window, PARAMETERS.windows, **_stage_window(2, 3))
+    await commit(ok, window, 0, **_stage_window(10, 20, context=3))
+    await commit(ok, range_, 0, **_stage_range(0, 4, 6))
+    await commit(Refusal.OVERLAP, range_, 1, **_stage_range(0, 6, 9))
+    await commit(ok, range_, 1, **_stage_range(0, 7, 9))
+    await commit(ok, range_, 2, **_stage_range(1, 4, 6))
+    await commit(Refusal.EMPTY, range_, 0, **_stage_range(0, 6, 5))
+    await commit(Refusal.WINDOW_IN_USE, window, 0, enable=0)
+    for index in (0, 1):
+        await commit(ok, range_, index, enable=0)
+    await commit(ok, window, 0, enable=0)
+    await commit(Refusal.WINDOW_DISABLED, range_, 0, **_stage_range(0, 1, 2))
+    await commit(Refusal.WINDOW_IN_USE, window, 1, enable=0)
+    for _ in range(2):
+        await commit(ok, Table.COPY, 1)
+    await commit(Refusal.QUEUE_FULL, Table.COPY, 1)
+    await commit(Refusal.MISALIGNED, Table.COPY, 1, copy_start_0=8)
+    await commit(Refusal.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)

@@ -1,0 +1,81 @@
+"""The golden model's tables behind the ports of the RTL's."""
+
+import re
+from collections.abc import Mapping
+
+from rtl import register_map
+from rtl.map_table import Table
+from rtl.parameters import T3Parameters
+from sysmodel.golden.registers import put_field
+from sysmodel.golden.state import COPY, VALUE, C, F, U
+from sysmodel.golden.tables import commit_command, commit_range, commit_window, start_copy
+from tb.golden import golden_state
+
+__all__ = ["Model"]
+
+_PLAIN = ("WINDOW_CONTEXT", "RANGE_PLACES", "RANGE_ACTION", "COMMAND_TRANSFER")
+_PLAIN += ("COMMAND_ROWS", "COMMAND_RUN", "COMMAND_PITCH", "COMMAND_WAVES")
+_WIDE = ("WINDOW_BASE", "WINDOW_LIMIT", "COMMAND_OFFSET", "COPY_START")
+
+
+def _staged() -> dict[str, tuple[int, int, int]]:
+    """Where the registers have each staged field."""
+    registers = register_map.load()
+    staged = {}
+    for name in _PLAIN:
+        for field in registers[name].fields:
+            # `waves0` of the register is `waves_0` of the layout.
+            key = re.sub(r"(\d)$", r"_\1", field.name) if "WAVES" in name else field.name
+            staged[f"{name.partition('_')[0].lower()}_{key}"] = f"{name}_{field.name}"
+    for name in _WIDE:
+        staged |= {f"{name.lower()}_0": f"{name}_LO_bytes", f"{name.lower()}_1": f"{name}_HI_bytes"}
+    return {key: getattr(F, name) for key, name in staged.items()}
+
+
+class Model:
+    """The tables, the staged registers and the queue of copies."""
+
+    fields = _staged()
+
+    def __init__(self, p: T3Parameters):
+        self.state = golden_state(p)
+
+    def stage(self, staged: Mapping[str, int]) -> None:
+        """Put every staged field into its register."""
+        registers = self.state.registers
+        for name, value in staged.items():
+            word, low, mask = self.fields[name]
+            registers[word, VALUE] &= ~(mask << low)
+            registers[word, VALUE] |= put_field((word, low, mask), value)
+
+    def maps(self) -> list[int]:
+        """Fields of all tables, in order."""
+        return self.state.config[self.state.config[C.at_windows] :].tolist()
+
+    @property
+    def copies(self) -> int:
+        """Copies that wait."""
+        return int(self.state.gpu[U.copies_level])
+
+    def copy(self) -> list[int]:
+        """The first of them."""
+        at = self.state.config[C.at_copies] + self.state.gpu[U.copies_head] * len(COPY)
+        return self.state.memory[at : at + len(COPY)].tolist()
+
+    def step(self, table: Table, index: int, enable: int, *, popped: bool) -> int:
+        """One cycle; gives the refusal of the commit in it."""
+        state, copies = self.state, self.copies
+        if popped:
+            state.gpu[U.copies_head] ^= 1
+            state.gpu[U.copies_level] -= 1
+        if table == Table.WINDOW:
+            word = put_field(F.WINDOW_COMMIT_index, index)
+            return int(commit_window(state, word | put_field(F.WINDOW_COMMIT_enable, enable)))
+        if table == Table.RANGE:
+            word = put_field(F.RANGE_COMMIT_index, index)
+            return int(commit_range(state, word | put_field(F.RANGE_COMMIT_enable, enable)))
+        if table == Table.COMMAND:
+            return int(commit_command(state, put_field(F.COMMAND_COMMIT_index, index)))
+        if table == Table.COPY:
+            return int(start_copy(state, put_field(F.COPY_command, index), copies))
+        return 0

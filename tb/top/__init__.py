@@ -1,0 +1,1 @@
+"""Bench of the top, and the host and the traffic around it."""

@@ -1,0 +1,270 @@
+# amaranth: UnusedElaboratable=no
+"""The top between a host, compute units, neighbours and a DRAM, against the golden model.
+
+The same traffic as in the lockstep with the compiled hardware; what it offers and withdraws is
+harsher than the protocol of streams, so only what the top offers is held to that.
+"""
+
+from collections.abc import Callable
+
+import cocotb
+import numpy as np
+
+from rtl import register_map
+from rtl.encodings import Granularity, Policy, Refusal
+from rtl.parameters import T3Parameters
+from rtl.top import T3
+from sysmodel.golden import new_state, step
+from sysmodel.golden import reset as reset_state
+from sysmodel.golden.state import U
+from sysmodel.ports import (
+    CHANNEL_INPUTS,
+    GPU_INPUTS,
+    GPU_OUTPUTS,
+    G,
+    H,
+    I,
+    input_words,
+    output_words,
+)
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.stream import StreamChecker
+from tb.top.host import Host, Kernel, Reprogramming
+from tb.top.points import cover_cycle, waiting_commands
+from tb.top.ports import TopPorts
+from tb.top.traffic import Storm, Traffic
+
+_Stimulus = Callable[[np.ndarray, np.ndarray], None]
+_GEOMETRY = dict(
+    channels=2,
+    first_channel=1,
+    system_channels=4,
+    interleave_atoms=4,
+    address_bits=28,
+    workgroup_bits=8,
+    wavefronts=4,
+    sector_bits=3,
+    sets=8,
+    ways=2,
+    banks=2,
+    window_workgroups=8,
+    command_depth=16,
+    egress_slots=8,
+)
+
+
+def make_dut(block: type = T3, *, payload: bool = False):
+    return block(T3Parameters(**_GEOMETRY, payload=payload))
+
+
+class _Bench:
+    """The top, and the model with the same inputs."""
+
+    def __init__(self, dut, p: T3Parameters):
+        self.dut, self.p = dut, p
+        self.state = new_state(p)
+        self.inputs = np.zeros(input_words(p), np.uint64)
+        self.outputs = np.zeros(output_words(p), np.uint64)
+        reset_state(self.state, self.outputs)
+        self._ports = TopPorts(dut, p)
+        streams = ("link_out", "dram", "nmc_out") if p.payload else ("link_out", "dram")
+        names = [f"channel__{index}__{name}" for index in range(p.channels) for name in streams]
+        self.checker = StreamChecker(dut, names)
+        self.checker.add("bus b", "bus__bvalid", "bus__bready", "bus__bresp")
+        self.checker.add("bus r", "bus__rvalid", "bus__rready", "bus__rdata", "bus__rresp")
+
+    def value(self, column: int) -> int:
+        """An output of the whole GPU."""
+        return int(self.outputs[column - GPU_OUTPUTS])
+
+    async def cycle(self, stimulus: _Stimulus) -> None:
+        """One cycle, whose inputs follow its outputs."""
+        stimulus(self.outputs, self.inputs)
+        self._ports.give(self.inputs)
+        await settled()
+        self.checker.sample()
+        self._ports.compare(self.outputs)
+        cover_cycle(self.state, self.inputs, self.outputs)
+        step(self.state, self.inputs, self.outputs)
+        await next_cycle(self.dut)
+
+    async def finish(self, stimulus: _Stimulus) -> None:
+        """Until the production is done and nothing is left to send, in a bounded time."""
+        for _ in range(6000):
+            await self.cycle(stimulus)
+            if self.value(H.done) and self.value(H.idle):
+                return
+        raise AssertionError("The production does not end")
+
+
+async def _start(dut) -> _Bench:
+    payload = hasattr(dut, "channel__0__nmc_in__valid")
+    await reset(dut, inputs_of(make_dut(payload=payload)))
+    return _Bench(dut, T3Parameters(**_GEOMETRY, payload=payload))
+
+
+def _rng(number: int) -> np.random.Generator:
+    return np.random.default_rng([cocotb.RANDOM_SEED, number])
+
+
+@cocotb.test()
+@cocotb.parametrize(
+    kernel=[
+        Kernel(policy=Policy.ROUND_ROBIN, granularity=Granularity.WORKGROUP, window=6),
+        Kernel(policy=Policy.COMPUTE_FIRST, granularity=Granularity.WAVEFRONT, window=6),
+        Kernel(policy=Policy.MCA, window=6, group_log2=1, own=17),
+    ]
+)
+async def production(dut, kernel):
+    """Every tile completes and is sent on, without an error."""
+    bench, rng = await _start(dut), _rng(kernel.policy.value)
+    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=0.6))
+    assert not bench.value(H.irq)
+
+
+class _Gated(Traffic):
+    """The downstream GPU admits nothing, or its link takes nothing, until it is told to."""
+
+    closed = ""
+
+    def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
+        super().__call__(outputs, inputs)
+        if self.closed == "limit":
+            inputs[-GPU_INPUTS:][G.limit_in] = 0
+        if self.closed == "link":
+            inputs[I.link_out_ready : -GPU_INPUTS : CHANNEL_INPUTS] = 0
+
+
+@cocotb.test()
+async def downstream_admits_nothing(dut):
+    """Commands wait until the command window is used up; then the production goes on."""
+    bench, rng = await _start(dut), _rng(10)
+    kernel = Kernel(window=6, command_window=8)
+    traffic = _Gated(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=1.0)
+    traffic.closed = "limit"
+    for _ in range(1500):
+        await bench.cycle(traffic)
+    assert waiting_commands(bench.state) == kernel.command_window
+    assert bench.value(H.limit_out) == kernel.remote + kernel.command_window
+    assert bench.value(H.dispatch_limit) == 0 and not bench.value(H.done)
+    traffic.closed = ""
+    await bench.finish(traffic)
+    assert not bench.value(H.irq)
+
+
+@cocotb.test()
+async def link_stands_still(dut):
+    """Everything fills up behind the link; packets still come in, and nothing is lost."""
+    bench, rng = await _start(dut), _rng(11)
+    kernel = Kernel(window=6)
+    traffic = _Gated(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=1.0)
+    traffic.closed = "link"
+    for _ in range(600):
+        await bench.cycle(traffic)
+    assert not any(bench.checker.transfers[f"channel__{index}__link_out"] for index in range(2))
+    traffic.closed = ""
+    await bench.finish(traffic)
+    assert not bench.value(H.irq)
+
+
+@cocotb.test()
+async def early_traffic(dut):
+    """Stores and packets beyond the window are reported again and again; software forgets them."""
+    bench, rng = await _start(dut), _rng(12)
+    kernel, control = Kernel(window=2), register_map.load()["CONTROL"]
+    forget = control.address, control.pack(clear_error=1)
+    host = Host(rng, kernel.program(bench.p), lambda: forget if rng.random() < 0.05 else None)
+    traffic = Traffic(rng, bench.p, kernel, host, noise=1.0)
+    for _ in range(600):
+        await bench.cycle(traffic)
+    assert bench.state.gpu[U.error] and bench.value(H.tiles) == 0
+
+
+@cocotb.test()
+async def late_traffic(dut):
+    """Stores and packets of a production that is done are reported, and count for nothing."""
+    bench, rng = await _start(dut), _rng(13)
+    kernel = Kernel(window=6)
+    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, kernel.program(bench.p))))
+    tiles, late = bench.value(H.tiles), Traffic(rng, bench.p, kernel, Host(rng, []), noise=1.0)
+    for _ in range(400):
+        await bench.cycle(late)
+    assert bench.value(H.irq) and bench.value(H.done) and bench.value(H.tiles) == tiles
+
+
+@cocotb.test()
+async def clears(dut):
+    """Several in a row, while tiles are counted and triggered."""
+    bench, rng = await _start(dut), _rng(14)
+    kernel, control = Kernel(window=6), register_map.load()["CONTROL"]
+    pending = []
+
+    def strobe() -> tuple[int, int] | None:
+        if not pending and rng.random() < 0.1:
+            again = [control.pack(clear=1)] * int(rng.integers(1, 4))
+            pending.extend([*again, control.pack(launch=1)])
+        return (control.address, pending.pop(0)) if pending else None
+
+    host = Host(rng, kernel.program(bench.p), strobe)
+    traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
+    for _ in range(scaled(2500)):
+        await bench.cycle(traffic)
+
+
+@cocotb.test()
+@cocotb.parametrize(number=[0, 1])
+async def reprogramming_on_the_run(dut, number):
+    """Registers are written, and tables committed or refused, while traffic with errors passes."""
+    bench, rng = await _start(dut), _rng(20 + number)
+    kernel = Kernel(granularity=Granularity(number), window=6, timeout=40)
+    host = Host(rng, kernel.program(bench.p), Reprogramming(rng, bench.p, kernel))
+    traffic = Traffic(rng, bench.p, kernel, host, noise=0.05)
+    for _ in range(scaled(2000)):
+        await bench.cycle(traffic)
+    assert bench.state.gpu[U.errors]
+
+
+@cocotb.test()
+async def tracker_errors(dut):
+    """Notices and tile ends of few tiles, cleared and launched again under way."""
+    bench, rng = await _start(dut), _rng(30)
+    host = Host(rng, Kernel().program(bench.p), Reprogramming(rng, bench.p, Kernel()))
+    traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
+    for _ in range(scaled(2000)):
+        await bench.cycle(traffic)
+    assert bench.state.gpu[U.errors]
+
+
+@cocotb.test()
+async def register_refusals(dut):
+    """Each reason to refuse a commit or a copy, while nothing leaves towards DRAM or link."""
+    bench, rng = await _start(dut), _rng(40)
+    p, kernel = bench.p, Kernel()
+    bank = register_map.load()
+    last = kernel.base * p.atom_bytes + p.atom_bytes
+    writes = kernel.program(p)
+
+    def put(name: str, **values: int) -> None:
+        writes.append((bank[name].address, bank[name].pack(**values)))
+
+    put("WINDOW_COMMIT", index=p.windows, enable=1)
+    for base, limit, high in ((1, last, 0), (0, 0, 1), (0, 0, 0), (0, last, 0)):
+        put("WINDOW_BASE_LO", bytes=base)
+        put("WINDOW_LIMIT_LO", bytes=limit)
+        put("WINDOW_LIMIT_HI", bytes=high)
+        put("WINDOW_COMMIT", index=0, enable=1)
+    put("WINDOW_COMMIT", index=1, enable=0)
+    put("RANGE_PLACES", first=0, last=0)
+    put("RANGE_ACTION", window=0, action=1, command=0)
+    put("RANGE_COMMIT", index=3, enable=1)
+    for _ in range(12):
+        put("COPY", command=0)
+    host = Host(rng, writes)
+    seen = set()
+    for _ in range(3000):
+        await bench.cycle(host)
+        seen.add(int(bench.state.gpu[U.refusal]))
+        if host.programmed:
+            break
+    assert host.programmed
+    assert seen == {refusal.value for refusal in Refusal}

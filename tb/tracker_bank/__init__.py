@@ -1,0 +1,1 @@
+"""Bench of a tracker bank under clears, in a small geometry."""

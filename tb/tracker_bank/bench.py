@@ -1,0 +1,272 @@
+# amaranth: UnusedElaboratable=no
+"""Few tiles of few sets without rhyme or reason, in every cycle against the golden model.
+
+Harsher than :mod:`tb.tracker`, whose tiles are those of kernels: the table is cleared under what is
+on its way, the threshold changes, and most events are errors.
+"""
+
+import random
+from collections import deque
+
+import cocotb
+
+from rtl.encodings import ErrorCode
+from rtl.layouts import Completion, ErrorReport, TrackerInput
+from rtl.parameters import T3Parameters
+from rtl.tracker_bank import TrackerBank
+from sysmodel.golden.state import C
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.payload import Fields
+from tb.stream import Pace, StreamChecker
+from tb.tracker_bank.model import Model
+
+PARAMETERS = T3Parameters(
+    address_bits=20, workgroup_bits=6, wavefronts=4, sector_bits=4, sets=4, ways=2
+)
+_INPUT = Fields(TrackerInput(PARAMETERS))
+_COMPLETION, _REPORT = Fields(Completion(PARAMETERS)), Fields(ErrorReport(PARAMETERS))
+_ERRORS = (
+    ErrorCode.SET_FULL,
+    ErrorCode.ZERO_THRESHOLD,
+    ErrorCode.SECOND_TILE_END,
+    ErrorCode.OVERRUN,
+    ErrorCode.COUNT_OVERFLOW,
+)
+_CYCLES = 6000
+
+expect(
+    *(code.name for code in _ERRORS),
+    "back-to-back hits to one entry",
+    "set conflict: two tags in consecutive cycles",
+    "set conflict: two tags, one cycle between",
+    "consecutive sets",
+    "tile of one sector",
+    "edge tile",
+    "tile end alone",
+    "every entry in use",
+    "completions full",
+    "no room",
+    "completions in consecutive cycles",
+    "clear while busy",
+    "clear while clearing",
+    "clear as an event comes",
+    "clear with completions waiting",
+    "threshold changes under an event",
+    "threshold without updates",
+)
+
+
+def make_dut(block: type = TrackerBank):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+
+
+class _Bench:
+    """The bank and its model."""
+
+    def __init__(self, dut):
+        self.dut, self.model = dut, Model(PARAMETERS)
+        self.checker = StreamChecker(dut, ("i", "o"))
+        self.completions: list[list[int]] = []  # those that left
+        self.errors: list[list[int]] = []
+        self.put = 0  # events that were accepted
+        self._coming: dict[str, int] | None = None  # chosen in the cycle before
+        self._ahead: deque = deque([None, None], maxlen=2)  # the latest last
+        self._completed = False
+
+    def configure(self, updates_per_sector: int) -> None:
+        self.dut.updates_per_sector.value = updates_per_sector
+        self.model.state.config[C.updates_per_sector] = updates_per_sector
+        cover("threshold without updates", updates_per_sector == 0)
+
+    async def cycle(
+        self, event: dict[str, int] | None, *, take: bool = True, clear: bool = False
+    ) -> bool:
+        """One cycle, in which the front would choose the event; gives whether there is room."""
+        dut, model = self.dut, self.model
+        dut.i__valid.value = int(self._coming is not None)
+        if self._coming:
+            dut.i__payload.value = _INPUT.pack(self._coming)
+        dut.o__ready.value, dut.clear.value = int(take), int(clear)
+        await settled()
+        self.checker.sample()
+        room = model.room
+        assert bool(dut.room.value) == room
+        assert bool(dut.clearing.value) == model.clearing
+        assert not int(dut.corrected.value)
+        completion = model.completion()
+        assert bool(dut.o__valid.value) == (completion is not None)
+        if completion is not None:
+            assert _COMPLETION.unpack(int(dut.o__payload.value)) == completion
+            if take:
+                self.completions.append(completion)
+        self._cover(completion, clear)
+        chosen = event if room else None
+        error = model.step(chosen, taken=take, clear=clear)
+        assert bool(dut.error__valid.value) == (error != 0)
+        if error:
+            report = _REPORT.unpack(int(dut.error__report.value))
+            assert report == [error & 0xFF, error >> 24, error >> 8 & 0xFFFF]
+            self.errors.append(report)
+            cover(ErrorCode(report[0]).name)
+        self.put += chosen is not None
+        # What is chosen in the cycle of the strobe is lost with what is on its way.
+        self._ahead.append(self._coming)
+        self._coming = None if clear else chosen
+        await next_cycle(dut)
+        return room
+
+    def _cover(self, completion: list[int] | None, clear: bool) -> None:
+        model, coming = self.model, self._coming
+        cover("completions full", model.full)
+        cover("no room", not model.room and not model.clearing)
+        cover("every entry in use", model.tiles() == PARAMETERS.sets * PARAMETERS.ways)
+        if clear:
+            cover("clear while busy", model.under_way)
+            cover("clear while clearing", model.clearing)
+            cover("clear as an event comes", coming)
+            cover("clear with completions waiting", completion is not None)
+        if coming is None:
+            return
+        before, last = self._ahead
+        cover("back-to-back hits to one entry", last and _tile(last) == _tile(coming))
+        for event, name in (
+            (last, "set conflict: two tags in consecutive cycles"),
+            (before, "set conflict: two tags, one cycle between"),
+        ):
+            cover(name, event and _set(event) == _set(coming) and _tile(event) != _tile(coming))
+        cover("consecutive sets", last and _set(last) != _set(coming))
+        cover("tile of one sector", coming["end"] and coming["sectors"] == 1)
+        cover("edge tile", coming["end"] and (coming["row_edge"] or coming["run_edge"]))
+        cover("tile end alone", coming["end"] and not model.tiles())
+
+
+def _tile(event: dict[str, int]) -> tuple[int, int]:
+    return event["place"], event["wavefront"]
+
+
+def _set(event: dict[str, int]) -> int:
+    return event["place"] % PARAMETERS.sets
+
+
+def _end(tile: tuple[int, int], sectors: int, *edges: int) -> dict[str, int]:
+    row_edge, run_edge = edges or (0, 0)
+    values = dict.fromkeys(_INPUT.names, 0) | {"end": 1, "sectors": sectors}
+    place, wavefront = tile
+    return values | dict(place=place, wavefront=wavefront, row_edge=row_edge, run_edge=run_edge)
+
+
+def _updates(tile: tuple[int, int], count: int, atom: int) -> dict[str, int]:
+    place, wavefront = tile
+    values = dict.fromkeys(_INPUT.names, 0)
+    return values | dict(place=place, wavefront=wavefront, count=count, atom=atom)
+
+
+async def _start(dut) -> _Bench:
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    bench.configure(2)
+    for _ in range(PARAMETERS.sets):
+        assert bench.model.clearing
+        await bench.cycle(None)
+    assert not bench.model.clearing
+    return bench
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = await _start(dut)
+    pace = Pace(rng, ("put", "take"), rates=(0.05, 0.3, 0.6, 1, 1, 1), cycles=50)
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 100 == 0:
+            # One tile, the tiles of one set, or more than the table holds; of few places.
+            first = rng.choice([0, 1, 37])
+            step, count = rng.choice([(1, 1), (PARAMETERS.sets, 3), (1, 3), (1, 5)])
+            waves, ends = rng.choice([1, 2]), rng.choice([0.05, 0.3, 0.4])
+        if rng.random() < 0.02:
+            cover("threshold changes under an event", bench.model.under_way)
+            bench.configure(rng.choice([0, 1, 1, 2, 2, 3]))
+        place = (first + step * rng.randrange(count)) % (1 << PARAMETERS.place_bits)
+        tile = place, rng.randrange(waves)
+        if rng.random() < ends:
+            edges = rng.getrandbits(1), rng.getrandbits(1)
+            event = _end(tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges)
+        else:
+            count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
+            event = _updates(tile, count_, rng.getrandbits(PARAMETERS.atom_address_bits))
+        acts = pace.acts()
+        clear = rng.random() < (0.15 if bench.model.clearing else 0.004)
+        taken = len(bench.completions)
+        await bench.cycle(event if acts["put"] else None, take=acts["take"], clear=clear)
+        moved = len(bench.completions) > taken
+        cover("completions in consecutive cycles", moved and bench._completed)
+        bench._completed = moved
+
+
+async def _play(bench: _Bench, events: list[dict[str, int]]) -> None:
+    """Events in consecutive cycles, then until all is still."""
+    for event in events:
+        for _ in range(40):
+            if await bench.cycle(event):
+                break
+        else:
+            raise AssertionError("There is no room")
+    for _ in range(20):
+        await bench.cycle(None)
+
+
+@cocotb.test()
+async def one_result_for_each_tile(dut):
+    """Updates and end of each tile in consecutive cycles, the end first, last or between."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    bench = await _start(dut)
+    expected, events = [], []
+    for number in range(40):
+        tile = rng.randrange(1 << PARAMETERS.place_bits), rng.randrange(PARAMETERS.wavefronts)
+        sectors = 1 if number < 8 else rng.randint(1, 7)
+        atoms = [rng.getrandbits(PARAMETERS.atom_address_bits) for _ in range(sectors)]
+        edges = rng.getrandbits(1), rng.getrandbits(1)
+        mine = [_updates(tile, 2, atom) for atom in atoms] + [_end(tile, sectors, *edges)]
+        rng.shuffle(mine)
+        events += mine
+        expected.append([*tile, min(atoms), *edges])
+    await _play(bench, events)
+    assert bench.completions == expected and not bench.errors and not bench.model.tiles()
+
+
+@cocotb.test()
+async def a_clear_loses_all_tiles(dut):
+    """Whatever is in the table or on its way is forgotten, wherever the strobe falls."""
+    for after in range(10):
+        bench = await _start(dut)
+        tiles = [(place, 1) for place in range(PARAMETERS.sets)]
+        events = [_updates(tile, 1, 7) for tile in tiles]
+        for cycle in range(10):
+            event = events[cycle] if cycle < len(events) else None
+            await bench.cycle(event, clear=cycle == after)
+        for _ in range(PARAMETERS.sets + 2):
+            await bench.cycle(None)
+        await _play(bench, [_end(tile, 1) for tile in tiles])
+        assert not bench.completions and not bench.errors
+        await _play(bench, [_updates(tile, 2, 9) for tile in tiles])
+        assert bench.completions == [[*tile, 9, 0, 0] for tile in tiles]
+
+
+@cocotb.test()
+async def completions_wait(dut):
+    """All tiles of the table complete at once: each has room, and survives a clear."""
+    bench = await _start(dut)
+    tiles = [(place, wave) for wave in range(PARAMETERS.ways) for place in range(PARAMETERS.sets)]
+    await _play(bench, [_updates(tile, 2, index) for index, tile in enumerate(tiles)])
+    events = [_end(tile, 1) for tile in tiles]
+    while events:
+        assert await bench.cycle(events.pop(0), take=False)
+    for cycle in range(20):
+        await bench.cycle(None, take=False, clear=cycle == 10)
+    assert not bench.completions and bench.model.full
+    await _play(bench, [])
+    assert bench.completions == [[*tile, index, 0, 0] for index, tile in enumerate(tiles)]

@@ -1,0 +1,164 @@
+# amaranth: UnusedElaboratable=no
+"""Events of four channels for four banks, in every cycle against the golden model."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import cocotb
+
+from rtl.layouts import TileUpdates, TrackerInput
+from rtl.parameters import T3Parameters
+from rtl.tracker_front import TrackerFront
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.payload import Fields
+from tb.stream import Pace, StreamChecker
+from tb.tracker_front.model import Model
+
+PARAMETERS = T3Parameters(
+    channels=4,
+    system_channels=4,
+    address_bits=20,
+    workgroup_bits=6,
+    wavefronts=4,
+    sector_bits=4,
+    sets=16,
+    ways=2,
+    banks=4,
+)
+_CHANNELS, _BANKS = range(PARAMETERS.channels), range(PARAMETERS.banks)
+_FIELDS = {"notices": Fields(TileUpdates(PARAMETERS)), "ends": Fields(TrackerInput(PARAMETERS))}
+_EVENT = _FIELDS["ends"]
+_CYCLES = 3000
+
+expect(
+    "notice and end at once",
+    "all channels want one bank",
+    "all channels move",
+    "every bank gets one",
+    "bank without room",
+    "behind a bank without room",
+    "candidates full",
+    "bank gets events in consecutive cycles",
+    "wavefront turns the bank",
+)
+
+
+def make_dut(block: type = TrackerFront):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+_Chooser = Callable[[str], dict[str, int]]
+
+
+class _Bench:
+    """The front, its model, and what the channels offer."""
+
+    def __init__(self, dut, event: _Chooser):
+        self.dut, self.model = dut, Model(PARAMETERS)
+        names = [f"{name}__{channel}" for name in _FIELDS for channel in _CHANNELS]
+        self.checker = StreamChecker(dut, [*names, *(f"o__{bank}" for bank in _BANKS)])
+        self.offered: list[dict[str, dict[str, int]]] = [{} for _ in _CHANNELS]
+        self.given: list[list[int] | None] = [None for _ in _BANKS]
+        self._event = event
+
+    async def cycle(self, offers: Sequence[Sequence[str]], rooms: Sequence[bool]) -> None:
+        """One cycle; each channel offers something new where it can."""
+        dut = self.dut
+        for channel, names in enumerate(offers):
+            for name, fields in _FIELDS.items():
+                port, offered = f"{name}__{channel}", self.offered[channel]
+                if name in names and name not in offered:
+                    offered[name] = self._event(name)
+                getattr(dut, f"{port}__valid").value = int(name in offered)
+                if name in offered:
+                    getattr(dut, f"{port}__payload").value = fields.pack(offered[name])
+        dut.room.value = sum(room << bank for bank, room in enumerate(rooms))
+        await settled()
+        self.checker.sample()
+        for bank, event in enumerate(self.given):
+            assert bool(getattr(dut, f"o__{bank}__valid").value) == (event is not None)
+            if event is not None:
+                assert _EVENT.unpack(int(getattr(dut, f"o__{bank}__payload").value)) == event
+        self._cover(rooms)
+        taken, chosen = self.model.step(self.offered, rooms)
+        for channel, moved in enumerate(taken):
+            for name in self.offered[channel]:
+                ready = bool(getattr(dut, f"{name}__{channel}__ready").value)
+                assert ready == (name in moved), f"{name} of channel {channel}"
+            for name in moved:
+                del self.offered[channel][name]
+        cover("all channels move", all(taken))
+        cover("every bank gets one", all(event is not None for event in chosen))
+        both = [a is not None and b is not None for a, b in zip(self.given, chosen, strict=True)]
+        cover("bank gets events in consecutive cycles", any(both))
+        self.given = chosen
+        await next_cycle(dut)
+
+    def _cover(self, rooms: Sequence[bool]) -> None:
+        model = self.model
+        wanted = [model.candidate(channel) for channel in _CHANNELS]
+        waits = [bank is not None and not rooms[bank] for bank in wanted]
+        cover("notice and end at once", any(len(inputs) == 2 for inputs in self.offered))
+        cover("all channels want one bank", wanted[0] is not None and len(set(wanted)) == 1)
+        cover("bank without room", any(waits))
+        cover("candidates full", any(map(model.full, _CHANNELS)))
+        held = [model.full(channel) and waits[channel] for channel in _CHANNELS]
+        cover("behind a bank without room", any(held))
+        for bank, event in enumerate(self.given):
+            place = None if event is None else event[1]
+            cover("wavefront turns the bank", place is not None and place % len(_BANKS) != bank)
+
+
+def _random_event(rng: random.Random, name: str, places: Sequence[int]) -> dict[str, int]:
+    p = PARAMETERS
+    tile = {"place": rng.choice(places), "wavefront": rng.randrange(p.wavefronts)}
+    if name == "notices":
+        atom, count = rng.getrandbits(p.atom_address_bits), rng.randint(1, 15)
+        return {**tile, "atom": atom, "count": count}
+    edges = {edge: rng.getrandbits(1) for edge in ("row_edge", "run_edge")}
+    return {**tile, **edges, "end": 1, "atom": 0, "count": 0, "sectors": rng.getrandbits(4)}
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Nothing is lost: as many events reach the banks as the channels gave."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    places = [5]
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut, lambda name: _random_event(rng, name, places))
+    pace = Pace(rng, [(name, channel) for channel in _CHANNELS for name in _FIELDS])
+    room = Pace(rng, _BANKS, rates=(0, 0.3, 0.9, 1, 1, 1), cycles=30)
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 80 == 0:
+            count = rng.choice([1, 2, 64])
+            places[:] = rng.sample(range(1 << PARAMETERS.place_bits), count)
+        acts = pace.acts()
+        offers = [[name for name in _FIELDS if acts[name, channel]] for channel in _CHANNELS]
+        await bench.cycle(offers, list(room.acts().values()))
+    nothing = [()] * len(_CHANNELS)
+    for _ in range(40):
+        await bench.cycle(nothing, [True] * len(_BANKS))
+    moved = bench.checker.transfers
+    given = sum(count for name, count in moved.items() if name.startswith("o__"))
+    assert given == sum(moved.values()) - given > 0
+    assert not any(bench.offered)
+
+
+@cocotb.test()
+async def a_busy_bank_is_shared(dut):
+    """All channels want one bank: each gets every fourth cycle; its two inputs take turns."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut, lambda name: _random_event(rng, name, [9]) | {"wavefront": 2})
+    everything = [tuple(_FIELDS)] * len(_CHANNELS)
+    for _ in range(4):
+        await bench.cycle(everything, [True] * len(_BANKS))
+    before = bench.checker.transfers.copy()
+    for _ in range(16 * len(_CHANNELS)):
+        await bench.cycle(everything, [True] * len(_BANKS))
+    for channel in _CHANNELS:
+        for name in _FIELDS:
+            port = f"{name}__{channel}"
+            assert bench.checker.transfers[port] - before[port] == 8

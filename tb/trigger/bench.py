@@ -1,0 +1,270 @@
+# amaranth: UnusedElaboratable=no
+"""Completions of few workgroups, in every cycle against the golden model."""
+
+import random
+
+import cocotb
+
+from rtl.configuration import MapConfiguration
+from rtl.encodings import Action, Granularity
+from rtl.layouts import Completion, ReadyCommand
+from rtl.trigger import Trigger
+from sysmodel.golden.state import READY
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.golden import set_maps
+from tb.payload import Fields
+from tb.stream import Pace, StreamChecker
+from tb.trigger.model import Model, Outcome
+from tb.trigger.tables import PARAMETERS, PLACES, random_completion, random_maps
+
+_MAPS = Fields(MapConfiguration(PARAMETERS))
+_COMPLETION = Fields(Completion(PARAMETERS))
+_READY = Fields(ReadyCommand(PARAMETERS))
+_CYCLES = 4000
+# Commands of the tiles that were taken and not counted, and of one that is offered.
+_COMING = 3 * 8
+
+expect(
+    "edge tile",
+    "workgroup of one tile",
+    "consecutive tiles of one workgroup",
+    "tile in no range",
+    "own workgroup complete",
+    "remote range",
+    "tile of a DMA wavefront",
+    "group of one released",
+    "group of several released",
+    "group cut short released",
+    "tile waits while a group is released",
+    "tile follows at once",
+    "command blocked",
+    "command table full",
+    "clear while idle",
+    "clear while a tile is worked off",
+    "clear while a tile is taken",
+    "clear while clearing",
+    "clear with commands waiting",
+    "tables change under a tile",
+)
+
+
+def make_dut(block: type = Trigger):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+
+
+class _Bench:
+    """The unit and its model."""
+
+    def __init__(self, dut, rng: random.Random):
+        self.dut, self.model = dut, Model(PARAMETERS)
+        self.checker = StreamChecker(dut, ("completions", "ready"))
+        self.completion: dict[str, int] | None = None
+        self.commands: list[list[int]] = []  # those that left
+        self._last: dict[str, int] | None = None
+        self.configure(random_maps(rng))
+
+    def configure(self, maps) -> None:
+        self.maps = maps
+        self.dut.maps.value = _MAPS.pack(maps)
+        set_maps(self.model.state, maps)
+
+    async def cycle(self, *, ready: bool, clear: bool = False) -> Outcome:
+        """One cycle; the completion is offered until it is taken."""
+        dut, model = self.dut, self.model
+        dut.completions__valid.value = int(self.completion is not None)
+        if self.completion:
+            dut.completions__payload.value = _COMPLETION.pack(self.completion)
+        dut.ready__ready.value, dut.clear.value = int(ready), int(clear)
+        await settled()
+        self.checker.sample()
+        assert bool(dut.clearing.value) == model.clearing
+        assert int(dut.tiles.value) == model.tiles
+        assert bool(dut.empty.value) == model.empty
+        assert not int(dut.error__valid.value) and not int(dut.corrected.value)
+        command = model.ready()
+        assert bool(dut.ready__valid.value) == (command is not None)
+        if command is not None:
+            assert _READY.unpack(int(dut.ready__payload.value)) == command
+            if ready:
+                self.commands.append(command)
+        self._cover_before(ready, clear, command)
+        popped = ready and command is not None
+        outcome = model.step(self.completion, popped=popped, clear=clear)
+        offered = self.completion is not None
+        assert (offered and bool(dut.completions__ready.value)) == outcome.taken
+        assert bool(dut.complete.value) == (outcome.complete >= 0)
+        assert bool(dut.own.value) == outcome.own
+        if outcome.complete >= 0:
+            assert int(dut.complete_place.value) == outcome.complete
+        self._cover_after(outcome, clear)
+        if outcome.taken:
+            self._last, self.completion = self.completion, None
+        await next_cycle(dut)
+        return outcome
+
+    def _cover_before(self, ready: bool, clear: bool, command: list[int] | None) -> None:
+        model = self.model
+        cover("command blocked", command is not None and not ready)
+        cover("command table full", model.full)
+        if clear:
+            cover("clear while idle", model.at_rest and self.completion is None)
+            cover("clear while clearing", model.clearing)
+            cover("clear while a tile is worked off", not model.at_rest and not model.clearing)
+            cover("clear with commands waiting", not model.empty)
+
+    def _cover_after(self, outcome: Outcome, clear: bool) -> None:
+        if outcome.taken:
+            tile, last = self.completion, self._last
+            cover("edge tile", tile["row_edge"] or tile["run_edge"])
+            same = last is not None and tile["place"] == last["place"]
+            cover("consecutive tiles of one workgroup", same)
+            cover("clear while a tile is taken", clear)
+        if not outcome.pushed and outcome.complete < 0:
+            return
+        action, granularity, waves, size = self.model.looked_up()
+        by_group = granularity == Granularity.WORKGROUP
+        releases = outcome.pushed and by_group
+        cover("workgroup of one tile", outcome.complete >= 0 and waves == 1)
+        cover("tile follows at once", outcome.taken)
+        cover("own workgroup complete", outcome.own and action == Action.OWN)
+        cover("remote range", outcome.own and action == Action.REMOTE)
+        cover("tile of a DMA wavefront", outcome.pushed and not by_group)
+        cover("group of one released", releases and size == 1)
+        cover("group of several released", releases and size > 1)
+        cover("group cut short released", releases and size not in (1, 2, 4, 8))
+        waits = self.completion is not None and not outcome.taken
+        cover("tile waits while a group is released", releases and waits)
+
+
+async def _start(dut, rng: random.Random) -> _Bench:
+    """A bench whose memories are empty."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut, rng)
+    for _ in range(PARAMETERS.window_workgroups):
+        assert bench.model.clearing
+        await bench.cycle(ready=True)
+    assert not bench.model.clearing
+    return bench
+
+
+async def _work_off(bench: _Bench, *, ready: bool = True) -> None:
+    """Until nothing is on its way, in a bounded time."""
+    for _ in range(200):
+        await bench.cycle(ready=ready)
+        if bench.completion is None and bench.model.at_rest and (bench.model.empty or not ready):
+            return
+    raise AssertionError("What was taken does not come out")
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """The tables change and the memories are emptied under what is on its way."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = await _start(dut, rng)
+    pace = Pace(rng, ("put", "take"))
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 60 == 0:
+            first = rng.randrange(PLACES - 1)
+            places = range(first, min(first + rng.choice([1, 2, 8]), PLACES))
+        if rng.random() < 0.02:
+            cover("tables change under a tile", not bench.model.at_rest)
+            bench.configure(random_maps(rng))
+        acts = pace.acts()
+        # What may be ready is bounded, as the command window does it.
+        if bench.completion is None and acts["put"] and bench.model.room(_COMING):
+            bench.completion = random_completion(rng, places)
+        tile = bench.completion
+        outcome = await bench.cycle(ready=acts["take"], clear=rng.random() < 0.005)
+        if tile and outcome.taken:
+            in_range = any(
+                entry["enable"] and entry["first"] <= tile["place"] <= entry["last"]
+                for entry in bench.maps["ranges"]
+            )
+            cover("tile in no range", not in_range)
+    await _work_off(bench)
+
+
+def _plain_maps(**command) -> dict:
+    """One range of all places, one command."""
+    entry = {"enable": 1, "first": 0, "last": PLACES, "action": Action.DMA.value}
+    return {"ranges": [entry], "commands": [command]}
+
+
+async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
+    for tile in tiles:
+        assert bench.completion is None
+        bench.completion = tile
+        for _ in range(40):
+            outcome = await bench.cycle(ready=True)
+            if outcome.taken:
+                break
+    await _work_off(bench)
+
+
+@cocotb.test()
+async def the_table_fills_and_empties(dut):
+    """While nobody takes commands, none is lost; then they leave in order."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    bench = await _start(dut, rng)
+    bench.configure(_plain_maps(granularity=Granularity.WAVEFRONT.value, waves=[2] * 4))
+    starts = []
+    while not bench.model.full:
+        assert len(starts) <= 2 * PARAMETERS.command_depth
+        bench.completion = random_completion(rng, range(PLACES))
+        starts.append(bench.completion["start"])
+        await _work_off(bench, ready=False)
+    assert len(starts) >= PARAMETERS.command_depth
+    await _work_off(bench)
+    assert [command[READY.start] for command in bench.commands] == starts
+
+
+@cocotb.test()
+async def a_group_is_released_once(dut):
+    """Groups of four workgroups, the last one cut short; tiles in any order."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    bench = await _start(dut, rng)
+    for _ in range(4):
+        bench.configure(
+            _plain_maps(granularity=Granularity.WORKGROUP.value, group_log2=2, waves=[2] * 4)
+        )
+        bench.maps["ranges"][0] |= {"first": 3, "last": 13}
+        bench.configure(bench.maps)
+        bench.commands.clear()
+        tiles = [
+            random_completion(rng, range(place, place + 1)) | {"wavefront": wavefront}
+            for place in range(3, 14)
+            for wavefront in range(2)
+        ]
+        rng.shuffle(tiles)
+        await _complete(bench, tiles)
+        found = {command[READY.place]: command[READY.start] for command in bench.commands}
+        least = {}
+        for tile in tiles:
+            least[tile["place"]] = min(tile["start"], least.get(tile["place"], tile["start"]))
+        assert found == least and len(bench.commands) == len(least)
+        for first in (3, 7, 11):
+            at = [command[READY.place] for command in bench.commands].index(first)
+            group = bench.commands[at : at + min(4, 14 - first)]
+            assert [command[READY.place] - first for command in group] == [*range(len(group))]
+
+
+@cocotb.test()
+async def a_clear_forgets(dut):
+    """A workgroup that had all but one of its tiles needs all of them again; so does a group."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    bench = await _start(dut, rng)
+    bench.configure(
+        _plain_maps(granularity=Granularity.WORKGROUP.value, group_log2=1, waves=[3] * 4)
+    )
+    tiles = [random_completion(rng, range(place, place + 1)) for place in (0, 1) for _ in range(3)]
+    await _complete(bench, tiles[:-1])
+    for _ in range(3):  # the second and third begin it anew
+        await bench.cycle(ready=True, clear=True)
+    await _complete(bench, tiles[-1:])
+    assert not bench.commands
+    await _complete(bench, tiles[:-1])
+    assert [command[READY.place] for command in bench.commands] == [0, 1]

@@ -1,0 +1,65 @@
+"""Tables and completions of the trigger unit's bench."""
+
+import random
+from typing import Any
+
+from rtl.encodings import Action, Granularity
+from rtl.parameters import T3Parameters
+
+__all__ = ["PARAMETERS", "PLACES", "random_completion", "random_maps"]
+
+# Small, so that workgroups complete and the memories' rows are used again.
+PARAMETERS = T3Parameters(
+    address_bits=20,
+    workgroup_bits=6,
+    wavefronts=4,
+    sets=8,
+    ways=2,
+    window_workgroups=16,
+    command_depth=32,
+)
+PLACES = 34
+
+
+def random_maps(rng: random.Random) -> dict[str, Any]:
+    """Ranges with gaps, or one over another; groups that a range's end cuts short."""
+    actions = [Action.DMA, Action.DMA, Action.OWN, rng.choice(list(Action)[1:])]
+    ranges = []
+    for index, action in enumerate(actions):
+        first = 8 * index + rng.choice([0, 0, 2])
+        last = first + rng.choice([7, 7, 4, 6, 9])
+        enable = int(rng.random() < 0.95)
+        ranges.append(
+            {
+                "enable": enable,
+                "window": rng.randrange(2),
+                "first": first,
+                "last": min(last, PLACES),
+                "action": action.value,
+                "command": rng.choice([index, index, rng.randrange(4)]),
+            }
+        )
+    commands = [
+        {
+            "granularity": rng.choice(list(Granularity)).value,
+            "group_log2": rng.choice([0, 0, 1, 2, 3]),
+            "waves": [rng.choice([1, 1, 2, 3]) for _ in range(4)],
+        }
+        for _ in range(4)
+    ]
+    if rng.random() < 0.1:
+        commands[3]["waves"] = [0] * 4
+    return {"ranges": ranges, "commands": commands}
+
+
+def random_completion(rng: random.Random, places: range) -> dict[str, int]:
+    """A tile; mostly its place decides about the edges."""
+    place = rng.choice(places)
+    own_edges = rng.random() < 0.1
+    return {
+        "place": place,
+        "wavefront": rng.randrange(PARAMETERS.wavefronts),
+        "start": rng.getrandbits(PARAMETERS.atom_address_bits),
+        "row_edge": rng.getrandbits(1) if own_edges else int(place % 8 == 7),
+        "run_edge": rng.getrandbits(1) if own_edges else int(place % 3 == 2),
+    }
