@@ -28,7 +28,7 @@ def test_result_of_a_part(tmp_path):
     assert {"revision", "atom_bytes"} <= set(result)
     (run,) = result["runs"]
     assert run.pop("seconds") >= 0
-    assert run.pop("processor_seconds") > 0
+    assert run.pop("processor_seconds") >= 0  # few pairs take less than its last digit
     assert run == {
         "dtype": "fp32",
         "operation": "max",
