@@ -9,11 +9,12 @@ from .export_blocks import BLOCKS, TOP, WITH_PAYLOAD
 from .export_core import core_file
 from .export_headers import layout_header, register_header
 from .export_hierarchy import Hierarchies
-from .export_manifest import manifest, project_version
+from .export_manifest import manifest
 from .export_names import KEYWORDS
 from .export_ports import documented_ports, summary
 from .export_verilog import readable_verilog
 from .parameters import T3Parameters
+from .revision import project_version
 
 __all__ = ["export_files"]
 

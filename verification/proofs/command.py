@@ -33,20 +33,20 @@ def prove(
     proof holds.
     """
     # They bring Amaranth, for which other commands shall not wait.
-    from sysmodel.evaluation.page import origin_of
+    from rtl.revision import project_version, revision
 
     from .run import prove_all
 
     proofs = _chosen(proof)
-    origin = origin_of("rtl")  # now: sources may be edited while this runs
+    sources = revision()  # now: they may be edited while this runs
     with OutputFolder(out, (RESULT,)) as folder:
         with shown_progress() as progress:
             results = prove_all(proofs, out, progress)
         write_json(
             folder.staging / RESULT,
             {
-                "program": origin.version,
-                "revision": origin.revision,
+                "program": f"t3 {project_version()}",
+                "revision": sources,
                 "proofs": [result.record() for result in results],
             },
         )

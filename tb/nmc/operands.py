@@ -1,34 +1,13 @@
-"""What the reduce unit must compute, by NumPy's and ml_dtypes' arithmetic."""
+"""Operands for the reduce unit, and atoms of them."""
 
-import ml_dtypes
 import numpy as np
 
-from rtl.encodings import Datatype, Operation
+from rtl.encodings import Datatype
+from verification.arithmetic.reference import BITS
 
-__all__ = ["BITS", "from_word", "reduce_bits", "special_values", "structured", "to_word"]
+__all__ = ["from_word", "special_values", "structured", "to_word"]
 
-_NUMBERS = {
-    Datatype.FP16: np.float16,
-    Datatype.BF16: ml_dtypes.bfloat16,
-    Datatype.FP32: np.float32,
-}
-BITS = {Datatype.FP16: np.uint16, Datatype.BF16: np.uint16, Datatype.FP32: np.uint32}
 _FRACTION_BITS = {Datatype.FP16: 10, Datatype.BF16: 7, Datatype.FP32: 23}
-_NANS = {Datatype.FP16: 0x7E00, Datatype.BF16: 0x7FC0, Datatype.FP32: 0x7FC0_0000}
-
-
-def reduce_bits(a: np.ndarray, b: np.ndarray, op: Operation, dtype: Datatype) -> np.ndarray:
-    """``op`` of two arrays of bit patterns, number by number, NaNs canonical."""
-    x, y = a.view(_NUMBERS[dtype]), b.view(_NUMBERS[dtype])
-    with np.errstate(all="ignore"):
-        if op is Operation.SUM:
-            value = x + y
-        else:
-            # Equal numbers differ in the sign of zero at most.
-            before = (x < y) | ((x == y) & np.signbit(x) & ~np.signbit(y))
-            value = np.where(before == (op is Operation.MAX), y, x)
-        nan = np.isnan(x) | np.isnan(y) | np.isnan(value)
-    return np.where(nan, BITS[dtype](_NANS[dtype]), value.view(BITS[dtype]))
 
 
 def special_values(dtype: Datatype) -> list[int]:
