@@ -7,7 +7,7 @@ __all__ = ["constant_table"]
 
 def constant_table() -> str:
     """The constants as a Markdown table."""
-    from ..evaluation.markdown import table
+    from ..markdown import table
 
     rows = []
     for name in Constants.model_fields:

@@ -1,7 +1,7 @@
 """What the page says of the DRAM."""
 
 from ..dram import READ, UPDATE, WRITE
-from ..evaluation.markdown import signed
+from ..markdown import signed
 from .dram_comparison import (
     SEQUENTIAL_BOUND,
     SPAN_BOUND,

@@ -1,6 +1,6 @@
 """What the page says of sampling, and of the GEMM alone."""
 
-from ..evaluation.markdown import signed
+from ..markdown import signed
 from .gemm_comparison import BOUND_POINTS, GemmComparison
 from .page import Section
 from .sampling import CHANNELS, GPUS, Sampling, SamplingComparison

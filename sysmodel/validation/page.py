@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..evaluation.markdown import table
+from ..markdown import table
 
 __all__ = ["Picture", "Section", "page", "print_section"]
 

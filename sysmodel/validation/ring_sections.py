@@ -1,6 +1,6 @@
 """What the page says of ring collectives."""
 
-from ..evaluation.markdown import signed
+from ..markdown import signed
 from .figures import draw_rings
 from .page import Picture, Section
 from .ring_comparison import RING_BOUND, RingComparison

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sysmodel.errors import InputError
-from sysmodel.output import OutputFolder, write_json
 from sysmodel.progress import shown_progress
 
 if TYPE_CHECKING:
     from .run import Outcome
 
-__all__ = ["RESULT", "exhaust"]
+__all__ = ["NAME", "exhaust"]
 
-RESULT = "arithmetic.json"
+NAME = "arithmetic"  # of the files
 
 
 def exhaust(
@@ -39,20 +38,20 @@ def exhaust(
 
     The RTL, compiled: all 2^32 pairs of fp16 and of bf16, structured-random pairs of fp32; sum,
     maximum and minimum. About twenty minutes on two idle processors; writes
-    arithmetic.json. The exit code is 0 only if all agree.
+    arithmetic.json and arithmetic.md. The exit code is 0 only if all agree.
     """
     # They bring Amaranth and Numba, for which other commands shall not wait.
     from rtl.encodings import Datatype, Operation
-    from rtl.revision import project_version, revision
+    from verification.evidence import Evidence
 
+    from .report import as_markdown
     from .run import run
     from .unit import PARAMETERS, build_unit
 
     datatypes = _chosen("dtype", dtype, Datatype)
     operations = _chosen("operation", operation, Operation)
-    sources = revision()  # now: they may be edited while this runs
     outcomes = []
-    with OutputFolder(out, (RESULT,)) as folder:
+    with Evidence(out, NAME, title="Exhaustive arithmetic", command="t3 exhaust") as evidence:
         typer.echo(f"seed {seed}")
         with shown_progress() as progress:
             library = build_unit(progress)
@@ -62,15 +61,9 @@ def exhaust(
                     outcome = run(library, op, datatype, pairs=pairs, seed=seed, progress=progress)
                 outcomes.append(outcome)
                 typer.echo(_line(outcome))
-        result = {
-            "program": f"t3 {project_version()}",
-            "revision": sources,
-            "atom_bytes": PARAMETERS.atom_bytes,
-            "seed": seed,
-            "runs": [_entry(outcome) for outcome in outcomes],
-        }
-        write_json(folder.staging / RESULT, result)
-        folder.publish()
+        runs = [_entry(outcome) for outcome in outcomes]
+        settings = {"atom_bytes": PARAMETERS.atom_bytes, "seed": seed}
+        evidence.publish(settings | {"runs": runs}, as_markdown(runs, seed))
     if any(outcome.comparison.mismatches for outcome in outcomes):
         raise typer.Exit(1)
 

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sysmodel.errors import InputError
-from sysmodel.output import OutputFolder, write_json
 from sysmodel.progress import shown_progress
 
 if TYPE_CHECKING:
     from .proof import Proof
     from .run import Result
 
-__all__ = ["RESULT", "prove"]
+__all__ = ["NAME", "prove"]
 
-RESULT = "proofs.json"
+NAME = "proofs"  # of the files
 
 
 def prove(
@@ -29,28 +28,21 @@ def prove(
 ) -> None:
     """Prove the contracts of the hardware's blocks, by k-induction with SymbiYosys.
 
-    Writes proofs.json and, of a proof that fails, NAME/trace.vcd. The exit code is 0 only if every
-    proof holds.
+    Writes proofs.json, proofs.md and, of a proof that fails, NAME/trace.vcd. The exit code is 0
+    only if every proof holds.
     """
     # They bring Amaranth, for which other commands shall not wait.
-    from rtl.revision import project_version, revision
+    from verification.evidence import Evidence
 
+    from .report import as_markdown
     from .run import prove_all
 
     proofs = _chosen(proof)
-    sources = revision()  # now: they may be edited while this runs
-    with OutputFolder(out, (RESULT,)) as folder:
+    with Evidence(out, NAME, title="Proofs", command="t3 prove") as evidence:
         with shown_progress() as progress:
             results = prove_all(proofs, out, progress)
-        write_json(
-            folder.staging / RESULT,
-            {
-                "program": f"t3 {project_version()}",
-                "revision": sources,
-                "proofs": [result.record() for result in results],
-            },
-        )
-        folder.publish()
+        records = [result.record() for result in results]
+        evidence.publish({"proofs": records}, as_markdown(records))
     _print(results)
     if not all(result.holds for result in results):
         raise typer.Exit(1)

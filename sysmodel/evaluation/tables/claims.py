@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ...markdown import MISSING, signed, table, with_unit
 from ..claims import Comparison
-from ..markdown import MISSING, signed, table, with_unit
 
 __all__ = ["claim_table"]
 

@@ -1,8 +1,8 @@
 """Tables of the energy."""
 
 from ...energy.constants import known_constants
+from ...markdown import MISSING, table, with_unit
 from ..energy import PARTS, ranges
-from ..markdown import MISSING, table, with_unit
 from ..study import Study
 
 __all__ = ["constant_range_table", "energy_table"]

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 
+from ...markdown import MISSING, signed, table
 from ...workload import known_workloads
-from ..markdown import MISSING, signed, table
 from ..study import Study
 
 __all__ = ["model_table", "layer_table", "operator_table", "efficiency_table", "shape_table"]

@@ -1,7 +1,7 @@
 """Tables of what is not public."""
 
 from ...config import preset_path
-from ..markdown import MISSING, signed, table
+from ...markdown import MISSING, signed, table
 from ..parameters import assumptions
 from ..sensitivity import MEASURED, effects
 from ..study import POINT, Study

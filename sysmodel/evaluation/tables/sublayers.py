@@ -1,7 +1,7 @@
 """Tables of the sublayers."""
 
+from ...markdown import table
 from ...result import CONFIGURATIONS
-from ..markdown import table
 from ..metrics import geomean
 from ..study import POINT, Study
 

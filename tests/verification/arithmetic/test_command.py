@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from sysmodel.errors import InputError, SimulationError
 from verification.arithmetic import unit
-from verification.arithmetic.command import RESULT, exhaust
+from verification.arithmetic.command import exhaust
 from verification.arithmetic.pairs import BATCH_PAIRS
 
 app = typer.Typer()
@@ -22,7 +22,7 @@ def test_result_of_a_part(tmp_path):
     done = t3("--out", tmp_path / "new", *chosen)
     assert done.exit_code == 0, done.output
     assert done.output.startswith(f"seed 541\nfp32 max: {2 * BATCH_PAIRS:,} pairs, 0 mismatches, ")
-    result = json.loads((tmp_path / "new" / RESULT).read_text())
+    result = json.loads((tmp_path / "new" / "arithmetic.json").read_text())
     assert result["seed"] == 541
     assert result["program"].startswith("t3 ")
     assert {"revision", "atom_bytes"} <= set(result)
@@ -41,7 +41,7 @@ def test_result_of_a_part(tmp_path):
 def test_all_operations_by_default(tmp_path):
     done = t3("--out", tmp_path, "--dtype", "fp32", "--pairs", 1)
     assert done.exit_code == 0
-    runs = json.loads((tmp_path / RESULT).read_text())["runs"]
+    runs = json.loads((tmp_path / "arithmetic.json").read_text())["runs"]
     assert [run["operation"] for run in runs] == ["sum", "max", "min"]
 
 
@@ -53,7 +53,7 @@ def test_mismatches_are_shown_and_written(tmp_path, monkeypatch):
     )
     done = t3("--out", tmp_path, "--dtype", "fp32", "--operation", "min", "--pairs", 1)
     assert done.exit_code == 1
-    (run,) = json.loads((tmp_path / RESULT).read_text())["runs"]
+    (run,) = json.loads((tmp_path / "arithmetic.json").read_text())["runs"]
     assert BATCH_PAIRS / 4 < run["mismatches"] < BATCH_PAIRS
     assert len(run["first_mismatches"]) == 5
     for one in run["first_mismatches"]:

@@ -27,8 +27,9 @@ def test_unknown_proof(tmp_path):
 def test_one_proof(tmp_path):
     result = invoke("--proof", "queue-2", "--out", tmp_path)
     assert result.exit_code == 0 and "1 of 1 proofs hold" in result.output
-    assert [file.name for file in tmp_path.iterdir()] == [command.RESULT]
-    (record,) = json.loads((tmp_path / command.RESULT).read_text())["proofs"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["proofs.json", "proofs.md"]
+    assert "| `queue-2` | " in (tmp_path / "proofs.md").read_text()
+    (record,) = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
     assert record["proof"] == "queue-2" and record["status"] == "proved"
     assert record["blocks"] == ["Queue"] and record["mode"] == "k-induction"
     assert record["engine"] == "smtbmc yices" and record["depth"] == QUEUE_2.depth
@@ -43,5 +44,5 @@ def test_a_proof_that_fails(tmp_path, monkeypatch):
     assert result.exit_code == 1 and "0 of 1 proofs hold" in result.output
     assert f"waveform: {tmp_path / 'queue-2' / 'trace.vcd'}" in result.output
     assert "(verification/proofs/queue.py:" in result.output
-    (record,) = json.loads((tmp_path / command.RESULT).read_text())["proofs"]
+    (record,) = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
     assert record["status"] == "failed" and record["trace"].endswith("queue-2/trace.vcd")
