@@ -42,11 +42,11 @@ class Axis:
 
 
 AXES = (
-    Axis("channels", "channels", (1, 4, 8, 16, 32), "whole, without NMC"),
-    Axis("sets", "sets", (128, 256, 512, 1024), "tracker"),
-    Axis("ways", "ways", (2, 4, 8, 16), "tracker"),
-    Axis("banks", "banks", (1, 2, 4, 8, 16), "tracker"),
-    Axis("16-bit lanes", "atom_bytes", (8, 16, 32, 64), "NMC unit", 2),
+    Axis("channels", "channels", (1, 8, 32), "whole, without NMC"),
+    Axis("sets", "sets", (128, 256, 512), "tracker"),
+    Axis("ways", "ways", (4, 8, 16), "tracker"),
+    Axis("banks", "banks", (1, 4, 16), "tracker"),
+    Axis("16-bit lanes", "atom_bytes", (8, 16, 32), "NMC unit", 2),
 )
 
 
