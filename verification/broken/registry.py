@@ -2,12 +2,24 @@
 
 from .address_map import LOCATION_LOOKUP, RANGE_LOOKUP
 from .arbiter import ARBITER
+from .channel import CHANNEL
 from .copy import BrokenCopy
+from .dma_engine import DMA_ENGINE
+from .dma_lane import DMA_LANE
 from .link_receiver import LINK_RECEIVER
 from .link_sender import LINK_SENDER
+from .notice_buffer import NOTICE_BUFFER
 from .notice_queue import NOTICE_QUEUE
+from .protected_memory import PROTECTED_MEMORY
+from .protected_queue import PROTECTED_QUEUE
 from .queue import QUEUE
+from .ring_node import RING_NODE
 from .round_robin import MERGE, MERGE2, PICK
+from .secded import SECDED_CHECK
+from .tracker_bank import TRACKER_BANK
+from .tracker_front import TRACKER_FRONT
+from .tracker_table import TRACKER_TABLE
+from .trigger import TRIGGER
 from .window import WINDOW
 
 __all__ = ["BROKEN"]
@@ -24,4 +36,16 @@ BROKEN: tuple[BrokenCopy, ...] = (
     PICK,
     QUEUE,
     WINDOW,
+    CHANNEL,
+    DMA_ENGINE,
+    DMA_LANE,
+    RING_NODE,
+    TRIGGER,
+    NOTICE_BUFFER,
+    PROTECTED_MEMORY,
+    PROTECTED_QUEUE,
+    SECDED_CHECK,
+    TRACKER_BANK,
+    TRACKER_FRONT,
+    TRACKER_TABLE,
 )

@@ -1,11 +1,51 @@
 """All proofs."""
 
-from . import address_map, arbiter, link_endpoint, merge, notice_queue, queue, window
+from . import (
+    address_map,
+    arbiter,
+    channel,
+    channel_sinks,
+    dma_engine,
+    dma_lane,
+    link_endpoint,
+    merge,
+    notice_queue,
+    protected_memory,
+    protected_queue,
+    queue,
+    ring,
+    secded,
+    tracker_bank,
+    tracker_front,
+    tracker_table,
+    trigger,
+    window,
+)
 from .proof import Proof
 
 __all__ = ["PROOFS"]
 
-_MODULES = (address_map, arbiter, link_endpoint, merge, notice_queue, queue, window)
+_MODULES = (
+    address_map,
+    arbiter,
+    channel,
+    channel_sinks,
+    dma_engine,
+    dma_lane,
+    link_endpoint,
+    merge,
+    notice_queue,
+    protected_memory,
+    protected_queue,
+    queue,
+    ring,
+    secded,
+    tracker_bank,
+    tracker_front,
+    tracker_table,
+    trigger,
+    window,
+)
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)
 """Those of each module that has a block's harness; names are unique."""
