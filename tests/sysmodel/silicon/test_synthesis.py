@@ -85,6 +85,41 @@ def test_flip_flops_are_counted():
     assert found.cells_um2 == pytest.approx((found.flip_flop_ge + found.logic_ge) * 3)
 
 
+class Enabled(wiring.Component):
+    """A bit that is stored when told."""
+
+    d: In(1)
+    en: In(1)
+    q: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        stored = Signal(reset_less=True)
+        with m.If(self.en):
+            m.d.sync += stored.eq(self.d)
+        m.d.comb += self.q.eq(stored)
+        return m
+
+
+def test_an_enable_is_a_gate_where_the_library_has_a_flip_flop_for_it(tmp_path):
+    """Else nothing would buffer an enable of many bits."""
+    text = TINY.read_text()
+    plain = text[text.index("  cell (DFF) {") :]
+    pin = "    pin (E) { direction : input; capacitance : 0.01; }\n"
+    enabled = (
+        plain.replace("(DFF)", "(DFFE)")
+        .replace('next_state : "D"', 'next_state : "(D E) + (IQ !E)"')
+        .replace("    pin (D) {", f"{pin}    pin (D) {{", 1)
+    )
+    path = tmp_path / "enabled.lib"
+    path.write_text(text[: -len(plain)] + plain.rstrip().removesuffix("}") + enabled)
+    library = load_library([path])
+    assert library.cells["DFFE"].is_flip_flop
+    cells = synthesize(rtlil_text(Enabled(), ()), TOP, library, [path])["cells"]
+    kinds = [cell["type"] for cell in cells.values()]
+    assert kinds.count("DFF") == 1 and "DFFE" not in kinds and "NAND2" in kinds
+
+
 def test_memories_are_macros_from_sixteen_rows_on():
     netlist = _netlist(Memories())
     (macro,) = netlist.macros
