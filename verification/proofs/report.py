@@ -36,4 +36,4 @@ def as_markdown(records: Sequence[dict[str, Any]]) -> str:
         "happens. The seconds are of one of two that run side by side."
     )
     geometry = table(["proof", "geometry:", "why:"], shapes)
-    return "\n\n".join([explained, table(headings, rows), "## Geometry", geometry])
+    return f"{explained}\n\n{table(headings, rows)}\n## Geometry\n\n{geometry}"
