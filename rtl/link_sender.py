@@ -88,13 +88,16 @@ class LinkSender(wiring.Component):
             send.eq(self.o.ready & (upcoming != head) & (upcoming != limit)),
             read.addr.eq(upcoming),
             read.en.eq(send),
-            self.o.p.packet.eq(read.data),
             accept.eq(decides & (distance != 0) & (distance <= kept)),
             self.progress.eq(accept),
             self.replay.eq(decides & ~accept & expired),
             timer.step.eq(~expired),
             timer.clear.eq(accept | self.replay | (upcoming == base)),
         ]
+        # What the memory gave last, nothing at first, is not for a control flit: its CRC would be
+        # unknown.
+        with m.If(self.o.p.data):
+            m.d.comb += self.o.p.packet.eq(read.data)
         with m.If(self.o.ready):
             m.d.sync += [self.o.p.data.eq(send), self.o.p.sequence.eq(upcoming)]
         with m.If(put):

@@ -56,6 +56,7 @@ def build_bench(
     simulator: str = "verilator",
     build_arguments: Sequence[str] = (),
     waves: bool = False,
+    log: Path | None = None,
 ) -> None:
     """Compile a module for :func:`run_tests`.
 
@@ -65,6 +66,8 @@ def build_bench(
         Text of the module and all that it needs.
     name, directory, simulator, build_arguments, waves
         As of :func:`run_bench`.
+    log : :class:`~pathlib.Path`, optional
+        Gets what the compiler prints.
 
     Raises
     ------
@@ -84,21 +87,30 @@ def build_bench(
             timescale=_TIMESCALE,
             waves=waves,
             always=True,
+            log_file=log,
         )
 
 
 def run_tests(
     *,
     name: str,
-    test_module: str,
+    test_module: str | Sequence[str],
     directory: Path,
     seed: int,
     simulator: str = "verilator",
     scale: int = 1,
     environment: dict[str, str] | None = None,
     waves: bool = False,
+    log: Path | None = None,
 ) -> None:
-    """Run every cocotb test of a module on what :func:`build_bench` made, as :func:`run_bench`.
+    """Run every cocotb test of a module, or of several, on what :func:`build_bench` made.
+
+    Whatever is not said here is as of :func:`run_bench`.
+
+    Parameters
+    ----------
+    log : :class:`~pathlib.Path`, optional
+        Gets what the simulator prints.
 
     Raises
     ------
@@ -115,6 +127,7 @@ def run_tests(
         runner = get_runner(simulator)
         try:
             results = runner.test(
+                hdl_toplevel_lang="verilog",
                 hdl_toplevel=name,
                 test_module=test_module,
                 build_dir=directory,
@@ -123,6 +136,7 @@ def run_tests(
                 timescale=_TIMESCALE,
                 waves=waves,
                 extra_env=told | (environment or {}),
+                log_file=log,
             )
         except SystemExit:  # how it says under pytest that a test failed
             raise AssertionError(f"{test_module} failed on {name}, see its log") from None

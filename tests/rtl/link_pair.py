@@ -4,20 +4,16 @@ import random
 
 from amaranth.hdl import Cat, Module
 from amaranth.sim import Simulator
-from link_channel import CLEAN, Channel
 
 from rtl.layouts import Packet
 from rtl.link_endpoint import LinkEndpoint
 from rtl.link_layouts import Flit
-from rtl.link_parameters import LinkParameters
-from rtl.parameters import T3Parameters
+from tb.link_endpoint.dut import LINK
+from tb.link_endpoint.dut import PARAMETERS as P
+from tb.link_endpoint.wire import CLEAN, Wire
 
-__all__ = ["LINK", "Pair", "Side"]
+__all__ = ["LINK", "P", "Pair", "Side"]
 
-P = T3Parameters(address_bits=13, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1)
-LINK = LinkParameters(
-    replay_depth=32, receive_depth=32, sequence_bits=7, timeout_cycles=32, down_cycles=256
-)
 PACKET_BITS = Packet(P).size
 
 
@@ -97,7 +93,7 @@ class Pair:
         self.rng = random.Random(seed)
         self.sides = [Side(link, self.rng) for _ in range(2)]
         bits = Flit(Packet(P), link).size
-        self.channels = [Channel(self.rng, faults, bits) for _ in range(2)]
+        self.channels = [Wire(self.rng, faults, bits) for _ in range(2)]
         self.cycle = 0
 
     def run(self, bench):

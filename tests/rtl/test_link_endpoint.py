@@ -1,11 +1,11 @@
 # amaranth: UnusedElaboratable=no
 
 import pytest
-from link_channel import CLEAN, Faults
 from link_pair import LINK, P, Pair
 
 from rtl.encodings import ErrorCode
 from rtl.link_endpoint import LinkEndpoint
+from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults
 
 
 def test_wrong_parameters():
@@ -36,17 +36,6 @@ def test_clean_link_at_full_rate():
         assert not pair.sides[0].errors and not pair.sides[1].errors
 
     Pair(1, Faults(latency=latency)).run(bench)
-
-
-KINDS = {
-    "lose": Faults(lose=0.03, latency=5),
-    "repeat": Faults(repeat=0.3, late=0.3, straggle=12),
-    "corrupt": Faults(corrupt=0.03, latency=5),
-    "reorder": Faults(late=0.1, straggle=40),
-    "busy": Faults(lose=0.02, busy=0.8, latency=2),
-    "all": Faults(lose=0.02, repeat=0.1, corrupt=0.03, late=0.1, straggle=20, busy=0.2),
-    "worst": Faults(lose=0.4, repeat=0.3, corrupt=0.3, late=0.5, straggle=40, busy=0.3),
-}
 
 
 async def at_several_rates(pair, phases, cycles):
@@ -170,7 +159,6 @@ def test_idle_link_stays_up():
     Pair(31).run(bench)
 
 
-DEAD = Faults(lose=1)
 LATE_CYCLES = 24  # what was on its way, and the pipelines
 
 

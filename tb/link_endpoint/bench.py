@@ -1,0 +1,207 @@
+# amaranth: UnusedElaboratable=no
+"""Two endpoints, and between them wires that do what wires do."""
+
+import random
+
+import cocotb
+
+from rtl.encodings import ErrorCode
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.link_endpoint.dut import LINK, SIDES, Endpoints
+from tb.link_endpoint.side import FLIT, Side
+from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults, Wire
+from tb.stream import StreamChecker
+
+make_dut = Endpoints
+
+_INPUTS = inputs_of(make_dut())
+_STREAMS = [f"{side}__{name}" for side in SIDES for name in ("packets", "o", "send", "receive")]
+_CYCLES = 120
+_RATES = (0.1, 0.5, 1)
+_LATE_CYCLES = 24  # of a report: what was on its way, and the pipelines
+
+expect(
+    "full rate",
+    "went back",
+    "dead wire reported",
+    "works again after a report",
+    "silence reported",
+    "busy wire reported",
+)
+
+
+class _Bench:
+    """Both sides; ``wires[i]`` from side ``i`` to the other."""
+
+    def __init__(self, dut, faults: Faults = CLEAN):
+        self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED)
+        self.sides = [Side(dut, name, self.rng) for name in SIDES]
+        self.wires = [Wire(self.rng, faults, FLIT.width) for _ in SIDES]
+        self.cycle = 0
+
+    async def start(self) -> None:
+        await reset(self.dut, _INPUTS)
+        self.checker = StreamChecker(self.dut, _STREAMS)
+
+    def set_faults(self, faults: Faults) -> None:
+        for wire in self.wires:
+            wire.faults = faults
+
+    async def run(self, cycles: int) -> None:
+        for _ in range(cycles):
+            for index, (side, wire) in enumerate(zip(self.sides, self.wires, strict=True)):
+                incoming = self.wires[1 - index]
+                before = incoming.corrupted
+                flit = incoming.take(self.cycle)
+                side.drive(flit, busy=self.rng.random() < wire.faults.busy)
+                if flit is not None:
+                    side.arrives(flit, corrupt=incoming.corrupted > before)
+            await settled()
+            self.checker.sample()
+            for index, (side, wire) in enumerate(zip(self.sides, self.wires, strict=True)):
+                flit = side.check(self.cycle, self.sides[1 - index])
+                if flit is not None:
+                    wire.put(flit, self.cycle)
+            self.cycle += 1
+            await next_cycle(self.dut)
+
+    async def drain(self, most: int) -> None:
+        """Until everything has arrived; nothing more follows."""
+        here, there = self.sides
+        for side in self.sides:
+            side.finish()
+        while most > 0 and not (here.done(there) and there.done(here)):
+            await self.run(10)
+            most -= 10
+        assert here.done(there) and there.done(here), "Not everything arrives"
+        self.set_faults(CLEAN)
+        await self.run(60)  # of what is late; nothing comes of it
+        assert self.values("corrupt") == [wire.corrupted for wire in self.wires[::-1]]
+        assert self.values("down") == [0, 0]
+
+    def values(self, name: str) -> list[int]:
+        return [side.value(name) for side in self.sides]
+
+    def no_errors(self) -> bool:
+        return not any(side.errors for side in self.sides)
+
+    def check_report(self, side: Side, since: int) -> None:
+        """One more came, in time after ``since``, when the wire stopped working."""
+        cycle, code = side.errors[-1]
+        assert code == ErrorCode.LINK_DOWN
+        assert since + LINK.down_cycles <= cycle <= since + LINK.down_cycles + _LATE_CYCLES
+
+
+@cocotb.test()
+async def clean_wire_at_full_rate(dut):
+    """A packet per cycle both ways, at the other side nine cycles and the wire's later."""
+    latency = 3
+    bench = _Bench(dut, Faults(latency=latency))
+    await bench.start()
+    for side in bench.sides:
+        side.offer = 0
+    await bench.run(20)  # the first credits have arrived
+    for side in bench.sides:
+        side.offer = 1
+    cycles = 2 << LINK.sequence_bits
+    await bench.run(cycles)
+    for here, there in (bench.sides, bench.sides[::-1]):
+        times = [cycle for cycle, _ in here.sent]
+        assert times == list(range(20, 20 + cycles))
+        arrived = [cycle for cycle, _ in there.received]
+        assert arrived == [cycle + 9 + latency for cycle in times[: len(arrived)]]
+        cover("full rate", len(arrived) == cycles - 9 - latency)
+    await bench.drain(100)
+    assert bench.values("replays") == [0, 0] and bench.no_errors()
+
+
+@cocotb.test()
+async def faulty_wire(dut):
+    """Everything once and in order, both ways at once, whatever the rates of both sides are."""
+    for faults in KINDS.values():
+        bench = _Bench(dut, faults)
+        await bench.start()
+        for _ in range(4):
+            for side in bench.sides:
+                side.offer, side.take = (bench.rng.choice(_RATES) for _ in range(2))
+            await bench.run(scaled(_CYCLES) // 4)
+        await bench.drain(20000)
+        replays = bench.values("replays")
+        cover("went back", min(replays))
+        assert max(replays) > 0
+
+
+@cocotb.test()
+async def back_pressure(dut):
+    """Who does not take stops the other side, without a loss, a replay or an error."""
+    bench = _Bench(dut)
+    await bench.start()
+    here, there = bench.sides
+    there.take = 0
+    await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
+    assert len(here.sent) == LINK.receive_depth + LINK.replay_depth
+    assert len(here.received) > LINK.down_cycles  # the other direction goes on
+    there.take = 0.3
+    await bench.run(100)
+    await bench.drain(500)
+    assert bench.values("replays") == [0, 0] and bench.no_errors()
+
+
+@cocotb.test()
+async def dead_wire_is_reported_once_and_recovers(dut):
+    """Packets wait on both sides, so both notice, whichever direction it is."""
+    for dead in ([0], [1], [0, 1]):
+        bench = _Bench(dut)
+        await bench.start()
+        for reports in (1, 2):
+            await bench.run(60)
+            assert bench.values("down") == [0, 0]
+            since = bench.cycle
+            for index in dead:
+                bench.wires[index].faults = DEAD
+            await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
+            for side in bench.sides:
+                bench.check_report(side, since)
+                assert len(side.errors) == reports
+            assert bench.values("down") == [1, 1]
+            cover("dead wire reported")
+            bench.set_faults(CLEAN)
+        before = [len(side.received) for side in bench.sides]
+        await bench.drain(500)
+        after = [len(side.received) for side in bench.sides]
+        cover("works again after a report", all(a > b for a, b in zip(after, before, strict=True)))
+
+
+@cocotb.test()
+async def silence(dut):
+    """A wire without packets stays up; one on which nothing comes at all is reported."""
+    bench = _Bench(dut)
+    await bench.start()
+    for side in bench.sides:
+        side.most = 0
+    await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
+    assert bench.values("down") == [0, 0] and bench.no_errors()
+    since = bench.cycle
+    bench.set_faults(DEAD)
+    await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
+    for side in bench.sides:
+        bench.check_report(side, since)
+        cover("silence reported", len(side.errors) == 1)
+
+
+@cocotb.test()
+async def busy_wire(dut):
+    """A flit waits for it, and nothing is sent again; if it takes nothing at all, it is down."""
+    bench = _Bench(dut, Faults(busy=0.5))
+    await bench.start()
+    await bench.run(200)
+    assert bench.values("replays") == [0, 0] and bench.no_errors()
+    since = bench.cycle
+    bench.wires[0].faults = Faults(busy=1)
+    await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
+    for side in bench.sides:
+        bench.check_report(side, since)
+        cover("busy wire reported", len(side.errors) == 1)
+    bench.set_faults(CLEAN)
+    await bench.drain(500)

@@ -1,0 +1,40 @@
+# amaranth: UnusedElaboratable=no
+"""The two endpoints of a link, without what is between them."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from rtl.link_endpoint import LinkEndpoint
+from rtl.link_parameters import LinkParameters
+from rtl.parameters import T3Parameters
+
+__all__ = ["LINK", "PARAMETERS", "SIDES", "Endpoints"]
+
+# Few numbers, so that they go around, and short times.
+PARAMETERS = T3Parameters(address_bits=13, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1)
+LINK = LinkParameters(
+    replay_depth=32, receive_depth=32, sequence_bits=7, timeout_cycles=32, down_cycles=256
+)
+SIDES = ("a", "b")
+
+
+class Endpoints(wiring.Component):
+    """For each side, ``a`` and ``b``, the ports of an endpoint.
+
+    Parameters
+    ----------
+    block : type
+        The endpoint, or a copy of it.
+    """
+
+    def __init__(self, block: type[wiring.Component] = LinkEndpoint):
+        self._endpoints = {side: block(PARAMETERS, LINK) for side in SIDES}
+        super().__init__({side: Out(each.signature) for side, each in self._endpoints.items()})
+
+    def elaborate(self, platform):
+        m = Module()
+        for side, endpoint in self._endpoints.items():
+            m.submodules[side] = endpoint
+            wiring.connect(m, wiring.flipped(getattr(self, side)), endpoint)
+        return m

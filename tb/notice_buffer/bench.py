@@ -1,0 +1,189 @@
+# amaranth: UnusedElaboratable=no
+"""Notices through their buffer, in every cycle against a model, with bits that turn in it."""
+
+import random
+
+import cocotb
+
+from rtl.encodings import ErrorCode
+from rtl.layouts import ErrorReport, Notice
+from rtl.secded import code_word
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.notice_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer
+from tb.notice_buffer.model import Buffer, Kept
+from tb.payload import Fields
+from tb.stream import Pace, StreamChecker
+
+make_dut = FaultyBuffer
+
+_INPUTS = inputs_of(make_dut())
+_NOTICE = Fields(Notice(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+_BITS = code_word(Notice(PARAMETERS)).size
+_CYCLES = 2000
+
+expect(
+    "straight through",
+    "kept, because there is no room behind",
+    "kept, because others wait",
+    "full",
+    "refused while full and giving",
+    "empty after full",
+    "back to back through the memory",
+    "corrected a bit of the notice",
+    "corrected a check bit",
+    "corrected twice in a row",
+    "lost",
+    "lost the only one",
+    "lost between others",
+)
+
+
+class _Bench:
+    """The buffer and its model."""
+
+    def __init__(self, dut):
+        self.dut, self.model = dut, Buffer(DEPTH)
+        # What comes straight through follows the input and the output.
+        self.checker = StreamChecker(dut, ("i",), unheld=("o",))
+        self.given = self.taken = self.lost = 0
+        self._was_full = self._corrected = False
+
+    async def cycle(self, notice: int | None, *, ready: bool, turned: int = 0) -> bool:
+        """One cycle; gives whether the notice was taken."""
+        dut, model = self.dut, self.model
+        dut.i__valid.value, dut.i__payload.value = int(notice is not None), notice or 0
+        dut.o__ready.value, dut.turned.value = int(ready), turned
+        await settled()
+        self.checker.sample()
+        self._cover(notice, ready, turned)
+        offered = None if notice is None else Kept(notice, turned.bit_count())
+        outputs = model.step(offered, ready=ready)
+        assert bool(dut.i__ready.value) == outputs.takes
+        assert bool(dut.o__valid.value) == (outputs.gives is not None)
+        if outputs.gives is not None:
+            assert int(dut.o__payload.value) == outputs.gives
+        assert bool(dut.corrected.value) == outputs.corrected
+        assert bool(dut.error__valid.value) == (outputs.lost is not None)
+        if outputs.lost is not None:
+            self._check_report(outputs.lost)
+        taken = notice is not None and outputs.takes
+        self.given += taken
+        self.taken += ready and outputs.gives is not None
+        self.lost += outputs.lost is not None
+        cover("corrected twice in a row", outputs.corrected and self._corrected)
+        self._corrected = outputs.corrected
+        await next_cycle(dut)
+        return taken
+
+    def _check_report(self, lost: int) -> None:
+        """Its code, and its tile as far as it can be read: the bits that are wrong are two."""
+        report = _REPORT.named(int(self.dut.error__report.value))
+        assert report["code"] == ErrorCode.TRACKER_CORRUPT.value
+        notice = _NOTICE.named(lost)
+        wrong = sum((report[name] ^ notice[name]).bit_count() for name in ("place", "wavefront"))
+        assert wrong <= 2
+
+    def _cover(self, notice: int | None, ready: bool, turned: int) -> None:
+        model, offered = self.model, notice is not None
+        full, gives = not model.takes, bool(model.checked) and ready
+        self._was_full = full or (self._was_full and not model.empty)
+        cover("straight through", offered and model.empty and ready)
+        cover("kept, because there is no room behind", offered and model.empty and not ready)
+        cover("kept, because others wait", offered and not model.empty and ready and not full)
+        cover("full", full and offered)
+        cover("refused while full and giving", full and offered and gives)
+        cover("empty after full", self._was_full and len(model.checked) == 1 and gives)
+        end, after = model.end, bool(model.inner)
+        if end and len(model.checked) < 2:
+            cover("back to back through the memory", model.checked and after and ready)
+            cover("lost", end.wrong > 1)
+            cover("lost the only one", end.wrong > 1 and not model.checked and not after)
+            cover("lost between others", end.wrong > 1 and model.checked and after)
+        if turned.bit_count() == 1 and offered and not full:
+            in_notice = turned < 1 << _NOTICE.width
+            cover("corrected a bit of the notice", in_notice)
+            cover("corrected a check bit", not in_notice)
+
+    async def drain(self) -> None:
+        """Until nothing waits; what was taken has then left, or was reported."""
+        for _ in range(DEPTH + 6):
+            await self.cycle(None, ready=True)
+        assert self.model.empty
+        assert self.given == self.taken + self.lost
+
+
+def _turned(rng: random.Random, rates: tuple[float, float]) -> int:
+    """No bits, one or two, at these rates."""
+    one, two = rates
+    draw = rng.random()
+    number = 1 if draw < one else 2 if draw < one + two else 0
+    return sum(1 << bit for bit in rng.sample(range(_BITS), number))
+
+
+async def _random(dut, *rates: tuple[float, float]) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await reset(dut, _INPUTS)
+    bench, notice = _Bench(dut), None
+    pace = Pace(rng, ("put", "take"))
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 100 == 0:
+            chosen = rng.choice(rates)
+        acts = pace.acts()
+        if notice is None and acts["put"]:
+            notice = rng.getrandbits(_NOTICE.width)
+        # Whatever turns while the notice waits in front of the buffer does not count.
+        if await bench.cycle(notice, ready=acts["take"], turned=_turned(rng, chosen)):
+            notice = None
+    if notice is not None:
+        while not await bench.cycle(notice, ready=True):
+            pass
+    await bench.drain()
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """In order, each once and unchanged."""
+    await _random(dut, (0, 0))
+
+
+@cocotb.test()
+async def wrong_bits(dut):
+    """One of a word is corrected; a word with two is dropped and reported."""
+    await _random(dut, (0.1, 0), (0, 0.1), (0.3, 0.3), (1, 0))
+
+
+@cocotb.test()
+async def every_wrong_bit(dut):
+    """Each bit of a word, and all its pairs of neighbours."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    ones = [1 << bit for bit in range(_BITS)]
+    twos = [3 << bit for bit in range(_BITS - 1)]
+    # The first one does not go straight through, nor do those behind it.
+    await bench.cycle(rng.getrandbits(_NOTICE.width), ready=False)
+    for turned in ones + twos:
+        assert await bench.cycle(rng.getrandbits(_NOTICE.width), ready=True, turned=turned)
+    await bench.drain()
+
+
+@cocotb.test()
+async def fill_then_drain_then_full_rate(dut):
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for number in range(DEPTH + 2):
+        assert await bench.cycle(number, ready=False)
+    late = DEPTH + 2
+    for _ in range(3):
+        assert not await bench.cycle(late, ready=False)
+    for _ in range(DEPTH + 3):
+        if await bench.cycle(late, ready=True):
+            late = None
+    assert bench.taken == DEPTH + 3  # one in every cycle
+    assert late is None
+    await bench.cycle(0, ready=False)
+    for number in range(50):
+        assert await bench.cycle(number, ready=True)
+    await bench.drain()

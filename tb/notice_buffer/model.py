@@ -1,0 +1,68 @@
+"""The buffer, one cycle at a time, as the microarchitecture says."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["Buffer", "Kept", "Outputs"]
+
+_CHECKED = 2  # places behind the memory
+
+
+class Kept(NamedTuple):
+    """A notice in the memory, and how many of its bits are wrong there."""
+
+    notice: int
+    wrong: int = 0
+
+
+class Outputs(NamedTuple):
+    """Of a cycle; ``gives`` and ``lost`` are notices."""
+
+    takes: bool
+    gives: int | None
+    corrected: bool
+    lost: int | None
+
+
+@dataclass
+class Buffer:
+    """A protected queue of this depth, around which a notice goes straight if it is empty.
+
+    Attributes
+    ----------
+    inner, end, checked
+        The memory, its output, and the queue behind it, the oldest first.
+    """
+
+    depth: int
+    inner: deque[Kept] = field(default_factory=deque)
+    end: Kept | None = None
+    checked: deque[int] = field(default_factory=deque)
+
+    @property
+    def empty(self) -> bool:
+        return not self.inner and self.end is None and not self.checked
+
+    @property
+    def takes(self) -> bool:
+        return len(self.inner) < self.depth - 1
+
+    def step(self, offered: Kept | None, *, ready: bool) -> Outputs:
+        """One cycle, with what is offered to it."""
+        takes, end = self.takes, self.end
+        straight = self.empty and ready
+        leaves = end is not None and len(self.checked) < _CHECKED
+        wrong = end.wrong if leaves else 0
+        gives = offered.notice if straight and offered else None
+        if self.checked:
+            gives = self.checked[0]
+            if ready:
+                self.checked.popleft()
+        if leaves and wrong < 2:
+            self.checked.append(end.notice)
+        if leaves or end is None:
+            self.end = self.inner.popleft() if self.inner else None
+        if offered and takes and not straight:
+            self.inner.append(offered)
+        return Outputs(takes, gives, wrong == 1, end.notice if wrong > 1 else None)

@@ -1,0 +1,98 @@
+# amaranth: UnusedElaboratable=no
+"""Words through a memory with check bits, and words of which bits are wrong."""
+
+import random
+
+import cocotb
+
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.protected_memory.dut import DEPTH, WIDTH, WORDS, WRONG, faulty_memory
+from tb.stream import Pace
+
+make_dut = faulty_memory
+
+_INPUTS = inputs_of(make_dut())
+_FIRST = len(WORDS)  # of the rows that are written
+_CYCLES = 1500
+
+expect(
+    "right word",
+    "corrected a bit of the word",
+    "corrected a check bit",
+    "lost",
+    "read and written in one cycle",
+    "read right after it was written",
+    "stays while nothing is read",
+)
+
+
+class _Bench:
+    """The memory, and what is in it; None for a word that is lost."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        rows = zip(WORDS, WRONG, strict=True)
+        self._rows = [(word, wrong.bit_count()) for word, wrong in rows]
+        self._rows += [(0, 0)] * (DEPTH - _FIRST)
+        self._read: tuple[int, int] | None = None  # word and wrong bits of what stands at `o`
+        self._written: int | None = None
+
+    async def cycle(self, *, read: int | None = None, write: tuple[int, int] | None = None) -> None:
+        """One cycle, with a row to read and a row and a word to write."""
+        dut = self.dut
+        dut.read.value, dut.read_address.value = int(read is not None), read or 0
+        dut.write.value = int(write is not None)
+        dut.write_address.value, dut.i.value = write or (0, 0)
+        await settled()
+        if self._read is not None:
+            word, wrong = self._read
+            assert bool(dut.corrected.value) == (wrong == 1)
+            assert bool(dut.lost.value) == (wrong == 2)
+            if wrong < 2:
+                assert int(dut.o.value) == word
+        cover("stays while nothing is read", read is None and self._read is not None)
+        cover("read and written in one cycle", write and read == write[0])
+        cover("read right after it was written", read is not None and read == self._written)
+        if read is not None:
+            self._read = self._rows[read]
+        if write:
+            self._rows[write[0]] = write[1], 0
+        self._written = write[0] if write else None
+        await next_cycle(dut)
+
+
+@cocotb.test()
+async def wrong_bits(dut):
+    """One is corrected wherever it is, two are reported whichever they are."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for row, wrong in enumerate(WRONG):
+        await bench.cycle(read=row)
+        cover("right word", not wrong)
+        cover("corrected a bit of the word", wrong.bit_count() == 1 and wrong < 1 << WIDTH)
+        cover("corrected a check bit", wrong.bit_count() == 1 and wrong >= 1 << WIDTH)
+        cover("lost", wrong.bit_count() == 2)
+    await bench.cycle()
+    await bench.cycle()
+
+
+@cocotb.test()
+async def random_words(dut):
+    """What was written last is read; a read does not see the write in its cycle."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await reset(dut, _INPUTS)
+    bench, row = _Bench(dut), _FIRST
+    for each in range(_FIRST, DEPTH):
+        await bench.cycle(write=(each, rng.getrandbits(WIDTH)))
+    pace = Pace(rng, ("read", "write", "other row"))
+    for _ in range(scaled(_CYCLES)):
+        acts = pace.acts()
+        before = row
+        if acts["other row"]:
+            row = rng.randrange(_FIRST, DEPTH)
+        write = (row, rng.getrandbits(WIDTH)) if acts["write"] else None
+        await bench.cycle(
+            read=rng.choice([before, row]) if acts["read"] else None,
+            write=write,
+        )

@@ -1,0 +1,42 @@
+# amaranth: UnusedElaboratable=no
+"""A protected memory in which bits are wrong from the beginning."""
+
+from itertools import combinations
+
+from amaranth.hdl import Const, Module
+from amaranth.sim import Simulator
+
+from rtl.protected_memory import ProtectedMemory
+from rtl.secded import code_word, encode
+
+__all__ = ["DEPTH", "WIDTH", "WORDS", "WRONG", "faulty_memory"]
+
+WIDTH = 8
+_BITS = code_word(WIDTH).size
+# No wrong bit, each one, and each pair.
+WRONG = [sum(1 << bit for bit in bits) for n in range(3) for bits in combinations(range(_BITS), n)]
+WORDS = [row * 37 % (1 << WIDTH) for row in range(len(WRONG))]
+"""What is in the rows of which bits are wrong; those behind them are 0."""
+DEPTH = 1 << len(WRONG).bit_length()
+
+
+def _code_words(words: list[int]) -> list[int]:
+    """The words with their check bits."""
+    found = []
+
+    async def run(ctx):
+        found.extend(word | ctx.get(encode(Const(word, WIDTH))) << WIDTH for word in words)
+
+    simulator = Simulator(Module())
+    simulator.add_testbench(run)
+    simulator.run()
+    return found
+
+
+def faulty_memory(block: type[ProtectedMemory] = ProtectedMemory) -> ProtectedMemory:
+    """A memory, or a copy of it, with ``WORDS`` and what is ``WRONG`` in them."""
+    memory = block(WIDTH, depth=DEPTH)
+    layout = code_word(WIDTH)
+    rows = zip(_code_words(WORDS), WRONG, strict=True)
+    memory.words.init = [layout.from_bits(code ^ wrong) for code, wrong in rows]
+    return memory

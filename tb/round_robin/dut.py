@@ -1,0 +1,50 @@
+# amaranth: UnusedElaboratable=no
+"""The merges, and the choice that one of them is made of, side by side."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from rtl.round_robin import Merge, Merge2, RoundRobinPick
+
+__all__ = ["MERGES", "PICKS", "WIDTH", "RoundRobin"]
+
+WIDTH = 7
+MERGES = (1, 2, 5)
+PICKS = (1, 3, 8)
+
+
+class RoundRobin(wiring.Component):
+    """The ports of a :class:`Merge2` as ``two``, of merges of *n* streams as ``merge<n>``, and of
+    choices between *n* requests as ``pick<n>``.
+
+    Parameters
+    ----------
+    merge2, merge, pick : type
+        The blocks, or copies of them.
+    """
+
+    def __init__(
+        self,
+        merge2: type[wiring.Component] = Merge2,
+        merge: type[wiring.Component] = Merge,
+        pick: type[wiring.Component] = RoundRobinPick,
+    ):
+        self._blocks = {
+            "two": merge2(WIDTH),
+            **{f"merge{inputs}": merge(WIDTH, inputs) for inputs in MERGES},
+            **{f"pick{inputs}": pick(inputs) for inputs in PICKS},
+        }
+        super().__init__({name: Out(block.signature) for name, block in self._blocks.items()})
+
+    def elaborate(self, platform):
+        m = Module()
+        for name, block in self._blocks.items():
+            m.submodules[name] = block
+            # One by one: `connect` does not take the flipped side of an array.
+            ports = block.signature.flatten(block)
+            outside = block.signature.flatten(getattr(self, name))
+            for (_, member, inner), (_, _, outer) in zip(ports, outside, strict=True):
+                is_input = member.flow is wiring.In
+                m.d.comb += inner.eq(outer) if is_input else outer.eq(inner)
+        return m

@@ -1,0 +1,99 @@
+# amaranth: UnusedElaboratable=no
+"""The bench of a block notices each of its deliberately broken copies.
+
+That it does not notice anything in the block as it is, is what the other files here test.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from rtl.export import verilog_text
+from tb.runner import build_bench, run_tests
+from verification.broken.copy import BrokenCopy
+from verification.broken.registry import BROKEN
+
+SEED = 1
+# Not the nodes that only a proof has.
+BLOCKS = tuple(broken for broken in BROKEN if broken.module.startswith("rtl."))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a broken copy goes: into a bench's ``make_dut``, or into the module that uses it.
+
+    Parameters
+    ----------
+    bench : str
+        The package in ``tb``.
+    keyword : str
+        Argument of ``make_dut`` that takes the copy.
+    user : str
+        Module in which the copy stands for the block, if it is a part of what the bench has.
+    """
+
+    bench: str
+    keyword: str = "block"
+    user: str = ""
+
+
+# Those of which the bench is not called as their module, with one block.
+PLACES = {
+    "LocationLookup": Place(bench="address_map", keyword="location"),
+    "RangeLookup": Place(bench="address_map", keyword="range_"),
+    "Merge2": Place(bench="round_robin", keyword="merge2"),
+    "Merge": Place(bench="round_robin", keyword="merge"),
+    "RoundRobinPick": Place(bench="round_robin", keyword="pick"),
+    "LinkReceiver": Place(bench="link_endpoint", user="rtl.link_endpoint"),
+    "LinkSender": Place(bench="link_endpoint", user="rtl.link_endpoint"),
+    "ProtectedQueue": Place(bench="notice_buffer", user="rtl.notice_buffer"),
+    "SecdedCheck": Place(bench="protected_memory", user="rtl.protected_memory"),
+    "TrackerTable": Place(bench="tracker_bank", user="rtl.tracker_bank"),
+}
+
+
+def place_of(broken: BrokenCopy) -> Place:
+    return PLACES.get(broken.block, Place(bench=broken.module.removeprefix("rtl.")))
+
+
+@pytest.mark.parametrize("broken", BLOCKS, ids=lambda broken: broken.block)
+def test_there_is_a_bench(broken):
+    place = place_of(broken)
+    assert find_spec(f"tb.{place.bench}"), f"{broken.block} has no bench tb.{place.bench}"
+    if place.user:
+        assert getattr(import_module(place.user), broken.block) is broken.original
+
+
+def failures(results: Path) -> list[tuple[str, str]]:
+    """Type and message of each test that failed."""
+    found = ElementTree.parse(results).iter("failure")
+    return [(each.get("type", ""), each.get("message", "")) for each in found]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(one, id=one.block, marks=() if one.block == "Queue" else pytest.mark.verify)
+        for one in BLOCKS
+    ],
+)
+def test_is_noticed(broken, monkeypatch, tmp_path):
+    """By an assertion of the bench, and not because it could not be built or run."""
+    print(f"seed {SEED}, {broken.fault}")
+    place, name = place_of(broken), broken.block.lower()
+    bench = f"tb.{place.bench}.bench"
+    make_dut = import_module(bench).make_dut
+    copies = {} if place.user else {place.keyword: broken.copy()}
+    if place.user:
+        monkeypatch.setattr(f"{place.user}.{broken.block}", broken.copy())
+    build_bench(verilog_text(make_dut(**copies), name), name=name, directory=tmp_path)
+    with pytest.raises(AssertionError):
+        run_tests(name=name, test_module=bench, directory=tmp_path, seed=SEED)
+    (results,) = tmp_path.glob("*.result.xml")  # it begins with the name of this test
+    found = failures(results)
+    print(found)
+    assert found and {kind for kind, _ in found} == {"AssertionError"}
