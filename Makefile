@@ -5,6 +5,8 @@ VENV := .venv
 PYTHON ?= python3
 READY := $(VENV)/.ready
 T3 := $(VENV)/bin/t3
+# What is shown of the hardware beyond the tests: each writes a page and JSON, and fails if it does not hold.
+EVIDENCE := prove exhaust mutate coverage faults
 
 .PHONY: run reproduce test verify lint format bench verilog area timing docs clean help
 
@@ -26,18 +28,20 @@ run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the 
 reproduce: $(READY)        ## The paper's evaluation, RTL in the loop; tables, figures and a report in results/
 	@$(T3) reproduce --out results
 
-docs: $(READY)             ## Run evaluation, validation, area, timing; write their pages into docs/
+docs: $(READY)             ## Run evaluation, validation, area, timing, evidence; write their pages into docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) validate --out docs/validation
 	@$(T3) area --scaling --out docs/hardware
 	@$(T3) timing --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
+	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
 
 test: lint                 ## Lint, then the tests (under 12 minutes on 2 cores)
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
-verify: $(READY)           ## The long tests
+verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
+	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out build/verification; done
 
 lint: $(READY)             ## Style of the code
 	@$(VENV)/bin/ruff check --quiet .

@@ -1,13 +1,15 @@
 """Where compiled code is kept between runs."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import platformdirs
 
-__all__ = ["cache_folder", "digest"]
+__all__ = ["cache_folder", "digest", "locked"]
 
 
 def cache_folder() -> Path:
@@ -26,3 +28,11 @@ def digest(sources: Iterable[Path], *texts: str) -> str:
     for text in texts:
         total.update(f"text {len(text)}\n{text}".encode())
     return total.hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process at the latest."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

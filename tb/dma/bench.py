@@ -14,7 +14,14 @@ from sysmodel.golden.state import PIECE
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.dma.model import Model, Outcome
-from tb.dma.tables import PARAMETERS, WORKGROUPS, random_commands, random_copy, random_ready
+from tb.dma.tables import (
+    PARAMETERS,
+    WORKGROUPS,
+    random_commands,
+    random_copy,
+    random_ready,
+    wide_commands,
+)
 from tb.golden import set_maps, set_production
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
@@ -26,6 +33,7 @@ _PIECE = Fields(Piece(PARAMETERS))
 _LANES = tuple(f"pieces__{index}" for index in range(PARAMETERS.channels))
 _MOST = (1 << PARAMETERS.limit_bits) - 1
 _CYCLES = 4000
+_BEGINNINGS = 60
 
 expect(
     "tile of one sector",
@@ -192,6 +200,28 @@ async def random_traffic(dut):
         await bench.cycle([acts[lane] for lane in _LANES], limit_in)
 
 
+@cocotb.test()
+async def beginnings_of_any_walk(dut):
+    """Geometry and admission with values of full width."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    for _ in range(scaled(_BEGINNINGS)):
+        bench = await _start(dut, rng)
+        shift = rng.getrandbits(rng.randrange(PARAMETERS.limit_bits + 1))
+        workgroups = rng.randint(1, 1 << PARAMETERS.workgroup_bits)
+        first = rng.randrange(workgroups)
+        production = {"workgroups": workgroups, "first_workgroup": first, "shift": shift}
+        bench.configure(wide_commands(rng), production)
+        place = rng.randrange(workgroups)
+        for cycle in range(20):
+            if cycle == 0 or rng.random() < 0.2:
+                bench.ready = bench.ready or random_ready(rng) | {"place": place}
+            near = place + shift + rng.choice([0, 1, 1, 1, rng.randrange(-80, 80)])
+            limit_in = min(max(near, 0), _MOST)
+            if bench.copy is None and rng.random() < 0.05:
+                bench.copy = random_copy(rng)
+            await bench.cycle([rng.random() < 0.9 for _ in _LANES], limit_in)
+
+
 async def _walk(bench: _Bench) -> list[dict[str, int]]:
     """The pieces of what is offered, in the order in which they come."""
     pieces = []
@@ -237,7 +267,7 @@ async def every_sector_once(dut):
     atoms = 1 << PARAMETERS.atom_address_bits
     for _ in range(8):
         minor_log2, run_log2, wave_rows = rng.randrange(2), rng.randrange(2, 4), rng.randint(1, 3)
-        rows, run = 4 * wave_rows >> minor_log2, 1 << minor_log2 + run_log2
+        rows, run = PARAMETERS.wavefronts * wave_rows >> minor_log2, 1 << minor_log2 + run_log2
         cut_rows, cut_run = rng.randint(1, rows), rng.randint(1, run)
         shape = {
             "rows": rows,

@@ -6,7 +6,14 @@ from typing import Any
 from rtl.encodings import Granularity
 from rtl.parameters import T3Parameters
 
-__all__ = ["PARAMETERS", "WORKGROUPS", "random_commands", "random_copy", "random_ready"]
+__all__ = [
+    "PARAMETERS",
+    "WORKGROUPS",
+    "random_commands",
+    "random_copy",
+    "random_ready",
+    "wide_commands",
+]
 
 # Two channels of four, and none of them the first.
 PARAMETERS = T3Parameters(
@@ -16,7 +23,7 @@ PARAMETERS = T3Parameters(
     interleave_atoms=4,
     address_bits=20,
     workgroup_bits=6,
-    wavefronts=4,
+    wavefronts=8,
     sets=8,
     ways=2,
     window_workgroups=16,
@@ -45,6 +52,19 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "waves_minor_log2": rng.randrange(4),
         }
         for _ in range(PARAMETERS.commands)
+    ]
+
+
+def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
+    """Any value in every field: walks that are too long to follow to their end."""
+
+    def size() -> int:
+        return rng.choice([rng.getrandbits(16), rng.getrandbits(rng.randrange(17))])
+
+    names = ("rows", "rows_edge", "run", "run_edge", "wave_rows")
+    return [
+        command | {name: size() for name in names} | {"pitch": rng.getrandbits(24)}
+        for command in random_commands(rng)
     ]
 
 

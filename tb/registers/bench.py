@@ -11,13 +11,14 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from rtl import register_map
 from rtl.encodings import ErrorCode, Refusal
 from rtl.layouts import ErrorReport
-from rtl.parameters import T3Parameters
 from rtl.registers import Registers
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, reset, scaled
+from tb.registers.lockstep import CHANNELS, PARAMETERS, every_cycle
 from tb.stream import StreamChecker
 
-PARAMETERS = T3Parameters()
+__all__ = ["every_cycle", "make_dut"]
+
 _MAP = register_map.load()
 _ACCESSES = 200
 # Plain storage whose fields are as wide as their destinations.
@@ -42,18 +43,11 @@ _STORAGE = [
 _READ_ONLY = [_MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "BASE", "LIMIT")]
 _KNOWN = {register.address for register in _MAP.values()}
 _HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x400, 0xFFC]
-_CHANNELS = {
-    "aw": ("awaddr",),
-    "w": ("wdata", "wstrb"),
-    "b": ("bresp",),
-    "ar": ("araddr",),
-    "r": ("rdata", "rresp"),
-}
 # An access waits at most for the pauses of its channels.
 _LONGEST_NS = 2000
 
 expect(
-    *(f"{channel} waits" for channel in _CHANNELS),
+    *(f"{channel} waits" for channel in CHANNELS),
     *(f"{access} refused" for access in ("partial", "read only", "hole")),
     *(f"refusal {refusal.name}" for refusal in (Refusal.OVERLAP, Refusal.NONE)),
 )
@@ -96,7 +90,7 @@ async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
 
 async def _watch(dut) -> None:
     checker = StreamChecker(dut, ())
-    for name, payload in _CHANNELS.items():
+    for name, payload in CHANNELS.items():
         ports = [f"bus__{port}" for port in (f"{name}valid", f"{name}ready", *payload)]
         checker.add(name, *ports)
     while True:

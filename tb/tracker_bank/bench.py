@@ -12,18 +12,17 @@ import cocotb
 
 from rtl.encodings import ErrorCode
 from rtl.layouts import Completion, ErrorReport, TrackerInput
-from rtl.parameters import T3Parameters
 from rtl.tracker_bank import TrackerBank
 from sysmodel.golden.state import C
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
+from tb.tracker_bank.flips import PARAMETERS, one_wrong_bit, two_wrong_bits, wrong_bits_under_way
 from tb.tracker_bank.model import Model
 
-PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=6, wavefronts=4, sector_bits=4, sets=4, ways=2
-)
+__all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits", "wrong_bits_under_way"]
+
 _INPUT = Fields(TrackerInput(PARAMETERS))
 _COMPLETION, _REPORT = Fields(Completion(PARAMETERS)), Fields(ErrorReport(PARAMETERS))
 _ERRORS = (

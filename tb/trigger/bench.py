@@ -15,8 +15,11 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import set_maps
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
+from tb.trigger.flips import one_wrong_bit, two_wrong_bits
 from tb.trigger.model import Model, Outcome
 from tb.trigger.tables import PARAMETERS, PLACES, random_completion, random_maps
+
+__all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))

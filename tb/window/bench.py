@@ -15,6 +15,7 @@ from sysmodel.golden.window import step_window
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_production
+from tb.inside import inside
 from tb.payload import Fields
 
 # Two words of the bitmap.
@@ -25,6 +26,8 @@ _PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _MOST = (1 << PARAMETERS.limit_bits) - 1
 _CYCLES = 5000
+_WAITS = 40
+_BLOCK_BITS = 8  # of the idle counter's blocks
 _OUTPUTS = {"base": U.base, "limit": U.limit, "dispatch_limit": U.dispatch_limit, "done": U.done}
 
 expect(
@@ -72,6 +75,15 @@ class _Bench:
 
     def value(self, column: int) -> int:
         return int(self.state.gpu[column])
+
+    def preset_waiting(self, cycles: int) -> None:
+        """Go on as if the base had not moved for so long."""
+        counter = inside(self.dut, "idle.o")
+        counter.value = self.state.gpu[U.waited] = cycles
+        # Of each block but the last, whether a step carries out of it.
+        ones = (1 << _BLOCK_BITS) - 1
+        for at in range(0, len(counter) - _BLOCK_BITS, _BLOCK_BITS):
+            inside(self.dut, f"idle.full_{at}").value = int(cycles >> at & ones == ones)
 
     def complete(self, place: int) -> bool:
         """Whether the place is complete and waits for those before it."""
@@ -159,10 +171,10 @@ async def random_traffic(dut):
         if cycle % 250 == 0:
             bench.configure(
                 tracked_first=rng.choice([0, rng.randrange(40), _MOST - 20]),
-                tracked_end=rng.choice([20, 60, _MOST]),
-                shift=rng.randrange(30),
+                tracked_end=rng.choice([20, 60, _MOST, rng.randrange(_MOST)]),
+                shift=rng.choice([rng.randrange(30), rng.randrange(_MOST)]),
                 window=rng.choice([0, 8, PARAMETERS.window_workgroups]),
-                command_window=rng.choice([4, 30, 200]),
+                command_window=rng.choice([4, 30, 200, rng.randrange(_MOST)]),
                 timeout=rng.choice([0, 1, 5, 5, 20]),
             )
             busy, limit_in = rng.choice([0.05, 0.4, 0.9]), rng.randrange(80)
@@ -172,7 +184,7 @@ async def random_traffic(dut):
             near = rng.choice([0, 0, 1, 2, 3, rng.randrange(PARAMETERS.window_workgroups)])
             place = (bench.value(U.base) + near) % places
         if rng.random() < 0.1:
-            limit_in = rng.choice([0, _MOST, rng.randrange(80)])
+            limit_in = rng.choice([0, _MOST, rng.randrange(80), rng.randrange(_MOST)])
         await bench.cycle(
             place,
             own=rng.random() < 0.2,
@@ -233,3 +245,23 @@ async def a_workgroup_that_never_completes(dut):
         await bench.cycle()
     assert bench.timeouts == 5
     assert int(dut.base.value) == 3 and int(dut.limit.value) == 11 and not int(dut.done.value)
+
+
+@cocotb.test()
+async def the_end_of_any_wait(dut):
+    """Also of one that takes hours: the counter is put to where it is shortly before."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for number in range(scaled(_WAITS)):
+        timeout = rng.choice([1 << rng.randrange(8, 32), rng.getrandbits(32)]) | 1 << 7
+        production = {"tracked_first": 2, "tracked_end": 20, "window": 8, "command_window": 20}
+        bench.configure(**production, timeout=timeout)
+        await bench.cycle(launch=True)
+        await bench.cycle()
+        # A bit away from the timeout, or shortly before it.
+        far = timeout ^ 1 << rng.randrange(32)
+        bench.preset_waiting(far if number % 2 else timeout - rng.randint(1, 6))
+        for _ in range(8):
+            await bench.cycle()
+    assert bench.timeouts >= scaled(_WAITS) // 2

@@ -36,7 +36,14 @@ GEOMETRIES = {
 }
 
 
-@pytest.fixture(params=GEOMETRIES.values(), ids=GEOMETRIES.keys(), scope="module")
+@pytest.fixture(
+    params=[
+        # Its build takes longest of all; tests/sysmodel/test_check.py has payload, too.
+        pytest.param(p, id=name, marks=pytest.mark.verify if p.payload else ())
+        for name, p in GEOMETRIES.items()
+    ],
+    scope="module",
+)
 def parameters(request):
     return request.param
 

@@ -12,6 +12,7 @@ from sysmodel.ports import CHANNEL_OUTPUTS, H, O
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
 
+pytestmark = pytest.mark.verify  # each geometry is a build
 SMALL = dict(
     system_channels=8,
     interleave_atoms=4,
@@ -28,11 +29,7 @@ SMALL = dict(
 
 
 @pytest.fixture(
-    params=[
-        (4, 1),
-        pytest.param((8, 1), marks=pytest.mark.verify),
-        pytest.param((8, 8), marks=pytest.mark.verify),
-    ],
+    params=[(4, 1), (8, 1), (8, 8)],
     ids=["4 channels, 1 bank", "8 channels, 1 bank", "8 channels, 8 banks"],
     scope="module",
 )

@@ -13,7 +13,12 @@ LEAST = T3Parameters(
     system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1, sets=16
 )
 PARAMETERS = pytest.mark.parametrize(
-    "p", [SMALL, EXAMPLE, LEAST], ids=["two-channels", "example", "least"]
+    "p",
+    [
+        pytest.param(SMALL, id="two-channels", marks=pytest.mark.verify),
+        pytest.param(EXAMPLE, id="example", marks=pytest.mark.verify),
+        pytest.param(LEAST, id="least"),
+    ],
 )
 LATCH = "module bad(input e, d, output reg q); always @* if (e) q = d; endmodule"
 

@@ -171,7 +171,7 @@ def test_bad_input_to_check(capsys, monkeypatch, arguments, message):
 def test_an_unknown_command(capsys):
     assert _fails(capsys, ["walk"]) == (
         "No such command 'walk'. Allowed: run, check, sweep, reproduce, validate, export, area, "
-        "timing, diagrams, prove, exhaust, models, presets"
+        "timing, diagrams, prove, exhaust, mutate, coverage, faults, models, presets"
     )
     assert _fails(capsys, ["presets", "v100"]) == (
         "NAME: 'v100' is not known; allowed: asplos24, asplos24-complete, mi210"

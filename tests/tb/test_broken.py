@@ -74,13 +74,8 @@ def failures(results: Path) -> list[tuple[str, str]]:
     return [(each.get("type", ""), each.get("message", "")) for each in found]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        pytest.param(one, id=one.block, marks=() if one.block == "Queue" else pytest.mark.verify)
-        for one in BLOCKS
-    ],
-)
+@pytest.mark.verify
+@pytest.mark.parametrize("broken", [pytest.param(one, id=one.block) for one in BLOCKS])
 def test_is_noticed(broken, monkeypatch, tmp_path):
     """By an assertion of the bench, and not because it could not be built or run."""
     print(f"seed {SEED}, {broken.fault}")

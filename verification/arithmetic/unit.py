@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The reduce unit, compiled to machine code and fed one request in every cycle."""
 
 from pathlib import Path

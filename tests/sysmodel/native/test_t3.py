@@ -97,7 +97,9 @@ def traffic(p, cycles, seed):
     return inputs, begin
 
 
-@pytest.mark.parametrize(("channels", "payload"), [(2, False), (1, True)])
+@pytest.mark.parametrize(
+    ("channels", "payload"), [(2, False), pytest.param(1, True, marks=pytest.mark.verify)]
+)
 def test_as_amaranths_simulator(channels, payload):
     p = T3Parameters(
         channels=channels,

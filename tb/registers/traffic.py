@@ -1,0 +1,101 @@
+"""What is on the bus of the register port's bench: good programs, with bad accesses among them."""
+
+import random
+
+from rtl import register_map
+from rtl.parameters import T3Parameters
+
+__all__ = ["BusTraffic"]
+
+_MAP = register_map.load()
+_ADDRESS_BITS = 12
+# Registers of one entry are written in a row, so that commits find what they may accept.
+_GROUPS = {
+    "WINDOW_COMMIT": ("WINDOW_BASE_LO", "WINDOW_BASE_HI", "WINDOW_LIMIT_LO", "WINDOW_LIMIT_HI")
+    + ("WINDOW_CONTEXT",),
+    "RANGE_COMMIT": ("RANGE_PLACES", "RANGE_ACTION"),
+    "COMMAND_COMMIT": ("COMMAND_TRANSFER", "COMMAND_ROWS", "COMMAND_RUN", "COMMAND_PITCH")
+    + ("COMMAND_WAVES", "COMMAND_OFFSET_LO", "COMMAND_OFFSET_HI"),
+    "COPY": ("COPY_START_LO", "COPY_START_HI"),
+}
+_OTHERS = sorted(set(_MAP) - {name for group in _GROUPS.values() for name in group} - set(_GROUPS))
+
+
+class BusTraffic:
+    """Random accesses.
+
+    Parameters
+    ----------
+    rng : :class:`random.Random`
+    p : :class:`T3Parameters`
+    """
+
+    def __init__(self, rng: random.Random, p: T3Parameters):
+        self._rng, self._p = rng, p
+        self._coming: list[tuple[int, int, int]] = []
+        self._data: list[tuple[int, int]] = []
+
+    def read(self) -> int:
+        """Address of a read."""
+        return self._address(self._rng.choice([*_MAP]))
+
+    def write_address(self) -> int:
+        """Address of the next write; its data come from :meth:`write_data`."""
+        if not self._coming:
+            self._coming = self._program()
+        address, word, strobe = self._coming.pop(0)
+        self._data.append((word, strobe))
+        return address
+
+    def write_data(self) -> tuple[int, int] | None:
+        """Data and byte strobes of the oldest write that has not got them."""
+        return self._data.pop(0) if self._data else None
+
+    def _address(self, name: str) -> int:
+        rng, address = self._rng, _MAP[name].address
+        if rng.random() < 0.08:
+            address ^= 1 << rng.randrange(_ADDRESS_BITS)
+        return address
+
+    def _program(self) -> list[tuple[int, int, int]]:
+        rng = self._rng
+        commit = rng.choice([*_GROUPS, None, None, None])
+        names = [rng.choice(_OTHERS)] if commit is None else [*_GROUPS[commit], commit]
+        if commit and rng.random() < 0.3:
+            names = rng.sample(names, rng.randint(1, len(names)))
+        return [
+            (
+                self._address(name),
+                self._word(name),
+                15 if rng.random() < 0.95 else rng.randrange(16),
+            )
+            for name in names
+        ]
+
+    def _word(self, name: str) -> int:
+        """A value that the register's field may mean something with, or any."""
+        rng, p = self._rng, self._p
+        if rng.random() < 0.1:
+            return rng.getrandbits(32)
+        register = _MAP[name]
+        if name in _GROUPS:
+            fields = {field.name: rng.randrange(2) for field in register.fields}
+            index = next(field for field in fields if field != "enable")
+            most = {"WINDOW_COMMIT": p.windows, "RANGE_COMMIT": p.ranges}.get(name, p.commands)
+            fields[index] = rng.randrange(most + (rng.random() < 0.1))
+            return register.pack(**fields)
+        if name == "RANGE_PLACES":
+            first = rng.choice([rng.randrange(16), rng.getrandbits(15)])
+            return register.pack(first=first, last=first + rng.randrange(4))
+        if name == "RANGE_ACTION":
+            return register.pack(
+                window=rng.randrange(p.windows),
+                action=rng.randrange(4),
+                command=rng.randrange(p.commands),
+            )
+        if name.endswith("_HI"):
+            return rng.choice([0, 0, rng.getrandbits(p.address_bits - 32), rng.getrandbits(32)])
+        if name.endswith("_LO"):
+            atoms = rng.choice([rng.randrange(64), rng.getrandbits(27), 1 << rng.randrange(27)])
+            return atoms * p.atom_bytes + (rng.random() < 0.05)
+        return rng.getrandbits(32)

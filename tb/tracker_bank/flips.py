@@ -1,0 +1,160 @@
+"""Wrong bits in a tracker bank's memory."""
+
+import itertools
+import random
+
+import cocotb
+
+from rtl.encodings import ErrorCode
+from rtl.layouts import Completion, ErrorReport, TrackerInput
+from rtl.parameters import T3Parameters
+from tb.cover import cover, expect
+from tb.cycle import next_cycle, reset, scaled, settled
+from tb.inside import inside, turn
+from tb.payload import Fields
+
+__all__ = ["PARAMETERS", "one_wrong_bit", "two_wrong_bits", "wrong_bits_under_way"]
+
+PARAMETERS = T3Parameters(
+    address_bits=20, workgroup_bits=6, wavefronts=4, sector_bits=4, sets=4, ways=2
+)
+_INPUT, _COMPLETION = Fields(TrackerInput(PARAMETERS)), Fields(Completion(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+_STILL = 7  # cycles after which an event has changed the memory
+_UNDER_WAY = 2  # events behind one that have read the entry before it is known what is written
+_SET = 1
+_PAIRS = 40
+# Two tiles of the set.
+_TILES = ({"place": 1, "wavefront": 0}, {"place": 37, "wavefront": 2})
+
+expect("corrected", "corrected once for two events", "corrupt", "corrupt twice")
+
+
+class _Bank:
+    """A bank with room for everything, and what it said since it was asked."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.corrected = 0
+        self.errors: list[list[int]] = []
+        self.completions: list[tuple[int, ...]] = []
+
+    async def start(self) -> None:
+        """Empty."""
+        inputs = ("i__valid", "i__payload", "clear")
+        await reset(self.dut, inputs)
+        self.dut.updates_per_sector.value, self.dut.o__ready.value = 1, 1
+        await self.events(*[None] * (PARAMETERS.sets + 2))
+
+    async def events(self, *events: dict[str, int] | None) -> None:
+        """Events in consecutive cycles, then until they are done."""
+        dut = self.dut
+        for event in (*events, *[None] * _STILL):
+            dut.i__valid.value = int(event is not None)
+            if event:
+                values = dict.fromkeys(_INPUT.names, 0) | event
+                dut.i__payload.value = _INPUT.pack(values)
+            await settled()
+            if int(dut.error__valid.value):
+                self.errors.append(_REPORT.unpack(int(dut.error__report.value)))
+            self.corrected += int(dut.corrected.value)
+            if int(dut.o__valid.value):
+                completion = _COMPLETION.named(int(dut.o__payload.value))
+                names = ("place", "wavefront", "start")
+                self.completions.append(tuple(completion[name] for name in names))
+            await next_cycle(dut)
+
+    def said(self) -> tuple[int, list[list[int]], list[tuple[int, ...]]]:
+        """Corrections, errors and completions since the last time."""
+        said = self.corrected, self.errors, self.completions
+        self.corrected, self.errors, self.completions = 0, [], []
+        return said
+
+    def entry(self, way: int):
+        """An entry of the set, in the memory."""
+        return inside(self.dut, f"table.entries_{way}")[_SET]
+
+    async def fill(self) -> list[int]:
+        """One update of both tiles in an empty bank; gives the ways that they have."""
+        await self.start()
+        await self.events(_update(0, 900))
+        (first,) = (way for way in range(PARAMETERS.ways) if int(self.entry(way).value))
+        await self.events(_update(1, 800))
+        return [first, 1 - first]
+
+
+def _update(tile: int, atom: int) -> dict[str, int]:
+    return {**_TILES[tile], "atom": atom, "count": 1}
+
+
+def _end(tile: int, sectors: int) -> dict[str, int]:
+    return {**_TILES[tile], "end": 1, "sectors": sectors}
+
+
+def _complete(tile: int, start: int) -> tuple[int, ...]:
+    return (*_TILES[tile].values(), start)
+
+
+def _corrupt(tile: int) -> list[int]:
+    return [ErrorCode.TRACKER_CORRUPT.value, *_TILES[tile].values()]
+
+
+@cocotb.test()
+async def one_wrong_bit(dut):
+    """Each bit of an entry: corrected until the entry is written, and nothing else happens."""
+    bank = _Bank(dut)
+    width = len(bank.entry(0))
+    for bit, wrong in itertools.product(range(width), (0, 1)):
+        ways = await bank.fill()
+        turn(bank.entry(ways[wrong]), bit)
+        await bank.events(_update(0, 700))
+        assert bank.said() == (1, [], [])
+        await bank.events(_update(1, 600))
+        # The tile's own event has written it anew.
+        assert bank.said() == (wrong, [], [])
+        await bank.events(_end(0, 2), None, None, None, None, None, None, _end(1, 2))
+        assert bank.said() == (0, [], [_complete(0, 700), _complete(1, 600)])
+        cover("corrected")
+
+
+@cocotb.test()
+async def two_wrong_bits(dut):
+    """They are reported with the tile that found them; the tile that had them never completes."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    bank = _Bank(dut)
+    width = len(bank.entry(0))
+    for _ in range(scaled(_PAIRS)):
+        ways = await bank.fill()
+        turn(bank.entry(ways[0]), *rng.sample(range(width), 2))
+        await bank.events(_update(1, 600))
+        await bank.events(_update(0, 700))
+        assert bank.said() == (0, [_corrupt(1), _corrupt(0)], [])
+        await bank.events(_end(1, 2))
+        await bank.events(_end(0, 2))
+        assert bank.said() == (0, [], [_complete(1, 600)])
+        # What is left of the lost one: its second update, now its first.
+        await bank.events(_update(0, 500))
+        assert bank.said() == (0, [], [_complete(0, 500)])
+        cover("corrupt twice")
+
+
+@cocotb.test()
+async def wrong_bits_under_way(dut):
+    """Events that follow each other closely: each that reads the entry before it is written anew
+    says so, and none counts it twice."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    bank = _Bank(dut)
+    width = len(bank.entry(0))
+    for count, gap, wrong in itertools.product((1, 2), range(5), (0, 1)):
+        ways = await bank.fill()
+        turn(bank.entry(ways[wrong]), *rng.sample(range(width), count))
+        await bank.events(_update(0, 700), *[None] * gap, _update(0, 650))
+        corrected, errors, completions = bank.said()
+        # The other tile's entry is not written at all.
+        times = 2 if wrong or gap < _UNDER_WAY else 1
+        assert (corrected, errors) == ((times, []) if count == 1 else (0, [_corrupt(0)] * times))
+        cover("corrected once for two events", count == times == 1)
+        cover("corrupt", count == 2)
+        lost = count == 2 and not wrong
+        await bank.events(_end(0, 2 if lost else 3))
+        assert not completions and bank.said()[2] == [_complete(0, 650)]

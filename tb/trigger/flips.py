@@ -1,0 +1,177 @@
+"""Wrong bits in the trigger unit's memories."""
+
+import random
+from collections.abc import Callable
+
+import cocotb
+
+from rtl.configuration import MapConfiguration
+from rtl.encodings import Action, ErrorCode, Granularity
+from rtl.layouts import Completion, ErrorReport, ReadyCommand
+from tb.cover import cover, expect
+from tb.cycle import next_cycle, reset, scaled, settled
+from tb.inside import inside, turn
+from tb.payload import Fields
+from tb.trigger.tables import PARAMETERS, PLACES
+
+__all__ = ["one_wrong_bit", "two_wrong_bits"]
+
+_MAPS = Fields(MapConfiguration(PARAMETERS))
+_COMPLETION, _READY = Fields(Completion(PARAMETERS)), Fields(ReadyCommand(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+_PAIRS = 6  # of each place
+_STILL = 12  # cycles after which a tile is worked off, with all commands that it makes ready
+_WAITING = 6  # commands in the memory of the queue, and one in front of it
+_MEMORIES = {"row": "table.words", "group": "groups.words", "ready": "queue.words.storage"}
+
+expect(*(f"{place} {what}" for place in _MEMORIES for what in ("corrected", "lost")))
+
+
+class _Unit:
+    """A unit without anything in it, and what it said since it was asked."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.ready = True
+        self._forget()
+
+    def _forget(self) -> None:
+        self.corrected, self.complete = 0, 0
+        self.errors: list[tuple[int, ...]] = []
+        self.commands: list[tuple[int, int]] = []  # place and start
+
+    async def start(self, granularity: Granularity, group_log2: int) -> None:
+        """Empty, with groups of workgroups of two tiles."""
+        await reset(self.dut, ("completions__valid", "clear"))
+        entry = {"enable": 1, "first": 0, "last": PLACES, "action": Action.DMA.value}
+        command = {
+            "granularity": granularity.value,
+            "group_log2": group_log2,
+            "waves": [2] * 4,
+        }
+        self.dut.maps.value = _MAPS.pack({"ranges": [entry], "commands": [command]})
+        self.ready = True
+        await self.cycles(PARAMETERS.window_workgroups)
+        self._forget()
+
+    async def cycles(self, count: int) -> None:
+        """Cycles without a new tile."""
+        dut = self.dut
+        for _ in range(count):
+            dut.completions__valid.value = 0
+            await self._cycle()
+
+    async def tile(self, place: int, wavefront: int, start: int) -> None:
+        """A tile, until all is worked off."""
+        fields = {"place": place, "wavefront": wavefront, "start": start}
+        self.dut.completions__payload.value = _COMPLETION.pack(fields)
+        self.dut.completions__valid.value = 1
+        await self._cycle()
+        await self.cycles(_STILL)
+
+    async def _cycle(self) -> None:
+        dut = self.dut
+        dut.ready__ready.value = int(self.ready)
+        await settled()
+        self.corrected += int(dut.corrected.value)
+        self.complete += int(dut.complete.value)
+        if int(dut.error__valid.value):
+            self.errors.append(tuple(_REPORT.unpack(int(dut.error__report.value))))
+        if self.ready and int(dut.ready__valid.value):
+            command = _READY.named(int(dut.ready__payload.value))
+            self.commands.append((command["place"], command["start"]))
+        await next_cycle(dut)
+
+
+def _corrupt(place: int, wavefront: int) -> tuple[int, int, int]:
+    return ErrorCode.TRIGGER_CORRUPT.value, place, wavefront
+
+
+async def _row(unit: _Unit, flip: Callable) -> tuple[int, int]:
+    """Of a workgroup that has one tile of two: lost, it never completes."""
+    await unit.start(Granularity.WORKGROUP, 0)
+    await unit.tile(5, 3, 900)
+    flip(_MEMORIES["row"], 5)
+    await unit.tile(5, 1, 950)
+    if not unit.errors:
+        assert (unit.commands, unit.complete) == ([(5, 900)], 1)
+    else:
+        assert (unit.commands, unit.complete) == ([], 0)
+    return 5, 1
+
+
+async def _released(unit: _Unit, flip: Callable) -> tuple[int, int]:
+    """Of a complete workgroup that waits for the others of its group: lost, it alone stays."""
+    await unit.start(Granularity.WORKGROUP, 1)
+    for wavefront, start in enumerate((900, 800)):
+        await unit.tile(6, wavefront, start)
+    flip(_MEMORIES["row"], 6)
+    for wavefront, start in enumerate((700, 750)):
+        await unit.tile(7, wavefront, start)
+    assert unit.complete == 2
+    assert unit.commands == ([(7, 700)] if unit.errors else [(6, 800), (7, 700)])
+    return 6, 1
+
+
+async def _group(unit: _Unit, flip: Callable) -> tuple[int, int]:
+    """The count of a group that waits for its last workgroup: lost, it is never released."""
+    await unit.start(Granularity.WORKGROUP, 1)
+    for wavefront in range(2):
+        await unit.tile(6, wavefront, 900)
+    flip(_MEMORIES["group"], 6)
+    for wavefront in range(2):
+        await unit.tile(7, wavefront, 700)
+    assert unit.complete == 2
+    assert unit.commands == ([] if unit.errors else [(6, 900), (7, 700)])
+    return 7, 1
+
+
+async def _ready(unit: _Unit, flip: Callable) -> tuple[int, int]:
+    """A command that waits behind others: lost, it alone does not leave."""
+    await unit.start(Granularity.WAVEFRONT, 0)
+    unit.ready = False
+    expected = [(place, 100 + place) for place in range(2 * _WAITING)]
+    for place, start in expected:
+        await unit.tile(place, place % 3, start)
+    flip(_MEMORIES["ready"], 2 * _WAITING - 2)
+    unit.ready = True
+    await unit.cycles(8 * _WAITING)
+    lost = expected[2 * _WAITING - 2]
+    if unit.errors:
+        expected.remove(lost)
+    assert unit.commands == expected
+    return lost[0], lost[0] % 3
+
+
+_CASES = {"row": (_row, _released), "group": (_group,), "ready": (_ready,)}
+
+
+@cocotb.test()
+async def one_wrong_bit(dut):
+    """Each bit of each memory's words: corrected, once, and nothing else happens."""
+    unit = _Unit(dut)
+    for name, cases in _CASES.items():
+        for case in cases:
+            for bit in range(len(inside(dut, _MEMORIES[name])[0])):
+                await case(unit, lambda path, at, bit=bit: turn(inside(dut, path)[at], bit))
+                assert (unit.corrected, unit.errors) == (1, []), f"{case.__name__}, bit {bit}"
+                cover(f"{name} corrected")
+
+
+@cocotb.test()
+async def two_wrong_bits(dut):
+    """What has them is reported with its tile, and left out."""
+    rng = random.Random(cocotb.RANDOM_SEED + 4)
+    unit = _Unit(dut)
+    for name, cases in _CASES.items():
+        width = len(inside(dut, _MEMORIES[name])[0])
+        for case in cases * scaled(_PAIRS):
+            bits = rng.sample(range(width), 2)
+            # The tile of a lost command is reported as it reads: not with wrong bits itself.
+            if case is _ready:
+                bits = rng.sample(range(_READY.width, width), 2)
+            tile = await case(unit, lambda path, at, bits=bits: turn(inside(dut, path)[at], *bits))
+            found = unit.errors, unit.corrected
+            assert [error[:2] for error in found[0]] == [_corrupt(*tile)[:2]], case.__name__
+            assert found[1] == 0
+            cover(f"{name} lost")

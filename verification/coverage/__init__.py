@@ -1,0 +1,1 @@
+"""What of the exported Verilog the benches run through."""

@@ -1,0 +1,1 @@
+"""Faults put into running hardware, and what becomes of each of them."""

@@ -1,0 +1,1 @@
+"""How many small defects the blocks' own benches notice."""

@@ -1,0 +1,106 @@
+"""Bounds of queues' levels: what makes states unreachable in which many mutants differ."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .yosys import PROVED, run_yosys
+
+__all__ = ["Bound", "add_bounds", "proved_bounds"]
+
+Bound = tuple[str, int]
+"""A register and its largest value."""
+_LEVEL, _STORAGE = "level", "storage"
+_RESET = "rst"
+_TIMEOUT_S = 30
+
+
+def _queues(module: Mapping[str, Any]) -> Iterator[Bound]:
+    """Levels, with the rows of the memory beside them."""
+    for label, cell in module["cells"].items():
+        name = label.removesuffix(_STORAGE) + _LEVEL
+        if cell["type"] == "$mem_v2" and label.endswith(_STORAGE) and name in module["netnames"]:
+            yield name, int(cell["parameters"]["SIZE"], 2)
+
+
+def add_bounds(module: Mapping[str, Any], bounds: list[Bound], target: dict[str, Any]) -> None:
+    """Give a module the output ``bounded``: registers of another one are within their bounds.
+
+    Parameters
+    ----------
+    module : mapping
+        Has the registers, under their names.
+    bounds : list
+        At least one.
+    target : dict
+        Gets the cells and the output; its bits are those of ``module`` where both have them.
+    """
+    bit = 1 + max(
+        bit
+        for cell in target["cells"].values()
+        for bits in cell["connections"].values()
+        for bit in bits
+        if isinstance(bit, int)
+    )
+    within = []
+    for name, most in bounds:
+        level = module["netnames"][name]["bits"]
+        width = len(level)
+        limit = [str(most >> index & 1) for index in range(width)]
+        within.append(bit)
+        target["cells"][f"$le${name}"] = _cell("$le", level, limit, bit)
+        bit += 1
+    ones = ["1"] * len(within)
+    target["cells"]["$bounded"] = _cell("$eq", within, ones, bit)
+    target["ports"]["bounded"] = {"direction": "output", "bits": [bit]}
+
+
+def _cell(kind: str, a: list, b: list, y: int) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "parameters": {
+            "A_SIGNED": "0",
+            "B_SIGNED": "0",
+            "A_WIDTH": f"{len(a):032b}",
+            "B_WIDTH": f"{len(b):032b}",
+            "Y_WIDTH": f"{1:032b}",
+        },
+        "attributes": {},
+        "port_directions": {"A": "input", "B": "input", "Y": "output"},
+        "connections": {"A": a, "B": b, "Y": [y]},
+    }
+
+
+def proved_bounds(module: Mapping[str, Any], folder: Path) -> list[Bound]:
+    """The bounds that hold from a reset on, each proved by induction over one cycle."""
+    return [bound for bound in _queues(module) if _holds(module, bound, folder)]
+
+
+def _holds(module: Mapping[str, Any], bound: Bound, folder: Path) -> bool:
+    cells = {label: cell for label, cell in module["cells"].items() if cell["type"] != "$scopeinfo"}
+    opened = {"attributes": {}, "ports": dict(module["ports"]), "cells": cells, "netnames": {}}
+    for label, cell in module["cells"].items():
+        if cell["type"] == "$mem_v2":
+            del cells[label]
+            bits = cell["connections"]["RD_DATA"]
+            opened["ports"][f"{label}:RD_DATA"] = {"direction": "input", "bits": bits}
+    add_bounds(module, [bound], opened)
+    path = folder / "bounds.json"
+    netlist = {"creator": "t3", "modules": {"bounds": opened}}
+    path.write_text(json.dumps(netlist), encoding="utf-8")
+    prove = f"sat -timeout {_TIMEOUT_S} -seq 2 -prove-skip 1 -prove bounded 1"
+    log = run_yosys(
+        folder,
+        f"""
+        read_json {path.name}
+        hierarchy -top bounds
+        setundef -zero
+        opt -noff -full
+        opt_clean -purge
+        dffunmap
+        {prove} -set-at 1 {_RESET} 1 bounds
+        {prove} -set-at 1 bounded 1 bounds
+        """,
+    )
+    return log.count(PROVED) == 2
