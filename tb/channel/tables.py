@@ -3,8 +3,12 @@
 import random
 from typing import Any
 
-from rtl.encodings import Action, Policy
+import numpy as np
+
+from rtl.encodings import Action, Datatype, Policy
 from rtl.parameters import T3Parameters
+from tb.nmc.operands import structured, to_word
+from verification.arithmetic.reference import BITS
 
 __all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_production"]
 
@@ -32,7 +36,8 @@ _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
 def random_production(rng: random.Random) -> dict[str, int]:
     first = rng.choice([17, 0, WORKGROUPS - 1])
-    return {"first_workgroup": first, "workgroups": WORKGROUPS, "epoch": rng.randrange(3)}
+    epoch = rng.choice([rng.randrange(3), rng.getrandbits(8)])
+    return {"first_workgroup": first, "workgroups": WORKGROUPS, "epoch": epoch}
 
 
 def random_maps(rng: random.Random) -> dict[str, Any]:
@@ -87,6 +92,7 @@ class Traffic:
 
     def __init__(self, rng: random.Random):
         self._rng = rng
+        self._numbers = np.random.default_rng(rng.getrandbits(32))
 
     def next(self, stream: str) -> dict[str, int]:
         """Fields of the next payload of an input stream."""
@@ -155,9 +161,16 @@ class Traffic:
 
     def _nmc_in(self) -> dict[str, int]:
         rng = self._rng
-        words = [f"{operand}_{index}" for operand in ("stored", "operand") for index in range(4)]
+        dtype = rng.choice(list(Datatype))
+        size = PARAMETERS.atom_bytes // BITS[dtype](0).nbytes
+        operands = structured(self._numbers, dtype, size)
+        words = {
+            f"{name}_{index}": to_word(numbers) >> 64 * index & (1 << 64) - 1
+            for name, numbers in zip(("stored", "operand"), operands, strict=True)
+            for index in range(len(_DATA))
+        }
         return {
-            "stored_epoch": rng.randrange(3),
+            "stored_epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
             "op": rng.randrange(3),
-            "dtype": rng.randrange(3),
-        } | {name: rng.getrandbits(64) for name in words}
+            "dtype": dtype.value,
+        } | words

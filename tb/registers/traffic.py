@@ -60,7 +60,11 @@ class BusTraffic:
     def _program(self) -> list[tuple[int, int, int]]:
         rng = self._rng
         commit = rng.choice([*_GROUPS, None, None, None])
-        names = [rng.choice(_OTHERS)] if commit is None else [*_GROUPS[commit], commit]
+        names = (
+            [rng.choice([*_OTHERS, *["CONTROL"] * 4])]
+            if commit is None
+            else [*_GROUPS[commit], commit]
+        )
         if commit and rng.random() < 0.3:
             names = rng.sample(names, rng.randint(1, len(names)))
         return [
