@@ -11,6 +11,7 @@ from rtl.configuration import ArbiterConfiguration, MapConfiguration, Production
 from rtl.encodings import Access, ErrorCode, Origin, Policy
 from rtl.layouts import ErrorReport
 from sysmodel.golden.state import U
+from tb.channel.flips import one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle
 from tb.channel.tables import PARAMETERS, Traffic, random_arbiter, random_maps, random_production
@@ -19,6 +20,8 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import set_arbiter, set_maps, set_production
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
+
+__all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))

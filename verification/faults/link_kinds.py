@@ -18,8 +18,8 @@ _MOST_LATE_CYCLES = 1000
 _ROUND_TRIP_CYCLES = 18 + 2 * LATENCY_CYCLES  # docs/link.md
 # It is missed, goes back, and sends all that it keeps once more, which is acknowledged.
 _RECOVERY_CYCLES = LINK.timeout_cycles + 2 * _ROUND_TRIP_CYCLES + LINK.replay_depth
-# docs/link.md: after the last intact flit, which was on the wire before the fault, or after the last
-# acknowledgement, which comes a round trip after its packet.
+# docs/link.md: after the last intact flit, which was on the wire before the fault, or after the
+# last acknowledgement, which comes a round trip after its packet.
 _REPORT_CYCLES = LINK.down_cycles + max(5 + LATENCY_CYCLES, 2 + _ROUND_TRIP_CYCLES)
 _NEVER = 1 << 40
 

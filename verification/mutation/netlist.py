@@ -121,9 +121,12 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
         for port, bits in cell["connections"].items():
             if cell["port_directions"][port] == "input":
                 cell["connections"][port] = [behind.get(bit, bit) for bit in bits]
-    for port in module["ports"].values():
-        if port["direction"] == "output":
-            port["bits"] = [behind.get(bit, bit) for bit in port["bits"]]
+    for name, port in module["ports"].items():
+        read = [behind.get(bit, bit) for bit in port["bits"]]
+        if port["direction"] == "output" and read != port["bits"]:
+            port["bits"] = read
+            # The port is no register any more, and has no initial value.
+            module["netnames"][name + _BUFFER] = module["netnames"].pop(name)
     module["cells"] |= buffers
 
 
