@@ -43,7 +43,7 @@ class Axis:
 
 AXES = (
     Axis("channels", "channels", (1, 8, 32), "whole, without NMC"),
-    Axis("sets", "sets", (128, 256, 512), "tracker"),
+    Axis("sets", "sets", (256, 1024), "tracker"),
     Axis("ways", "ways", (4, 8, 16), "tracker"),
     Axis("banks", "banks", (1, 4, 16), "tracker"),
     Axis("16-bit lanes", "atom_bytes", (8, 16, 32), "NMC unit", 2),
