@@ -13,7 +13,7 @@ from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
-from tb.inside import inside
+from tb.inside import inside, preset
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
@@ -22,7 +22,7 @@ _CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
 _REQUEST = Fields(DramRequest(PARAMETERS))
 _CYCLES = 150
 _MEASUREMENTS = 80
-_LOW_BITS, _BLOCK_BITS = 7, 8  # of the sum, and of the counters' blocks
+_LOW_BITS = 7  # of the sum, below the carries that are counted
 _PLAIN = {
     "automatic": 0,
     "threshold": 127,
@@ -142,13 +142,8 @@ class _Bench:
     def preset(self, samples: int, total: int) -> None:
         """Go on as if so many cycles with this sum had been measured."""
         carries, low = total >> _LOW_BITS, total & (1 << _LOW_BITS) - 1
-        for name, value in (("count", samples), ("carries", carries)):
-            counter = inside(self.dut, f"{name}.o")
-            counter.value = value
-            # Of each block but the last, whether a step carries out of it.
-            for at in range(0, (len(counter) - 1) // _BLOCK_BITS * _BLOCK_BITS, _BLOCK_BITS):
-                ones = (1 << _BLOCK_BITS) - 1
-                inside(self.dut, f"{name}.full_{at}").value = int(value >> at & ones == ones)
+        preset(self.dut, "count", samples)
+        preset(self.dut, "carries", carries)
         inside(self.dut, "low").value = low
         self.reference.preset(samples, total)
 

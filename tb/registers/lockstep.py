@@ -10,6 +10,7 @@ from rtl.layouts import Copy, ErrorReport
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
+from tb.inside import inside
 from tb.payload import Fields
 from tb.registers.model import Model
 from tb.registers.traffic import BusTraffic
@@ -118,6 +119,9 @@ async def every_cycle(dut):
     for cycle in range(scaled(_CYCLES)):
         if cycle % 400 == 0:
             failing = rng.choice([0, 0.02, 0.5])
+            errors = rng.choice([model.errors, (1 << rng.randrange(33)) - 1, rng.getrandbits(32)])
+            inside(dut, "_errors").value = errors
+            model.preset_errors(errors)
         acts = pace.acts()
         inputs = bus.inputs(acts)
         for name, value in inputs.items():

@@ -60,6 +60,10 @@ class Model:
         """Cycles with an error since they were cleared."""
         return self._value("errors")
 
+    def preset_errors(self, count: int) -> None:
+        """Go on as if there had been so many."""
+        self.state.gpu[U.errors] = count
+
     def maps(self) -> list[int]:
         """Fields of all tables, in order."""
         return self.state.config[self.state.config[C.at_windows] :].tolist()

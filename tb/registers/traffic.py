@@ -65,8 +65,10 @@ class BusTraffic:
             if commit is None
             else [*_GROUPS[commit], commit]
         )
-        if commit and rng.random() < 0.3:
-            names = rng.sample(names, rng.randint(1, len(names)))
+        if commit:
+            # Mostly what is staged is used again, with a difference or two.
+            staged = rng.sample(names[:-1], rng.choice([0, 1, 1, 2, len(names) - 1]))
+            names = [*staged, *[commit] * rng.randint(1, 3)]
         return [
             (
                 self._address(name),

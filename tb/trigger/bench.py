@@ -9,15 +9,16 @@ from rtl.configuration import MapConfiguration
 from rtl.encodings import Action, Granularity
 from rtl.layouts import Completion, ReadyCommand
 from rtl.trigger import Trigger
-from sysmodel.golden.state import READY
+from sysmodel.golden.state import READY, U
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import set_maps
+from tb.inside import preset
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 from tb.trigger.flips import one_wrong_bit, two_wrong_bits
 from tb.trigger.model import Model, Outcome
-from tb.trigger.tables import PARAMETERS, PLACES, random_completion, random_maps
+from tb.trigger.tables import PARAMETERS, PLACES, random_completion, random_maps, wide_maps
 
 __all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
@@ -25,6 +26,8 @@ _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))
 _READY = Fields(ReadyCommand(PARAMETERS))
 _CYCLES = 4000
+_TABLES = 30
+_ALL_PLACES = 1 << PARAMETERS.place_bits
 # Commands of the tiles that were taken and not counted, and of one that is offered.
 _COMING = 3 * 8
 
@@ -189,6 +192,38 @@ async def random_traffic(dut):
             )
             cover("tile in no range", not in_range)
     await _work_off(bench)
+
+
+@cocotb.test()
+async def any_table(dut):
+    """Ranges, groups and numbers of tiles of full width, and places about the ranges' edges."""
+    rng = random.Random(cocotb.RANDOM_SEED + 5)
+    bench = await _start(dut, rng)
+    for _ in range(scaled(_TABLES)):
+        bench.configure(wide_maps(rng))
+        entry = rng.choice(bench.maps["ranges"])
+        places = range(max(entry["first"] - 1, 0), min(entry["last"] + 2, _ALL_PLACES))
+        for _ in range(120):
+            if bench.completion is None and bench.model.room(_COMING):
+                bench.completion = random_completion(rng, places)
+            await bench.cycle(ready=rng.random() < 0.9)
+        await _work_off(bench)
+
+
+@cocotb.test()
+async def many_tiles(dut):
+    """The count of tiles goes through all of its bits."""
+    rng = random.Random(cocotb.RANDOM_SEED + 6)
+    bench = await _start(dut, rng)
+    bits = 32
+    for number in range(scaled(bits)):
+        count = (1 << number % bits) - rng.randint(1, 2) & (1 << bits) - 1
+        preset(dut, "tile_count", count)
+        bench.model.state.gpu[U.tiles] = count
+        for _ in range(4):
+            bench.completion = bench.completion or random_completion(rng, range(PLACES))
+            await bench.cycle(ready=True)
+        await _work_off(bench)
 
 
 def _plain_maps(**command) -> dict:

@@ -6,7 +6,7 @@ from typing import Any
 from rtl.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 
-__all__ = ["PARAMETERS", "PLACES", "random_completion", "random_maps"]
+__all__ = ["PARAMETERS", "PLACES", "random_completion", "random_maps", "wide_maps"]
 
 # Small, so that workgroups complete and the memories' rows are used again.
 PARAMETERS = T3Parameters(
@@ -50,6 +50,21 @@ def random_maps(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.1:
         commands[3]["waves"] = [0] * 4
     return {"ranges": ranges, "commands": commands}
+
+
+def wide_maps(rng: random.Random) -> dict[str, Any]:
+    """Short ranges anywhere, with any value in every other field."""
+    maps = random_maps(rng)
+    places = 1 << PARAMETERS.place_bits
+    for entry in maps["ranges"]:
+        first = rng.choice([rng.randrange(places), 1 << rng.randrange(PARAMETERS.place_bits)])
+        last = min(first + rng.randrange(8), places - 1)
+        entry |= {"first": first, "last": last, "action": rng.randrange(1, 4)}
+        entry |= {"command": rng.randrange(4)}
+    for command in maps["commands"]:
+        command["group_log2"] = rng.randrange(8)
+        command["waves"] = [rng.choice([1, 2, rng.randrange(16)]) for _ in range(4)]
+    return maps
 
 
 def random_completion(rng: random.Random, places: range) -> dict[str, int]:

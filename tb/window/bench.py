@@ -15,7 +15,7 @@ from sysmodel.golden.window import step_window
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_production
-from tb.inside import inside
+from tb.inside import preset
 from tb.payload import Fields
 
 # Two words of the bitmap.
@@ -27,7 +27,6 @@ _REPORT = Fields(ErrorReport(PARAMETERS))
 _MOST = (1 << PARAMETERS.limit_bits) - 1
 _CYCLES = 5000
 _WAITS = 40
-_BLOCK_BITS = 8  # of the idle counter's blocks
 _OUTPUTS = {"base": U.base, "limit": U.limit, "dispatch_limit": U.dispatch_limit, "done": U.done}
 
 expect(
@@ -78,12 +77,8 @@ class _Bench:
 
     def preset_waiting(self, cycles: int) -> None:
         """Go on as if the base had not moved for so long."""
-        counter = inside(self.dut, "idle.o")
-        counter.value = self.state.gpu[U.waited] = cycles
-        # Of each block but the last, whether a step carries out of it.
-        ones = (1 << _BLOCK_BITS) - 1
-        for at in range(0, len(counter) - _BLOCK_BITS, _BLOCK_BITS):
-            inside(self.dut, f"idle.full_{at}").value = int(cycles >> at & ones == ones)
+        preset(self.dut, "idle", cycles)
+        self.state.gpu[U.waited] = cycles
 
     def complete(self, place: int) -> bool:
         """Whether the place is complete and waits for those before it."""
