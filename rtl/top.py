@@ -59,6 +59,9 @@ class T3(wiring.Component):
         m.submodules.engine = engine = DmaEngine(p)
         m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
         channels = [Channel(p) for _ in range(p.channels)]
+        links = [channel.link_out for channel in channels]
+        refused = Cat(link.valid & ~link.ready for link in links)
+        taken = Cat(link.valid & link.ready for link in links)
         production = registers.production
 
         for index, channel in enumerate(channels):
@@ -97,6 +100,7 @@ class T3(wiring.Component):
             window.own.eq(trigger.own),
             window.picked.eq(engine.picked),
             window.limit_in.eq(self.limit_in),
+            window.stalled.eq(refused.any() & ~taken.any()),
             registers.done.eq(window.done),
             registers.idle.eq(self.idle),
             registers.clearing.eq(tracker.clearing | trigger.clearing),

@@ -36,6 +36,8 @@ class Window(wiring.Component):
         A complete workgroup needs no DMA; the engine took a workgroup's last command.
     limit_in : In(limit_bits)
         Limit of the downstream GPU.
+    stalled : In(1)
+        Packets wait for the link, and it takes none of them.
     base, limit : Out(limit_bits)
         Updates are accepted for ``base <= place < limit``.
     dispatch_limit : Out(limit_bits)
@@ -43,7 +45,8 @@ class Window(wiring.Component):
     done : Out(1)
         Every tracked place is complete.
     error : Out(:class:`ErrorSignature`)
-        TIMEOUT: ``base`` has not moved for ``timeout`` cycles.
+        TIMEOUT: for ``timeout`` cycles ``base`` has not moved or, at ``tracked_end``, what
+        remains to be sent was stalled.
     """
 
     def __init__(self, p: T3Parameters):
@@ -57,6 +60,7 @@ class Window(wiring.Component):
                 "own": In(1),
                 "picked": In(1),
                 "limit_in": In(p.limit_bits),
+                "stalled": In(1),
                 "base": Out(p.limit_bits),
                 "limit": Out(p.limit_bits),
                 "dispatch_limit": Out(p.limit_bits),
@@ -130,14 +134,13 @@ class Window(wiring.Component):
             self.done.eq(launched & (self.base >= production.tracked_end)),
         ]
 
-        timeout = Signal()
+        timeout, waits = Signal(), Signal()
         m.submodules.idle = idle = WideCounter(len(production.timeout))
         m.d.comb += [
             timeout.eq((idle.o == production.timeout) & (production.timeout != 0)),
             idle.step.eq(1),
-            idle.clear.eq(
-                self.launch | moves | timeout | ~(launched & (self.base < production.tracked_end))
-            ),
+            waits.eq(launched & ((self.base < production.tracked_end) | self.stalled)),
+            idle.clear.eq(self.launch | moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
             self.error.report.place.eq(self.base),

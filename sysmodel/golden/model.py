@@ -8,6 +8,7 @@ from sysmodel.ports import (
     CHANNEL_OUTPUTS,
     G,
     H,
+    I,
     O,
 )
 
@@ -16,7 +17,7 @@ from .arbiter import ANY
 from .channel import step_channel, write_channel
 from .dma import step_engine
 from .protected_queue import is_empty
-from .queues import Q, natural
+from .queues import Q, has, natural
 from .reduce import step_nmc
 from .registers import decode, step_bus
 from .state import BANK_WORDS, CHANNEL_WORDS, RESET, VALUE, B, C, F, K, U
@@ -157,8 +158,12 @@ def step(state, inputs, outputs):
         step_ready(s, pushed, popped)
 
     first = 0
+    refused, taken = False, False
     measure = strobes & _MEASURE != 0
     for number in range(channels):
+        if has(channel[natural(number * CHANNEL_WORDS) + K.levels], Q.link):
+            leaves = words[natural(number * CHANNEL_INPUTS) + I.link_out_ready] != 0
+            refused, taken = refused or not leaves, taken or leaves
         second, more = step_channel(s, number, words, measure)
         first = first if first else second
         busy |= more
@@ -167,7 +172,9 @@ def step(state, inputs, outputs):
             step_nmc(s, number, words, results)
     failure = first if first else failure
     base = gpu[U.base]
-    if step_window(s, limit_in, complete, own, picked, strobes & _LAUNCH != 0) and not failure:
+    launch = strobes & _LAUNCH != 0
+    stalled = refused and not taken
+    if step_window(s, limit_in, complete, own, picked, launch, stalled) and not failure:
         failure = error(TIMEOUT, base & config[C.place_mask], 0)
     if gpu[U.failure] or strobes:
         _keep_error(gpu, gpu[U.failure], strobes & _CLEAR_ERROR != 0)

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Wrong bits in the notices that wait in a channel's memory."""
 
 import random

@@ -47,6 +47,7 @@ expect(
     "downstream behind the shift",
     "timeout",
     "timeout just avoided",
+    "timeout of what cannot be sent",
     "done",
     "not done any more",
 )
@@ -94,6 +95,7 @@ class _Bench:
         picked: bool = False,
         launch: bool = False,
         limit_in: int = _MOST,
+        stalled: bool = False,
     ) -> None:
         """One cycle, in which the workgroup of ``place`` completes."""
         dut, state = self.dut, self.state
@@ -102,6 +104,7 @@ class _Bench:
             dut.complete_place.value = place
         dut.own.value, dut.picked.value = int(own), int(picked)
         dut.launch.value, dut.limit_in.value = int(launch), limit_in
+        dut.stalled.value = int(stalled)
         await settled()
         for name, column in _OUTPUTS.items():
             assert int(getattr(dut, name).value) == self.value(column), name
@@ -109,7 +112,7 @@ class _Bench:
         self._cover(place, launch, limit_in)
         cover("own and picked at once", own and picked)
         completes = -1 if place is None else place
-        expired = step_window(state, limit_in, completes, own, picked, launch)
+        expired = step_window(state, limit_in, completes, own, picked, launch, stalled)
         assert bool(dut.error__valid.value) == expired
         if expired:
             self.timeouts += 1
@@ -117,6 +120,7 @@ class _Bench:
             place = base % (1 << PARAMETERS.place_bits)
             assert report == {"code": ErrorCode.TIMEOUT.value, "place": place, "wavefront": 0}
             cover("timeout")
+            cover("timeout of what cannot be sent", base >= self.state.config[C.tracked_end])
         moved = self.value(U.base) != base and not launch
         cover("base moves in consecutive cycles", moved and self._moved)
         late = self._waited == state.config[C.timeout] - 1 > 1
@@ -173,6 +177,7 @@ async def random_traffic(dut):
                 timeout=rng.choice([0, 1, 5, 5, 20]),
             )
             busy, limit_in = rng.choice([0.05, 0.4, 0.9]), rng.randrange(80)
+            still = rng.choice([0, 0.5, 0.95])
         place = None
         if rng.random() < busy:
             # About the base, now and then one that was complete already, or is far away.
@@ -186,6 +191,7 @@ async def random_traffic(dut):
             picked=rng.random() < 0.2,
             launch=rng.random() < 0.01,
             limit_in=limit_in,
+            stalled=rng.random() < still,
         )
     assert bench.timeouts
 

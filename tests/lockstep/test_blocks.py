@@ -204,6 +204,7 @@ def test_window(rng):
             own, picked = chance(rng, 0.2), chance(rng, 0.2)
             place = int(gpu[U.base] + rng.integers(0, 4)) % 1024
             limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
+            stalled = chance(rng, 0.8)
             for port, value in (
                 (dut.launch, launch),
                 (dut.complete, complete),
@@ -211,12 +212,14 @@ def test_window(rng):
                 (dut.own, own),
                 (dut.picked, picked),
                 (dut.limit_in, limit_in),
+                (dut.stalled, stalled),
             ):
                 ctx.set(port, value)
             found = [ctx.get(port) for port in (dut.base, dut.limit, dut.dispatch_limit, dut.done)]
             assert found == gpu[[U.base, U.limit, U.dispatch_limit, U.done]].tolist(), cycle
             base = int(gpu[U.base])
-            expired = step_window(state, limit_in, place if complete else -1, own, picked, launch)
+            completed = place if complete else -1
+            expired = step_window(state, limit_in, completed, own, picked, launch, stalled)
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:
                 timeouts += 1

@@ -402,6 +402,47 @@ def test_error_of_a_channel_before_a_timeout():
     simulate(bench)
 
 
+def test_a_neighbour_that_takes_nothing_is_a_timeout():
+    """All tiles are complete, a packet waits: reported after the programmed time, till it is taken.
+
+    One that is taken in another channel starts the time anew.
+    """
+    timeout = 20
+    registers = [("TRACKED_END", {"place": 1}), ("TIMEOUT", {"cycles": timeout})]
+    remote = store(WINDOW, FIRST, 0)  # of place 0, which is not tracked here
+    stuck, other = (
+        remote | {"atom": next(atom for atom, _ in atoms_of(FIRST) if channel_number(atom) == c)}
+        for c in range(2)
+    )
+
+    async def bench(ctx, dut):
+        await program(ctx, dut, [*PROGRAM, *registers, ("CONTROL", {"launch": 1})])
+        ctx.set(dut.channel[1].link_out.ready, 1)
+        await ctx.tick().repeat(3 * timeout)
+        assert ctx.get(dut.done) and not ctx.get(dut.irq)
+        await offer(ctx, store=(dut.channel[0].stores, stuck))
+        while not ctx.get(dut.channel[0].link_out.valid):
+            await ctx.tick()
+        await ctx.tick().repeat(timeout // 2)
+        await offer(ctx, store=(dut.channel[1].stores, other))
+        while not ctx.get(dut.channel[1].link_out.valid):
+            await ctx.tick()
+        cycles = 0
+        while not ctx.get(dut.irq):
+            cycles += 1
+            await ctx.tick()
+        assert timeout < cycles < timeout + 6
+        error = await status(ctx, dut, "ERROR")
+        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "place": 1}
+        ctx.set(dut.channel[0].link_out.ready, 1)
+        await ctx.tick().repeat(timeout)
+        await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
+        await ctx.tick().repeat(3 * timeout)
+        assert ctx.get(dut.idle) and not ctx.get(dut.irq)
+
+    simulate(bench)
+
+
 def test_tracker_error_and_timeout():
     async def bench(ctx, dut):
         await launch(ctx, dut)

@@ -13,21 +13,21 @@ def launched(**config):
     defaults = dict(tracked_first=6, tracked_end=24, shift=6, window=8, command_window=12)
     for name, value in (defaults | config).items():
         state.config[getattr(C, name)] = value
-    step_window(state, 0, -1, False, False, True)
-    step_window(state, 0, -1, False, False, False)
+    step_window(state, 0, -1, False, False, True, False)
+    step_window(state, 0, -1, False, False, False, False)
     return state
 
 
 def test_window_limit():
     state = launched(command_window=9)
     assert state.gpu[U.limit] == 14
-    step_window(state, 0, 6, False, False, False)
-    step_window(state, 0, -1, False, False, False)  # the bit is consumed
+    step_window(state, 0, 6, False, False, False, False)
+    step_window(state, 0, -1, False, False, False, False)  # the bit is consumed
     assert state.gpu[U.base] == 7 and state.gpu[U.limit] == 14
-    step_window(state, 0, 8, False, False, False)
+    step_window(state, 0, 8, False, False, False, False)
     assert state.gpu[U.limit] == 15  # what may wait for the engine bounds it now
-    step_window(state, 0, -1, True, True, False)
-    step_window(state, 0, -1, False, False, False)
+    step_window(state, 0, -1, True, True, False, False)
+    step_window(state, 0, -1, False, False, False, False)
     assert state.gpu[U.picked] == 2 and state.gpu[U.base] == 7
     assert state.gpu[U.limit] == 15
 
@@ -43,10 +43,10 @@ def test_window_out_of_order():
         if place >= 0:
             places.remove(place)
             done.add(place)
-        step_window(state, 0, place, place >= 0, False, False)
+        step_window(state, 0, place, place >= 0, False, False, False)
         assert all(p in done for p in range(6, state.gpu[U.base]))
         assert not state.gpu[U.done]
-    step_window(state, 0, -1, False, False, False)
+    step_window(state, 0, -1, False, False, False, False)
     assert state.gpu[U.done]
 
 
@@ -55,12 +55,20 @@ def test_window_out_of_order():
 )
 def test_dispatch_limit(limit_in, expected):
     state = launched()
-    step_window(state, limit_in, -1, False, False, False)
+    step_window(state, limit_in, -1, False, False, False, False)
     assert state.gpu[U.dispatch_limit] == expected
 
 
 def test_timeout():
     state = launched(timeout=5)
-    seen = [step_window(state, 0, -1, False, False, False) for _ in range(13)]
+    seen = [step_window(state, 0, -1, False, False, False, False) for _ in range(13)]
     # One cycle counts already; the sixth cycle after it reports, and so on.
     assert np.nonzero(seen)[0].tolist() == [4, 10]
+
+
+def test_timeout_of_what_cannot_be_sent():
+    """At the end only cycles in which the link takes nothing count."""
+    state = launched(timeout=5, tracked_end=6)
+    stalled = [1, 1, 1, 0, *[1] * 12]
+    seen = [step_window(state, 0, -1, False, False, False, stall) for stall in stalled]
+    assert np.nonzero(seen)[0].tolist() == [9, 15]
