@@ -43,11 +43,15 @@ def machines(monkeypatch):
     [
         sequential,
         scatter,
-        lambda setting: transparent(setting, "t3", Policy.ROUND_ROBIN),
-        lambda setting: transparent(setting, "t3", Policy.COMPUTE_FIRST),
-        lambda setting: transparent(setting, "t3", Policy.MCA),
+        *(
+            pytest.param(
+                lambda setting, policy=policy: transparent(setting, "t3", policy),
+                id=policy.name,
+                marks=() if policy is Policy.MCA else pytest.mark.verify,
+            )
+            for policy in Policy
+        ),
     ],
-    ids=["sequential", "rs-nmc", "round-robin", "compute-first", "mca"],
 )
 def test_full_tnlg_run(machines, simulate):
     work = known_workloads().workload("t-nlg", "fc2", 8)

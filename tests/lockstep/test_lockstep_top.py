@@ -38,8 +38,8 @@ GEOMETRIES = {
 
 @pytest.fixture(
     params=[
-        # Its build takes longest of all; tests/sysmodel/test_check.py has payload, too.
-        pytest.param(p, id=name, marks=pytest.mark.verify if p.payload else ())
+        # Builds take long; tests/sysmodel/test_check.py has payload, too.
+        pytest.param(p, id=name, marks=() if p.banks > 1 and not p.payload else pytest.mark.verify)
         for name, p in GEOMETRIES.items()
     ],
     scope="module",

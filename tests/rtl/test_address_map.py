@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Both steps of the lookup, one after the other, against a reference in plain Python."""
 
 import random

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Comparisons in parts, against Python's."""
 
 import itertools

@@ -21,7 +21,7 @@ import sys
 from rtl.export import verilog_text
 from rtl.parameters import T3Parameters
 from rtl.top import T3
-sys.stdout.write(verilog_text(T3(T3Parameters(sets=16, window_workgroups=16)), "t3"))
+sys.stdout.write(verilog_text(T3(T3Parameters(sets=16, banks=1, window_workgroups=16)), "t3"))
 """
 
 

@@ -15,6 +15,7 @@ from rtl.export_files import export_files
 from rtl.parameters import T3Parameters
 
 ROOT = Path(__file__).parents[2]
+LARGER = replace(SMALL, channels=4, system_channels=4, ways=1)
 SCRIPT = """
 import json, sys
 from rtl.export_files import export_files
@@ -46,7 +47,7 @@ def test_same_bytes_in_every_process(tmp_path):
 
 def test_files_are_self_contained_and_go_together():
     """Every module has one definition in all files of two exports, beside its first use."""
-    other = {f: t for f, t in verilog(export_files(replace(SMALL, ways=1), "gpu")).items()}
+    other = verilog(exported(LARGER, "gpu"))
     defined = {}
     for file, text in (verilog(exported()) | other).items():
         modules = MODULE.findall(text)
@@ -60,10 +61,10 @@ def test_files_are_self_contained_and_go_together():
 
 def test_equal_modules_are_shared():
     """More channels are more instances, not more modules."""
-    many = export_files(replace(SMALL, channels=4, system_channels=4))["t3.v"]
-    for text, channels in ((exported()["t3.v"], 2), (many, 4)):
-        assert len(re.findall(r"^module t3__channel ", text, re.MULTILINE)) == 1
-        assert len(re.findall(r"^  t3__channel \w+ \($", text, re.MULTILINE)) == channels
+    for p, name in ((SMALL, "t3"), (LARGER, "gpu")):
+        text = exported(p, name)[f"{name}.v"]
+        assert len(re.findall(rf"^module {name}__channel ", text, re.MULTILINE)) == 1
+        assert len(re.findall(rf"^  {name}__channel \w+ \($", text, re.MULTILINE)) == p.channels
 
 
 def test_only_plain_identifiers():

@@ -10,7 +10,7 @@ from exported import EXAMPLE, SMALL, exported, needs, run, verilate, written
 from rtl.parameters import T3Parameters
 
 LEAST = T3Parameters(
-    system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1, sets=16
+    system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1, sets=16, banks=1
 )
 PARAMETERS = pytest.mark.parametrize(
     "p",
@@ -23,16 +23,16 @@ PARAMETERS = pytest.mark.parametrize(
 LATCH = "module bad(input e, d, output reg q); always @* if (e) q = d; endmodule"
 
 
-def verilog(files):
+def verilog(p):
     """All of the first parameters' files, the top of the others."""
-    return [f for f in files if f.endswith(".v") and (files is exported(SMALL) or f == "t3.v")]
+    return [f for f in exported(p) if f.endswith(".v")] if p is SMALL else ["t3.v"]
 
 
 @PARAMETERS
 def test_verilator(p, tmp_path):
     files = exported(p)
     folder = written(tmp_path, files)
-    for file in verilog(files):
+    for file in verilog(p):
         done = verilate("--lint-only", "-Wall", folder / "t3.vlt", folder / file)
         assert (done.returncode, done.stderr) == (0, ""), file
 
@@ -43,7 +43,7 @@ def test_icarus(p, standard, tmp_path):
     icarus = needs("iverilog")
     files = exported(p)
     folder = written(tmp_path, files)
-    for file in verilog(files):
+    for file in verilog(p):
         done = run(icarus, standard, "-Wall", "-o", tmp_path / "out", folder / file)
         assert (done.returncode, done.stderr) == (0, ""), file
 
@@ -62,7 +62,7 @@ def test_old_yosys(p, tmp_path):
     yosys = old_yosys()
     files = exported(p)
     folder = written(tmp_path, files)
-    for file in verilog(files):
+    for file in verilog(p):
         top = file.removesuffix(".v")
         script = f"read_verilog {folder / file}; hierarchy -check -top {top}; proc; check -assert"
         done = run(yosys, "-q", "-p", script)
@@ -93,7 +93,7 @@ def matters(warning):
 @PARAMETERS
 def test_slang(p):
     files = exported(p)
-    for file in verilog(files):
+    for file in verilog(p):
         assert [warning for warning in slang(files[file]) if matters(warning)] == [], file
 
 
@@ -101,7 +101,7 @@ def test_linters_can_fail(tmp_path):
     """Else silence would say nothing."""
     path = tmp_path / "bad.v"
     path.write_text(LATCH)
-    written(tmp_path, exported())
+    written(tmp_path, exported(LEAST))
     assert "LATCH" in verilate("--lint-only", "-Wall", tmp_path / "t3.vlt", path).stderr
     assert any(
         map(matters, slang("module bad(input [4:0] b, output [3:0] a); assign a = b; endmodule"))

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-
 import pytest
 from link_pair import LINK, P, Pair
 

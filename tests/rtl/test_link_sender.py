@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-
 import pytest
 from amaranth.sim import Simulator
 

@@ -37,9 +37,11 @@ def lint(path):
     "p",
     [
         pytest.param(T3Parameters(channels=2, banks=2), id="timing", marks=pytest.mark.verify),
-        pytest.param(T3Parameters(payload=True), id="data"),
+        pytest.param(T3Parameters(payload=True), id="data", marks=pytest.mark.verify),
         pytest.param(
-            T3Parameters(system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1),
+            T3Parameters(
+                system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1, banks=1
+            ),
             id="least",
         ),
     ],

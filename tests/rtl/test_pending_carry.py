@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """A running sum in halves, against Python's."""
 
 import random

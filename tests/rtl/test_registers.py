@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The register port: bus, storage, strobes, status and errors."""
 
 import random

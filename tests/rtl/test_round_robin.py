@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 import random
 
 import pytest

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-
 import random
 from collections import Counter, deque
 from dataclasses import replace

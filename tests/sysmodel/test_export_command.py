@@ -8,7 +8,8 @@ import pytest
 from rtl.parameters import T3Parameters
 from sysmodel import cli
 
-SMALL = ["--sets", "8", "--ways", "1", "--window-workgroups", "8", "--command-depth", "8"]
+SMALL = ["--sets", "8", "--ways", "1", "--banks", "1"]
+SMALL += ["--window-workgroups", "8", "--command-depth", "8"]
 
 
 def t3(*arguments):
@@ -19,7 +20,9 @@ def test_writes_what_the_manifest_says(tmp_path, capsys):
     assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--payload") == 0
     folder = tmp_path / "a" / "b"
     manifest = json.loads((folder / "manifest.json").read_text())
-    asked = T3Parameters(sets=8, ways=1, window_workgroups=8, command_depth=8, payload=True)
+    asked = T3Parameters(
+        sets=8, ways=1, banks=1, window_workgroups=8, command_depth=8, payload=True
+    )
     assert T3Parameters(**manifest["parameters"]) == asked
     written = {path.name for path in folder.iterdir()}
     assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The bench of a block notices each of its deliberately broken copies.
 
 That it does not notice anything in the block as it is, is what the other files here test.

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-
 import pytest
 
 from rtl.queue import Queue

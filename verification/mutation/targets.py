@@ -37,8 +37,9 @@ class Target:
 
 
 # The longest first, so that the others fill up what it leaves.
-_NAMES = ("channel", "nmc", "trigger", "registers", "tracker_bank", "dma", "map_table", "window")
-_NAMES += ("tracker_front", "dma_lane", "arbiter", "address_map", "notice_queue", "queue")
+_NAMES = ("channel", "link_endpoint", "nmc", "trigger", "registers", "tracker_bank", "dma")
+_NAMES += ("map_table", "window", "tracker_front", "dma_lane", "arbiter", "address_map")
+_NAMES += ("notice_queue", "notice_buffer", "queue", "protected_memory", "round_robin")
 
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {name: Target(name, f"tb.{name}.bench") for name in _NAMES}

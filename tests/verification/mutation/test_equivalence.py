@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Mutants that are known to be equivalent, and some that are known not to be."""
 
 from amaranth.hdl import Module, Signal

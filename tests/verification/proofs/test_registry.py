@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-
 from dataclasses import replace
 
 import pytest

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """What the runner says of proofs that are not as they should be."""
 
 from dataclasses import replace
