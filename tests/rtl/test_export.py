@@ -20,8 +20,8 @@ SCRIPT = """
 import sys
 from rtl.export import verilog_text
 from rtl.parameters import T3Parameters
-from rtl.top import T3
-sys.stdout.write(verilog_text(T3(T3Parameters(sets=16, banks=1, window_workgroups=16)), "t3"))
+from rtl.channel import Channel
+sys.stdout.write(verilog_text(Channel(T3Parameters()), "channel"))
 """
 
 
@@ -78,7 +78,7 @@ def test_no_wires_without_bits():
 def test_same_text_in_every_process():
     """Whatever the order of hashing, and whatever Yosys the environment asks Amaranth for."""
     first = export_in_new_process(PYTHONHASHSEED="1")
-    assert len(first) > 100_000
+    assert len(first) > 50_000
     again = export_in_new_process(
         PYTHONHASHSEED="2", AMARANTH_USE_YOSYS="system", YOSYS="no-such-yosys"
     )

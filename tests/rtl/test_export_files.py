@@ -61,8 +61,9 @@ def test_files_are_self_contained_and_go_together():
 
 def test_equal_modules_are_shared():
     """More channels are more instances, not more modules."""
-    for p, name in ((SMALL, "t3"), (LARGER, "gpu")):
-        text = exported(p, name)[f"{name}.v"]
+    several = ((exported(), "t3", SMALL), (exported(LARGER, "gpu"), "gpu", LARGER))
+    for files, name, p in several:
+        text = files[f"{name}.v"]
         assert len(re.findall(rf"^module {name}__channel ", text, re.MULTILINE)) == 1
         assert len(re.findall(rf"^  {name}__channel \w+ \($", text, re.MULTILINE)) == p.channels
 
