@@ -89,7 +89,7 @@ class T3Signature(wiring.Signature):
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
-        Every tracked tile is complete; no DMA work is left.
+        Every tracked tile is complete; no DMA work is left, and no tile has an entry.
     irq : Out(1)
         An error is pending.
     """

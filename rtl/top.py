@@ -100,7 +100,7 @@ class T3(wiring.Component):
             window.own.eq(trigger.own),
             window.picked.eq(engine.picked),
             window.limit_in.eq(self.limit_in),
-            window.stalled.eq(refused.any() & ~taken.any()),
+            window.unfinished.eq((refused.any() & ~taken.any()) | ~tracker.empty),
             registers.done.eq(window.done),
             registers.idle.eq(self.idle),
             registers.clearing.eq(tracker.clearing | trigger.clearing),
@@ -114,7 +114,7 @@ class T3(wiring.Component):
             self.done.eq(window.done),
             self.irq.eq(registers.irq),
         ]
-        idle = [engine.idle, trigger.empty, *(channel.idle for channel in channels)]
+        idle = [engine.idle, trigger.empty, tracker.empty, *(channel.idle for channel in channels)]
         m.d.sync += self.idle.eq(Cat(idle).all())
 
         corrected = Cat(channel.corrected for channel in channels)

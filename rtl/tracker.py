@@ -39,6 +39,8 @@ class Tracker(wiring.Component):
         Of every bank.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
+    empty : Out(1)
+        See :class:`TrackerBank`; of all banks.
     """
 
     def __init__(self, p: T3Parameters):
@@ -53,6 +55,7 @@ class Tracker(wiring.Component):
                 "clearing": Out(1),
                 "errors": Out(ErrorSignature(p)).array(p.banks),
                 "corrected": Out(1),
+                "empty": Out(1),
             }
         )
 
@@ -64,8 +67,8 @@ class Tracker(wiring.Component):
         for channel in range(p.channels):
             wiring.connect(m, wiring.flipped(self.notices[channel]), front.notices[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
-        corrected = Signal(p.banks)
-        m.d.comb += self.corrected.eq(corrected.any())
+        corrected, empty = Signal(p.banks), Signal(p.banks)
+        m.d.comb += [self.corrected.eq(corrected.any()), self.empty.eq(empty.all())]
         for index in range(p.banks):
             m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
             wiring.connect(m, front.o[index], bank.i)
@@ -76,6 +79,7 @@ class Tracker(wiring.Component):
                 bank.updates_per_sector.eq(self.updates_per_sector),
                 bank.clear.eq(self.clear),
                 corrected[index].eq(bank.corrected),
+                empty[index].eq(bank.empty),
             ]
             if index == 0:  # all banks clear in the same cycles
                 m.d.comb += self.clearing.eq(bank.clearing)

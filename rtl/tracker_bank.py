@@ -58,6 +58,9 @@ class TrackerBank(wiring.Component):
         Three cycles after the event it is about came.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
+    empty : Out(1)
+        No tile had an entry after the update stage of two cycles ago. Off for good, until a
+        ``clear``, if the memory has lost an entry.
     """
 
     def __init__(self, p: T3Parameters):
@@ -85,6 +88,7 @@ class TrackerBank(wiring.Component):
                 "clearing": Out(1),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
+                "empty": Out(1),
             }
         )
 
@@ -295,4 +299,17 @@ class TrackerBank(wiring.Component):
             table.write_ways.eq(write_ways),
             table.write.eq(entry),
         ]
+
+        # Counted when they are written, a cycle after they change.
+        entries = Signal(range(self._rows * ways + 1))
+        is_new = Signal()
+        is_written = result_ways.any()
+        m.d.sync += is_new.eq(~found)
+        m.d.comb += self.empty.eq(entries == 0)
+        with m.If(self.clear | self.clearing):
+            m.d.sync += entries.eq(0)
+        with m.Elif(is_written & is_new & result.valid):
+            m.d.sync += entries.eq(entries + 1)
+        with m.Elif(is_written & ~is_new & ~result.valid):
+            m.d.sync += entries.eq(entries - 1)
         return m

@@ -36,8 +36,8 @@ class Window(wiring.Component):
         A complete workgroup needs no DMA; the engine took a workgroup's last command.
     limit_in : In(limit_bits)
         Limit of the downstream GPU.
-    stalled : In(1)
-        Packets wait for the link, and it takes none of them.
+    unfinished : In(1)
+        Something is left that a production shall not leave, and does not get less.
     base, limit : Out(limit_bits)
         Updates are accepted for ``base <= place < limit``.
     dispatch_limit : Out(limit_bits)
@@ -45,8 +45,8 @@ class Window(wiring.Component):
     done : Out(1)
         Every tracked place is complete.
     error : Out(:class:`ErrorSignature`)
-        TIMEOUT: for ``timeout`` cycles ``base`` has not moved or, at ``tracked_end``, what
-        remains to be sent was stalled.
+        TIMEOUT: for ``timeout`` cycles ``base`` has not moved or, from ``tracked_end`` on,
+        something was ``unfinished``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -60,7 +60,7 @@ class Window(wiring.Component):
                 "own": In(1),
                 "picked": In(1),
                 "limit_in": In(p.limit_bits),
-                "stalled": In(1),
+                "unfinished": In(1),
                 "base": Out(p.limit_bits),
                 "limit": Out(p.limit_bits),
                 "dispatch_limit": Out(p.limit_bits),
@@ -139,7 +139,7 @@ class Window(wiring.Component):
         m.d.comb += [
             timeout.eq((idle.o == production.timeout) & (production.timeout != 0)),
             idle.step.eq(1),
-            waits.eq(launched & ((self.base < production.tracked_end) | self.stalled)),
+            waits.eq(launched & ((self.base < production.tracked_end) | self.unfinished)),
             idle.clear.eq(self.launch | moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),

@@ -22,7 +22,7 @@ from .reduce import step_nmc
 from .registers import decode, step_bus
 from .state import BANK_WORDS, CHANNEL_WORDS, RESET, VALUE, B, C, F, K, U
 from .tables import write_register
-from .tracker_bank import clear_bank, step_bank
+from .tracker_bank import clear_bank, count_entries, step_bank
 from .tracker_front import step_front
 from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 from .window import TIMEOUT, step_window
@@ -135,13 +135,16 @@ def step(state, inputs, outputs):
     gpu[U.strobes] = 0
     copies = gpu[U.copies_level]
     has_ready = not is_empty(gpu, U.ready_head)
-    busy = has_ready or copies | gpu[U.engine] != 0
+    entries = gpu[U.entries]
+    busy = has_ready or copies | gpu[U.engine] | entries != 0
 
     tracking = gpu[U.tracker_busy] != 0
     for number in range(channels):
         levels = channel[natural(number * CHANNEL_WORDS) + K.levels]
         tracking |= levels & _TRACKED != 0
     clear = strobes & _CLEAR != 0
+    if clear or gpu[U.entries_change] != 0:
+        count_entries(s, clear)
     failure = 0
     pushed, complete, own = False, -1, False
     if tracking or clear:
@@ -173,8 +176,8 @@ def step(state, inputs, outputs):
     failure = first if first else failure
     base = gpu[U.base]
     launch = strobes & _LAUNCH != 0
-    stalled = refused and not taken
-    if step_window(s, limit_in, complete, own, picked, launch, stalled) and not failure:
+    unfinished = entries != 0 or (refused and not taken)
+    if step_window(s, limit_in, complete, own, picked, launch, unfinished) and not failure:
         failure = error(TIMEOUT, base & config[C.place_mask], 0)
     if gpu[U.failure] or strobes:
         _keep_error(gpu, gpu[U.failure], strobes & _CLEAR_ERROR != 0)

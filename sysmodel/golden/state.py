@@ -138,7 +138,7 @@ U = _columns(
     "engine engine_last engine_place row_start offset rows run pitch "
     "wave_rows wave_row wave_run_log2 waves_minor_log2 wave_step wavefront_base "
     "workgroup context kind op dtype atom_offset "
-    "bank_pointer completions tracker_busy idle cycle",
+    "bank_pointer completions entries entries_change tracker_busy idle cycle",
 )
 
 # One channel: its queues, then registers. `popped` and `pushed` come from the blocks outside it.

@@ -7,7 +7,7 @@ from .address_map import error
 from .queues import RECORD_WORDS, copy_words, natural
 from .state import BANK_WORDS, COMPLETION, COMPLETIONS, ENTRY, EVENT, EVENTS, TILE, B, C, U
 
-__all__ = ["accept", "clear_bank", "has_room", "step_bank", "take_completion"]
+__all__ = ["accept", "clear_bank", "count_entries", "has_room", "step_bank", "take_completion"]
 
 _SET_FULL = ErrorCode.SET_FULL.value
 _ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
@@ -116,7 +116,9 @@ def _update(s, bank, event):
         code = _OVERRUN
 
     complete = ended and balance == 0
-    if complete or code:
+    gone = complete or code != 0
+    s.gpu[U.entries_change] += int(fresh) - int(gone)
+    if gone:
         for word in range(len(ENTRY)):
             memory[entry + word] = 0
     else:
@@ -175,6 +177,17 @@ def clear_bank(s, bank, strobe):
         memory[bank + B.clearing] = 1
         memory[bank + B.row] = 0
         memory[bank + B.flying] = 0
+
+
+@inlined
+def count_entries(s, clear):
+    """Count what the last cycle changed; before the banks' own cycle."""
+    gpu = s.gpu
+    if clear or s.memory[s.config[C.at_banks] + B.clearing]:
+        gpu[U.entries] = 0
+    else:
+        gpu[U.entries] += gpu[U.entries_change]
+    gpu[U.entries_change] = 0
 
 
 @inlined

@@ -12,7 +12,7 @@ TIMEOUT = ErrorCode.TIMEOUT.value
 
 
 @inlined
-def step_window(s, limit_in, complete, own, picked, launch, stalled):
+def step_window(s, limit_in, complete, own, picked, launch, unfinished):
     """One cycle of the window unit.
 
     Parameters
@@ -21,8 +21,8 @@ def step_window(s, limit_in, complete, own, picked, launch, stalled):
         Place of a workgroup that is complete, or -1.
     own, picked, launch : bool
         Strobes.
-    stalled : bool
-        Packets wait for the link, and it takes none.
+    unfinished : bool
+        Packets wait for the link, which takes none, or tiles have entries.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def step_window(s, limit_in, complete, own, picked, launch, stalled):
     if complete >= 0:
         s.memory[config[C.at_table] + (complete & slots) * len(TABLE) + TABLE.complete] = 1
     gpu[U.picked] = (gpu[U.picked] + own + picked) & config[C.limit_mask]
-    if moves or expired or not launched or (base >= end and not stalled):
+    if moves or expired or not launched or (base >= end and not unfinished):
         gpu[U.waited] = 0
     else:
         gpu[U.waited] = (gpu[U.waited] + 1) & 0xFFFFFFFF

@@ -165,6 +165,9 @@ async def _play(dut, events: list[Event], offers, takes) -> int:
         await next_cycle(dut)
         cycle += 1
 
+    for _ in range(2):
+        await next_cycle(dut)
+    assert bool(dut.empty.value) == (not reference.tiles)
     cocotb.log.info("%d events, %s", len(events), seen)
     return cycle
 

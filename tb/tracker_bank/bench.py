@@ -49,6 +49,7 @@ expect(
     "completions in consecutive cycles",
     "clear while busy",
     "clear while clearing",
+    "clear as an entry is counted",
     "clear as an event comes",
     "clear with completions waiting",
     "threshold changes under an event",
@@ -95,6 +96,7 @@ class _Bench:
         room = model.room
         assert bool(dut.room.value) == room
         assert bool(dut.clearing.value) == model.clearing
+        assert bool(dut.empty.value) == model.empty
         assert not int(dut.corrected.value)
         completion = model.completion()
         assert bool(dut.o__valid.value) == (completion is not None)
@@ -126,6 +128,7 @@ class _Bench:
         if clear:
             cover("clear while busy", model.under_way)
             cover("clear while clearing", model.clearing)
+            cover("clear as an entry is counted", model.counts)
             cover("clear as an event comes", coming)
             cover("clear with completions waiting", completion is not None)
         if coming is None:

@@ -114,12 +114,14 @@ async def one_wrong_bit(dut):
         assert bank.said() == (wrong, [], [])
         await bank.events(_end(0, 2), None, None, None, None, None, None, _end(1, 2))
         assert bank.said() == (0, [], [_complete(0, 700), _complete(1, 600)])
+        assert int(dut.empty.value)
         cover("corrected")
 
 
 @cocotb.test()
 async def two_wrong_bits(dut):
-    """They are reported with the tile that found them; the tile that had them never completes."""
+    """They are reported with the tile that found them; the tile that had them never completes, and
+    the bank is not empty any more."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bank = _Bank(dut)
     width = len(bank.entry(0))
@@ -135,6 +137,8 @@ async def two_wrong_bits(dut):
         # What is left of the lost one: its second update, now its first.
         await bank.events(_update(0, 500))
         assert bank.said() == (0, [], [_complete(0, 500)])
+        # Also after that: the lost one never came to an end.
+        assert not int(dut.empty.value)
         cover("corrupt twice")
 
 

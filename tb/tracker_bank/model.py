@@ -10,6 +10,7 @@ from sysmodel.golden.state import COMPLETION, COMPLETIONS, ENTRY, TILE, B, C, U
 from sysmodel.golden.tracker_bank import (
     accept,
     clear_bank,
+    count_entries,
     has_room,
     step_bank,
     take_completion,
@@ -36,6 +37,15 @@ class Model:
     @property
     def clearing(self) -> bool:
         return bool(self._word(B.clearing))
+
+    @property
+    def empty(self) -> bool:
+        return not self.state.gpu[U.entries]
+
+    @property
+    def counts(self) -> bool:
+        """Whether an entry came or went in the last cycle."""
+        return bool(self.state.gpu[U.entries_change])
 
     @property
     def under_way(self) -> int:
@@ -68,6 +78,7 @@ class Model:
             accept(self.state, self._at, words, 0)
         if taken and self._word(B.level):
             take_completion(self.state)
+        count_entries(self.state, clear)
         error = step_bank(self.state, self._at)
         clear_bank(self.state, self._at, clear)
         self.state.gpu[U.cycle] += 1

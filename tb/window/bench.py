@@ -95,7 +95,7 @@ class _Bench:
         picked: bool = False,
         launch: bool = False,
         limit_in: int = _MOST,
-        stalled: bool = False,
+        unfinished: bool = False,
     ) -> None:
         """One cycle, in which the workgroup of ``place`` completes."""
         dut, state = self.dut, self.state
@@ -104,7 +104,7 @@ class _Bench:
             dut.complete_place.value = place
         dut.own.value, dut.picked.value = int(own), int(picked)
         dut.launch.value, dut.limit_in.value = int(launch), limit_in
-        dut.stalled.value = int(stalled)
+        dut.unfinished.value = int(unfinished)
         await settled()
         for name, column in _OUTPUTS.items():
             assert int(getattr(dut, name).value) == self.value(column), name
@@ -112,7 +112,7 @@ class _Bench:
         self._cover(place, launch, limit_in)
         cover("own and picked at once", own and picked)
         completes = -1 if place is None else place
-        expired = step_window(state, limit_in, completes, own, picked, launch, stalled)
+        expired = step_window(state, limit_in, completes, own, picked, launch, unfinished)
         assert bool(dut.error__valid.value) == expired
         if expired:
             self.timeouts += 1
@@ -191,7 +191,7 @@ async def random_traffic(dut):
             picked=rng.random() < 0.2,
             launch=rng.random() < 0.01,
             limit_in=limit_in,
-            stalled=rng.random() < still,
+            unfinished=rng.random() < still,
         )
     assert bench.timeouts
 

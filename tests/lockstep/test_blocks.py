@@ -33,7 +33,7 @@ from sysmodel.golden.state import (
     K,
     U,
 )
-from sysmodel.golden.tracker_bank import accept, clear_bank, has_room, step_bank
+from sysmodel.golden.tracker_bank import accept, clear_bank, count_entries, has_room, step_bank
 from sysmodel.golden.trigger import begin_clearing, step_ready, step_trigger
 from sysmodel.golden.window import step_window
 
@@ -164,6 +164,8 @@ def test_tracker_bank(rng):
                 if ready:
                     memory[bank + B.head] = (memory[bank + B.head] + 1) % COMPLETIONS
                     memory[bank + B.level] -= 1
+            assert ctx.get(dut.empty) == (state.gpu[U.entries] == 0), cycle
+            count_entries(state, clear)
             error = step_bank(state, bank)
             assert ctx.get(dut.error.valid) == (error != 0), cycle
             if error:
@@ -204,7 +206,7 @@ def test_window(rng):
             own, picked = chance(rng, 0.2), chance(rng, 0.2)
             place = int(gpu[U.base] + rng.integers(0, 4)) % 1024
             limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
-            stalled = chance(rng, 0.8)
+            unfinished = chance(rng, 0.8)
             for port, value in (
                 (dut.launch, launch),
                 (dut.complete, complete),
@@ -212,14 +214,14 @@ def test_window(rng):
                 (dut.own, own),
                 (dut.picked, picked),
                 (dut.limit_in, limit_in),
-                (dut.stalled, stalled),
+                (dut.unfinished, unfinished),
             ):
                 ctx.set(port, value)
             found = [ctx.get(port) for port in (dut.base, dut.limit, dut.dispatch_limit, dut.done)]
             assert found == gpu[[U.base, U.limit, U.dispatch_limit, U.done]].tolist(), cycle
             base = int(gpu[U.base])
             completed = place if complete else -1
-            expired = step_window(state, limit_in, completed, own, picked, launch, stalled)
+            expired = step_window(state, limit_in, completed, own, picked, launch, unfinished)
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:
                 timeouts += 1

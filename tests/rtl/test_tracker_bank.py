@@ -45,6 +45,7 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
         waiting = list(events)
         queue, clearing, cycle = [], p.sets // p.banks, 0
         coming = checked = compared = updated = None
+        empty = [True, True]  # after the updates of two cycles ago, and of the last one
         while (
             waiting or queue or coming or checked or compared or updated or clearing
             if cycles is None
@@ -61,6 +62,7 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
             room = not clearing and len(queue) <= 3
             assert ctx.get(dut.clearing) == bool(clearing), cycle
             assert ctx.get(dut.room) == room, cycle
+            assert ctx.get(dut.empty) == empty.pop(0), cycle
             assert ctx.get(dut.o.valid) == bool(queue), cycle
             if clearing:
                 seen.clearing.append(cycle)
@@ -88,10 +90,12 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
             )
             if room and waiting and (offer is None or offer(cycle + 1)):
                 coming = waiting.pop(0)
+            empty.append(not reference.tiles)
             clearing = max(clearing - 1, 0)
             if cycle in clear:
                 reference.tiles.clear()
                 checked = compared = updated = None
+                empty = [True, True]
                 clearing = p.sets // p.banks
             await ctx.tick()
             cycle += 1

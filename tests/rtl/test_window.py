@@ -37,7 +37,7 @@ def simulate(stimulus, *, p=SMALL, **production):
             place = inputs.get("complete")
             ctx.set(dut.complete, place is not None)
             ctx.set(dut.complete_place, place or 0)
-            for name in ("launch", "own", "picked", "stalled"):
+            for name in ("launch", "own", "picked", "unfinished"):
                 ctx.set(getattr(dut, name), inputs.get(name, 0))
             ctx.set(dut.limit_in, inputs.get("limit_in", 0))
             outputs = {name: ctx.get(getattr(dut, name)) for name in OUTPUTS}
@@ -160,13 +160,13 @@ def test_no_timeout_when_off_or_done():
     stimulus = [LAUNCH, *[{}] * 20]
     assert not any(column(simulate(stimulus), "error"))
     assert not any(column(simulate(stimulus, timeout=3, tracked_end=16), "error"))
-    assert not any(column(simulate([{"stalled": 1}] * 20, timeout=3), "error"))
+    assert not any(column(simulate([{"unfinished": 1}] * 20, timeout=3), "error"))
 
 
 def test_timeout_of_what_cannot_be_sent():
     """At the end only cycles in which the link takes nothing count; before it, every cycle."""
-    stalled = [1, 1, 1, 1, 0, *[1] * 10]
-    stimulus = [LAUNCH, *[{"stalled": one} for one in stalled]]
+    unfinished = [1, 1, 1, 1, 0, *[1] * 10]
+    stimulus = [LAUNCH, *[{"unfinished": one} for one in unfinished]]
     errors = column(simulate(stimulus, timeout=4, tracked_end=16), "error")
     assert errors == [None] * 5 + [16] + [None] * 4 + [16] + [None] * 4 + [16]
     errors = column(simulate(stimulus, timeout=4), "error")
@@ -201,7 +201,7 @@ class Reference:
             "done": self.launched and self.base >= c["tracked_end"],
         }
         open_ = self.base < c["tracked_end"]
-        active = self.launched and (open_ or inputs["stalled"])
+        active = self.launched and (open_ or inputs["unfinished"])
         self.idle = self.idle + 1 if active and not moves and error is None else 0
         if moves:
             self.complete.remove(self.base % slots)
@@ -248,7 +248,7 @@ def test_random(slots):
             "own": complete is not None and rng.random() < 0.5,
             "picked": rng.random() < 0.2,
             "limit_in": rng.randrange(0, 300),
-            "stalled": stalls.random() < 0.9,
+            "unfinished": stalls.random() < 0.9,
         }
         stimulus.append(inputs)
         expected.append(reference.cycle(inputs))

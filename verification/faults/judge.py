@@ -45,6 +45,7 @@ def judge(
     begin: int,
     codes: tuple[ErrorCode, ...],
     tile: TileCheck | None = None,
+    at_end: bool = False,
 ) -> Result:
     """The outcome of a run with a fault in cycle ``begin``.
 
@@ -54,6 +55,8 @@ def judge(
         Causes that may be reported.
     tile : callable or None
         Whether a GPU may report that place; any place that there is if None.
+    at_end : bool
+        A `TIMEOUT` may be for what is left when all tiles are complete.
     """
     if run.reports:
         gpu, (number, place, wavefront, cycle) = min(
@@ -62,7 +65,10 @@ def judge(
         code = ErrorCode(number)
         if code in _OF_PACKETS:
             place = ring.place_of(gpu, place)
-        known = tile(gpu, place) if tile else place < ring.kernel.workgroups
+        if code is ErrorCode.TIMEOUT and place == ring.kernel.workgroups:
+            known = at_end
+        else:
+            known = tile(gpu, place) if tile else place < ring.kernel.workgroups
         outcome = Outcome.REPORTED if code in codes and known else Outcome.MISREPORTED
         late = cycle - begin > _bound(ring)
         return Result(

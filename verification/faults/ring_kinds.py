@@ -68,6 +68,7 @@ def _hardware_stops(bench: Bench, rng: np.random.Generator) -> Result:
         begin=cycle,
         codes=(ErrorCode.TIMEOUT,),
         tile=lambda reporter, place: reporter != gpu,
+        at_end=True,
     )
 
 
@@ -82,7 +83,12 @@ def _fault(ring: Ring, gpu: int, action: int) -> np.ndarray:
 
 
 def _wrong_sectors(
-    bench: Bench, rng: np.random.Generator, sectors: int, codes: tuple[ErrorCode, ...]
+    bench: Bench,
+    rng: np.random.Generator,
+    sectors: int,
+    codes: tuple[ErrorCode, ...],
+    *,
+    at_end: bool = False,
 ) -> Result | None:
     """One tile end announces another number of sectors; None if the tile is not tracked."""
     ring = bench.ring(_SETUP)
@@ -107,11 +113,17 @@ def _wrong_sectors(
         begin=int(fault["when"]),
         codes=codes,
         tile=lambda reporter, found: reporter != gpu or found == place,
+        at_end=at_end,
     )
 
 
 def _wrong_updates(
-    bench: Bench, rng: np.random.Generator, updates: int, codes: tuple[ErrorCode, ...]
+    bench: Bench,
+    rng: np.random.Generator,
+    updates: int,
+    codes: tuple[ErrorCode, ...],
+    *,
+    at_end: bool = False,
 ) -> Result:
     """A GPU is told another number of updates for each sector."""
     ring, setup = bench.ring(_SETUP), _skewed(rng)
@@ -125,6 +137,7 @@ def _wrong_updates(
         injected=f"GPU {gpu} waits for {updates} updates of each sector",
         begin=ring.launch_cycle,
         codes=codes,
+        at_end=at_end,
     )
 
 
@@ -138,11 +151,11 @@ def _threshold_too_high(bench: Bench, rng: np.random.Generator) -> Result | None
 def _threshold_too_low(bench: Bench, rng: np.random.Generator) -> Result | None:
     codes = (
         *(ErrorCode.OVERRUN, ErrorCode.ZERO_THRESHOLD),
-        *(ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE),
+        *(ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE, ErrorCode.TIMEOUT),
     )
     if rng.random() < 0.5:
-        return _wrong_sectors(bench, rng, -int(rng.integers(1, 17)), codes)
-    return _wrong_updates(bench, rng, 1, codes)
+        return _wrong_sectors(bench, rng, -int(rng.integers(1, 17)), codes, at_end=True)
+    return _wrong_updates(bench, rng, 1, codes, at_end=True)
 
 
 def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
@@ -205,8 +218,7 @@ KINDS = (
         "A tile end announces 1 to 16 of its 16 sectors too few, or a GPU is told to wait for one "
         "update of each sector.",
         "`OVERRUN` with the tile, or `ZERO_THRESHOLD`; or, for what comes after it seemed "
-        "complete, `STORE_LATE` or `PACKET_LATE`. A tile that meets the lower threshold exactly is "
-        "taken as complete, without an error: harmless if the rest arrives before it is read.",
+        "complete, `STORE_LATE` or `PACKET_LATE`, or, in the end, `TIMEOUT`.",
         _threshold_too_low,
     ),
     _kind(

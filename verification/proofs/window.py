@@ -34,7 +34,7 @@ class WindowHarness(Elaboratable):
         inside = opened(dut)
         production = dut.production
         free(m, dut.launch, dut.complete, dut.complete_place, dut.own, dut.picked, dut.limit_in)
-        free(m, dut.stalled)
+        free(m, dut.unfinished)
         free(m, *(production[name] for name in _CHANGING))
         tracked_end = Signal.like(production.tracked_end)
         m.d.comb += [tracked_end.eq(AnyConst(p.limit_bits))]

@@ -69,6 +69,6 @@ def test_timeout():
 def test_timeout_of_what_cannot_be_sent():
     """At the end only cycles in which the link takes nothing count."""
     state = launched(timeout=5, tracked_end=6)
-    stalled = [1, 1, 1, 0, *[1] * 12]
-    seen = [step_window(state, 0, -1, False, False, False, stall) for stall in stalled]
+    unfinished = [1, 1, 1, 0, *[1] * 12]
+    seen = [step_window(state, 0, -1, False, False, False, stall) for stall in unfinished]
     assert np.nonzero(seen)[0].tolist() == [9, 15]
