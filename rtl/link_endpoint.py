@@ -94,8 +94,8 @@ class LinkEndpoint(wiring.Component):
             width=len(self.o.p.as_value()), depth=link.receive_depth
         )
         m.submodules.watch = watch = LinkWatch(link)
-        m.submodules.replays = replays = WideCounter(_COUNTER_BITS)
-        m.submodules.corrupt = corrupt = WideCounter(_COUNTER_BITS)
+        m.submodules.replay_count = replays = WideCounter(_COUNTER_BITS)
+        m.submodules.corrupt_count = corrupt = WideCounter(_COUNTER_BITS)
 
         wiring.connect(m, wiring.flipped(self.packets), sender.packets)
         wiring.connect(m, stamp.o, wiring.flipped(self.send))

@@ -31,6 +31,7 @@ _IN = ("reads", "stores", "link_in", "notices", "pieces", "nmc_in")
 _OUT = ("dram", "link_out", "tile_notices", "tile_ends", "nmc_out")
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
+_LONG_LIMITS = (520, 700)
 
 
 def make_dut(block: type = Channel):
@@ -228,7 +229,7 @@ async def what_is_dropped_needs_no_room(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await _start(dut, rng)
     _plain(bench)
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=20)
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=20, wavefront=1)
     _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
     for _ in range(40):
         await bench.cycle(("stores", "link_in"), ())
@@ -257,6 +258,22 @@ async def one_access_per_cycle(dut):
         for _ in range(60):
             await bench.cycle((stream,), ("dram",))
         assert bench.checker.transfers["dram"] >= 60 - 4
+
+
+@cocotb.test()
+async def a_long_wait(dut):
+    """Behind compute that never ends, communication is served when its limit is reached."""
+    rng = random.Random(cocotb.RANDOM_SEED + 5)
+    bench = await _start(dut, rng)
+    _plain(bench)
+    limit = rng.randrange(*_LONG_LIMITS)
+    bench.arbiter |= {"policy": Policy.COMPUTE_FIRST.value, "starvation_limit": limit}
+    bench.configure()
+    _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
+    for _ in range(2 * limit + 20):
+        await bench.cycle(("reads", "link_in"), ("dram",))
+    # Three wait in front of the arbiter's two.
+    assert bench.checker.transfers["link_in"] > 4 + 2
 
 
 @cocotb.test()

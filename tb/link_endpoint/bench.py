@@ -8,6 +8,7 @@ import cocotb
 from rtl.encodings import ErrorCode
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.inside import preset
 from tb.link_endpoint.dut import LINK, SIDES, Endpoints
 from tb.link_endpoint.side import FLIT, Side
 from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults, Wire
@@ -18,6 +19,9 @@ make_dut = Endpoints
 _INPUTS = inputs_of(make_dut())
 _STREAMS = [f"{side}__{name}" for side in SIDES for name in ("packets", "o", "send", "receive")]
 _CYCLES = 120
+_COUNTS = 8  # beginnings
+_COUNTERS = {"corrupt": "corrupt_count", "replays": "replay_count"}  # ports, and what is behind
+_COUNTER_BITS = 32
 _RATES = (0.1, 0.5, 1)
 _LATE_CYCLES = 24  # of a report: what was on its way, and the pipelines
 
@@ -28,6 +32,7 @@ expect(
     "works again after a report",
     "silence reported",
     "busy wire reported",
+    *(f"{name} carries far" for name in _COUNTERS),
 )
 
 
@@ -39,6 +44,9 @@ class _Bench:
         self.sides = [Side(dut, name, self.rng) for name in SIDES]
         self.wires = [Wire(self.rng, faults, FLIT.width) for _ in SIDES]
         self.cycle = 0
+        # Of each side: what the counters say, and how often they have counted.
+        self._counters = {(side, name): 0 for side in SIDES for name in _COUNTERS}
+        self._counted = dict.fromkeys(self._counters, 0)
 
     async def start(self) -> None:
         await reset(self.dut, _INPUTS)
@@ -59,6 +67,7 @@ class _Bench:
                     side.arrives(flit, corrupt=incoming.corrupted > before)
             await settled()
             self.checker.sample()
+            self._check_counters()
             for index, (side, wire) in enumerate(zip(self.sides, self.wires, strict=True)):
                 flit = side.check(self.cycle, self.sides[1 - index])
                 if flit is not None:
@@ -77,8 +86,27 @@ class _Bench:
         assert here.done(there) and there.done(here), "Not everything arrives"
         self.set_faults(CLEAN)
         await self.run(60)  # of what is late; nothing comes of it
-        assert self.values("corrupt") == [wire.corrupted for wire in self.wires[::-1]]
+        corrupt = [self._counted[side, "corrupt"] for side in SIDES]
+        assert corrupt == [wire.corrupted for wire in self.wires[::-1]]
         assert self.values("down") == [0, 0]
+
+    def _check_counters(self) -> None:
+        """They go on by one, or not at all."""
+        for (side, name), before in self._counters.items():
+            now = int(getattr(self.dut, f"{side}__{name}").value)
+            steps = (now - before) % (1 << _COUNTER_BITS)
+            assert steps <= 1, f"{name} of {side} goes from {before:#x} to {now:#x}"
+            self._counters[side, name] = now
+            self._counted[side, name] += steps
+            cover(f"{name} carries far", steps and before ^ now > 1 << _COUNTER_BITS // 2)
+
+    def preset_counters(self) -> None:
+        """Let them go on from random numbers, of which the lower bits are ones."""
+        for side, name in self._counters:
+            ones = (1 << self.rng.randrange(1, _COUNTER_BITS)) - 1
+            value = self.rng.getrandbits(_COUNTER_BITS) | ones
+            preset(self.dut, f"{side}.{_COUNTERS[name]}", value)
+            self._counters[side, name] = value
 
     def values(self, name: str) -> list[int]:
         return [side.value(name) for side in self.sides]
@@ -135,17 +163,29 @@ async def faulty_wire(dut):
 @cocotb.test()
 async def back_pressure(dut):
     """Who does not take stops the other side, without a loss, a replay or an error."""
-    bench = _Bench(dut)
+    for there in range(2):
+        bench = _Bench(dut)
+        await bench.start()
+        here, there = bench.sides[1 - there], bench.sides[there]
+        there.take = 0
+        await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
+        assert len(here.sent) == LINK.receive_depth + LINK.replay_depth
+        assert len(here.received) > LINK.down_cycles  # the other direction goes on
+        there.take = 0.3
+        await bench.run(100)
+        await bench.drain(500)
+        assert bench.values("replays") == [0, 0] and bench.no_errors()
+
+
+@cocotb.test()
+async def the_end_of_any_count(dut):
+    """Replays and corrupt flits are counted also where that takes days: from random numbers on."""
+    bench = _Bench(dut, KINDS["corrupt"])
     await bench.start()
-    here, there = bench.sides
-    there.take = 0
-    await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
-    assert len(here.sent) == LINK.receive_depth + LINK.replay_depth
-    assert len(here.received) > LINK.down_cycles  # the other direction goes on
-    there.take = 0.3
-    await bench.run(100)
-    await bench.drain(500)
-    assert bench.values("replays") == [0, 0] and bench.no_errors()
+    for _ in range(scaled(_COUNTS)):
+        bench.preset_counters()
+        await bench.run(60)
+    await bench.drain(20000)
 
 
 @cocotb.test()

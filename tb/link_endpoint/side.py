@@ -1,6 +1,7 @@
 """One endpoint: what it is given, what it must have sent and delivered, and what it knows."""
 
 import random
+from collections import deque
 
 from rtl.encodings import ErrorCode
 from rtl.layouts import ErrorReport, Packet
@@ -16,6 +17,7 @@ FLIT = Fields(Flit(Packet(PARAMETERS), LINK))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _BODY_PACKET = [f"body_packet_{name}" for name in _PACKET.names]
 _NUMBERS = 1 << LINK.sequence_bits
+_LATE_CYCLES = 16  # from an acknowledgement to the flits that know it
 
 expect(
     "sent again",
@@ -26,6 +28,7 @@ expect(
     "duplicate dropped",
     "packet behind a gap dropped",
     "late acknowledgement",
+    "acknowledged beyond what was sent again",
     "late limit",
     "numbers went around",
     "flit waits for the wire",
@@ -60,6 +63,8 @@ class Side:
         self._upcoming, self._last, self._told, self._told_limit = 0, -1, 0, LINK.receive_depth
         # What arrived: the awaited number, what is acknowledged, and the credits.
         self.awaited, self._base, self._limit = 0, 0, 0
+        # Acknowledged before each of the last cycles with a free wire.
+        self._bases: deque[int] = deque([0] * _LATE_CYCLES, _LATE_CYCLES)
 
     def _port(self, name: str):
         return getattr(self._dut, f"{self._name}__{name}")
@@ -100,6 +105,7 @@ class Side:
         leaves = self.value("send__payload") if sends and not self._busy else None
         if leaves is not None:
             self._check_flit(FLIT.named(leaves))
+            self._bases.append(self._base)
         waits = len(self.sent) - self._base
         assert waits <= LINK.replay_depth, f"{self._name} has taken {waits} that are not there"
         cover("all that is kept waits for an acknowledgement", waits == LINK.replay_depth)
@@ -132,6 +138,7 @@ class Side:
         assert packet == self.sent[number][1], f"{name} sends another packet as {number}"
         # In order, but for going back, and for what was acknowledged after it had gone back.
         assert number <= max(self._last + 1, self._base), f"{name} leaves out some before {number}"
+        assert number >= self._bases[0], f"{name} sends {number} again, which has arrived"
         cover("sent again", back)
         self._last, self._upcoming = number, max(self._upcoming, number + 1)
 
@@ -151,6 +158,7 @@ class Side:
         ahead = (body["body_acknowledge"] - self._base) % _NUMBERS
         if ahead <= len(self.sent) - self._base:
             self._base += ahead
+            cover("acknowledged beyond what was sent again", self._base > self._last + 1)
         else:
             cover("late acknowledgement")
         ahead = (body["body_limit"] - self._limit) % _NUMBERS
