@@ -60,8 +60,7 @@ class T3(wiring.Component):
         m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
         channels = [Channel(p) for _ in range(p.channels)]
         links = [channel.link_out for channel in channels]
-        refused = Cat(link.valid & ~link.ready for link in links)
-        taken = Cat(link.valid & link.ready for link in links)
+        sends = Cat(link.valid & link.ready for link in links)
         production = registers.production
 
         for index, channel in enumerate(channels):
@@ -100,7 +99,7 @@ class T3(wiring.Component):
             window.own.eq(trigger.own),
             window.picked.eq(engine.picked),
             window.limit_in.eq(self.limit_in),
-            window.unfinished.eq((refused.any() & ~taken.any()) | ~tracker.empty),
+            window.unfinished.eq(~self.idle & ~sends.any()),
             registers.done.eq(window.done),
             registers.idle.eq(self.idle),
             registers.clearing.eq(tracker.clearing | trigger.clearing),

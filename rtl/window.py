@@ -37,7 +37,7 @@ class Window(wiring.Component):
     limit_in : In(limit_bits)
         Limit of the downstream GPU.
     unfinished : In(1)
-        Something is left that a production shall not leave, and does not get less.
+        Work is left, and nothing leaves in this cycle.
     base, limit : Out(limit_bits)
         Updates are accepted for ``base <= place < limit``.
     dispatch_limit : Out(limit_bits)

@@ -135,8 +135,7 @@ def step(state, inputs, outputs):
     gpu[U.strobes] = 0
     copies = gpu[U.copies_level]
     has_ready = not is_empty(gpu, U.ready_head)
-    entries = gpu[U.entries]
-    busy = has_ready or copies | gpu[U.engine] | entries != 0
+    busy = has_ready or copies | gpu[U.engine] | gpu[U.entries] != 0
 
     tracking = gpu[U.tracker_busy] != 0
     for number in range(channels):
@@ -161,12 +160,11 @@ def step(state, inputs, outputs):
         step_ready(s, pushed, popped)
 
     first = 0
-    refused, taken = False, False
+    sends = False
     measure = strobes & _MEASURE != 0
     for number in range(channels):
         if has(channel[natural(number * CHANNEL_WORDS) + K.levels], Q.link):
-            leaves = words[natural(number * CHANNEL_INPUTS) + I.link_out_ready] != 0
-            refused, taken = refused or not leaves, taken or leaves
+            sends |= words[natural(number * CHANNEL_INPUTS) + I.link_out_ready] != 0
         second, more = step_channel(s, number, words, measure)
         first = first if first else second
         busy |= more
@@ -176,7 +174,7 @@ def step(state, inputs, outputs):
     failure = first if first else failure
     base = gpu[U.base]
     launch = strobes & _LAUNCH != 0
-    unfinished = entries != 0 or (refused and not taken)
+    unfinished = not gpu[U.idle] and not sends
     if step_window(s, limit_in, complete, own, picked, launch, unfinished) and not failure:
         failure = error(TIMEOUT, base & config[C.place_mask], 0)
     if gpu[U.failure] or strobes:

@@ -22,7 +22,7 @@ def step_window(s, limit_in, complete, own, picked, launch, unfinished):
     own, picked, launch : bool
         Strobes.
     unfinished : bool
-        Packets wait for the link, which takes none, or tiles have entries.
+        Work is left, and no packet leaves.
 
     Returns
     -------
