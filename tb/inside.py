@@ -1,8 +1,9 @@
 """What only the simulator can reach: signals and memories behind the ports."""
 
-__all__ = ["inside", "preset", "turn"]
+__all__ = ["BLOCK_BITS", "fill", "inside", "preset", "turn"]
 
-_BLOCK_BITS = 8  # of a `rtl.wide_counter`
+BLOCK_BITS = 8
+"""Of a :class:`~rtl.wide_counter.WideCounter`, which steps in blocks."""
 
 
 def inside(dut, path: str):
@@ -38,7 +39,28 @@ def preset(dut, path: str, value: int) -> None:
     """Let a :class:`~rtl.wide_counter.WideCounter` go on from a value."""
     counter = inside(dut, f"{path}.o")
     counter.value = value
-    # Of each block but the last, whether a step carries out of it.
-    ones = (1 << _BLOCK_BITS) - 1
-    for at in range(0, len(counter) - _BLOCK_BITS, _BLOCK_BITS):
+    _set_carries(dut, path, value, len(counter) - BLOCK_BITS)
+
+
+def fill(dut, path: str, bits: int) -> int:
+    """Let a counter go on as if the lower ``bits``, whole blocks of them, were ones.
+
+    The other blocks stay as they are, and so does what they know of their own carry.
+
+    Returns
+    -------
+    int
+        What it says now.
+    """
+    counter = inside(dut, f"{path}.o")
+    value = int(counter.value) | (1 << bits) - 1
+    counter.value = value
+    _set_carries(dut, path, value, bits)
+    return value
+
+
+def _set_carries(dut, path: str, value: int, bits: int) -> None:
+    """Of each block in the lower bits: whether a step carries out of it."""
+    ones = (1 << BLOCK_BITS) - 1
+    for at in range(0, bits, BLOCK_BITS):
         inside(dut, f"{path}.full_{at}").value = int(value >> at & ones == ones)

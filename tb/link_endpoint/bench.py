@@ -8,7 +8,7 @@ import cocotb
 from rtl.encodings import ErrorCode
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.inside import preset
+from tb.inside import BLOCK_BITS, fill, preset
 from tb.link_endpoint.dut import LINK, SIDES, Endpoints
 from tb.link_endpoint.side import FLIT, Side
 from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults, Wire
@@ -105,8 +105,17 @@ class _Bench:
         for side, name in self._counters:
             ones = (1 << self.rng.randrange(1, _COUNTER_BITS)) - 1
             value = self.rng.getrandbits(_COUNTER_BITS) | ones
+            # Half of them have a block that gets full first.
+            value -= self.rng.getrandbits(1) << self.rng.randrange(0, _COUNTER_BITS, BLOCK_BITS)
+            value %= 1 << _COUNTER_BITS
             preset(self.dut, f"{side}.{_COUNTERS[name]}", value)
             self._counters[side, name] = value
+
+    def fill_counters(self) -> None:
+        """Let them go on with ones in some of their lower blocks."""
+        for side, name in self._counters:
+            bits = self.rng.randrange(BLOCK_BITS, _COUNTER_BITS, BLOCK_BITS)
+            self._counters[side, name] = fill(self.dut, f"{side}.{_COUNTERS[name]}", bits)
 
     def values(self, name: str) -> list[int]:
         return [side.value(name) for side in self.sides]
@@ -184,6 +193,8 @@ async def the_end_of_any_count(dut):
     await bench.start()
     for _ in range(scaled(_COUNTS)):
         bench.preset_counters()
+        await bench.run(60)
+        bench.fill_counters()
         await bench.run(60)
     await bench.drain(20000)
 

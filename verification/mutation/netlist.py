@@ -94,11 +94,19 @@ def _one_name(module: dict[str, Any]) -> None:
     module["netnames"] = {name: net for name, net in module["netnames"].items() if name in kept}
 
 
+def _port_registers(module: dict[str, Any]) -> set[str]:
+    """Registers that are outputs, and would have the ports' names."""
+    ports = module["ports"].values()
+    outputs = {bit for port in ports if port["direction"] == "output" for bit in port["bits"]}
+    cells = module["cells"].items()
+    return {label for label, cell in cells if outputs & {*cell["connections"].get("Q", ())}}
+
+
 def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
     """Let what reads these registers read them through a buffer.
 
-    So that a defect of a register's output leaves the register its name, by which a bench may have
-    to reach it.
+    So that neither a port nor a defect of a register's output takes the register the name by which
+    a bench may have to reach it.
     """
     used = [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
     fresh = 1 + max(bit for bits in used for bit in bits if isinstance(bit, int))
@@ -126,7 +134,9 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
         if port["direction"] == "output" and read != port["bits"]:
             port["bits"] = read
             # The port is no register any more, and has no initial value.
-            module["netnames"][name + _BUFFER] = module["netnames"].pop(name)
+            net = module["netnames"].pop(name)
+            if all(other["bits"] != net["bits"] for other in module["netnames"].values()):
+                module["netnames"][name + _BUFFER] = net
     module["cells"] |= buffers
 
 
@@ -171,9 +181,10 @@ def mutate(
     possible = [mutant for mutant in mutants if mutant.port not in _UNUSED]
     chosen = random.Random(seed).sample(possible, min(count, len(possible)))
     mutants = [replace(mutant, number=number) for number, mutant in enumerate(chosen, 1)]
-    registers = {mutant.cell for mutant in mutants if mutant.port == "Q"}
-    _one_name(netlist["modules"][name])
-    _keep_registers(netlist["modules"][name], registers)
+    module = netlist["modules"][name]
+    registers = {mutant.cell for mutant in mutants if mutant.port == "Q"} | _port_registers(module)
+    _one_name(module)
+    _keep_registers(module, registers)
     flat.write_text(json.dumps(netlist), encoding="utf-8")
     mutants = [_at_buffer(mutant) if mutant.port == "Q" else mutant for mutant in mutants]
     commands = [
