@@ -17,6 +17,7 @@ from tb.dma.model import Model, Outcome
 from tb.dma.tables import (
     PARAMETERS,
     WORKGROUPS,
+    long_command,
     random_commands,
     random_copy,
     random_ready,
@@ -34,6 +35,8 @@ _LANES = tuple(f"pieces__{index}" for index in range(PARAMETERS.channels))
 _MOST = (1 << PARAMETERS.limit_bits) - 1
 _CYCLES = 4000
 _BEGINNINGS = 60
+_LONG_WALKS = 10
+_LONGEST_WALK = 6000  # cycles
 
 expect(
     "tile of one sector",
@@ -225,13 +228,26 @@ async def beginnings_of_any_walk(dut):
 async def _walk(bench: _Bench) -> list[dict[str, int]]:
     """The pieces of what is offered, in the order in which they come."""
     pieces = []
-    for _ in range(1000):
+    for _ in range(_LONGEST_WALK):
         outcome = await bench.cycle([True] * len(_LANES), _MOST)
         for piece in outcome.pieces.values():
             pieces.append(dict(zip(PIECE._fields, piece, strict=True)))
         if not (bench.ready or bench.copy or bench.model.busy):
             return pieces
     raise AssertionError("The walk does not end")
+
+
+@cocotb.test()
+async def long_walks(dut):
+    """Many rows, long runs, and small shares of large tiles, all to their end."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    for _ in range(scaled(_LONG_WALKS)):
+        bench = await _start(dut, rng)
+        wavefront = rng.randrange(PARAMETERS.wavefronts)
+        commands = [long_command(rng, wavefront) for _ in range(PARAMETERS.commands)]
+        bench.configure(commands, {"workgroups": WORKGROUPS})
+        bench.ready = random_ready(rng) | {"wavefront": wavefront}
+        await _walk(bench)
 
 
 def _atoms(pieces: list[dict[str, int]]) -> list[tuple[int, int, int]]:

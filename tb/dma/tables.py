@@ -9,6 +9,7 @@ from rtl.parameters import T3Parameters
 __all__ = [
     "PARAMETERS",
     "WORKGROUPS",
+    "long_command",
     "random_commands",
     "random_copy",
     "random_ready",
@@ -66,6 +67,34 @@ def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
         command | {name: size() for name in names} | {"pitch": rng.getrandbits(24)}
         for command in random_commands(rng)
     ]
+
+
+def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
+    """Rows or runs that go through many of their bits; of the wavefront's tile, if one is walked,
+    little is left behind those of other wavefronts."""
+    minor_log2 = rng.randrange(4)
+    minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
+    long, short = (1 << rng.randrange(4, 12)) + rng.randrange(4), rng.randint(1, 2)
+    wave_rows, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(13)
+    if rng.random() < 0.5:
+        granularity = Granularity.WORKGROUP
+        rows, run = rng.choice([(long, short), (short, long)])
+    else:
+        granularity = Granularity.WAVEFRONT
+        of_rows, of_run = rng.choice(
+            [
+                (rng.choice([-1, 1, 2, long]), short),
+                (rng.choice([-1, 1, 2]), rng.choice([-1, short, 1 << run_log2, long])),
+            ]
+        )
+        most = (1 << 16) - 1
+        rows = min(max(major * wave_rows + of_rows, 0), most)
+        run = min(max((minor << run_log2) + of_run, 0), most)
+    return random_commands(rng)[0] | {
+        "granularity": granularity.value,
+        **{"rows": rows, "rows_edge": rows, "run": run, "run_edge": run},
+        **{"wave_rows": wave_rows, "wave_run_log2": run_log2, "waves_minor_log2": minor_log2},
+    }
 
 
 def _start(rng: random.Random) -> int:
