@@ -8,7 +8,7 @@ import cocotb
 
 from rtl.channel import Channel
 from rtl.configuration import ArbiterConfiguration, MapConfiguration, ProductionConfiguration
-from rtl.encodings import Access, ErrorCode, Origin, Policy
+from rtl.encodings import Access, ErrorCode, Operation, Origin, Policy
 from rtl.layouts import ErrorReport
 from sysmodel.golden.state import U
 from tb.channel.flips import one_wrong_bit, two_wrong_bits
@@ -31,6 +31,7 @@ _IN = ("reads", "stores", "link_in", "notices", "pieces", "nmc_in")
 _OUT = ("dram", "link_out", "tile_notices", "tile_ends", "nmc_out")
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
+_SUMS = 600
 _LONG_LIMITS = (520, 700)
 
 
@@ -262,18 +263,40 @@ async def one_access_per_cycle(dut):
 
 @cocotb.test()
 async def a_long_wait(dut):
-    """Behind compute that never ends, communication is served when its limit is reached."""
+    """Behind compute that never ends, communication is served when its limit is reached.
+
+    Meanwhile the occupancy is measured; then what it says is the threshold.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = await _start(dut, rng)
     _plain(bench)
     limit = rng.randrange(*_LONG_LIMITS)
-    bench.arbiter |= {"policy": Policy.COMPUTE_FIRST.value, "starvation_limit": limit}
+    bench.arbiter |= {"policy": Policy.MCA.value, "starvation_limit": limit}
+    measured = _LONG_LIMITS[0].bit_length()
+    bench.arbiter |= {"automatic": 1, "measure_log2": measured, "cuts": [0] * 3, "levels": [20] * 3}
     bench.configure()
     _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
-    for _ in range(2 * limit + 20):
+    for _ in range(limit - 1):
         await bench.cycle(("reads", "link_in"), ("dram",))
-    # Three wait in front of the arbiter's two.
-    assert bench.checker.transfers["link_in"] > 4 + 2
+    waiting = bench.checker.transfers["link_in"]
+    for cycle in range(limit + 20):
+        occupancy = rng.randrange(40)
+        await bench.cycle(("reads", "link_in"), ("dram",), occupancy=occupancy, start=cycle == 0)
+    assert bench.checker.transfers["link_in"] - waiting == 2
+    for _ in range(1 << measured):
+        await bench.cycle(("link_in",), ("dram",), occupancy=rng.randrange(40))
+
+
+@cocotb.test()
+async def sums(dut):
+    """One in every cycle, of numbers that meet; none is a first update."""
+    rng = random.Random(cocotb.RANDOM_SEED + 6)
+    bench = await _start(dut, rng)
+    epoch = bench.production["epoch"]
+    _repeat(bench, "nmc_in", stored_epoch=epoch, op=Operation.SUM.value)
+    for _ in range(scaled(_SUMS)):
+        await bench.cycle(("nmc_in",), ("nmc_out",))
+    assert bench.checker.transfers["nmc_in"] == scaled(_SUMS)
 
 
 @cocotb.test()

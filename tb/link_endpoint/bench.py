@@ -102,6 +102,7 @@ class _Bench:
 
     def preset_counters(self) -> None:
         """Let them go on from random numbers, of which the lower bits are ones."""
+        self._check_counters()  # what the last cycle counted
         for side, name in self._counters:
             ones = (1 << self.rng.randrange(1, _COUNTER_BITS)) - 1
             value = self.rng.getrandbits(_COUNTER_BITS) | ones
@@ -113,6 +114,7 @@ class _Bench:
 
     def fill_counters(self) -> None:
         """Let them go on with ones in some of their lower blocks."""
+        self._check_counters()
         for side, name in self._counters:
             bits = self.rng.randrange(BLOCK_BITS, _COUNTER_BITS, BLOCK_BITS)
             self._counters[side, name] = fill(self.dut, f"{side}.{_COUNTERS[name]}", bits)

@@ -58,19 +58,23 @@ def structured(
     fraction = _FRACTION_BITS[dtype]
     width = BITS[dtype](0).nbytes * 8
     a = rng.integers(0, 1 << width, size)
+    a = np.where(rng.integers(0, 8, size) == 0, a >> fraction << fraction, a)  # a power of two
     distance = rng.integers(-fraction - 3, fraction + 4, size)
     near = np.clip((a >> fraction & (1 << width - 1 - fraction) - 1) + distance, 0, None)
     near = np.minimum(near, (1 << width - 1 - fraction) - 1) << fraction
     sign = rng.integers(0, 2, size) << width - 1
     sparse = (1 << rng.integers(0, fraction + 1, size)) - rng.integers(0, 2, size)
+    depth = rng.integers(1, fraction + 2, size)  # of what cancellation leaves
+    opposite = a ^ 1 << width - 1
     specials = np.array(special_values(dtype))
     b = np.choose(
-        rng.integers(0, 5, size),
+        rng.integers(0, 6, size),
         [
             rng.integers(0, 1 << width, size),
             near | sign | rng.integers(0, 1 << fraction, size),
             near | sign | sparse & (1 << fraction) - 1,
-            a ^ (1 << width - 1) ^ rng.integers(0, 4, size),
+            opposite ^ rng.integers(0, 1 << depth),
+            (opposite - rng.integers(0, 3, size)) % (1 << width),
             rng.choice(specials, size),
         ],
     )
