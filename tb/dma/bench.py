@@ -35,7 +35,7 @@ _LANES = tuple(f"pieces__{index}" for index in range(PARAMETERS.channels))
 _MOST = (1 << PARAMETERS.limit_bits) - 1
 _CYCLES = 4000
 _BEGINNINGS = 60
-_LONG_WALKS = 10
+_LONG_WALKS = 20
 _LONGEST_WALK = 6000  # cycles
 
 expect(
@@ -233,6 +233,7 @@ async def _walk(bench: _Bench) -> list[dict[str, int]]:
         for piece in outcome.pieces.values():
             pieces.append(dict(zip(PIECE._fields, piece, strict=True)))
         if not (bench.ready or bench.copy or bench.model.busy):
+            await bench.cycle([True] * len(_LANES), _MOST)  # in which nothing goes on
             return pieces
     raise AssertionError("The walk does not end")
 
