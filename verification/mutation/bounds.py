@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .bits import first_free_bit
 from .yosys import PROVED, run_yosys
 
 __all__ = ["Bound", "add_bounds", "proved_bounds"]
@@ -36,13 +37,7 @@ def add_bounds(module: Mapping[str, Any], bounds: list[Bound], target: dict[str,
     target : dict
         Gets the cells and the output; its bits are those of ``module`` where both have them.
     """
-    bit = 1 + max(
-        bit
-        for cell in target["cells"].values()
-        for bits in cell["connections"].values()
-        for bit in bits
-        if isinstance(bit, int)
-    )
+    bit = first_free_bit(target)
     within = []
     for name, most in bounds:
         level = module["netnames"][name]["bits"]

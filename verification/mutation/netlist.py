@@ -12,6 +12,7 @@ from amaranth.lib.wiring import Component
 
 from rtl.export import ports_of
 
+from .bits import first_free_bit
 from .yosys import run_yosys
 
 __all__ = ["FLAT", "SELECT", "Mutant", "mutate"]
@@ -108,8 +109,7 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
     So that neither a port nor a defect of a register's output takes the register the name by which
     a bench may have to reach it.
     """
-    used = [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
-    fresh = 1 + max(bit for bits in used for bit in bits if isinstance(bit, int))
+    fresh = first_free_bit(module)
     behind: dict[int | str, int] = {}
     buffers = {}
     for label in cells:

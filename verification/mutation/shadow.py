@@ -4,6 +4,8 @@ compared."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .bits import first_free_bit
+
 __all__ = ["DIFFERS", "shadowed"]
 
 DIFFERS = "differs"
@@ -48,13 +50,7 @@ def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
     dict
         A module with the block's inputs and the output ``DIFFERS``.
     """
-    offset = 1 + max(
-        bit
-        for cell in block["cells"].values()
-        for bits in cell["connections"].values()
-        for bit in bits
-        if isinstance(bit, int)
-    )
+    offset = first_free_bit(block)
     given = dict(_ports(block, "input")) | dict(_state(block, "output"))
     known: dict[Bit, Bit] = {}
     for key, bits in (*_ports(mutant, "input"), *_state(mutant, "output")):
