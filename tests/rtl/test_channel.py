@@ -1,9 +1,7 @@
-import random
-from collections import Counter
-
 import pytest
 from amaranth.sim import Simulator
-from channel_reference import FIRST, TABLES, WINDOWS, WORKGROUPS, Reference
+from channel_bench import ALL, DATA, TIMING, packet, simulate, store
+from channel_reference import FIRST, TABLES, WINDOWS, WORKGROUPS
 
 from rtl.channel import Channel
 from rtl.encodings import (
@@ -17,134 +15,10 @@ from rtl.encodings import (
     StoreKind,
 )
 from rtl.layouts import (
-    DramRequest,
     NmcRequest,
-    Notice,
     Packet,
     Piece,
-    ReadRequest,
-    StoreRequest,
-    TileUpdates,
-    TrackerInput,
 )
-from rtl.parameters import T3Parameters
-
-TIMING = T3Parameters(ranges=6)
-DATA = T3Parameters(ranges=6, payload=True)
-
-INPUTS = {"reads": ReadRequest, "stores": StoreRequest, "link_in": Packet, "notices": Notice}
-OUTPUTS = {
-    "dram": ("issue", DramRequest),
-    "link_out": ("link", Packet),
-    "tile_notices": ("notices", TileUpdates),
-    "tile_ends": ("ends", TrackerInput),
-}
-ALL = frozenset(OUTPUTS)
-
-
-class Bench:
-    """Drives a channel and checks every port in every cycle against the reference."""
-
-    def __init__(self, ctx, dut, p):
-        self.ctx, self.dut, self.p = ctx, dut, p
-        self.reference = Reference()
-        self.program(TABLES)
-        ctx.set(dut.arbiter, {"policy": Policy.ROUND_ROBIN})
-
-    def program(self, tables):
-        """Other tables, from this cycle on."""
-        production = {name: tables[name] for name in ("first_workgroup", "workgroups")}
-        maps = {name: tables[name] for name in ("windows", "ranges", "commands")}
-        self.ctx.set(self.dut.maps, self.dut.maps.shape().const(maps))
-        self.ctx.set(self.dut.production, production)
-        self.reference.tables = tables
-
-    def ready(self, name):
-        if name == "notices":
-            return self.reference.buffer.room
-        line = {"link_in": "inbound"}.get(name, name)
-        return len(self.reference.lines[line].items) < self.reference.lines[line].depth
-
-    def check_error(self, port, expected):
-        assert self.ctx.get(port.valid) == (expected is not None)
-        if expected:
-            assert self.ctx.get(port.report) == port.report.shape().const(expected)
-
-    async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
-        """One cycle. Gives what left, by port, and the errors' codes."""
-        ctx, dut, offered = self.ctx, self.dut, offered or {}
-        ctx.set(dut.base, base)
-        ctx.set(dut.limit, limit)
-        for name in INPUTS:
-            ctx.set(getattr(dut, name).valid, name in offered)
-            if name in offered:
-                ctx.set(getattr(dut, name).p, offered[name])
-        for name in OUTPUTS:
-            ctx.set(getattr(dut, name).ready, name in taken)
-        left = {}
-        for name in INPUTS:
-            assert ctx.get(getattr(dut, name).ready) == self.ready(name), name
-        for name, (line, layout) in OUTPUTS.items():
-            items = self.reference.lines[line].items
-            assert ctx.get(getattr(dut, name).valid) == bool(items), name
-            if items:
-                assert ctx.get(getattr(dut, name).p) == layout(self.p).const(items[0]), name
-                if name in taken:
-                    left[name] = items[0]
-        assert ctx.get(dut.stored) == self.reference.stored
-        remote, link = self.reference.remote.items, self.reference.link.items
-        assert ctx.get(dut.idle) == (not remote and not link)
-        error = self.reference.error(base, limit)
-        self.check_error(dut.error, error)
-        self.reference.tick(offered, taken, base, limit)
-        await ctx.tick()
-        return left, [error["code"]] if error else []
-
-    async def drain(self, cycles=20):
-        """Everything that leaves from now on, and the errors."""
-        left, errors = [], []
-        for _ in range(cycles):
-            ports, codes = await self.cycle()
-            left += ports.items()
-            errors += codes
-        return left, errors
-
-
-def simulate(p, bench):
-    dut = Channel(p)
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-
-    async def run(ctx):
-        await bench(Bench(ctx, dut, p))
-
-    sim.add_testbench(run)
-    sim.run()
-
-
-def store(workgroup, atom=1500, context=1, **fields):
-    return {
-        "kind": StoreKind.STORE,
-        "atom": atom,
-        "context": context,
-        "workgroup": workgroup,
-        "wavefront": 3,
-        "sectors": 9,
-        "row_edge": 1,
-        "run_edge": 0,
-    } | fields
-
-
-def packet(workgroup, atom=1500, context=1, **fields):
-    return {
-        "kind": PacketKind.UPDATE,
-        "atom": atom,
-        "context": context,
-        "workgroup": workgroup,
-        "wavefront": 6,
-        "op": Operation.MAX,
-        "dtype": Datatype.FP32,
-    } | fields
 
 
 def test_wrong_parameters():
@@ -448,75 +322,3 @@ def test_reduce_unit_is_there_with_payload():
     sim.add_clock(1e-9)
     sim.add_testbench(bench)
     sim.run()
-
-
-def random_inputs(rng, p):
-    """An input for each port; places and atoms about the edges of the windows and ranges."""
-    inside = [(1000, 1), (1999, 1), (3000, 2), (3499, 2)]
-    outside = [(999, 1), (2000, 1), (1000, 2), (3500, 2)]
-    atom, context = rng.choice(inside if rng.random() < 0.8 else outside)
-    common = {
-        "atom": atom,
-        "context": context,
-        "workgroup": rng.randrange(WORKGROUPS + 3),
-        "wavefront": rng.randrange(p.wavefronts),
-    }
-    payload = {"data": [rng.getrandbits(64) for _ in range(4)]} if p.payload else {}
-    return {
-        "reads": {"atom": rng.getrandbits(35), "tag": rng.getrandbits(16)},
-        "stores": {
-            **common,
-            "kind": rng.choice([StoreKind.STORE, StoreKind.STORE, StoreKind.TILE_END]),
-            "sectors": rng.getrandbits(p.sector_bits),
-            "row_edge": rng.getrandbits(1),
-            "run_edge": rng.getrandbits(1),
-            **payload,
-        },
-        "link_in": {
-            **common,
-            "kind": rng.choice(list(PacketKind)),
-            "op": rng.choice(list(Operation)),
-            "dtype": rng.choice(list(Datatype)),
-            **payload,
-        },
-        "notices": {
-            "access": rng.choice([Access.WRITE, Access.UPDATE]),
-            "atom": rng.getrandbits(35),
-            "place": rng.choice([3, rng.getrandbits(16)]),
-            "wavefront": rng.choice([0, 0, 0, rng.randrange(p.wavefronts)]),
-        },
-    }
-
-
-@pytest.mark.parametrize(("p", "seed"), [(TIMING, 0), (DATA, 1)], ids=["timing", "data"])
-def test_random(p, seed):
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    seen = Counter()
-
-    async def bench(channel):
-        offered = {}
-        for step in range(1500):
-            if step % 40 == 39:
-                # Any workgroup may be the first. Requests that are on their way see the change.
-                channel.program(TABLES | {"first_workgroup": rng.choice([FIRST, 0, 49])})
-            if step % 50 == 0:
-                rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
-                base = rng.randrange(5, 30)
-                limit = base + rng.randrange(20)
-            fresh = random_inputs(rng, p)
-            for name in INPUTS:
-                if name not in offered and rng.random() < rates[name]:
-                    offered[name] = fresh[name]
-            ready = [name for name in INPUTS if channel.ready(name)]
-            taken = [name for name in OUTPUTS if rng.random() < rates[name]]
-            left, errors = await channel.cycle(offered, taken, base, limit)
-            for name in ready:
-                offered.pop(name, None)
-            seen.update(left.keys())
-            seen.update(errors)
-
-    simulate(p, bench)
-    assert min(seen[name] for name in OUTPUTS) > 5
-    errors = list(ErrorCode)[ErrorCode.STORE_LATE.value : ErrorCode.PACKET_AHEAD.value + 1]
-    assert all(seen[error] for error in errors)

@@ -1,0 +1,178 @@
+"""What the top reports, and when."""
+
+from top_bench import (
+    FIRST,
+    PROGRAM,
+    WINDOW,
+    atoms_of,
+    channel_number,
+    launch,
+    offer,
+    packet,
+    program,
+    simulate,
+    status,
+    store,
+)
+
+from rtl.encodings import (
+    ErrorCode,
+)
+
+# Streams that fault in one cycle, and the code and wavefront that are reported.
+FAULTS = [
+    (["packet 1", "packet 0"], (ErrorCode.PACKET_AHEAD, 0)),
+    (["packet 1", "store 1"], (ErrorCode.STORE_AHEAD, 6)),
+    (["store 1", "packet 0"], (ErrorCode.PACKET_AHEAD, 0)),
+    (["store 0", "packet 0", "store 1"], (ErrorCode.STORE_AHEAD, 5)),
+    (["packet 1"], (ErrorCode.PACKET_AHEAD, 1)),
+]
+
+
+def test_first_error_of_a_cycle():
+    """Channels lowest first, a store's before a packet's."""
+
+    async def bench(ctx, dut):
+        few = [("WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        await program(ctx, dut, [*PROGRAM, *few])
+        for faults, (code, wavefront) in FAULTS:
+            await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
+            await ctx.tick()
+            assert not ctx.get(dut.irq)
+            streams = {}
+            for index, port in enumerate(dut.channel):
+                # Wavefronts tell the offenders apart.
+                if f"store {index}" in faults:
+                    streams[f"store {index}"] = (port.stores, store(WINDOW, 2, 5 + index))
+                if f"packet {index}" in faults:
+                    streams[f"packet {index}"] = (port.link_in, packet(WINDOW, 2, index))
+            await offer(ctx, **streams)
+            for _ in range(3):
+                await ctx.tick()
+            assert ctx.get(dut.irq)
+            error = await status(ctx, dut, "ERROR")
+            # A packet's place is its workgroup.
+            place = 2 if wavefront < 5 else 1
+            assert error == {"code": code.value, "wavefront": wavefront, "place": place}, faults
+            assert (await status(ctx, dut, "ERRORS"))["count"] == 1
+
+    simulate(bench)
+
+
+def test_errors_are_counted_one_cycle_later():
+    """A store at the queue's head in *t*: the report in *t + 1*, and the interrupt behind it."""
+
+    async def bench(ctx, dut):
+        few = [("WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        await program(ctx, dut, [*PROGRAM, *few])
+        port = dut.channel[1]
+        ctx.set(port.stores.p, store(WINDOW, 2, 5))
+        ctx.set(port.stores.valid, 1)
+        await ctx.tick()
+        for _ in range(2):
+            assert not ctx.get(dut.irq)
+            await ctx.tick()
+        ctx.set(port.stores.valid, 0)
+        assert ctx.get(dut.irq)
+        await ctx.tick().repeat(4)
+        # Every one of the three in its own cycle.
+        assert (await status(ctx, dut, "ERRORS"))["count"] == 3
+
+    simulate(bench)
+
+
+def test_error_of_a_channel_before_a_timeout():
+    """A store that is dropped in the cycle of a timeout hides it, and only then."""
+    timeout = [("TIMEOUT", {"cycles": 60}), ("CONTROL", {"clear_error": 1, "launch": 1})]
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+
+        async def errors(offered):
+            """Until a timeout, with a store beyond the window in a cycle; what is reported."""
+            await program(ctx, dut, timeout)
+            cycles = 0
+            while cycles < 70 and not (offered is None and ctx.get(dut.irq)):
+                ctx.set(dut.channel[1].stores.p, store(WINDOW, 2, 5))
+                ctx.set(dut.channel[1].stores.valid, cycles == offered)
+                await ctx.tick()
+                cycles += 1
+            code = (await status(ctx, dut, "ERROR"))["code"]
+            return cycles, code, (await status(ctx, dut, "ERRORS"))["count"]
+
+        await program(ctx, dut, [("WINDOW", {"workgroups": 0})])
+        pending, code, _ = await errors(None)
+        assert code == ErrorCode.TIMEOUT.value
+        reports = [(await errors(pending - 3 + delta))[1:] for delta in (-1, 0, 1)]
+        ahead = ErrorCode.STORE_AHEAD.value
+        assert reports == [
+            (ahead, 2),
+            (ahead, 1),
+            (ErrorCode.TIMEOUT.value, 2),
+        ]
+
+    simulate(bench)
+
+
+def test_a_neighbour_that_takes_nothing_is_a_timeout():
+    """All tiles are complete, a packet waits: reported after the programmed time, till it is taken.
+
+    One that is taken in another channel starts the time anew.
+    """
+    timeout = 20
+    registers = [("TRACKED_END", {"place": 1}), ("TIMEOUT", {"cycles": timeout})]
+    remote = store(WINDOW, FIRST, 0)  # of place 0, which is not tracked here
+    stuck, other = (
+        remote | {"atom": next(atom for atom, _ in atoms_of(FIRST) if channel_number(atom) == c)}
+        for c in range(2)
+    )
+
+    async def bench(ctx, dut):
+        await program(ctx, dut, [*PROGRAM, *registers, ("CONTROL", {"launch": 1})])
+        ctx.set(dut.channel[1].link_out.ready, 1)
+        await ctx.tick().repeat(3 * timeout)
+        assert ctx.get(dut.done) and not ctx.get(dut.irq)
+        await offer(ctx, store=(dut.channel[0].stores, stuck))
+        while not ctx.get(dut.channel[0].link_out.valid):
+            await ctx.tick()
+        await ctx.tick().repeat(timeout // 2)
+        await offer(ctx, store=(dut.channel[1].stores, other))
+        while not ctx.get(dut.channel[1].link_out.valid):
+            await ctx.tick()
+        cycles = 0
+        while not ctx.get(dut.irq):
+            cycles += 1
+            await ctx.tick()
+        assert timeout < cycles < timeout + 6
+        error = await status(ctx, dut, "ERROR")
+        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "place": 1}
+        ctx.set(dut.channel[0].link_out.ready, 1)
+        await ctx.tick().repeat(timeout)
+        await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
+        await ctx.tick().repeat(3 * timeout)
+        assert ctx.get(dut.idle) and not ctx.get(dut.irq)
+
+    simulate(bench)
+
+
+def test_tracker_error_and_timeout():
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        while (await status(ctx, dut, "STATUS"))["clearing"]:
+            pass
+        end = store(WINDOW, 2, 1, end=True) | {"sectors": 0}
+        await offer(ctx, end=(dut.channel[0].stores, end))
+        for _ in range(8):
+            await ctx.tick()
+        error = await status(ctx, dut, "ERROR")
+        assert error == {"code": ErrorCode.ZERO_THRESHOLD.value, "wavefront": 1, "place": 1}
+        await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
+        await ctx.tick()
+        assert not ctx.get(dut.irq)
+        await program(ctx, dut, [("TIMEOUT", {"cycles": 100}), ("CONTROL", {"launch": 1})])
+        for _ in range(110):
+            await ctx.tick()
+        error = await status(ctx, dut, "ERROR")
+        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "place": 1}
+
+    simulate(bench)

@@ -1,0 +1,213 @@
+"""A top of two channels, a program for it, and what drives its ports."""
+
+from collections import Counter, deque
+
+from amaranth.sim import Simulator
+from register_bus import read, write
+
+from rtl import register_map
+from rtl.encodings import (
+    Access,
+    Action,
+    Datatype,
+    Operation,
+    PacketKind,
+    StoreKind,
+)
+from rtl.parameters import T3Parameters
+from rtl.top import T3
+
+__all__ = [
+    "FIRST",
+    "LATENCY",
+    "MAP",
+    "Memory",
+    "OFFSET",
+    "P",
+    "PITCH",
+    "PROGRAM",
+    "ROWS",
+    "RUN",
+    "WAVE",
+    "WINDOW",
+    "WORKGROUPS",
+    "atoms_of",
+    "channel_number",
+    "launch",
+    "offer",
+    "packet",
+    "program",
+    "simulate",
+    "status",
+    "store",
+    "word_of",
+]
+
+P = T3Parameters(
+    channels=2,
+    system_channels=2,
+    interleave_atoms=2,
+    sets=8,
+    ways=4,
+    banks=2,
+    window_workgroups=8,
+    command_depth=8,
+    egress_slots=8,
+)
+MAP = register_map.load()
+
+# A kernel of four workgroups. Each writes two rows of eight atoms, a wavefront four of each row.
+FIRST, WORKGROUPS = 1, 4
+ROWS, RUN, PITCH, WAVE = 2, 8, 32, 4
+WINDOW, OFFSET = 1024, 4096
+LATENCY = 9
+PROGRAM = [
+    ("FIRST_WORKGROUP", {"workgroup": FIRST}),
+    ("WORKGROUPS", {"count": WORKGROUPS}),
+    ("TRACKED_FIRST", {"place": 1}),
+    ("TRACKED_END", {"place": 4}),
+    ("SHIFT", {"places": 1}),
+    ("WINDOW", {"workgroups": 4}),
+    ("COMMAND_WINDOW", {"workgroups": 8}),
+    ("WINDOW_BASE_LO", {"bytes": WINDOW * 32}),
+    ("WINDOW_LIMIT_LO", {"bytes": (WINDOW + 256) * 32}),
+    ("WINDOW_CONTEXT", {"context": 3}),
+    ("WINDOW_COMMIT", {"index": 0, "enable": 1}),
+    ("RANGE_PLACES", {"first": 0, "last": 0}),
+    ("RANGE_ACTION", {"window": 0, "action": Action.REMOTE.value, "command": 0}),
+    ("RANGE_COMMIT", {"index": 0, "enable": 1}),
+    ("RANGE_PLACES", {"first": 1, "last": 2}),
+    ("RANGE_ACTION", {"window": 0, "action": Action.DMA.value, "command": 0}),
+    ("RANGE_COMMIT", {"index": 1, "enable": 1}),
+    ("RANGE_PLACES", {"first": 3, "last": 3}),
+    ("RANGE_ACTION", {"window": 0, "action": Action.OWN.value, "command": 0}),
+    ("RANGE_COMMIT", {"index": 2, "enable": 1}),
+    (
+        "COMMAND_TRANSFER",
+        {
+            "kind": PacketKind.UPDATE.value,
+            "op": Operation.MAX.value,
+            "dtype": Datatype.FP32.value,
+            "context": 5,
+            "granularity": 1,
+            "wave_run_log2": 2,
+            "waves_minor_log2": 1,
+        },
+    ),
+    ("COMMAND_ROWS", {"rows": ROWS}),
+    ("COMMAND_RUN", {"run": RUN}),
+    ("COMMAND_PITCH", {"pitch": PITCH}),
+    ("COMMAND_WAVES", {"wave_rows": ROWS, "waves0": 2}),
+    ("COMMAND_OFFSET_LO", {"bytes": OFFSET * 32}),
+    ("COMMAND_COMMIT", {"index": 0}),
+]
+
+
+def word_of(register, fields):
+    return sum(fields.get(field.name, 0) << field.low for field in MAP[register].fields)
+
+
+async def program(ctx, dut, registers):
+    for register, fields in registers:
+        address = MAP[register].address
+        assert await write(ctx, dut, address, word_of(register, fields)) == 0, register
+
+
+async def launch(ctx, dut):
+    await program(ctx, dut, [*PROGRAM, ("CONTROL", {"launch": 1})])
+
+
+async def status(ctx, dut, register):
+    """Fields of a register."""
+    word, response = await read(ctx, dut, MAP[register].address)
+    assert response == 0
+    return {f.name: word >> f.low & (1 << f.width) - 1 for f in MAP[register].fields}
+
+
+def channel_number(atom):
+    """Of two channels: the parity of the bits above the interleave."""
+    return (atom // P.interleave_atoms).bit_count() % 2
+
+
+def atoms_of(workgroup):
+    """Atoms and wavefronts of a workgroup's tile, in the order of the walk."""
+    start = WINDOW + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * PITCH
+    return [
+        (start + row * PITCH + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
+    ]
+
+
+class Memory:
+    """The DRAM of one channel: serves in order, some cycles later."""
+
+    def __init__(self, port):
+        self.port, self.waiting, self.notices = port, deque(), deque()
+        self.seen = Counter()
+
+    def drive(self, ctx, cycle):
+        """Set the inputs of this cycle, and take what is offered."""
+        port = self.port
+        ctx.set(port.returns.valid, 0)
+        due = self.waiting and self.waiting[0][0] <= cycle
+        if due and self.waiting[0][1].access == Access.READ:
+            ctx.set(port.returns.p.slot, self.waiting.popleft()[1].tag)
+            ctx.set(port.returns.valid, 1)
+        elif due:
+            self.notices.append(self.waiting.popleft()[1])
+        ctx.set(port.notices.valid, bool(self.notices))
+        if self.notices:
+            notice = self.notices[0]
+            fields = ("access", "atom", "place", "wavefront")
+            ctx.set(port.notices.p, {name: getattr(notice, name) for name in fields})
+            if ctx.get(port.notices.ready):
+                self.notices.popleft()
+        ctx.set(port.dram.ready, 1)
+        if ctx.get(port.dram.valid):
+            request = ctx.get(port.dram.p)
+            self.waiting.append((cycle + LATENCY, request))
+            self.seen[request.access, request.origin, request.atom] += 1
+
+
+def simulate(bench, p=P):
+    dut = T3(p)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(ctx, dut)
+
+    sim.add_testbench(run)
+    sim.run()
+
+
+def store(atom, workgroup, wavefront, *, end=False):
+    return {
+        "kind": StoreKind.TILE_END if end else StoreKind.STORE,
+        "atom": atom,
+        "context": 3,
+        "workgroup": workgroup,
+        "wavefront": wavefront,
+        "sectors": ROWS * WAVE,
+    }
+
+
+def packet(atom, workgroup, wavefront):
+    return {
+        "kind": PacketKind.UPDATE,
+        "atom": atom,
+        "context": 3,
+        "workgroup": workgroup,
+        "wavefront": wavefront,
+        "op": Operation.MAX,
+        "dtype": Datatype.FP32,
+    }
+
+
+async def offer(ctx, **streams):
+    """One cycle in which the streams have a payload."""
+    for stream, payload in streams.values():
+        ctx.set(stream.p, payload)
+        ctx.set(stream.valid, 1)
+    await ctx.tick()
+    for stream, _ in streams.values():
+        ctx.set(stream.valid, 0)
