@@ -228,6 +228,8 @@ def step_channel(s, number, inputs, start_measurement):
         The first one of the cycle.
     busy : bool
         Whether there is DMA work, as ``idle`` of the top sees it.
+    sends : bool
+        Whether the link takes a packet.
     """
     channel = s.channels
     k, i = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_INPUTS)
@@ -240,7 +242,8 @@ def step_channel(s, number, inputs, start_measurement):
 
     if levels and has(levels, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)
-    if has(levels, Q.link) and inputs[i + I.link_out_ready]:
+    sends = has(levels, Q.link) and inputs[i + I.link_out_ready] != 0
+    if sends:
         popped += mark(Q.link)
     # Lane before the returns: a slot that is filled now can be sent in the next cycle.
     more_popped, more_pushed = step_lane(s, number, levels, heads)
@@ -274,7 +277,7 @@ def step_channel(s, number, inputs, start_measurement):
     channel[k + K.occupancy] = inputs[i + I.occupancy]
     pushed += _take_inputs(s, number, inputs, levels, heads)
     channel[k + K.levels], channel[k + K.heads] = commit(levels, heads, popped, pushed)
-    return failure, busy
+    return failure, busy, sends
 
 
 @inlined

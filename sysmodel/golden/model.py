@@ -8,7 +8,6 @@ from sysmodel.ports import (
     CHANNEL_OUTPUTS,
     G,
     H,
-    I,
     O,
 )
 
@@ -17,7 +16,7 @@ from .arbiter import ANY
 from .channel import step_channel, write_channel
 from .dma import step_engine
 from .protected_queue import is_empty
-from .queues import Q, has, natural
+from .queues import Q, natural
 from .reduce import step_nmc
 from .registers import decode, step_bus
 from .state import BANK_WORDS, CHANNEL_WORDS, RESET, VALUE, B, C, F, K, U
@@ -163,11 +162,10 @@ def step(state, inputs, outputs):
     sends = False
     measure = strobes & _MEASURE != 0
     for number in range(channels):
-        if has(channel[natural(number * CHANNEL_WORDS) + K.levels], Q.link):
-            sends |= words[natural(number * CHANNEL_INPUTS) + I.link_out_ready] != 0
-        second, more = step_channel(s, number, words, measure)
+        second, more, sent = step_channel(s, number, words, measure)
         first = first if first else second
         busy |= more
+        sends |= sent
         write_channel(s, number, results)
         if config[C.payload]:
             step_nmc(s, number, words, results)

@@ -88,7 +88,7 @@ class Model:
         for stream, (queue, _) in _TO_TRACKER.items():
             if stream in taken and self.has(queue):
                 state.channels[K.popped] += mark(queue)
-        failure, busy = step_channel(state, 0, inputs, start)
+        failure, busy, _ = step_channel(state, 0, inputs, start)
         self.failure = int(failure)
         write_channel(state, 0, self._outputs)
         step_nmc(state, 0, inputs, self._outputs)
