@@ -110,7 +110,7 @@ class DmaEngine(wiring.Component):
         rows_before = Signal(16 + p.wavefront_bits)  # of other wavefronts
         run = Signal(16)
         run_before = Signal(16 + p.wavefront_bits)
-        pitch = Signal(24)
+        pitch = Signal(min(24, p.atom_address_bits))
         minor_log2 = Signal(2)
         wave_rows = Signal(16)  # in WALK 0: the wavefront stays the same
         wave_row = Signal(16)

@@ -36,7 +36,8 @@ _MOST = (1 << PARAMETERS.limit_bits) - 1
 _CYCLES = 4000
 _BEGINNINGS = 60
 _LONG_WALKS = 20
-_LONGEST_WALK = 6000  # cycles
+_LONGEST_WALK = 1 << 16  # cycles
+_MANY_ROWS = 6000
 
 expect(
     "tile of one sector",
@@ -249,6 +250,18 @@ async def long_walks(dut):
         bench.configure(commands, {"workgroups": WORKGROUPS})
         bench.ready = random_ready(rng) | {"wavefront": wavefront}
         await _walk(bench)
+
+
+@cocotb.test()
+async def many_rows(dut):
+    """One walk whose rows go through their whole counter, where the run of the bench is long."""
+    rng = random.Random(cocotb.RANDOM_SEED + 4)
+    bench = await _start(dut, rng)
+    rows = {"rows": (most := min(scaled(_MANY_ROWS), (1 << 16) - 1)), "rows_edge": most}
+    by = {"granularity": Granularity.WORKGROUP.value, "run": 1, "run_edge": 1, "wave_rows": 0}
+    bench.configure([command | rows | by for command in random_commands(rng)], bench.production)
+    bench.ready = random_ready(rng)
+    await _walk(bench)
 
 
 def _atoms(pieces: list[dict[str, int]]) -> list[tuple[int, int, int]]:

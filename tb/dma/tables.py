@@ -75,19 +75,19 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
     minor_log2 = rng.randrange(4)
     minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
     long, short = (1 << rng.randrange(4, 12)) + rng.randrange(4), rng.randint(1, 2)
-    wave_rows, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(13)
+    wave_rows, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(16)
     if rng.random() < 0.3:
         granularity = Granularity.WORKGROUP
         rows, run = rng.choice([(long, short), (short, long)])
     else:
         granularity = Granularity.WAVEFRONT
         size = 1 << run_log2
-        of_rows, of_run = rng.choice(
-            [
-                (rng.choice([-1, 1, 2, long]), short),
-                (rng.choice([-1, 1, 2]), rng.choice([-1, size, size + long, size + long])),
-            ]
-        )
+        shares = [(rng.choice([-1, 1, 2, long]), short)]
+        if run_log2 < 13:  # else the walk takes too long
+            shares.append(
+                (rng.choice([-1, 1, 2]), rng.choice([-1, size, size + long, size + long]))
+            )
+        of_rows, of_run = rng.choice(shares)
         most = (1 << 16) - 1
         rows = min(max(major * wave_rows + of_rows, 0), most)
         run = min(max((minor << run_log2) + of_run, 0), most)

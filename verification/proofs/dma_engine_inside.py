@@ -29,7 +29,7 @@ def assert_inside(m: Module, inside: SimpleNamespace, tile: SimpleNamespace, exp
         m.d.comb += [
             invariant(inside.is_copy == tile.copy, "is_copy"),
             invariant(inside.by_wavefront == tile.by_wavefront, "by_wavefront"),
-            invariant(inside.pitch == template.pitch, "pitch"),
+            invariant(inside.pitch == pitch, "pitch"),
             invariant(inside.minor_log2 == template.waves_minor_log2, "minor_log2"),
         ]
     with m.If(scale | shape):
