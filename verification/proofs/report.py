@@ -5,12 +5,15 @@ from typing import Any
 
 from sysmodel.markdown import table
 
+from ..broken.registry import BROKEN
+
 __all__ = ["as_markdown"]
 
 
 def as_markdown(records: Sequence[dict[str, Any]]) -> str:
-    """Tables of results, as :meth:`~.run.Result.record` gives them."""
+    """Tables of results, as :meth:`~.run.Result.record` gives them, and of the broken copies."""
     unbounded = sum(record["mode"] == "k-induction" for record in records)
+    seconds = sum(record["seconds"] for record in records)
     headings = (
         ["proof", "what holds:", "blocks:", "mode:"]
         + ["depth (cycles)", "asserts", "covers"]
@@ -33,7 +36,14 @@ def as_markdown(records: Sequence[dict[str, Any]]) -> str:
     explained = (
         f"{len(records)} proofs, {unbounded} of them by k-induction, for any number of cycles; the "
         "depth is then that of the induction. The covers show that what the asserts speak of "
-        "happens. The seconds are of one of two that run side by side."
+        f"happens. The seconds are of one of two that run side by side, {seconds:.0f} in all."
     )
-    geometry = table(["proof", "geometry:", "why:"], shapes)
-    return f"{explained}\n\n{table(headings, rows)}\n## Geometry\n\n{geometry}"
+    parts = [explained, table(headings, rows)]
+    parts += ["## Geometry", table(["proof", "geometry:", "why:"], shapes)]
+    faults = [[broken.block, broken.fault] for broken in BROKEN]
+    broken = (
+        "Tests show that each fails its proof, by an assertion and with a waveform, and its bench, "
+        "which all have but RingNode, a part of the proofs."
+    )
+    parts += ["## Broken copies", broken, table(["block:", "fault:"], faults)]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
