@@ -28,18 +28,18 @@ def coverage(
         "build/coverage"
     ),
 ) -> None:
-    """Run the blocks' benches with line, toggle and functional coverage.
+    """Run the benches of the blocks and of the top with line, toggle and functional coverage.
 
     Writes coverage.json and coverage.md. The exit code is 0 only if every functional point is hit.
     """
     # They bring Amaranth, for which other commands shall not wait.
     from verification.evidence import Evidence
 
-    from ..mutation.targets import chosen
+    from ..targets import TARGETS, chosen
     from .measure import measure
     from .report import as_dict, as_markdown
 
-    names = chosen(block)
+    names = chosen(block, tuple(TARGETS))
     results = []
     with Evidence(out, NAME, title="Coverage", command=f"t3 coverage --seed {seed}") as evidence:
         typer.echo(f"seed {seed}")

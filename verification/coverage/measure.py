@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tb.runner import run_bench
 
-from ..mutation.targets import TARGETS
+from ..targets import TARGETS
 from .points import LINE, TOGGLE, Point, read_points
 
 __all__ = ["SCALE", "Measured", "measure"]
@@ -57,7 +57,7 @@ class Measured:
 
 
 def measure(name: str, *, seed: int, folder: Path) -> Measured:
-    """Run the bench of one of :data:`~verification.mutation.targets.TARGETS`.
+    """Run the bench of one of :data:`~verification.targets.TARGETS`.
 
     Raises
     ------

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..targets import TARGETS
 from .equivalence import equivalent
 from .netlist import Mutant, mutate
 from .simulate import Death, build, play
-from .targets import TARGETS
 
 __all__ = ["STAGES", "Outcome", "run_block"]
 
@@ -79,7 +79,7 @@ class Outcome:
 
 
 def run_block(name: str, *, count: int, seed: int, folder: Path) -> Outcome:
-    """Mutate one of :data:`~.targets.TARGETS`.
+    """Mutate one of :data:`~verification.targets.BLOCKS`.
 
     A mutant that a stage of the bench leaves is first tried to be proved equivalent, then played
     longer and with other random choices.

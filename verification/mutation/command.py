@@ -39,11 +39,11 @@ def mutate(
     # They bring Amaranth, for which other commands shall not wait.
     from verification.evidence import Evidence
 
+    from ..targets import BLOCKS, chosen
     from .report import as_dict, as_markdown, holds
     from .run import run
-    from .targets import chosen
 
-    names = chosen(block)
+    names = chosen(block, BLOCKS)
     command = f"t3 mutate --mutants {mutants} --seed {seed}"
     with Evidence(out, NAME, title="Mutation score", command=command) as evidence:
         typer.echo(f"seed {seed}")

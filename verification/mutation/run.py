@@ -39,7 +39,7 @@ def run(
     Parameters
     ----------
     names : sequence of str
-        Of :data:`~.targets.TARGETS`, the longest first.
+        Of :data:`~verification.targets.BLOCKS`, the longest first.
     count, seed : int
         Mutants of each block, and what makes them random.
     progress : callable

@@ -1,4 +1,4 @@
-"""The blocks that are mutated, with the bench that has to notice."""
+"""The blocks and the top, each with its bench."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from amaranth.lib.wiring import Component
 
 from sysmodel.errors import InputError
 
-__all__ = ["TARGETS", "Target", "chosen"]
+__all__ = ["BLOCKS", "TARGETS", "Target", "chosen"]
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,28 @@ class Target:
 
 
 # The longest first, so that the others fill up what it leaves.
-_NAMES = ("channel", "link_endpoint", "nmc", "trigger", "registers", "tracker_bank", "dma")
-_NAMES += ("map_table", "window", "tracker_front", "dma_lane", "arbiter", "address_map")
-_NAMES += ("notice_queue", "notice_buffer", "queue", "protected_memory", "round_robin")
+BLOCKS: tuple[str, ...] = (
+    *("channel", "link_endpoint", "nmc", "trigger", "registers", "tracker_bank", "dma"),
+    *("map_table", "window", "tracker_front", "dma_lane", "arbiter", "address_map"),
+    *("notice_queue", "notice_buffer", "queue", "protected_memory", "round_robin"),
+)
 
 TARGETS: Mapping[str, Target] = MappingProxyType(
-    {name: Target(name, f"tb.{name}.bench") for name in _NAMES}
+    {name: Target(name, f"tb.{name}.bench") for name in ("top", *BLOCKS)}
 )
-"""By name, in the order in which they are best begun."""
+"""By name: the ``BLOCKS``, and the top."""
 
 
-def chosen(names: Sequence[str] | None) -> list[str]:
-    """The targets of these names, or all; in the order of ``TARGETS``.
+def chosen(names: Sequence[str] | None, among: Sequence[str]) -> list[str]:
+    """Those of ``among`` that are named, or all; in the order of ``among``.
 
     Raises
     ------
     InputError
-        There is no such target.
+        It has no such name.
     """
     for name in names or ():
-        if name not in TARGETS:
-            problem = f"{name[:40]!r} is not allowed; allowed: {', '.join(sorted(TARGETS))}"
+        if name not in among:
+            problem = f"{name[:40]!r} is not allowed; allowed: {', '.join(sorted(among))}"
             raise InputError("block", problem)
-    return [name for name in TARGETS if not names or name in names]
+    return [name for name in among if not names or name in names]
