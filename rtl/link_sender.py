@@ -73,7 +73,7 @@ class LinkSender(wiring.Component):
         candidate = Signal(ReverseState(link))
         distance = Signal(number)
         ahead = Signal(range(link.replay_depth + 1))
-        grant = Signal(number)
+        behind = Signal()  # the limit that is told
 
         put = Signal()
         send = Signal()
@@ -116,7 +116,7 @@ class LinkSender(wiring.Component):
                 candidate.eq(told),
                 distance.eq(told.acknowledge - base),
                 ahead.eq(upcoming - base),
-                grant.eq(told.limit - limit),
+                behind.eq((told.limit - limit)[number - 1]),
             ]
         with m.If(accept):
             m.d.sync += base.eq(candidate.acknowledge)
@@ -125,8 +125,8 @@ class LinkSender(wiring.Component):
                 m.d.sync += upcoming.eq(candidate.acknowledge)
         with m.If(self.replay):
             m.d.sync += upcoming.eq(base)
-        # A limit that lies behind is an old one.
-        with m.If(decides & ~grant[-1]):
+        # Then it is an old one.
+        with m.If(decides & ~behind):
             m.d.sync += limit.eq(candidate.limit)
         m.d.sync += kept.eq(Mux(accept, kept - distance[: len(kept)] + put, kept + put))
         return m

@@ -20,6 +20,7 @@ _INPUTS = inputs_of(make_dut())
 _STREAMS = [f"{side}__{name}" for side in SIDES for name in ("packets", "o", "send", "receive")]
 _CYCLES = 120
 _COUNTS = 8  # beginnings
+_PACES = 4
 _COUNTERS = {"corrupt": "corrupt_count", "replays": "replay_count"}  # ports, and what is behind
 _COUNTER_BITS = 32
 _RATES = (0.1, 0.5, 1)
@@ -39,8 +40,8 @@ expect(
 class _Bench:
     """Both sides; ``wires[i]`` from side ``i`` to the other."""
 
-    def __init__(self, dut, faults: Faults = CLEAN):
-        self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED)
+    def __init__(self, dut, faults: Faults = CLEAN, *, number: int = 0):
+        self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED + number)
         self.sides = [Side(dut, name, self.rng) for name in SIDES]
         self.wires = [Wire(self.rng, faults, FLIT.width) for _ in SIDES]
         self.cycle = 0
@@ -55,6 +56,10 @@ class _Bench:
     def set_faults(self, faults: Faults) -> None:
         for wire in self.wires:
             wire.faults = faults
+
+    def set_paces(self) -> None:
+        for side in self.sides:
+            side.offer, side.take = (self.rng.choice(_RATES) for _ in range(2))
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -162,8 +167,7 @@ async def faulty_wire(dut):
         bench = _Bench(dut, faults)
         await bench.start()
         for _ in range(4):
-            for side in bench.sides:
-                side.offer, side.take = (bench.rng.choice(_RATES) for _ in range(2))
+            bench.set_paces()
             await bench.run(scaled(_CYCLES) // 4)
         await bench.drain(20000)
         replays = bench.values("replays")
@@ -172,15 +176,28 @@ async def faulty_wire(dut):
 
 
 @cocotb.test()
+async def clean_wire_at_any_rate(dut):
+    """Each packet is sent once, however seldom they come or are taken."""
+    for number in range(scaled(_PACES)):
+        bench = _Bench(dut, number=number)
+        await bench.start()
+        bench.set_paces()
+        await bench.run(_CYCLES)
+        await bench.drain(500)
+        assert bench.values("replays") == [0, 0] and bench.no_errors()
+
+
+@cocotb.test()
 async def back_pressure(dut):
     """Who does not take stops the other side, without a loss, a replay or an error."""
-    for there in range(2):
-        bench = _Bench(dut)
+    for number in range(4):
+        bench = _Bench(dut, number=number)
         await bench.start()
-        here, there = bench.sides[1 - there], bench.sides[there]
+        here, there = bench.sides[:: 1 if number % 2 else -1]
+        await bench.run(bench.rng.randint(0, 60))
         there.take = 0
         await bench.run(LINK.down_cycles + 2 * _LATE_CYCLES)
-        assert len(here.sent) == LINK.receive_depth + LINK.replay_depth
+        assert len(here.sent) - len(there.received) == LINK.receive_depth + LINK.replay_depth
         assert len(here.received) > LINK.down_cycles  # the other direction goes on
         there.take = 0.3
         await bench.run(100)

@@ -65,6 +65,7 @@ class Side:
         self.awaited, self._base, self._limit = 0, 0, 0
         # Acknowledged before each of the last cycles with a free wire.
         self._bases: deque[int] = deque([0] * _LATE_CYCLES, _LATE_CYCLES)
+        self._went_back = False
 
     def _port(self, name: str):
         return getattr(self._dut, f"{self._name}__{name}")
@@ -102,6 +103,7 @@ class Side:
         assert sends or cycle < 3, f"{self._name} sends nothing"
         cover("flit waits for the wire", sends and self._busy)
         takes = self.value("packets__ready")
+        self._went_back |= self.value("replays") != 0
         leaves = self.value("send__payload") if sends and not self._busy else None
         if leaves is not None:
             self._check_flit(FLIT.named(leaves))
@@ -138,6 +140,7 @@ class Side:
         assert packet == self.sent[number][1], f"{name} sends another packet as {number}"
         # In order, but for going back, and for what was acknowledged after it had gone back.
         assert number <= max(self._last + 1, self._base), f"{name} leaves out some before {number}"
+        assert number > self._last or self._went_back, f"{name} sends {number} again, for nothing"
         assert number >= self._bases[0], f"{name} sends {number} again, which has arrived"
         cover("sent again", back)
         self._last, self._upcoming = number, max(self._upcoming, number + 1)

@@ -205,6 +205,7 @@ class LinkHarness(Elaboratable):
         ):
             m.d.comb += invariant(holds, message)
         with m.If(inside.decides):
+            told_limit = _from(limit, inside.candidate.limit)
             for holds, message in (
                 (inside.distance == _from(base, inside.candidate.acknowledge), "distance"),
                 (
@@ -213,8 +214,8 @@ class LinkHarness(Elaboratable):
                 ),
                 (_from(base, inside.upcoming) - inside.ahead <= 1, "ahead"),
                 (_from(base, inside.upcoming) >= inside.ahead, "behind"),
-                (inside.grant == _from(limit, inside.candidate.limit), "grant"),
-                (inside.grant[-1] | (inside.grant <= new_limit), "wrong limit"),
+                (inside.behind == told_limit[_LINK.sequence_bits - 1], "old limit"),
+                (inside.behind | (told_limit <= new_limit), "wrong limit"),
             ):
                 m.d.comb += invariant(holds, message)
 
