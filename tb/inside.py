@@ -1,6 +1,8 @@
 """What only the simulator can reach: signals and memories behind the ports."""
 
-__all__ = ["BLOCK_BITS", "fill", "inside", "preset", "turn"]
+from collections.abc import Iterator
+
+__all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "inside", "preset", "turn"]
 
 BLOCK_BITS = 8
 """Of a :class:`~rtl.wide_counter.WideCounter`, which steps in blocks."""
@@ -42,8 +44,8 @@ def preset(dut, path: str, value: int) -> None:
     _set_carries(dut, path, value, len(counter) - BLOCK_BITS)
 
 
-def fill(dut, path: str, bits: int) -> int:
-    """Let a counter go on as if the lower ``bits``, whole blocks of them, were ones.
+def fill(dut, path: str, bits: int, *, short: int = 0) -> int:
+    """Let a counter go on as if the lower ``bits``, whole blocks of them, were ``short`` of ones.
 
     The other blocks stay as they are, and so does what they know of their own carry.
 
@@ -53,7 +55,7 @@ def fill(dut, path: str, bits: int) -> int:
         What it says now.
     """
     counter = inside(dut, f"{path}.o")
-    value = int(counter.value) | (1 << bits) - 1
+    value = (int(counter.value) | (1 << bits) - 1) - short
     counter.value = value
     _set_carries(dut, path, value, bits)
     return value
@@ -64,3 +66,12 @@ def _set_carries(dut, path: str, value: int, bits: int) -> None:
     ones = (1 << BLOCK_BITS) - 1
     for at in range(0, bits, BLOCK_BITS):
         inside(dut, f"{path}.full_{at}").value = int(value >> at & ones == ones)
+
+
+def blocks_of_a_count(bits: int) -> Iterator[tuple[int, int]]:
+    """Where blocks that have one below and one above begin in a counter of so many ``bits``, with
+    all that such a block may say when it gets full or nearly so: ones, or one of them missing."""
+    ones = (1 << BLOCK_BITS) - 1
+    for at in range(BLOCK_BITS, bits - BLOCK_BITS, BLOCK_BITS):
+        for missing in (0, *(1 << bit for bit in range(BLOCK_BITS))):
+            yield at, ones ^ missing

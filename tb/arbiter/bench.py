@@ -13,7 +13,7 @@ from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
-from tb.inside import inside, preset
+from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
@@ -147,6 +147,38 @@ class _Bench:
         inside(self.dut, "low").value = low
         self.reference.preset(samples, total)
 
+    def measure(self, rng: random.Random, log2: int) -> int:
+        """Configure a measurement of ``2 ** log2`` samples; gives one of its cuts."""
+        cut, place = rng.randint(2, 127), rng.randrange(3)
+        self.configure(
+            policy=Policy.MCA,
+            automatic=1,
+            starvation_limit=0xFFFF,
+            measure_log2=log2,
+            cuts=[cut // 2] * place + [cut] + [127] * (2 - place),
+            levels=[rng.getrandbits(7) for _ in range(3)],
+        )
+        return cut
+
+    async def end_with(self, rng: random.Random, total: int, left: int) -> None:
+        """The last samples of a measurement, up to a sum, and what comes of it."""
+        for _ in range(left):
+            occupancy = min(total - self.reference.total, 127)
+            await self.cycle("m", occupancy=occupancy)
+        assert self.reference.samples is None
+        for _ in range(8):
+            await self.cycle("m", occupancy=rng.getrandbits(7))
+
+    def fill(self, bits: int, *, left: int = 0, below: int = 0) -> None:
+        """Go on as if the lower bits of samples and of the sum's carries were ones, but for so many
+        samples and carries."""
+        fill(self.dut, "count", bits, short=left)
+        fill(self.dut, "carries", bits, short=below)
+        reference, ones = self.reference, (1 << bits) - 1
+        carries, low = reference.total >> _LOW_BITS, reference.total & (1 << _LOW_BITS) - 1
+        carries = (carries | ones) - below
+        reference.preset((reference.samples | ones) - left, carries << _LOW_BITS | low)
+
     def _cover(self, requests: str, ready: bool, occupancy: int, start: bool) -> None:
         reference, configuration = self.reference, self._configuration
         both, m = len(requests) == 2, "m" in requests
@@ -271,27 +303,40 @@ async def the_end_of_any_measurement(dut):
         log2 = rng.randint(10, 31)
         left = rng.randint(4, 12)
         samples = (1 << log2) - left
-        cut = rng.randint(1, 127)
+        cut = bench.measure(rng, log2)
         # Above the cut in the end, or just below it.
         total = (cut << log2) + rng.choice(
             [0, 1, -1, rng.getrandbits(log2), -rng.getrandbits(log2)]
         )
         before = max(total - left * 64, 0)
-        bench.configure(
-            policy=Policy.MCA,
-            automatic=1,
-            starvation_limit=0xFFFF,
-            measure_log2=log2,
-            cuts=[cut // 2, cut, 127],
-            levels=[rng.getrandbits(7) for _ in range(3)],
-        )
         await bench.cycle("m", start=True)
         await bench.cycle("")
         bench.preset(samples, before)
-        rest = total - before
-        for _ in range(left):
-            occupancy = min(rest, 127)
-            rest -= occupancy
-            await bench.cycle("m", occupancy=occupancy)
-        for _ in range(8):
-            await bench.cycle("m", occupancy=rng.getrandbits(7))
+        await bench.end_with(rng, total, left)
+
+
+@cocotb.test()
+async def a_measurement_through_the_blocks_of_its_counts(dut):
+    """A block of both gets full, or nearly so; then, with ones below it, it carries or does not."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    bench = _Bench(dut)
+    await bench.start()
+    for at, block in [*blocks_of_a_count(32 - _LOW_BITS)] * scaled(1):
+        above = at + BLOCK_BITS
+        log2 = rng.randint(above + _LOW_BITS, 31)
+        cut = bench.measure(rng, log2)
+        low = block << at | (1 << at) - 1
+        # What is above is there in the end if and only if a full block, and no other, has carried.
+        goals = [(1 << log2) - (1 << above), (cut << log2 >> _LOW_BITS) - (1 << above)]
+        full = block == (1 << BLOCK_BITS) - 1
+        samples, carries = (goal - (full << above) + low - (1 << at) for goal in goals)
+        await bench.cycle("m", start=True)
+        await bench.cycle("")
+        bench.preset(samples, carries << _LOW_BITS | (1 << _LOW_BITS) - 1)
+        await bench.cycle("m", occupancy=127)
+        bench.fill(at)
+        for _ in range(rng.randint(1, 3)):
+            await bench.cycle("m", occupancy=127)
+        left = rng.randint(4, 8)
+        bench.fill(above, left=left, below=rng.randrange(2))
+        await bench.end_with(rng, (cut << log2) + rng.choice([-1, 0]), left + 1)

@@ -37,7 +37,7 @@ _CYCLES = 4000
 _BEGINNINGS = 60
 _LONG_WALKS = 20
 _LONGEST_WALK = 1 << 16  # cycles
-_MANY_ROWS = 6000
+_LONG = 17000
 
 expect(
     "tile of one sector",
@@ -253,15 +253,17 @@ async def long_walks(dut):
 
 
 @cocotb.test()
-async def many_rows(dut):
-    """One walk whose rows go through their whole counter, where the run of the bench is long."""
+async def longest_walks(dut):
+    """Rows, and then atoms of a run, through their whole counter, where the bench runs long."""
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await _start(dut, rng)
-    rows = {"rows": (most := min(scaled(_MANY_ROWS), (1 << 16) - 1)), "rows_edge": most}
-    by = {"granularity": Granularity.WORKGROUP.value, "run": 1, "run_edge": 1, "wave_rows": 0}
-    bench.configure([command | rows | by for command in random_commands(rng)], bench.production)
-    bench.ready = random_ready(rng)
-    await _walk(bench)
+    most = min(scaled(_LONG), (1 << 16) - 1)
+    for rows, run in ((most, 1), (2, most)):
+        tile = {"granularity": Granularity.WORKGROUP.value, "rows": rows, "rows_edge": rows}
+        tile |= {"run": run, "run_edge": run, "wave_rows": rng.randint(most // 2, most)}
+        bench.configure([command | tile for command in random_commands(rng)], bench.production)
+        bench.ready = random_ready(rng)
+        await _walk(bench)
 
 
 def _atoms(pieces: list[dict[str, int]]) -> list[tuple[int, int, int]]:

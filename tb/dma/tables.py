@@ -79,6 +79,7 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
     if rng.random() < 0.3:
         granularity = Granularity.WORKGROUP
         rows, run = rng.choice([(long, short), (short, long)])
+        wave_rows = rng.randint(1, rows)
     else:
         granularity = Granularity.WAVEFRONT
         size = 1 << run_log2

@@ -61,11 +61,14 @@ _INPUTS = inputs_of(make_dut())
 
 def _address(rng: random.Random) -> int:
     """In bytes; few values, so that windows meet, and now and then a bad one."""
-    value = rng.choice([rng.randrange(12), rng.randrange(12), _SPACE // _ATOM - 1]) * _ATOM
+    near, most = rng.randrange(12), _SPACE // _ATOM - 1
+    value = rng.choice([near, near, most, rng.randint(0, most)]) * _ATOM
     if rng.random() < 0.04:
         value += rng.choice([1, _ATOM // 2, _ATOM - 1])
     if rng.random() < 0.05:
-        value = rng.choice([_SPACE, 1 << 63, _SPACE + _ATOM])
+        value = rng.choice(
+            [_SPACE, _SPACE + _ATOM, 1 << rng.randrange(PARAMETERS.address_bits, 64)]
+        )
     return value
 
 

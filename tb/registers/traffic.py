@@ -100,7 +100,8 @@ class BusTraffic:
                 command=rng.randrange(p.commands),
             )
         if name.endswith("_HI"):
-            return rng.choice([0, 0, rng.getrandbits(p.address_bits - 32), rng.getrandbits(32)])
+            bits = rng.choice([p.address_bits - 32, 32])
+            return rng.choice([0, 0, 0, rng.getrandbits(bits), 1 << rng.randrange(32)])
         if name.endswith("_LO"):
             atoms = rng.choice([rng.randrange(64), rng.getrandbits(27), 1 << rng.randrange(27)])
             return atoms * p.atom_bytes + (rng.random() < 0.05)

@@ -13,7 +13,7 @@ from sysmodel.golden.state import READY, U
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import set_maps
-from tb.inside import BLOCK_BITS, fill, preset
+from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 from tb.trigger.flips import one_wrong_bit, two_wrong_bits
@@ -224,9 +224,9 @@ async def many_tiles(dut):
             bench.completion = bench.completion or random_completion(rng, range(PLACES))
             await bench.cycle(ready=True)
         await _work_off(bench)
-    for at in range(BLOCK_BITS, bits - BLOCK_BITS, BLOCK_BITS):
-        # Two tiles: a block gets full, then, with ones below it, it carries.
-        count = rng.getrandbits(bits) | (1 << at + BLOCK_BITS) - 1
+    for at, block in blocks_of_a_count(bits):
+        # Two tiles: a block gets full, or nearly so; then, with ones below it, it carries or not.
+        count = rng.getrandbits(7) << at + BLOCK_BITS | block << at | (1 << at) - 1
         preset(dut, "tile_count", count - (1 << at))
         bench.model.state.gpu[U.tiles] = count - (1 << at)
         for _ in range(2):
