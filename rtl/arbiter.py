@@ -77,10 +77,12 @@ class Arbiter(wiring.Component):
         measuring = Signal()
         averaging = Signal()
         choosing = Signal()
-        m.submodules.count = count = WideCounter(32)
+        # As many bits as the longest measurement has samples, and its sum carries.
+        bits = (1 << len(config.measure_log2)) - 1
+        m.submodules.count = count = WideCounter(bits)
         # The sum: what is too small for a carry, and how many carries there were.
         low = Signal(7)
-        m.submodules.carries = carries = WideCounter(33)
+        m.submodules.carries = carries = WideCounter(bits)
         more = Signal(8)
         average = Signal(7)
         level = Signal(7)
