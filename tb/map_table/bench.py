@@ -83,7 +83,7 @@ def _random_staging(rng: random.Random) -> dict[str, int]:
     beyond = rng.random() < 0.05
     return staged | {
         "range_window": rng.randrange(p.windows) if not beyond else rng.choice([p.windows, 255]),
-        "range_command": rng.randrange(p.commands + (rng.random() < 0.05)),
+        "range_command": rng.randrange(p.commands if rng.random() < 0.95 else 256),
         "range_first": first,
         "range_last": rng.choice([first, first + 1, rng.randrange(places)]) % places,
         "range_action": rng.choice([*Action, *list(Action)[1:]]).value,

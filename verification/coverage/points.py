@@ -10,7 +10,7 @@ __all__ = ["LINE", "TOGGLE", "Point", "read_points"]
 LINE, TOGGLE = "line", "toggle"
 _KINDS = {"v_line": LINE, "v_branch": LINE, "v_toggle": TOGGLE}
 _POINT = re.compile(r"^C '(.*)' (\d+)$")
-_CODED = re.compile(r"__0([0-9a-f]{2})")  # a character that C++ does not have in names
+_CODED = re.compile(r"__0([0-9A-Fa-f]{2})")  # a character that C++ does not have in names
 # A constant that makes simulators evaluate processes at the start.
 _FOR_SIMULATORS = "$auto$verilog_backend"
 _BIT = re.compile(r"(\[[\d:]+\])*(:[01]->[01])?$")

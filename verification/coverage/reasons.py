@@ -4,11 +4,122 @@ import re
 
 __all__ = ["REASONS", "reason_of"]
 
+_IN_TOP = r"channel_\d+|tracker|trigger|engine|registers|window"
+_IN_CHANNEL = r"arbiter\$\d+|lane|nmc|notices|notice_buffer|compute|communication|\w+_location"
+_TABLES = "a field of a table that this block does not read"
+_ENTRY = "of an entry, only what is added up or compared is carried on"
+
 REASONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"top",
+        rf"\w+ top\.({_IN_TOP})\..*",
+        "in a block with a bench of its own, which goes further",
+    ),
+    (
+        r"channel",
+        rf"\w+ channel\.({_IN_CHANNEL}|\w+_range)\..*",
+        "in a block with a bench of its own, which goes further",
+    ),
     (
         r".*",
         r"toggle .*\$\d+",
-        "no signal of the source, but a step of an expression, with bits that are constant",
+        "no signal of the source's, but a step of an expression or a second name",
+    ),
+    (
+        r".*",
+        r"toggle .*\.full_\d+",
+        "whether a counter's last block is full: there is none above it",
+    ),
+    (
+        r"top|channel",
+        r"\w+ .*\.(corrections|stored_count)\..*",
+        "blocks of a counter that only long runs reach; benches of others set theirs",
+    ),
+    (
+        r"window",
+        r"(line|toggle) .*\bidle\.(step|\d+ else)|toggle window\.step",
+        "this counter counts in every cycle",
+    ),
+    (r".*", r"toggle .*_count\.clear", "a counter that is never cleared"),
+    (r".*", r"toggle .*\.drop", "a queue whose payloads are not dropped"),
+    (r"address_map|trigger|dma", r"toggle .*\b(maps|production)\b.*", _TABLES),
+    (
+        r"channel",
+        r"toggle .*\bmaps\b.*",
+        "a field of a table that a channel does not read, or that is larger than the bench's",
+    ),
+    (
+        r"window",
+        r"toggle .*\bproduction(\.(workgroups|first_workgroup|epoch|updates_per_sector))?",
+        _TABLES,
+    ),
+    (
+        r"window",
+        r"toggle .*\b(production\.window|command_end)",
+        "a window is no larger than the table of what is complete",
+    ),
+    (
+        r".*",
+        r"toggle .*error__report\b.*",
+        "a block reports few causes, and some without a place or wavefront",
+    ),
+    (
+        r"link_endpoint",
+        r"toggle .*(\breserved|\bbody|\.stamp\.i(__payload)?|\bcrc\.i)",
+        "reserved bits, always 0",
+    ),
+    (r"link_endpoint", r"toggle .*\.i__valid", "a flit leaves in every cycle"),
+    (r"nmc", r"toggle .*\.largest", "bits that the infinities of all formats have"),
+    (r"trigger", r"toggle trigger\.follow", "two of the states, which differ in one bit"),
+    (
+        r"trigger",
+        r"toggle .*\b(group|groups\.words|to_range_end)\b.*",
+        "counts of groups that are larger than the bench's, in every row of the memory",
+    ),
+    (r"tracker_bank", r"toggle .*\b(known|old|stored)\b.*", _ENTRY),
+    (
+        r"tracker_bank",
+        r"toggle .*\b(entries_\d|row__\d|check_\d\.o|table\.o\$\d+|threshold|completions)\b.*",
+        "bits of tiles that are more, or larger, than the bench's",
+    ),
+    (
+        r"tracker_front",
+        r"toggle .*\b([ab]__payload|ends__\d__payload)\b.*",
+        "a tile end has no atom and no count, an update no sectors and no edges",
+    ),
+    (
+        r"notice_queue",
+        r"(line|toggle) .*(entries|taken|joins|\d+ if).*",
+        "nothing joins the last entry: a queue that has it is full",
+    ),
+    (r"dma_lane|channel", r"toggle .*\breads(__payload)?\b.*", "fields that a read does not have"),
+    (
+        r"dma_lane",
+        r"toggle .*\b(index|offset|pieces|pieces__payload|[io]__payload|\w+__data)\b.*",
+        "offsets beyond those in the bench's tiles",
+    ),
+    (r"dma", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
+    (r"dma", r"toggle dma\.run_before", "a bit that no wavefront is shifted to"),
+    (
+        r"registers",
+        r"toggle .*\bbus__[br]resp",
+        "OKAY and SLVERR, which differ in one bit",
+    ),
+    (
+        r"registers",
+        r"(line|toggle) registers\.(maps|table\$\d+)\b.*",
+        "entries with numbers that are seldom accepted: the bench of the tables has them",
+    ),
+    (r"round_robin", r"toggle .*\.first", "an index of one input"),
+    (
+        r"channel",
+        r"toggle channel\.\w+__payload.*",
+        "fields that only some kinds of accesses and pieces have",
+    ),
+    (
+        r"top|channel",
+        r"toggle \w+\.[\w$]+(\..*)?",
+        "numbers and addresses beyond those of the bench's small kernels",
     ),
 )
 """Patterns of the block's and of the hole's whole name, and the reason; the first that match count.

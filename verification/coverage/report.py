@@ -1,5 +1,6 @@
 """Coverage as JSON and as a page."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,15 +70,7 @@ def as_markdown(results: Sequence[Measured]) -> str:
         "hazards that the bench itself looks for."
     )
     headings = ["block:", "lines and branches", "toggles", "functional", _MISSING]
-    holes = [
-        [measured.block, hole["kind"], f"`{hole['where']}`", str(hole["points"])]
-        + [hole["reason"] or _MISSING]
-        for measured in results
-        for hole in _holes(measured)
-    ]
-    parts = [reading, table(headings, rows)]
-    if holes:
-        parts += ["## Holes", table(["block:", "kind:", "where:", "points", "why:"], holes)]
+    parts = [reading, table(headings, rows), *_explained(results), *_unexplained(results)]
     points = [
         [measured.block, name, str(count)]
         for measured in results
@@ -85,3 +78,34 @@ def as_markdown(results: Sequence[Measured]) -> str:
     ]
     parts += ["## Functional points", table(["block:", "point:", "hits"], points)]
     return "\n\n".join(parts)
+
+
+def _explained(results: Sequence[Measured]) -> list[str]:
+    places, points = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    for measured in results:
+        for hole in _holes(measured):
+            if hole["reason"]:
+                key = measured.block, hole["kind"], hole["reason"]
+                places[key] += 1
+                points[key] += hole["points"]
+    rows = [
+        [block, kind, str(places[block, kind, why]), str(count), why]
+        for (block, kind, why), count in points.items()
+    ]
+    reading = (
+        "Points that are not hit: on how many lines or signals, and why. Where a block is a part "
+        "of another one, both count it. The command writes a JSON file that names each."
+    )
+    headings = ["block:", "kind:", "places", "points", "why:"]
+    return ["## Holes", reading, table(headings, rows)] if rows else []
+
+
+def _unexplained(results: Sequence[Measured]) -> list[str]:
+    rows = [
+        [measured.block, hole["kind"], f"`{hole['where']}`", str(hole["points"])]
+        for measured in results
+        for hole in _holes(measured)
+        if hole["reason"] is None
+    ]
+    headings = ["block:", "kind:", "where:", "points"]
+    return ["## Not explained", table(headings, rows)] if rows else []
