@@ -243,17 +243,18 @@ async def round_robin_shares(dut):
 
 @cocotb.test()
 async def nothing_starves(dut):
-    """Full load and a full DRAM queue: communication waits its limit, and never longer."""
+    """A full DRAM queue, and compute or none: communication waits its limit, and never longer."""
     bench = _Bench(dut)
     await bench.start()
-    for limit in (1, 9, 100):
-        bench.configure(policy=Policy.MCA, threshold=5, starvation_limit=limit)
-        bench.longest_wait = 0
-        before = bench.served["m"]
-        for _ in range(10 * (limit + 1)):
-            await bench.cycle("cm", occupancy=64)
-        assert bench.longest_wait == limit
-        assert bench.served["m"] - before == 10
+    for requests in ("cm", "m"):
+        for limit in (1, 9, 100):
+            bench.configure(policy=Policy.MCA, threshold=5, starvation_limit=limit)
+            bench.longest_wait = 0
+            before = bench.served["m"]
+            for _ in range(10 * (limit + 1)):
+                await bench.cycle(requests, occupancy=64)
+            assert bench.longest_wait == limit
+            assert bench.served["m"] - before == 10
 
 
 @cocotb.test()
