@@ -1,3 +1,5 @@
+from collections import Counter
+
 from verification.coverage.measure import Measured
 from verification.coverage.points import LINE, TOGGLE, Point, read_points
 from verification.coverage.report import as_markdown, unexplained
@@ -36,8 +38,14 @@ def test_points_of_a_file(tmp_path):
 
 def test_names_are_those_of_the_verilog(tmp_path):
     path = tmp_path / "coverage.dat"
-    path.write_text(entry(1, page="v_toggle/q", l="1", o="__0245[1]:0->1", h="TOP.a__02eb"))
-    assert [*read_points(path, VERILOG)] == [Point(TOGGLE, "TOP.a.b", "$5[1]:0->1")]
+    path.write_text(
+        entry(1, page="v_toggle/q", l="1", o="__0245[1]:0->1", h="TOP.a__02eb")
+        + entry(1, page="v_toggle/q", l="1", o="o___05Fvalid:0->1", h="TOP.a")
+    )
+    assert [*read_points(path, VERILOG)] == [
+        Point(TOGGLE, "TOP.a.b", "$5[1]:0->1"),
+        Point(TOGGLE, "TOP.a", "o__valid:0->1"),
+    ]
 
 
 def test_holes_are_grouped(tmp_path):
@@ -47,4 +55,13 @@ def test_holes_are_grouped(tmp_path):
     assert unexplained([measured]) == 4
     page = as_markdown([measured])
     assert "| queue | 1 of 2 | 1 of 3 | 1 of 2 | 4 |" in page
-    assert "| queue | toggle | `TOP.q.level` | 2 | not explained |" in page
+    assert "| queue | toggle | `TOP.q.level` | 2 |" in page.partition("## Not explained")[2]
+
+
+def test_explained_holes_are_counted_by_reason():
+    points = [Point(TOGGLE, "TOP.q", f"{name}:0->1") for name in ("$12", "$13[0]", "$13[1]")]
+    measured = Measured("queue", Counter({point: 0 for point in points}), {})
+    assert unexplained([measured]) == 0
+    page = as_markdown([measured])
+    assert "| queue | toggle | 2 | 3 | no signal of the source's" in page
+    assert "Not explained" not in page
