@@ -125,7 +125,7 @@ class LinkSender(wiring.Component):
                 m.d.sync += upcoming.eq(candidate.acknowledge)
         with m.If(self.replay):
             m.d.sync += upcoming.eq(base)
-        # Then it is an old one.
+        # A limit that lies behind is an old one.
         with m.If(decides & ~behind):
             m.d.sync += limit.eq(candidate.limit)
         m.d.sync += kept.eq(Mux(accept, kept - distance[: len(kept)] + put, kept + put))

@@ -4,7 +4,7 @@ import re
 
 __all__ = ["REASONS", "reason_of"]
 
-_IN_TOP = r"channel_\d+|tracker|trigger|engine|registers|window"
+_IN_TOP = r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|window"
 _IN_CHANNEL = r"arbiter\$\d+|lane|nmc|notices|notice_buffer|compute|communication|\w+_location"
 _TABLES = "a field of a table that this block does not read"
 _ENTRY = "of an entry, only what is added up or compared is carried on"
@@ -13,12 +13,12 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"top",
         rf"\w+ top\.({_IN_TOP})\..*",
-        "in a block with a bench of its own, which goes further",
+        "in a block with a bench of its own",
     ),
     (
         r"channel",
         rf"\w+ channel\.({_IN_CHANNEL}|\w+_range)\..*",
-        "in a block with a bench of its own, which goes further",
+        "in a block with a bench of its own",
     ),
     (
         r".*",
@@ -42,21 +42,32 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (r".*", r"toggle .*_count\.clear", "a counter that is never cleared"),
     (r".*", r"toggle .*\.drop", "a queue whose payloads are not dropped"),
-    (r"address_map|trigger|dma", r"toggle .*\b(maps|production)\b.*", _TABLES),
     (
-        r"channel",
-        r"toggle .*\bmaps\b.*",
-        "a field of a table that a channel does not read, or that is larger than the bench's",
+        r"address_map",
+        r"toggle .*\bmaps(\$\d+)?\.commands(\[\d+\]\.(?!op|dtype).*)?",
+        _TABLES,
+    ),
+    (
+        r"address_map",
+        r"toggle .*\bproduction(\$\d+)?(\.(?!workgroups|first_workgroup).*)?",
+        _TABLES,
+    ),
+    (r"trigger", r"toggle .*\bmaps(\$\d+)?\.windows.*", _TABLES),
+    (
+        r"trigger",
+        r"toggle .*\bmaps(\$\d+)?\.commands(\[\d+\]\.(?!waves\b|group|granularity).*)?",
+        _TABLES,
+    ),
+    (r"dma", r"toggle .*\bmaps\.(windows|ranges|commands\[\d+\]\.(waves|group_log2)).*", _TABLES),
+    (
+        r"dma",
+        r"toggle .*\bproduction(\.(?!workgroups|first_workgroup|shift).*)?",
+        _TABLES,
     ),
     (
         r"window",
         r"toggle .*\bproduction(\.(workgroups|first_workgroup|epoch|updates_per_sector))?",
         _TABLES,
-    ),
-    (
-        r"window",
-        r"toggle .*\b(production\.window|command_end)",
-        "a window is no larger than the table of what is complete",
     ),
     (
         r".*",
@@ -71,17 +82,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"link_endpoint", r"toggle .*\.i__valid", "a flit leaves in every cycle"),
     (r"nmc", r"toggle .*\.largest", "bits that the infinities of all formats have"),
     (r"trigger", r"toggle trigger\.follow", "two of the states, which differ in one bit"),
-    (
-        r"trigger",
-        r"toggle .*\b(group|groups\.words|to_range_end)\b.*",
-        "counts of groups that are larger than the bench's, in every row of the memory",
-    ),
     (r"tracker_bank", r"toggle .*\b(known|old|stored)\b.*", _ENTRY),
-    (
-        r"tracker_bank",
-        r"toggle .*\b(entries_\d|row__\d|check_\d\.o|table\.o\$\d+|threshold|completions)\b.*",
-        "bits of tiles that are more, or larger, than the bench's",
-    ),
     (
         r"tracker_front",
         r"toggle .*\b([ab]__payload|ends__\d__payload)\b.*",
@@ -92,11 +93,10 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         r"(line|toggle) .*(entries|taken|joins|\d+ if).*",
         "nothing joins the last entry: a queue that has it is full",
     ),
-    (r"dma_lane|channel", r"toggle .*\breads(__payload)?\b.*", "fields that a read does not have"),
     (
         r"dma_lane",
-        r"toggle .*\b(index|offset|pieces|pieces__payload|[io]__payload|\w+__data)\b.*",
-        "offsets beyond those in the bench's tiles",
+        r"toggle .*\breads__payload\.(data|tag|place|wavefront|access|dtype|op|origin)",
+        "fields that a read does not have",
     ),
     (r"dma", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
     (r"dma", r"toggle dma\.run_before", "a bit that no wavefront is shifted to"),
@@ -104,22 +104,6 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         r"registers",
         r"toggle .*\bbus__[br]resp",
         "OKAY and SLVERR, which differ in one bit",
-    ),
-    (
-        r"registers",
-        r"(line|toggle) registers\.(maps|table\$\d+)\b.*",
-        "entries with numbers that are seldom accepted: the bench of the tables has them",
-    ),
-    (r"round_robin", r"toggle .*\.first", "an index of one input"),
-    (
-        r"channel",
-        r"toggle channel\.\w+__payload.*",
-        "fields that only some kinds of accesses and pieces have",
-    ),
-    (
-        r"top|channel",
-        r"toggle \w+\.[\w$]+(\..*)?",
-        "numbers and addresses beyond those of the bench's small kernels",
     ),
 )
 """Patterns of the block's and of the hole's whole name, and the reason; the first that match count.

@@ -9,9 +9,7 @@ from verification.coverage.reasons import reason_of
     "block, hole, part",
     [
         ("trigger", "toggle trigger.maps.commands[2].pitch", "does not read"),
-        ("registers", "toggle registers.maps.windows[0].base", "seldom accepted"),
         ("top", "line top.trigger.1234 if", "a bench of its own"),
-        ("top", "toggle top.dram__payload", "small kernels"),
         ("queue", "toggle queue.$12", "an expression"),
     ],
 )
@@ -24,6 +22,9 @@ def test_explained(block, hole, part):
     [
         ("trigger", "line trigger.1234 if"),
         ("top", "line top.1234 if"),
+        ("top", "toggle top.dram__payload"),
+        ("dma", "toggle dma.maps.commands[1].pitch"),
+        ("registers", "line registers.table$60.2993 if"),
         ("map_table", "toggle map_table.maps.windows[0].base"),
         ("queue", "functional queue full"),
     ],
