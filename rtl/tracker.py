@@ -67,7 +67,8 @@ class Tracker(wiring.Component):
         for channel in range(p.channels):
             wiring.connect(m, wiring.flipped(self.notices[channel]), front.notices[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
-        corrected, empty = Signal(p.banks), Signal(p.banks)
+        corrected = Signal(p.banks)
+        empty = Signal(p.banks)
         m.d.comb += [self.corrected.eq(corrected.any()), self.empty.eq(empty.all())]
         for index in range(p.banks):
             m.submodules[f"bank_{index}"] = bank = TrackerBank(p)

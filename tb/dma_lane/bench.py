@@ -58,10 +58,11 @@ def _random_piece(rng: random.Random) -> dict[str, int]:
     length = rng.choice([1, p.interleave_atoms, rng.randint(1, p.interleave_atoms)])
     granule = rng.choice([0, _ATOMS - p.interleave_atoms, rng.randrange(_ATOMS)])
     granule -= granule % p.interleave_atoms
+    last = (1 << 16) - p.interleave_atoms
     return {
         "atom": granule + rng.randint(0, p.interleave_atoms - length),
         "length": length,
-        "offset": rng.choice([0, 5, 60, 1000, (1 << 16) - p.interleave_atoms]),
+        "offset": rng.choice([0, 5, 60, 1000, rng.randint(0, last)]),
         "wave_run_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
         "wavefront": rng.randrange(p.wavefronts),
         "workgroup": rng.getrandbits(p.workgroup_bits),

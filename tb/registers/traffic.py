@@ -21,6 +21,10 @@ _GROUPS = {
 _OTHERS = sorted(set(_MAP) - {name for group in _GROUPS.values() for name in group} - set(_GROUPS))
 
 
+def _pairs(ends: list[int]) -> list[tuple[int, int]]:
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
 class BusTraffic:
     """Random accesses.
 
@@ -59,6 +63,8 @@ class BusTraffic:
 
     def _program(self) -> list[tuple[int, int, int]]:
         rng = self._rng
+        if rng.random() < 0.04:
+            return [(self._address(name), word, 15) for name, word in self._tables()]
         commit = rng.choice([*_GROUPS, None, None, None])
         names = (
             [rng.choice([*_OTHERS, *["CONTROL"] * 4])]
@@ -77,6 +83,37 @@ class BusTraffic:
             )
             for name in names
         ]
+
+    def _tables(self) -> list[tuple[str, int]]:
+        """All windows, ranges and offsets, new: anywhere, none over another."""
+        rng, p = self._rng, self._p
+        indices = {"WINDOW_COMMIT": range(p.windows), "RANGE_COMMIT": range(p.ranges)}
+        writes = [
+            (name, _MAP[name].pack(index=index, enable=0))
+            for name in reversed(indices)
+            for index in indices[name]
+        ]
+        ends = sorted(rng.sample(range(1 << p.atom_address_bits), 2 * p.windows))
+        for index, pair in zip(rng.sample(range(p.windows), p.windows), _pairs(ends), strict=True):
+            for name, atom in zip(("WINDOW_BASE", "WINDOW_LIMIT"), pair, strict=True):
+                writes += self._address_words(name, atom)
+            writes += [("WINDOW_COMMIT", _MAP["WINDOW_COMMIT"].pack(index=index, enable=1))]
+        ends = sorted(rng.sample(range(1 << p.place_bits), 2 * p.ranges))
+        for index, pair in zip(rng.sample(range(p.ranges), p.ranges), _pairs(ends), strict=True):
+            first, last = pair
+            writes += [
+                ("RANGE_PLACES", _MAP["RANGE_PLACES"].pack(first=first, last=last)),
+                ("RANGE_ACTION", self._word("RANGE_ACTION")),
+                ("RANGE_COMMIT", _MAP["RANGE_COMMIT"].pack(index=index, enable=1)),
+            ]
+        for index in range(p.commands):
+            writes += self._address_words("COMMAND_OFFSET", rng.getrandbits(p.atom_address_bits))
+            writes += [("COMMAND_COMMIT", _MAP["COMMAND_COMMIT"].pack(index=index))]
+        return writes
+
+    def _address_words(self, name: str, atom: int) -> list[tuple[str, int]]:
+        address = atom * self._p.atom_bytes
+        return [(f"{name}_LO", address & 0xFFFFFFFF), (f"{name}_HI", address >> 32)]
 
     def _word(self, name: str) -> int:
         """A value that the register's field may mean something with, or any."""
@@ -104,5 +141,6 @@ class BusTraffic:
             return rng.choice([0, 0, 0, rng.getrandbits(bits), 1 << rng.randrange(32)])
         if name.endswith("_LO"):
             atoms = rng.choice([rng.randrange(64), rng.getrandbits(27), 1 << rng.randrange(27)])
-            return atoms * p.atom_bytes + (rng.random() < 0.05)
+            misaligned = rng.randrange(1, p.atom_bytes) if rng.random() < 0.1 else 0
+            return atoms * p.atom_bytes + misaligned
         return rng.getrandbits(32)

@@ -186,9 +186,9 @@ async def random_traffic(dut):
     for cycle in range(scaled(_CYCLES)):
         if cycle % 100 == 0:
             # One tile, the tiles of one set, or more than the table holds; of few places.
-            first = rng.choice([0, 1, 37])
+            first = rng.choice([0, 1, 37, rng.getrandbits(PARAMETERS.place_bits)])
             step, count = rng.choice([(1, 1), (PARAMETERS.sets, 3), (1, 3), (1, 5)])
-            waves, ends = rng.choice([1, 2]), rng.choice([0.05, 0.3, 0.4])
+            waves, ends = rng.choice([1, 2, PARAMETERS.wavefronts]), rng.choice([0.05, 0.3, 0.4])
         if rng.random() < 0.02:
             cover("threshold changes under an event", bench.model.under_way)
             bench.configure(rng.choice([0, 1, 1, 2, 2, 3]))

@@ -245,7 +245,7 @@ async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
     for tile in tiles:
         assert bench.completion is None
         bench.completion = tile
-        for _ in range(40):
+        for _ in range(200):  # it may wait until the largest group is released
             outcome = await bench.cycle(ready=True)
             if outcome.taken:
                 break
@@ -297,6 +297,29 @@ async def a_group_is_released_once(dut):
             at = [command[READY.place] for command in bench.commands].index(first)
             group = bench.commands[at : at + min(4, 14 - first)]
             assert [command[READY.place] - first for command in group] == [*range(len(group))]
+
+
+@cocotb.test()
+async def groups_of_every_size(dut):
+    """One whole group and one cut short, the first one's workgroups before the other's."""
+    rng = random.Random(cocotb.RANDOM_SEED + 7)
+    bench = await _start(dut, rng)
+    for number in range(scaled(8)):
+        size = 1 << number % 8
+        rest = rng.randrange(size)
+        first = rng.randrange(_ALL_PLACES - size - rest + 1)
+        bench.configure(
+            _plain_maps(
+                granularity=Granularity.WORKGROUP.value, group_log2=number % 8, waves=[1] * 4
+            )
+        )
+        bench.maps["ranges"][0] |= {"first": first, "last": first + size + rest - 1}
+        bench.configure(bench.maps)
+        bench.commands.clear()
+        places = [*range(first, first + size + rest)]
+        order = rng.sample(places[:size], size) + rng.sample(places[size:], rest)
+        await _complete(bench, [random_completion(rng, range(at, at + 1)) for at in order])
+        assert [command[READY.place] for command in bench.commands] == places
 
 
 @cocotb.test()

@@ -11,7 +11,7 @@ __all__ = ["PARAMETERS", "PLACES", "random_completion", "random_maps", "wide_map
 # Small, so that workgroups complete and the memories' rows are used again.
 PARAMETERS = T3Parameters(
     address_bits=20,
-    workgroup_bits=6,
+    workgroup_bits=8,
     wavefronts=4,
     sets=8,
     ways=2,

@@ -5,8 +5,14 @@ import re
 __all__ = ["REASONS", "reason_of"]
 
 _IN_TOP = r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|window"
+_NUMBERS = "place|workgroup|wavefront|atom|context|offset|start|command"
+_REQUEST = "data|tag|place|wavefront|access|dtype|op|origin"
 _IN_CHANNEL = r"arbiter\$\d+|lane|nmc|notices|notice_buffer|compute|communication|\w+_location"
 _TABLES = "a field of a table that this block does not read"
+_SETTING = "a setting: this bench programs few; those of the blocks that read it have them all"
+_SMALL = "high bits of places, addresses and counts: this bench's kernels are small"
+_UNCORRECTED = "no bit of a memory is wrong in this bench; the memories' own flip them"
+_STREAM = "a field that all requests of this stream lack, or have the same"
 _ENTRY = "of an entry, only what is added up or compared is carried on"
 
 REASONS: tuple[tuple[str, str, str], ...] = (
@@ -36,6 +42,36 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         "blocks of a counter that only long runs reach; benches of others set theirs",
     ),
     (
+        r"top|channel",
+        r"toggle \w+\.(maps|production|arbiter|configuration)(\$\d+)?(\..*)?",
+        _SETTING,
+    ),
+    (r"top", r"toggle top\.(step|o|corrected|tracker\.corrected)", _UNCORRECTED),
+    (r"top", r"toggle top\.(stored|channel__\d__stored|tiles)", "counts of long runs"),
+    (r"top", r"toggle top\.(base|limit|limit_in|limit_out|dispatch_limit|complete_place)", _SMALL),
+    (
+        r"top",
+        rf"toggle top\.(tracker\.(merge\.)?)?\w+__(payload|report)(\$\d+)?(\.({_NUMBERS}))?",
+        _SMALL,
+    ),
+    (
+        r"top",
+        r"toggle top\.bus__awaddr",
+        "addresses of no register; the registers' bench has them",
+    ),
+    (r"channel", r"toggle channel\.(base|pieces__payload(\$\d+)?(\.offset)?)", _SMALL),
+    (r"channel", r"toggle channel\.(o|stored)", "counts of long runs"),
+    (
+        r"channel",
+        rf"toggle channel\.(a|b|reads)__payload(\$\d+)?\.({_REQUEST})",
+        _STREAM,
+    ),
+    (
+        r"channel",
+        r"toggle channel\.(o|compute|communication)__payload(\$\d+)?\.(tag|origin)",
+        _STREAM,
+    ),
+    (
         r"window",
         r"(line|toggle) .*\bidle\.(step|\d+ else)|toggle window\.step",
         "this counter counts in every cycle",
@@ -58,7 +94,11 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         r"toggle .*\bmaps(\$\d+)?\.commands(\[\d+\]\.(?!waves\b|group|granularity).*)?",
         _TABLES,
     ),
-    (r"dma", r"toggle .*\bmaps\.(windows|ranges|commands\[\d+\]\.(waves|group_log2)).*", _TABLES),
+    (
+        r"dma",
+        r"toggle .*\bmaps\.(windows|ranges|commands(\[\d+\]\.(waves|group_log2))?).*",
+        _TABLES,
+    ),
     (
         r"dma",
         r"toggle .*\bproduction(\.(?!workgroups|first_workgroup|shift).*)?",
@@ -71,7 +111,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r".*",
-        r"toggle .*error__report\b.*",
+        r"toggle .*(error|errors__\d|report)__report\b.*",
         "a block reports few causes, and some without a place or wavefront",
     ),
     (
@@ -82,10 +122,20 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"link_endpoint", r"toggle .*\.i__valid", "a flit leaves in every cycle"),
     (r"nmc", r"toggle .*\.largest", "bits that the infinities of all formats have"),
     (r"trigger", r"toggle trigger\.follow", "two of the states, which differ in one bit"),
+    (
+        r"trigger",
+        r"toggle trigger\.groups\.words",
+        "bits of large counts: few large groups begin at a row, and none needs the last bit",
+    ),
+    (
+        r"tracker_bank",
+        r"toggle tracker_bank\.threshold",
+        "no tile of this geometry has so many sectors",
+    ),
     (r"tracker_bank", r"toggle .*\b(known|old|stored)\b.*", _ENTRY),
     (
-        r"tracker_front",
-        r"toggle .*\b([ab]__payload|ends__\d__payload)\b.*",
+        r"tracker_front|channel|top",
+        r"toggle .*\b([ab]__payload|(tile_)?ends__payload|ends__\d__payload)\b.*",
         "a tile end has no atom and no count, an update no sectors and no edges",
     ),
     (
@@ -95,13 +145,25 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"dma_lane",
-        r"toggle .*\breads__payload\.(data|tag|place|wavefront|access|dtype|op|origin)",
-        "fields that a read does not have",
+        rf"toggle .*\breads(__payload\.({_REQUEST})|\.storage)",
+        _STREAM,
     ),
+    (r"dma_lane", r"toggle dma_lane\.index", "an index is less than the atoms of a piece"),
     (r"dma", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
     (r"dma", r"toggle dma\.run_before", "a bit that no wavefront is shifted to"),
     (
-        r"registers",
+        r"window",
+        r"toggle window\.production\.window",
+        "no window has more places than are remembered",
+    ),
+    (
+        r"window",
+        r"toggle window\.command_end",
+        "what is picked began at the first tracked place and ends before the last",
+    ),
+    (r"round_robin", r"toggle round_robin\.pick1\.first", "one request, to which it always points"),
+    (
+        r"registers|top",
         r"toggle .*\bbus__[br]resp",
         "OKAY and SLVERR, which differ in one bit",
     ),
