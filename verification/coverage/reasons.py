@@ -96,7 +96,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"dma",
-        r"toggle .*\bmaps\.(windows|ranges|commands(\[\d+\]\.(waves|group_log2))?).*",
+        r"toggle .*\bmaps\.((windows|ranges).*|commands(\[\d+\]\.(waves|group_log2).*)?)",
         _TABLES,
     ),
     (

@@ -22,7 +22,7 @@ def test_explained(block, hole, part):
     [
         ("trigger", "line trigger.1234 if"),
         ("top", "line top.1234 if"),
-        ("top", "toggle top.dram__payload"),
+        ("top", "toggle top.dram__payload.data"),
         ("dma", "toggle dma.maps.commands[1].pitch"),
         ("registers", "line registers.table$60.2993 if"),
         ("map_table", "toggle map_table.maps.windows[0].base"),
