@@ -1,6 +1,5 @@
 """``t3 coverage``."""
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,19 +35,14 @@ def coverage(
     from verification.evidence import Evidence
 
     from ..targets import TARGETS, chosen
-    from .measure import measure
     from .report import as_dict, as_markdown
+    from .run import run
 
     names = chosen(block, tuple(TARGETS))
-    results = []
     with Evidence(out, NAME, title="Coverage", command=f"t3 coverage --seed {seed}") as evidence:
         typer.echo(f"seed {seed}")
-        with shown_progress() as progress, tempfile.TemporaryDirectory(prefix="t3-") as root:
-            for number, name in enumerate(names):
-                progress(f"bench of {name}", number / len(names))
-                folder = Path(root) / name
-                folder.mkdir()
-                results.append(measure(name, seed=seed, folder=folder))
+        with shown_progress() as progress:
+            results = run(names, seed=seed, progress=progress)
         evidence.publish(as_dict(results, seed), as_markdown(results))
     _print(results)
     if any(measured.functional_holes() for measured in results):
