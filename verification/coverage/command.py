@@ -29,7 +29,8 @@ def coverage(
 ) -> None:
     """Run the benches of the blocks and of the top with line, toggle and functional coverage.
 
-    Writes coverage.json and coverage.md. The exit code is 0 only if every functional point is hit.
+    About ten minutes on two idle processors; writes coverage.json and coverage.md. The exit code is
+    0 only if every functional point is hit.
     """
     # They bring Amaranth, for which other commands shall not wait.
     from verification.evidence import Evidence
