@@ -43,7 +43,9 @@ def verilator(folder):
     return run(folder / "obj" / "bench", cwd=folder)
 
 
-SIMULATORS = pytest.mark.parametrize("simulate", [icarus, verilator])
+SIMULATORS = pytest.mark.parametrize(
+    "simulate", [icarus, pytest.param(verilator, marks=pytest.mark.verify)]
+)
 
 
 @SIMULATORS

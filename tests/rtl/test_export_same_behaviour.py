@@ -63,7 +63,10 @@ def bench(ports):
 
 @pytest.mark.parametrize(
     "block",
-    [pytest.param(one, marks=pytest.mark.verify if one == "t3" else ()) for one in BLOCKS],
+    [
+        pytest.param(one, marks=pytest.mark.verify if one in ("t3", "channel") else ())
+        for one in BLOCKS
+    ],
 )
 def test_random_inputs(block, tmp_path):
     """The seed is fixed and stands in the bench."""
