@@ -62,7 +62,7 @@ def _random_piece(rng: random.Random) -> dict[str, int]:
     return {
         "atom": granule + rng.randint(0, p.interleave_atoms - length),
         "length": length,
-        "offset": rng.choice([0, 5, 60, 1000, rng.randint(0, last)]),
+        "offset": rng.choice([0, 5, 60, 1000, last, rng.randint(0, last)]),
         "wave_run_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
         "wavefront": rng.randrange(p.wavefronts),
         "workgroup": rng.getrandbits(p.workgroup_bits),

@@ -308,13 +308,11 @@ async def groups_of_every_size(dut):
         size = 1 << number % 8
         rest = rng.randrange(size)
         first = rng.randrange(_ALL_PLACES - size - rest + 1)
-        bench.configure(
-            _plain_maps(
-                granularity=Granularity.WORKGROUP.value, group_log2=number % 8, waves=[1] * 4
-            )
+        maps = _plain_maps(
+            granularity=Granularity.WORKGROUP.value, group_log2=number % 8, waves=[1] * 4
         )
-        bench.maps["ranges"][0] |= {"first": first, "last": first + size + rest - 1}
-        bench.configure(bench.maps)
+        maps["ranges"][0] |= {"first": first, "last": first + size + rest - 1}
+        bench.configure(maps)
         bench.commands.clear()
         places = [*range(first, first + size + rest)]
         order = rng.sample(places[:size], size) + rng.sample(places[size:], rest)

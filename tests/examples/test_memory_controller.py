@@ -43,12 +43,7 @@ def verilator(folder):
     return run(folder / "obj" / "bench", cwd=folder)
 
 
-SIMULATORS = pytest.mark.parametrize(
-    "simulate", [icarus, pytest.param(verilator, marks=pytest.mark.verify)]
-)
-
-
-@SIMULATORS
+@pytest.mark.parametrize("simulate", [icarus, pytest.param(verilator, marks=pytest.mark.verify)])
 def test_reduce_scatter(simulate, build):
     done = simulate(build)
     assert done.returncode == 0, done.stdout

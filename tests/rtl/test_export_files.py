@@ -30,7 +30,7 @@ def verilog(files):
     return {file: text for file, text in files.items() if file.endswith(".v")}
 
 
-@pytest.mark.verify  # in every run, tests of the Verilog alone
+@pytest.mark.verify  # test_export.py compares the Verilog alone, in every run
 def test_same_bytes_in_every_process(tmp_path):
     """Whatever the order of hashing, the environment and the folder; nothing of the machine."""
     done = subprocess.run(

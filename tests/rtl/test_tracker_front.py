@@ -50,11 +50,7 @@ def bank_of(p, event):
 
 @pytest.mark.parametrize(
     ("channels", "banks"),
-    [
-        *product([1, 3, 4], [1, 2, 4]),
-        (1, 16),
-        pytest.param(3, 16, marks=pytest.mark.verify),
-    ],
+    [*product([1, 3, 4], [1, 2, 4]), (1, 16), pytest.param(3, 16, marks=pytest.mark.verify)],
 )
 def test_every_cycle(channels, banks):
     seed = 10 * channels + banks
