@@ -52,7 +52,7 @@ format: $(READY)           ## Format the code
 	@$(VENV)/bin/ruff format --quiet .
 
 bench: $(READY)            ## Speed of the engines
-	@$(VENV)/bin/python -m sysmodel.bench
+	@$(VENV)/bin/python -m t3.experiments.bench
 
 verilog: $(READY)          ## Verilog of every block and of the top, manifest and core file; build/verilog/
 	@$(T3) export --out build/verilog

@@ -6,16 +6,16 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from .channel import Channel
-from .dma import DmaEngine
+from .channel.channel import Channel
+from .dma.engine import DmaEngine
+from .interface.signatures import ChannelSignature, ErrorSignature, T3Signature
+from .lib.select import one_hot_first, one_hot_select
+from .lib.wide_counter import WideCounter
 from .parameters import T3Parameters
-from .registers import Registers
-from .select import one_hot_first, one_hot_select
-from .signatures import ChannelSignature, ErrorSignature, T3Signature
-from .tracker import Tracker
-from .trigger import Trigger
-from .wide_counter import WideCounter
-from .window import Window
+from .registers.port import Registers
+from .tracker.tracker import Tracker
+from .trigger.trigger import Trigger
+from .trigger.window import Window
 
 __all__ = ["T3"]
 

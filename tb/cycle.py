@@ -12,7 +12,7 @@ from cocotb.clock import Clock
 from cocotb.task import Task
 from cocotb.triggers import FallingEdge, Timer
 
-from rtl.export import ports_of
+from rtl.export.back_end import ports_of
 
 __all__ = ["SCALE", "inputs_of", "next_cycle", "reset", "scaled", "settled", "skip"]
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden import GoldenState, new_state, reset
-from sysmodel.golden.state import COMMAND, RANGE, WINDOW, C
-from sysmodel.ports import output_words
+from sysmodel.engine.golden import GoldenState, new_state, reset
+from sysmodel.engine.golden.state import COMMAND, RANGE, WINDOW, C
+from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
 __all__ = ["golden_state", "set_arbiter", "set_maps", "set_production"]
@@ -24,7 +24,7 @@ def golden_state(p: T3Parameters) -> GoldenState:
 
 
 def set_maps(state: GoldenState, maps: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Tables as :func:`rtl.configuration.MapConfiguration` has them; what is absent is 0."""
+    """Tables, with the fields of ``MapConfiguration``; what is absent is 0."""
     for name, record in _TABLES.items():
         at = state.config[getattr(C, f"at_{name}")]
         for index in range(state.config[getattr(C, name)]):
@@ -36,13 +36,13 @@ def set_maps(state: GoldenState, maps: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def set_production(state: GoldenState, production: Mapping[str, int]) -> None:
-    """Fields of :func:`rtl.configuration.ProductionConfiguration`, those that are given."""
+    """Fields of ``ProductionConfiguration``, those that are given."""
     for name, value in production.items():
         state.config[getattr(C, name)] = value
 
 
 def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:
-    """Fields of :func:`rtl.configuration.ArbiterConfiguration`, those that are given."""
+    """Fields of :func:`rtl.interface.configuration.ArbiterConfiguration`, those that are given."""
     for name, value in flatten(arbiter).items():
         # `cuts_0` of the layout is `cut0` of the model.
         state.config[getattr(C, name.replace("s_", ""))] = value

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 __all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "inside", "preset", "turn"]
 
 BLOCK_BITS = 8
-"""Of a :class:`~rtl.wide_counter.WideCounter`, which steps in blocks."""
+"""Of a :class:`~rtl.lib.wide_counter.WideCounter`, which steps in blocks."""
 
 
 def inside(dut, path: str):
@@ -38,7 +38,7 @@ def turn(word, *bits: int) -> None:
 
 
 def preset(dut, path: str, value: int) -> None:
-    """Let a :class:`~rtl.wide_counter.WideCounter` go on from a value."""
+    """Let a :class:`~rtl.lib.wide_counter.WideCounter` go on from a value."""
     counter = inside(dut, f"{path}.o")
     counter.value = value
     _set_carries(dut, path, value, len(counter) - BLOCK_BITS)

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import Component
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-from rtl.export import verilog_text
+from rtl.export.back_end import verilog_text
 
 from .cover import BENCH, COVER_DIR, COVER_FILE
 from .cycle import SCALE

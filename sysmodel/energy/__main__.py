@@ -7,7 +7,7 @@ __all__ = ["constant_table"]
 
 def constant_table() -> str:
     """The constants as a Markdown table."""
-    from ..markdown import table
+    from sysmodel.lib.markdown import table
 
     rows = []
     for name in Constants.model_fields:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from ..errors import InputError
-from ..schema import Strict, number, read_toml, text, validate
+from sysmodel.config.schema import Strict, number, read_toml, text, validate
+from sysmodel.lib.errors import InputError
 
 __all__ = ["Constant", "Constants", "known_constants", "load_constants"]
 

@@ -1,8 +1,36 @@
-"""What is counted beside bytes, and what it is turned into."""
+"""What is counted, and the energy that it is turned into."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 
-__all__ = ["Activity", "Energy"]
+__all__ = ["Activity", "DramBytes", "Energy", "LinkBytes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DramBytes:
+    """Bytes that one whole GPU moves to and from its memory."""
+
+    gemm_read: int
+    gemm_write: int
+    rs_read: int
+    rs_write: int
+    ag_read: int
+    ag_write: int
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+
+@dataclass(frozen=True)
+class LinkBytes:
+    """Bytes that one whole GPU sends over its link to the downstream neighbour."""
+
+    rs: int
+    ag: int
+
+    @property
+    def total(self) -> int:
+        return self.rs + self.ag
 
 
 @dataclass(frozen=True, kw_only=True)

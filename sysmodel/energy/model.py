@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from ..kernel import ELEMENT_BYTES
+from sysmodel.gpu.kernel import ELEMENT_BYTES
+
 from .constants import Constants
 from .counts import Activity, Energy
 
 if TYPE_CHECKING:
-    from ..config import System
-    from ..result import DramBytes, LinkBytes
+    from sysmodel.config.system import System
+
+    from .counts import DramBytes, LinkBytes
 
 __all__ = ["energy_of"]
 

@@ -5,14 +5,14 @@ import random
 
 import cocotb
 
-from rtl.configuration import MapConfiguration, ProductionConfiguration
-from rtl.encodings import Action
-from rtl.layouts import Location
+from rtl.interface.configuration import MapConfiguration, ProductionConfiguration
+from rtl.interface.encodings import Action
+from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
-from sysmodel.golden import GoldenState
-from sysmodel.golden.address_map import locate, range_of
-from sysmodel.golden.queues import RECORD_WORDS
-from sysmodel.golden.state import COMMAND, LOCATION, RANGE, C
+from sysmodel.engine.golden import GoldenState
+from sysmodel.engine.golden.address_map import locate, range_of
+from sysmodel.engine.golden.queues import RECORD_WORDS
+from sysmodel.engine.golden.state import COMMAND, LOCATION, RANGE, C
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled

@@ -4,7 +4,7 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
-from rtl.address_map import LocationLookup, RangeLookup
+from rtl.channel.address_map import LocationLookup, RangeLookup
 from rtl.parameters import T3Parameters
 
 __all__ = ["AddressMap"]

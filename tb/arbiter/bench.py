@@ -5,10 +5,10 @@ import random
 
 import cocotb
 
-from rtl.arbiter import Arbiter
-from rtl.configuration import ArbiterConfiguration
-from rtl.encodings import Policy
-from rtl.layouts import DramRequest
+from rtl.channel.arbiter import Arbiter
+from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.encodings import Policy
+from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference
 from tb.cover import cover, expect

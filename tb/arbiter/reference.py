@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rtl.encodings import Policy
+from rtl.interface.encodings import Policy
 
 __all__ = ["Reference"]
 

@@ -6,11 +6,15 @@ from collections.abc import Collection
 
 import cocotb
 
-from rtl.channel import Channel
-from rtl.configuration import ArbiterConfiguration, MapConfiguration, ProductionConfiguration
-from rtl.encodings import Access, ErrorCode, Operation, Origin, Policy
-from rtl.layouts import ErrorReport
-from sysmodel.golden.state import U
+from rtl.channel.channel import Channel
+from rtl.interface.configuration import (
+    ArbiterConfiguration,
+    MapConfiguration,
+    ProductionConfiguration,
+)
+from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, Policy
+from rtl.interface.layouts import ErrorReport
+from sysmodel.engine.golden.state import U
 from tb.channel.flips import one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle

@@ -5,9 +5,9 @@ import random
 
 import cocotb
 
-from rtl.channel import Channel
-from rtl.encodings import Access, ErrorCode
-from rtl.layouts import ErrorReport, Notice, TileUpdates
+from rtl.channel.channel import Channel
+from rtl.interface.encodings import Access, ErrorCode
+from rtl.interface.layouts import ErrorReport, Notice, TileUpdates
 from tb.channel.tables import PARAMETERS
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled

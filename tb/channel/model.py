@@ -3,11 +3,11 @@
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden.channel import step_channel, write_channel
-from sysmodel.golden.queues import D, Q, back, front, has, mark, room
-from sysmodel.golden.reduce import step_nmc
-from sysmodel.golden.state import PIECE, TILE, UPDATES, K, U
-from sysmodel.ports import I, O, input_words, output_words
+from sysmodel.engine.golden.channel import step_channel, write_channel
+from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
+from sysmodel.engine.golden.reduce import step_nmc
+from sysmodel.engine.golden.state import PIECE, TILE, UPDATES, K, U
+from sysmodel.engine.ports import I, O, input_words, output_words
 from tb.golden import golden_state
 
 __all__ = ["Model"]

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from rtl.encodings import ErrorCode, Policy, Target
-from sysmodel.golden.queues import D, Q, record, waiting
-from sysmodel.golden.state import CLASSIFIED, K
+from rtl.interface.encodings import ErrorCode, Policy, Target
+from sysmodel.engine.golden.queues import D, Q, record, waiting
+from sysmodel.engine.golden.state import CLASSIFIED, K
 from tb.channel.model import Model
 from tb.cover import cover, expect
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rtl.encodings import Action, Datatype, Policy
+from rtl.interface.encodings import Action, Datatype, Policy
 from rtl.parameters import T3Parameters
 from tb.nmc.operands import structured, to_word
-from verification.arithmetic.reference import BITS
+from tb.nmc.reference import BITS
 
 __all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_production"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import cocotb
 
-from rtl.configuration import MapConfiguration, ProductionConfiguration
-from rtl.dma import DmaEngine
-from rtl.encodings import Granularity
-from rtl.layouts import Copy, Piece, ReadyCommand
-from sysmodel.golden.state import PIECE
+from rtl.dma.engine import DmaEngine
+from rtl.interface.configuration import MapConfiguration, ProductionConfiguration
+from rtl.interface.encodings import Granularity
+from rtl.interface.layouts import Copy, Piece, ReadyCommand
+from sysmodel.engine.golden.state import PIECE
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.dma.model import Model, Outcome

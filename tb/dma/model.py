@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden.dma import step_engine
-from sysmodel.golden.queues import D, Q, front, mark
-from sysmodel.golden.state import CHANNEL_WORDS, COPY, PIECE, READY, C, K, U
+from sysmodel.engine.golden.dma import step_engine
+from sysmodel.engine.golden.queues import D, Q, front, mark
+from sysmodel.engine.golden.state import CHANNEL_WORDS, COPY, PIECE, READY, C, K, U
 from tb.golden import golden_state
 
 __all__ = ["Model", "Outcome"]

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from rtl.encodings import Granularity
+from rtl.interface.encodings import Granularity
 from rtl.parameters import T3Parameters
 
 __all__ = [

@@ -5,12 +5,12 @@ import random
 
 import cocotb
 
-from rtl.dma_lane import DmaLane
-from rtl.layouts import DramRequest, Packet, Piece, ReadReturn
+from rtl.dma.lane import DmaLane
+from rtl.interface.layouts import DramRequest, Packet, Piece, ReadReturn
 from rtl.parameters import T3Parameters
-from sysmodel.golden.dma import fill_slot, step_lane
-from sysmodel.golden.queues import D, Q, back, commit, front, has, mark, room, waiting
-from sysmodel.golden.state import DATA_WORDS, PACKET, PIECE, READ, K
+from sysmodel.engine.golden.dma import fill_slot, step_lane
+from sysmodel.engine.golden.queues import D, Q, back, commit, front, has, mark, room, waiting
+from sysmodel.engine.golden.state import DATA_WORDS, PACKET, PIECE, READ, K
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state

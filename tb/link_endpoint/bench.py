@@ -5,7 +5,7 @@ import random
 
 import cocotb
 
-from rtl.encodings import ErrorCode
+from rtl.interface.encodings import ErrorCode
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.inside import BLOCK_BITS, fill, preset

@@ -5,8 +5,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from rtl.link_endpoint import LinkEndpoint
-from rtl.link_parameters import LinkParameters
+from rtl.link.endpoint import LinkEndpoint
+from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 __all__ = ["LINK", "PARAMETERS", "SIDES", "Endpoints"]

@@ -3,9 +3,9 @@
 import random
 from collections import deque
 
-from rtl.encodings import ErrorCode
-from rtl.layouts import ErrorReport, Packet
-from rtl.link_layouts import Flit
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import ErrorReport, Packet
+from rtl.link.layouts import Flit
 from tb.cover import cover, expect
 from tb.link_endpoint.dut import LINK, PARAMETERS
 from tb.payload import Fields

@@ -5,11 +5,11 @@ import random
 
 import cocotb
 
-from rtl.configuration import MapConfiguration
-from rtl.encodings import Action, Refusal
-from rtl.layouts import Copy
-from rtl.map_table import INDEX_BITS, MapTable, Staging, Table
+from rtl.interface.configuration import MapConfiguration
+from rtl.interface.encodings import Action, Refusal
+from rtl.interface.layouts import Copy
 from rtl.parameters import T3Parameters
+from rtl.registers.map_table import INDEX_BITS, MapTable, Staging, Table
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.map_table.model import Model

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 
-from rtl import register_map
-from rtl.map_table import Table
 from rtl.parameters import T3Parameters
-from sysmodel.golden.registers import put_field
-from sysmodel.golden.state import COPY, VALUE, C, F, U
-from sysmodel.golden.tables import commit_command, commit_range, commit_window, start_copy
+from rtl.registers import map as register_map
+from rtl.registers.map_table import Table
+from sysmodel.engine.golden.registers import put_field
+from sysmodel.engine.golden.state import COPY, VALUE, C, F, U
+from sysmodel.engine.golden.tables import commit_command, commit_range, commit_window, start_copy
 from tb.golden import golden_state
 
 __all__ = ["Model"]

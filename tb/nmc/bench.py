@@ -7,15 +7,15 @@ from typing import NamedTuple
 import cocotb
 import numpy as np
 
-from rtl.encodings import Datatype, Operation
-from rtl.layouts import NmcRequest, NmcResult
-from rtl.nmc import NmcUnit
+from rtl.interface.encodings import Datatype, Operation
+from rtl.interface.layouts import NmcRequest, NmcResult
+from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled
 from tb.nmc.operands import from_word, special_values, structured, to_word
+from tb.nmc.reference import BITS, reduce_bits
 from tb.stream import StreamChecker
-from verification.arithmetic.reference import BITS, reduce_bits
 
 PARAMETERS = T3Parameters(payload=True)
 _REQUEST = NmcRequest(PARAMETERS)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rtl.encodings import Datatype
-from verification.arithmetic.reference import BITS
+from rtl.interface.encodings import Datatype
+from tb.nmc.reference import BITS
 
 __all__ = ["from_word", "special_values", "structured", "to_word"]
 

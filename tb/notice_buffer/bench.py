@@ -5,9 +5,9 @@ import random
 
 import cocotb
 
-from rtl.encodings import ErrorCode
-from rtl.layouts import ErrorReport, Notice
-from rtl.secded import code_word
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import ErrorReport, Notice
+from rtl.lib.secded import code_word
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.notice_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer

@@ -8,11 +8,11 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In
 
-from rtl.layouts import Notice
-from rtl.notice_buffer import NoticeBuffer
+from rtl.channel.notice_buffer import NoticeBuffer
+from rtl.interface.layouts import Notice
+from rtl.lib.protected_queue import ProtectedQueue
+from rtl.lib.secded import code_word
 from rtl.parameters import T3Parameters
-from rtl.protected_queue import ProtectedQueue
-from rtl.secded import code_word
 
 __all__ = ["DEPTH", "PARAMETERS", "FaultyBuffer"]
 

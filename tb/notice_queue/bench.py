@@ -5,12 +5,12 @@ import random
 
 import cocotb
 
-from rtl.layouts import Notice, TileUpdates
-from rtl.notice_queue import NoticeQueue
+from rtl.channel.notice_queue import NoticeQueue
+from rtl.interface.layouts import Notice, TileUpdates
 from rtl.parameters import T3Parameters
-from sysmodel.golden.notices import take_notice
-from sysmodel.golden.queues import D, Q, commit, has, mark, record, room, waiting
-from sysmodel.golden.state import UPDATES, K
+from sysmodel.engine.golden.notices import take_notice
+from sysmodel.engine.golden.queues import D, Q, commit, has, mark, record, room, waiting
+from sysmodel.engine.golden.state import UPDATES, K
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state

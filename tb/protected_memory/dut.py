@@ -6,8 +6,8 @@ from itertools import combinations
 from amaranth.hdl import Const, Module
 from amaranth.sim import Simulator
 
-from rtl.protected_memory import ProtectedMemory
-from rtl.secded import code_word, encode
+from rtl.lib.protected_memory import ProtectedMemory
+from rtl.lib.secded import code_word, encode
 
 __all__ = ["DEPTH", "WIDTH", "WORDS", "WRONG", "faulty_memory"]
 

@@ -6,7 +6,18 @@ import random
 import cocotb
 import numpy as np
 
-from sysmodel.golden.queues import BODY_WORDS, D, Q, back, commit, front, has, mark, room, waiting
+from sysmodel.engine.golden.queues import (
+    BODY_WORDS,
+    D,
+    Q,
+    back,
+    commit,
+    front,
+    has,
+    mark,
+    room,
+    waiting,
+)
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.queue.dut import DEPTHS, WIDTH, Queues

@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.queue import Queue
+from rtl.lib.queue import Queue
 
 __all__ = ["DEPTHS", "WIDTH", "Queues"]
 

@@ -8,10 +8,10 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from rtl import register_map
-from rtl.encodings import ErrorCode, Refusal
-from rtl.layouts import ErrorReport
-from rtl.registers import Registers
+from rtl.interface.encodings import ErrorCode, Refusal
+from rtl.interface.layouts import ErrorReport
+from rtl.registers import map as register_map
+from rtl.registers.port import Registers
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, reset, scaled
 from tb.registers.lockstep import CHANNELS, PARAMETERS, every_cycle

@@ -4,9 +4,13 @@ import random
 
 import cocotb
 
-from rtl.configuration import ArbiterConfiguration, MapConfiguration, ProductionConfiguration
-from rtl.encodings import ErrorCode
-from rtl.layouts import Copy, ErrorReport
+from rtl.interface.configuration import (
+    ArbiterConfiguration,
+    MapConfiguration,
+    ProductionConfiguration,
+)
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Copy, ErrorReport
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled

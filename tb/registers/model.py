@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden.registers import step_bus
-from sysmodel.golden.state import COPY, VALUE, C, F, R, U
-from sysmodel.golden.tables import write_register
-from sysmodel.ports import GPU_INPUTS, G
+from sysmodel.engine.golden.registers import step_bus
+from sysmodel.engine.golden.state import COPY, VALUE, C, F, R, U
+from sysmodel.engine.golden.tables import write_register
+from sysmodel.engine.ports import GPU_INPUTS, G
 from tb.golden import golden_state
 from tb.payload import Fields
 

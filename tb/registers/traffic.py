@@ -2,8 +2,8 @@
 
 import random
 
-from rtl import register_map
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 
 __all__ = ["BusTraffic"]
 

@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from rtl.round_robin import Merge, Merge2, RoundRobinPick
+from rtl.lib.round_robin import Merge, Merge2, RoundRobinPick
 
 __all__ = ["MERGES", "PICKS", "WIDTH", "RoundRobin"]
 

@@ -10,14 +10,14 @@ from collections.abc import Callable
 import cocotb
 import numpy as np
 
-from rtl import register_map
-from rtl.encodings import Granularity, Policy, Refusal
+from rtl.interface.encodings import Granularity, Policy, Refusal
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 from rtl.top import T3
-from sysmodel.golden import new_state, step
-from sysmodel.golden import reset as reset_state
-from sysmodel.golden.state import U
-from sysmodel.ports import (
+from sysmodel.engine.golden import new_state, step
+from sysmodel.engine.golden import reset as reset_state
+from sysmodel.engine.golden.state import U
+from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     GPU_INPUTS,
     GPU_OUTPUTS,

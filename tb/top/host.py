@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rtl import register_map
-from rtl.encodings import Action, Granularity, Policy
+from rtl.interface.encodings import Action, Granularity, Policy
 from rtl.parameters import T3Parameters
-from sysmodel.ports import GPU_INPUTS, GPU_OUTPUTS, G, H
+from rtl.registers import map as register_map
+from sysmodel.engine.ports import GPU_INPUTS, GPU_OUTPUTS, G, H
 
 __all__ = ["Host", "Kernel", "Reprogramming"]
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from rtl.encodings import ErrorCode, Refusal
-from sysmodel.golden import GoldenState
-from sysmodel.golden.protected_queue import oldest
-from sysmodel.golden.queues import D, Q, has, room
-from sysmodel.golden.registers import REJECT, put_field
-from sysmodel.golden.state import BANK_WORDS, CHANNEL_WORDS, READY, B, C, F, K, U
-from sysmodel.golden.trigger import IDLE
-from sysmodel.ports import CHANNEL_INPUTS, GPU_INPUTS, GPU_OUTPUTS, G, H, I
+from rtl.interface.encodings import ErrorCode, Refusal
+from sysmodel.engine.golden import GoldenState
+from sysmodel.engine.golden.protected_queue import oldest
+from sysmodel.engine.golden.queues import D, Q, has, room
+from sysmodel.engine.golden.registers import REJECT, put_field
+from sysmodel.engine.golden.state import BANK_WORDS, CHANNEL_WORDS, READY, B, C, F, K, U
+from sysmodel.engine.golden.trigger import IDLE
+from sysmodel.engine.ports import CHANNEL_INPUTS, GPU_INPUTS, GPU_OUTPUTS, G, H, I
 from tb.cover import cover, expect
 
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]

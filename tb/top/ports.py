@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.ports import PortWord, top_words
+from sysmodel.engine.ports import PortWord, top_words
 
 __all__ = ["TopPorts"]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rtl.encodings import Access, Origin, PacketKind, StoreKind
+from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
 from rtl.parameters import T3Parameters
-from sysmodel.ports import (
+from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
     GPU_INPUTS,

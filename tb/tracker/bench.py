@@ -7,10 +7,10 @@ from collections import Counter
 
 import cocotb
 
-from rtl.encodings import ErrorCode
-from rtl.layouts import Completion, ErrorReport, TrackerInput
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.parameters import T3Parameters
-from rtl.tracker_bank import TrackerBank
+from rtl.tracker.bank import TrackerBank
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields

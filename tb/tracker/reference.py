@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rtl.encodings import ErrorCode
+from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 
 __all__ = ["Event", "Tile", "TrackerReference"]
@@ -10,7 +10,7 @@ __all__ = ["Event", "Tile", "TrackerReference"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """An update of a tile, or its end. Fields as in :func:`rtl.layouts.TrackerInput`."""
+    """An update of a tile, or its end. Fields as in :func:`rtl.interface.layouts.TrackerInput`."""
 
     end: int = 0
     place: int = 0

@@ -10,10 +10,10 @@ from collections import deque
 
 import cocotb
 
-from rtl.encodings import ErrorCode
-from rtl.layouts import Completion, ErrorReport, TrackerInput
-from rtl.tracker_bank import TrackerBank
-from sysmodel.golden.state import C
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
+from rtl.tracker.bank import TrackerBank
+from sysmodel.engine.golden.state import C
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields

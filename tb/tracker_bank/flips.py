@@ -5,8 +5,8 @@ import random
 
 import cocotb
 
-from rtl.encodings import ErrorCode
-from rtl.layouts import Completion, ErrorReport, TrackerInput
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled

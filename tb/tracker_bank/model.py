@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden.queues import RECORD_WORDS
-from sysmodel.golden.state import COMPLETION, COMPLETIONS, ENTRY, TILE, B, C, U
-from sysmodel.golden.tracker_bank import (
+from sysmodel.engine.golden.queues import RECORD_WORDS
+from sysmodel.engine.golden.state import COMPLETION, COMPLETIONS, ENTRY, TILE, B, C, U
+from sysmodel.engine.golden.tracker_bank import (
     accept,
     clear_bank,
     count_entries,

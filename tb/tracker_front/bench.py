@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import cocotb
 
-from rtl.layouts import TileUpdates, TrackerInput
+from rtl.interface.layouts import TileUpdates, TrackerInput
 from rtl.parameters import T3Parameters
-from rtl.tracker_front import TrackerFront
+from rtl.tracker.front import TrackerFront
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields

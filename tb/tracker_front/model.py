@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden.queues import RECORD_WORDS, D, Q, commit, front, has, mark, room
-from sysmodel.golden.state import (
+from sysmodel.engine.golden.queues import RECORD_WORDS, D, Q, commit, front, has, mark, room
+from sysmodel.engine.golden.state import (
     BANK_WORDS,
     CANDIDATE,
     CHANNEL_WORDS,
@@ -16,7 +16,7 @@ from sysmodel.golden.state import (
     K,
     U,
 )
-from sysmodel.golden.tracker_front import step_front
+from sysmodel.engine.golden.tracker_front import step_front
 from tb.golden import golden_state
 
 __all__ = ["Model"]

@@ -5,11 +5,11 @@ import random
 
 import cocotb
 
-from rtl.configuration import MapConfiguration
-from rtl.encodings import Action, Granularity
-from rtl.layouts import Completion, ReadyCommand
-from rtl.trigger import Trigger
-from sysmodel.golden.state import READY, U
+from rtl.interface.configuration import MapConfiguration
+from rtl.interface.encodings import Action, Granularity
+from rtl.interface.layouts import Completion, ReadyCommand
+from rtl.trigger.trigger import Trigger
+from sysmodel.engine.golden.state import READY, U
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import set_maps

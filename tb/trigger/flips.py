@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import cocotb
 
-from rtl.configuration import MapConfiguration
-from rtl.encodings import Action, ErrorCode, Granularity
-from rtl.layouts import Completion, ErrorReport, ReadyCommand
+from rtl.interface.configuration import MapConfiguration
+from rtl.interface.encodings import Action, ErrorCode, Granularity
+from rtl.interface.layouts import Completion, ErrorReport, ReadyCommand
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
 from tb.inside import inside, turn

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rtl.encodings import Action, Granularity
+from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
-from sysmodel.golden.protected_queue import can_push, is_empty, oldest
-from sysmodel.golden.queues import RECORD_WORDS
-from sysmodel.golden.state import COMPLETION, READY, B, C, U
-from sysmodel.golden.trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
+from sysmodel.engine.golden.protected_queue import can_push, is_empty, oldest
+from sysmodel.engine.golden.queues import RECORD_WORDS
+from sysmodel.engine.golden.state import COMPLETION, READY, B, C, U
+from sysmodel.engine.golden.trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 from tb.golden import golden_state
 
 __all__ = ["Model", "Outcome"]

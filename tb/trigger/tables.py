@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from rtl.encodings import Action, Granularity
+from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 
 __all__ = ["PARAMETERS", "PLACES", "random_completion", "random_maps", "wide_maps"]

@@ -5,13 +5,13 @@ import random
 
 import cocotb
 
-from rtl.configuration import ProductionConfiguration
-from rtl.encodings import ErrorCode
-from rtl.layouts import ErrorReport
+from rtl.interface.configuration import ProductionConfiguration
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
-from rtl.window import Window
-from sysmodel.golden.state import TABLE, C, U
-from sysmodel.golden.window import step_window
+from rtl.trigger.window import Window
+from sysmodel.engine.golden.state import TABLE, C, U
+from sysmodel.engine.golden.window import step_window
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_production

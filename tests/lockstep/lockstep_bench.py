@@ -6,9 +6,9 @@ import numba
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden import GoldenState, new_state, reset, step
-from sysmodel.native import Engine, call_step
-from sysmodel.ports import CHANNEL_OUTPUTS, H, O, input_words, output_words
+from sysmodel.engine.golden import GoldenState, new_state, reset, step
+from sysmodel.engine.native import Engine, call_step
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O, input_words, output_words
 
 __all__ = ["Recording", "record", "replay"]
 

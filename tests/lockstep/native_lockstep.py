@@ -3,11 +3,11 @@
 import numpy as np
 from numba import carray, cfunc, types
 
-from sysmodel.golden.engine import GoldenEngine
-from sysmodel.machine import Machine
-from sysmodel.native.call import call_step
-from sysmodel.native.engine import Engine
-from sysmodel.ports import CHANNEL_OUTPUTS, H, O, output_words
+from sysmodel.engine.golden.engine import GoldenEngine
+from sysmodel.engine.native.call import call_step
+from sysmodel.engine.native.engine import Engine
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O, output_words
+from sysmodel.machine.machine import Machine
 
 __all__ = ["Lockstep", "LockstepMachine"]
 
@@ -64,7 +64,7 @@ def _valid_words(channels: int) -> list[int]:
 
 
 class Lockstep:
-    """The RTL, with the golden model beside it; for :class:`~sysmodel.machine.Machine`."""
+    """The RTL, with the golden model beside it; for :class:`~sysmodel.machine.machine.Machine`."""
 
     def __init__(self, parameters):
         self._rtl, self._golden = Engine(parameters), GoldenEngine(parameters)

@@ -8,17 +8,17 @@ import pytest
 from amaranth.sim import Simulator
 from golden_state import fresh_state
 
-from rtl.arbiter import Arbiter
-from rtl.dma import DmaEngine
-from rtl.encodings import Action
+from rtl.channel.arbiter import Arbiter
+from rtl.dma.engine import DmaEngine
+from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
-from rtl.tracker_bank import TrackerBank
-from rtl.trigger import Trigger
-from rtl.window import Window
-from sysmodel.golden.arbiter import arbitrate, measure
-from sysmodel.golden.dma import step_engine
-from sysmodel.golden.queues import RECORD_WORDS, Q, mark
-from sysmodel.golden.state import (
+from rtl.tracker.bank import TrackerBank
+from rtl.trigger.trigger import Trigger
+from rtl.trigger.window import Window
+from sysmodel.engine.golden.arbiter import arbitrate, measure
+from sysmodel.engine.golden.dma import step_engine
+from sysmodel.engine.golden.queues import RECORD_WORDS, Q, mark
+from sysmodel.engine.golden.state import (
     CHANNEL_WORDS,
     COMMAND,
     COMPLETION,
@@ -33,9 +33,15 @@ from sysmodel.golden.state import (
     K,
     U,
 )
-from sysmodel.golden.tracker_bank import accept, clear_bank, count_entries, has_room, step_bank
-from sysmodel.golden.trigger import begin_clearing, step_ready, step_trigger
-from sysmodel.golden.window import step_window
+from sysmodel.engine.golden.tracker_bank import (
+    accept,
+    clear_bank,
+    count_entries,
+    has_room,
+    step_bank,
+)
+from sysmodel.engine.golden.trigger import begin_clearing, step_ready, step_trigger
+from sysmodel.engine.golden.window import step_window
 
 SMALL = dict(
     system_channels=4,

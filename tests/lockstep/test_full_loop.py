@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from native_lockstep import Lockstep, LockstepMachine
 
-import sysmodel.check
-import sysmodel.phases
-from rtl.encodings import Policy
+import sysmodel.runs.check
+import sysmodel.runs.phases
+from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
-from sysmodel.check import check
-from sysmodel.check_options import CheckOptions
-from sysmodel.config import load_system
-from sysmodel.golden.state import U
-from sysmodel.phases import Setting
-from sysmodel.ports import input_words, output_words
-from sysmodel.progress import no_progress
-from sysmodel.result import RunOptions
-from sysmodel.sequential import sequential
-from sysmodel.transparent import scatter, transparent
-from sysmodel.workload import known_workloads
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import known_workloads
+from sysmodel.engine.golden.state import U
+from sysmodel.engine.ports import input_words, output_words
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.check import check
+from sysmodel.runs.check_options import CheckOptions
+from sysmodel.runs.phases import Setting
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.sequential import sequential
+from sysmodel.runs.transparent import scatter, transparent
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def machines(monkeypatch):
             super().__init__(*arguments, **options)
             made.append(self)
 
-    monkeypatch.setattr(sysmodel.phases, "Machine", Recorded)
-    monkeypatch.setattr(sysmodel.check, "Machine", Recorded)
+    monkeypatch.setattr(sysmodel.runs.phases, "Machine", Recorded)
+    monkeypatch.setattr(sysmodel.runs.check, "Machine", Recorded)
     return made
 
 
@@ -65,9 +65,9 @@ def random_cycles(machines, monkeypatch, policy: Policy, least: int) -> None:
 
     The problems' own policy is round-robin, so it is replaced.
     """
-    map_writes = sysmodel.check.map_writes
+    map_writes = sysmodel.runs.check.map_writes
     monkeypatch.setattr(
-        sysmodel.check,
+        sysmodel.runs.check,
         "map_writes",
         lambda *arguments, **options: map_writes(*arguments, **options, policy=policy),
     )

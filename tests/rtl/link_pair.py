@@ -5,9 +5,9 @@ import random
 from amaranth.hdl import Cat, Module
 from amaranth.sim import Simulator
 
-from rtl.layouts import Packet
-from rtl.link_endpoint import LinkEndpoint
-from rtl.link_layouts import Flit
+from rtl.interface.layouts import Packet
+from rtl.link.endpoint import LinkEndpoint
+from rtl.link.layouts import Flit
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.dut import PARAMETERS as P
 from tb.link_endpoint.wire import CLEAN, Wire

@@ -26,7 +26,7 @@ from top_bench import (
     store,
 )
 
-from rtl.encodings import (
+from rtl.interface.encodings import (
     Access,
     Datatype,
     Operation,

@@ -15,7 +15,7 @@ from top_bench import (
     store,
 )
 
-from rtl.encodings import (
+from rtl.interface.encodings import (
     ErrorCode,
 )
 

@@ -5,8 +5,7 @@ from collections import Counter, deque
 from amaranth.sim import Simulator
 from register_bus import read, write
 
-from rtl import register_map
-from rtl.encodings import (
+from rtl.interface.encodings import (
     Access,
     Action,
     Datatype,
@@ -15,6 +14,7 @@ from rtl.encodings import (
     StoreKind,
 )
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 from rtl.top import T3
 
 __all__ = [

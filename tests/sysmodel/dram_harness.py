@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from numba import njit
 
-from sysmodel.config import load_system
-from sysmodel.dram import READ, dram_push, dram_room, dram_step, new_dram
-from sysmodel.dram_timing import DramTiming
-from sysmodel.validation.patterns import Pattern, fraction_of_peak
+from sysmodel.config.dram_timing import DramTiming
+from sysmodel.config.system import load_system
+from sysmodel.memory.dram import READ, dram_push, dram_room, dram_step, new_dram
+from t3.experiments.validation.patterns import Pattern, fraction_of_peak
 
 GPGPUSIM_V100 = replace(load_system("asplos24").dram.timing, bank_interleave="linear")
 DRAMSIM3_HBM2 = replace(load_system("asplos24-complete").dram.timing, bank_interleave="linear")

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from sysmodel.config import load_system
-from sysmodel.energy.counts import Activity, Energy
-from sysmodel.result import ConfigurationResult, DramBytes, LinkBytes, RunOptions, RunResult
-from sysmodel.timeline import Span, Timeline
-from sysmodel.workload import Workload, known_workloads
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult
+from sysmodel.runs.timeline import Span, Timeline
 
 __all__ = ["example_result", "example_timeline"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.golden import GoldenState, new_state, reset
-from sysmodel.ports import output_words
+from sysmodel.engine.golden import GoldenState, new_state, reset
+from sysmodel.engine.ports import output_words
 
 __all__ = ["fresh_state"]
 

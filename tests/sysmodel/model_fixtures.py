@@ -3,12 +3,12 @@
 import numpy as np
 from dram_harness import BARE
 
-from sysmodel.dram import new_dram
-from sysmodel.kernel import Kernel, Sectors
-from sysmodel.l2 import L2Parameters, new_l2
-from sysmodel.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
-from sysmodel.state import State, new_state
-from sysmodel.tables import kernel_tables
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
+from sysmodel.gpu.kernel import Kernel, Sectors
+from sysmodel.gpu.l2 import L2Parameters, new_l2
+from sysmodel.gpu.tables import kernel_tables
+from sysmodel.machine.state import State, new_state
+from sysmodel.memory.dram import new_dram
 
 __all__ = ["OFFSET_BITS", "bare_state", "channel_by_hand", "small_kernel"]
 

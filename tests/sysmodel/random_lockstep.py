@@ -5,8 +5,8 @@ import numpy as np
 from amaranth.hdl import Cat
 from amaranth.sim import Simulator
 
-from sysmodel.native import call_step
-from sysmodel.native.flatten import Flat
+from sysmodel.engine.native import call_step
+from sysmodel.engine.native.flatten import Flat
 
 __all__ = ["random_inputs", "run_simulator", "steps"]
 

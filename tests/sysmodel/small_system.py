@@ -1,7 +1,7 @@
 """Systems and workloads small enough to simulate whole in a test."""
 
-from sysmodel.config import System, load_system
-from sysmodel.workload import Workload
+from sysmodel.config.system import System, load_system
+from sysmodel.config.workload import Workload
 
 __all__ = ["scaled", "small_system", "workload"]
 

@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 
-from rtl.encodings import Access, Origin
+from rtl.interface.encodings import Access, Origin
+from rtl.interface.signatures import T3Signature
 from rtl.parameters import T3Parameters
-from rtl.signatures import T3Signature
 
 __all__ = ["Toy"]
 

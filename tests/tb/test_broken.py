@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rtl.export import verilog_text
+from rtl.export.back_end import verilog_text
+from t3.verification.seeded_bugs.copy import BrokenCopy
+from t3.verification.seeded_bugs.registry import BROKEN
 from tb.runner import build_bench, run_tests
-from verification.broken.copy import BrokenCopy
-from verification.broken.registry import BROKEN
 
 SEED = 1
 # Not the nodes that only a proof has.
@@ -47,11 +47,11 @@ PLACES = {
     "Merge2": Place(bench="round_robin", keyword="merge2"),
     "Merge": Place(bench="round_robin", keyword="merge"),
     "RoundRobinPick": Place(bench="round_robin", keyword="pick"),
-    "LinkReceiver": Place(bench="link_endpoint", user="rtl.link_endpoint"),
-    "LinkSender": Place(bench="link_endpoint", user="rtl.link_endpoint"),
-    "ProtectedQueue": Place(bench="notice_buffer", user="rtl.notice_buffer"),
-    "SecdedCheck": Place(bench="protected_memory", user="rtl.protected_memory"),
-    "TrackerTable": Place(bench="tracker_bank", user="rtl.tracker_bank"),
+    "LinkReceiver": Place(bench="link_endpoint", user="rtl.link.endpoint"),
+    "LinkSender": Place(bench="link_endpoint", user="rtl.link.endpoint"),
+    "ProtectedQueue": Place(bench="notice_buffer", user="rtl.channel.notice_buffer"),
+    "SecdedCheck": Place(bench="protected_memory", user="rtl.lib.protected_memory"),
+    "TrackerTable": Place(bench="tracker_bank", user="rtl.tracker.bank"),
 }
 
 

@@ -2,8 +2,8 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
 
-from rtl.configuration import MapConfiguration
-from rtl.encodings import Action
+from rtl.interface.configuration import MapConfiguration
+from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
 from tb.payload import Fields
 

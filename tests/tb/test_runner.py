@@ -1,6 +1,6 @@
 import pytest
 
-from rtl.queue import Queue
+from rtl.lib.queue import Queue
 from tb.queue.bench import make_dut
 from tb.runner import run_bench
 

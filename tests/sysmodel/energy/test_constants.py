@@ -7,7 +7,7 @@ import pytest
 from sysmodel.energy import constants as module
 from sysmodel.energy.__main__ import constant_table
 from sysmodel.energy.constants import Constants, known_constants, load_constants
-from sysmodel.errors import InputError
+from sysmodel.lib.errors import InputError
 
 _FILE = Path(module.__file__).parent / "constants.toml"
 _PAGE = Path(__file__).parents[3] / "docs" / "energy.md"

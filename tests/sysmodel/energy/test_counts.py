@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 from small_system import scaled, small_system, workload
 
-from sysmodel.phases import Setting
-from sysmodel.progress import no_progress
-from sysmodel.result import RunOptions
-from sysmodel.sequential import sequential
-from sysmodel.simulate import run
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.phases import Setting
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.sequential import sequential
+from sysmodel.runs.simulate import run
 
 _GPUS = 4
 _WORK = workload(1024, 768, 64, _GPUS)

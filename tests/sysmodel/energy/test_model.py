@@ -4,11 +4,10 @@ import dataclasses
 
 import pytest
 
-from sysmodel.config import load_system
+from sysmodel.config.system import load_system
 from sysmodel.energy.constants import Constants, known_constants
-from sysmodel.energy.counts import Activity, Energy
+from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
-from sysmodel.result import DramBytes, LinkBytes
 
 _SYSTEM = load_system()
 _IDLE = dict.fromkeys(Activity.__dataclass_fields__, 0)

@@ -1,0 +1,1 @@
+"""One memory channel: address map, arbitration, and the way to the tracker."""

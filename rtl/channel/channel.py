@@ -1,0 +1,383 @@
+"""The datapath of one memory channel: stores, link and DMA to the DRAM, and its notices back."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.dma.lane import DmaLane
+from rtl.interface.configuration import (
+    ArbiterConfiguration,
+    MapConfiguration,
+    ProductionConfiguration,
+)
+from rtl.interface.encodings import Access, Action, ErrorCode, Origin, PacketKind, StoreKind, Target
+from rtl.interface.layouts import (
+    Classified,
+    DramRequest,
+    Location,
+    Packet,
+    Piece,
+    ReadRequest,
+    StoreRequest,
+    TileUpdates,
+    TrackerInput,
+)
+from rtl.interface.signatures import ChannelSignature, ErrorSignature
+from rtl.lib.queue import Queue
+from rtl.lib.round_robin import Merge2
+from rtl.lib.select import one_hot_select
+from rtl.lib.wide_counter import WideCounter
+from rtl.nmc.unit import NmcUnit
+from rtl.parameters import T3Parameters
+
+from .address_map import LocationLookup, RangeLookup
+from .arbiter import Arbiter
+from .notice_buffer import NoticeBuffer
+from .notice_queue import NoticeQueue
+
+__all__ = ["NOTICE_BUFFER", "NOTICE_EVENTS", "Channel"]
+
+NOTICE_BUFFER = 128  # notices that wait; deep enough for the bursts at the end of a GEMM's stage
+NOTICE_EVENTS = 8  # tiles whose updates are put together
+
+
+class Channel(wiring.Component):
+    """Classifies stores, checks packets, merges all accesses, and sorts the DRAM's notices.
+
+    A read is before the arbiter one cycle after its port, a packet two, a store three; what the
+    arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
+    output but ``error`` and ``idle`` is a queue's end or a register.
+
+    Updates are let through for places from ``base`` to ``limit - 1`` only; others are dropped and
+    reported.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    reads, stores, link_in, link_out, dram, occupancy, notices, returns, stored, nmc_in, nmc_out
+        See :class:`ChannelSignature`.
+    maps, production, arbiter : In
+        Configuration.
+    start : In(1)
+        Begin the arbiter's measurement.
+    base, limit : In(limit_bits)
+        Places that may be updated.
+    tile_notices : Out(stream)
+        Issued updates for the tracker; those of a tile that wait are one payload.
+    tile_ends : Out(stream)
+        Tile ends, for the tracker.
+    pieces : In(stream)
+        From the DMA engine.
+    error : Out(ErrorSignature)
+        A store, a packet or a notice was dropped in this cycle; the first of them is reported.
+    corrected : Out(1)
+        In this cycle, a wrong bit of a notice was corrected.
+    idle : Out(1)
+        No DMA work is here, and nothing waits for the link.
+    epoch : In(8)
+        Of this production, for the reduce unit; with ``payload`` only.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not a :class:`T3Parameters`.
+    """
+
+    def __init__(self, p: T3Parameters):
+        if not isinstance(p, T3Parameters):
+            raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        self._p = p
+        # A write or an update: what is not the same for all accesses of its stream.
+        members = DramRequest(p).members
+        self._written = data.StructLayout(
+            {name: members[name] for name in members if name not in ("origin", "tag")}
+        )
+        super().__init__(
+            {
+                **ChannelSignature(p).members,
+                "maps": In(MapConfiguration(p)),
+                "production": In(ProductionConfiguration(p)),
+                "arbiter": In(ArbiterConfiguration(p)),
+                "start": In(1),
+                "base": In(p.limit_bits),
+                "limit": In(p.limit_bits),
+                "tile_notices": Out(stream.Signature(TileUpdates(p))),
+                "tile_ends": Out(stream.Signature(TrackerInput(p))),
+                "pieces": In(stream.Signature(Piece(p))),
+                "error": Out(ErrorSignature(p)),
+                "corrected": Out(1),
+                "idle": Out(1),
+            }
+            | ({"epoch": In(8)} if p.payload else {})
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self._p
+
+        m.submodules.reads = reads = Queue(ReadRequest(p), depth=4)
+        m.submodules.writes = writes = Queue(self._written, depth=4)
+        m.submodules.updates = updates = Queue(self._written, depth=8)
+        m.submodules.remote = remote = Queue(Packet(p), depth=4)
+        m.submodules.link = link = Queue(Packet(p), depth=2)
+        m.submodules.issue = issue = Queue(DramRequest(p), depth=2)
+        m.submodules.lane = lane = DmaLane(p)
+        wiring.connect(m, wiring.flipped(self.reads), reads.i)
+        wiring.connect(m, wiring.flipped(self.returns), lane.returns)
+        wiring.connect(m, wiring.flipped(self.pieces), lane.pieces)
+        wiring.connect(m, link.o, wiring.flipped(self.link_out))
+        wiring.connect(m, issue.o, wiring.flipped(self.dram))
+
+        classified, store_error = self._classify(m)
+        self._route(m, classified, writes, remote)
+        packet_error = self._check(m, updates)
+        notice_error = self._notice(m)
+        m.d.comb += [
+            self.error.valid.eq(store_error.valid | packet_error.valid | notice_error.valid),
+            self.error.report.eq(notice_error.report),
+        ]
+        with m.If(store_error.valid):
+            m.d.comb += self.error.report.eq(store_error.report)
+        with m.Elif(packet_error.valid):
+            m.d.comb += self.error.report.eq(packet_error.report)
+
+        m.submodules.to_link = to_link = Merge2(Packet(p))
+        wiring.connect(m, remote.o, to_link.a)
+        wiring.connect(m, lane.sends, to_link.b)
+        wiring.connect(m, to_link.o, link.i)
+
+        m.submodules.compute = compute = Merge2(DramRequest(p))
+        m.submodules.communication = communication = Merge2(DramRequest(p))
+        m.submodules.arbiter = arbiter = Arbiter(p)
+        m.d.comb += [
+            compute.a.valid.eq(reads.o.valid),
+            reads.o.ready.eq(compute.a.ready),
+            compute.a.p.access.eq(Access.READ),
+            compute.a.p.origin.eq(Origin.COMPUTE),
+            compute.a.p.atom.eq(reads.o.p.atom),
+            compute.a.p.tag.eq(reads.o.p.tag),
+        ]
+        self._as_request(m, writes, compute.b, Origin.COMPUTE)
+        self._as_request(m, updates, communication.a, Origin.COMMUNICATION)
+        wiring.connect(m, lane.reads, communication.b)
+        wiring.connect(m, compute.o, arbiter.compute)
+        wiring.connect(m, communication.o, arbiter.communication)
+        wiring.connect(m, arbiter.o, issue.i)
+        occupancy = Signal(7)
+        m.d.sync += occupancy.eq(self.occupancy)
+        m.d.comb += [
+            arbiter.occupancy.eq(occupancy),
+            arbiter.configuration.eq(self.arbiter),
+            arbiter.start.eq(self.start),
+            self.idle.eq(lane.idle & ~remote.o.valid & ~link.o.valid),
+        ]
+
+        if p.payload:
+            m.submodules.nmc = nmc = NmcUnit(p)
+            wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
+            wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
+            m.d.comb += nmc.epoch.eq(self.epoch)
+        return m
+
+    def _as_request(self, m: Module, source: Queue, sink, origin: Origin) -> None:
+        m.d.comb += [
+            sink.valid.eq(source.o.valid),
+            source.o.ready.eq(sink.ready),
+            sink.p.origin.eq(origin),
+        ]
+        m.d.comb += [sink.p[name].eq(source.o.p[name]) for name in self._written.members]
+
+    def _locate(self, m: Module, name: str, port, layout) -> Queue:
+        """The queue behind a port, with each request's location in place of its context."""
+        members = {name: shape for name, shape in layout.members.items() if name != "context"}
+        located = data.StructLayout(members | {"location": Location(self._p)})
+        m.submodules[name] = queue = Queue(located, depth=4)
+        m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
+        m.d.comb += [
+            lookup.atom.eq(port.p.atom),
+            lookup.context.eq(port.p.context),
+            lookup.workgroup.eq(port.p.workgroup),
+            lookup.maps.eq(self.maps),
+            lookup.production.eq(self.production),
+            queue.i.valid.eq(port.valid),
+            port.ready.eq(queue.i.ready),
+            queue.i.p.location.eq(lookup.location),
+        ]
+        m.d.comb += [queue.i.p[member].eq(port.p[member]) for member in members]
+        return queue
+
+    def _range(self, m: Module, name: str, location) -> RangeLookup:
+        m.submodules[name] = lookup = RangeLookup(self._p)
+        m.d.comb += [lookup.location.eq(location), lookup.maps.eq(self.maps)]
+        return lookup
+
+    def _classify(self, m: Module) -> tuple[Queue, ErrorSignature]:
+        """Stores, classified, and the error. A store that is dropped does not need room."""
+        p = self._p
+        m.submodules.classified = classified = Queue(Classified(p), depth=2)
+        stores = self._locate(m, "stores", self.stores, StoreRequest(p))
+        store, out = stores.o.p, classified.i.p
+        place = store.location.place
+        lookup = self._range(m, "store_range", store.location)
+        error = ErrorSignature(p).create()
+        end = Signal()
+        late = Signal()
+        ahead = Signal()
+        keep = Signal()
+        m.d.comb += [
+            end.eq(store.kind == StoreKind.TILE_END),
+            late.eq(place < self.base),
+            ahead.eq(place >= self.limit),
+            out.place.eq(place),
+            out.command.eq(lookup.command),
+            out.op.eq(lookup.op),
+            out.dtype.eq(lookup.dtype),
+            error.report.code.eq(Mux(late, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)),
+            error.report.place.eq(place),
+            error.report.wavefront.eq(store.wavefront),
+        ]
+        names = ("atom", "workgroup", "wavefront", "sectors", "row_edge", "run_edge", "data")
+        m.d.comb += [out[name].eq(store[name]) for name in names]
+        tracked = (lookup.action == Action.DMA) | (lookup.action == Action.OWN)
+        m.d.comb += [
+            keep.eq(Mux(tracked, ~late & ~ahead, ~end)),
+            error.valid.eq(stores.o.valid & tracked & (late | ahead)),
+        ]
+        with m.If(tracked):
+            m.d.comb += out.target.eq(Mux(end, Target.TILE_END, Target.UPDATE))
+        with m.Elif(lookup.action == Action.REMOTE):
+            m.d.comb += out.target.eq(Target.REMOTE)
+        with m.Else():
+            m.d.comb += out.target.eq(Target.WRITE)
+        m.d.comb += [
+            classified.i.valid.eq(stores.o.valid),
+            classified.drop.eq(~keep),
+            stores.o.ready.eq(classified.i.ready | ~keep),
+        ]
+        return classified, error
+
+    def _route(self, m: Module, classified: Queue, writes: Queue, remote: Queue) -> None:
+        """Classified stores into the queue of their target."""
+        p = self._p
+        # What the tracker wants of a tile end.
+        members = TrackerInput(p).members
+        tile_end = data.StructLayout(
+            {name: members[name] for name in members if name not in ("end", "atom", "count")}
+        )
+        m.submodules.ends = ends = Queue(tile_end, depth=2)
+        store = classified.o.p
+        written, packet = writes.i.p, remote.i.p
+        m.d.comb += [
+            written.access.eq(Access.WRITE),
+            written.atom.eq(store.atom),
+            written.data.eq(store.data),
+        ]
+        commands = self.maps.commands
+        chosen = Signal(p.commands)
+        m.d.comb += [chosen[index].eq(store.command == index) for index in range(p.commands)]
+
+        def of_command(name):
+            return one_hot_select(chosen, [command[name] for command in commands])
+
+        names = ("workgroup", "wavefront", "data", "op", "dtype")
+        m.d.comb += [packet[name].eq(store[name]) for name in names]
+        m.d.comb += [
+            Value.cast(packet.kind).eq(of_command("kind")),
+            packet.context.eq(of_command("context")),
+            packet.atom.eq(store.atom + of_command("atom_offset")),
+        ]
+        m.d.comb += [ends.i.p[name].eq(store[name]) for name in tile_end.members]
+        with m.If(store.target == Target.UPDATE):
+            m.d.comb += [
+                written.access.eq(Access.UPDATE),
+                written.place.eq(store.place),
+                written.wavefront.eq(store.wavefront),
+                written.op.eq(store.op),
+                written.dtype.eq(store.dtype),
+            ]
+        with m.Switch(store.target):
+            for target, queue in (
+                ((Target.WRITE, Target.UPDATE), writes),
+                ((Target.REMOTE,), remote),
+                ((Target.TILE_END,), ends),
+            ):
+                with m.Case(*target):
+                    m.d.comb += [
+                        queue.i.valid.eq(classified.o.valid),
+                        classified.o.ready.eq(queue.i.ready),
+                    ]
+        m.d.comb += [
+            self.tile_ends.valid.eq(ends.o.valid),
+            ends.o.ready.eq(self.tile_ends.ready),
+            self.tile_ends.p.end.eq(1),
+        ]
+        m.d.comb += [self.tile_ends.p[name].eq(ends.o.p[name]) for name in tile_end.members]
+
+    def _check(self, m: Module, updates: Queue) -> ErrorSignature:
+        """Packets into updates and writes, and the error. One that is dropped needs no room."""
+        inbound = self._locate(m, "inbound", self.link_in, Packet(self._p))
+        packet, out = inbound.o.p, updates.i.p
+        place = packet.location.place
+        lookup = self._range(m, "packet_range", packet.location)
+        error = ErrorSignature(self._p).create()
+        keep = Signal()
+        tracked = Signal()
+        late = Signal()
+        ahead = Signal()
+        m.d.comb += [
+            tracked.eq((lookup.action == Action.DMA) | (lookup.action == Action.OWN)),
+            late.eq(place < self.base),
+            ahead.eq(place >= self.limit),
+            out.access.eq(Access.WRITE),
+            out.atom.eq(packet.atom),
+            out.data.eq(packet.data),
+            error.report.place.eq(packet.workgroup),
+            error.report.wavefront.eq(packet.wavefront),
+        ]
+        with m.If(packet.kind == PacketKind.STORE):
+            m.d.comb += keep.eq(packet.location.mapped)
+        with m.Else():
+            m.d.comb += [
+                keep.eq(tracked & ~late & ~ahead),
+                out.access.eq(Access.UPDATE),
+                out.place.eq(place),
+                out.wavefront.eq(packet.wavefront),
+                out.op.eq(packet.op),
+                out.dtype.eq(packet.dtype),
+            ]
+        with m.If((packet.kind == PacketKind.STORE) | ~tracked):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_UNMAPPED)
+        with m.Elif(late):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_LATE)
+        with m.Else():
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_AHEAD)
+        m.d.comb += [
+            updates.i.valid.eq(inbound.o.valid),
+            updates.drop.eq(~keep),
+            inbound.o.ready.eq(updates.i.ready | ~keep),
+            error.valid.eq(inbound.o.valid & ~keep),
+        ]
+        return error
+
+    def _notice(self, m: Module) -> ErrorSignature:
+        """The DRAM's notices: updates to the tracker, writes counted. Gives the error."""
+        m.submodules.notice_buffer = buffer = NoticeBuffer(self._p, depth=NOTICE_BUFFER)
+        m.submodules.notices = notices = NoticeQueue(self._p, depth=NOTICE_EVENTS)
+        wiring.connect(m, buffer.o, notices.i)
+        wiring.connect(m, notices.o, wiring.flipped(self.tile_notices))
+        access = self.notices.p.access
+        m.d.comb += [
+            buffer.i.p.eq(self.notices.p),
+            buffer.i.valid.eq(self.notices.valid & (access == Access.UPDATE)),
+            self.notices.ready.eq(buffer.i.ready),
+            self.corrected.eq(buffer.corrected),
+        ]
+        m.submodules.stored_count = stored = WideCounter(len(self.stored))
+        m.d.comb += [
+            stored.step.eq(self.notices.valid & self.notices.ready & (access == Access.WRITE)),
+            self.stored.eq(stored.o),
+        ]
+        return buffer.error

@@ -1,0 +1,72 @@
+"""Notices that wait for room in the queue that makes events of them."""
+
+from amaranth.hdl import Cat, Const, Module, Mux
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Notice
+from rtl.interface.signatures import ErrorSignature
+from rtl.lib.protected_queue import ProtectedQueue
+from rtl.parameters import T3Parameters
+
+__all__ = ["NoticeBuffer"]
+
+
+class NoticeBuffer(wiring.Component):
+    """Takes a burst of notices while the tracker is behind, so that the DRAM need not wait.
+
+    A notice goes straight through while nothing waits and there is room behind; otherwise it
+    waits in a memory with check bits.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+    depth : int
+        Notices in the memory.
+
+    Members
+    -------
+    i : In(stream)
+        ``ready`` is a register.
+    o : Out(stream)
+        ``valid`` depends combinationally on ``i.valid`` and on ``o.ready``.
+    error : Out(:class:`ErrorSignature`)
+        A notice was lost to wrong bits, with its tile as far as it can be read.
+    corrected : Out(1)
+        In this cycle, a wrong bit was corrected.
+    """
+
+    def __init__(self, p: T3Parameters, *, depth: int):
+        self._p, self._depth = p, depth
+        super().__init__(
+            {
+                "i": In(stream.Signature(Notice(p))),
+                "o": Out(stream.Signature(Notice(p))),
+                "error": Out(ErrorSignature(p)),
+                "corrected": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.waiting = waiting = ProtectedQueue(Notice(self._p), depth=self._depth)
+        straight = waiting.empty & self.o.ready
+        m.d.comb += [
+            self.i.ready.eq(waiting.i.ready),
+            waiting.i.p.eq(self.i.p),
+            waiting.i.valid.eq(self.i.valid & ~straight),
+            waiting.o.ready.eq(self.o.ready),
+            self.o.valid.eq(waiting.o.valid | (self.i.valid & straight)),
+            self.o.p.eq(Mux(waiting.o.valid, waiting.o.p, self.i.p)),
+            self.corrected.eq(waiting.corrected),
+            self.error.valid.eq(waiting.lost),
+            self.error.report.eq(
+                Cat(
+                    Const(ErrorCode.TRACKER_CORRUPT),
+                    waiting.suspect.place,
+                    waiting.suspect.wavefront,
+                )
+            ),
+        ]
+        return m

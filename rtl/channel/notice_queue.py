@@ -1,0 +1,112 @@
+"""The queue between a channel's notices and the tracker."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.layouts import Notice, TileUpdates
+from rtl.parameters import T3Parameters
+
+__all__ = ["NoticeQueue"]
+
+
+class NoticeQueue(wiring.Component):
+    """First-in first-out queue in which the waiting updates of a tile become one event.
+
+    A notice joins the event of its tile if that one waits behind the head and has room in its
+    count; otherwise it becomes an event of its own at the end. It can leave in the next cycle.
+    ``i.ready`` and all of ``o`` are registers, and the head stays as it is until it is taken.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+        Geometry.
+    depth : int
+        Events, at least 2.
+
+    Members
+    -------
+    i : In(stream)
+        Notices of updates only; their ``access`` is not looked at.
+    o : Out(stream)
+        The updates, those of a tile together.
+
+    Raises
+    ------
+    TypeError
+        If ``depth`` is not an integer.
+    ValueError
+        If ``depth`` is less than 2.
+    """
+
+    def __init__(self, p: T3Parameters, *, depth: int):
+        if not isinstance(depth, int):
+            raise TypeError(f"Depth must be an integer, not {depth!r}")
+        if depth < 2:
+            raise ValueError(f"Depth must be at least 2, not {depth!r}")
+        self._shape = TileUpdates(p)
+        self._depth = depth
+        super().__init__(
+            {
+                "i": In(stream.Signature(Notice(p))),
+                "o": Out(stream.Signature(self._shape)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        depth = self._depth
+        notice = self.i.p
+        # The head is entry 0, and the entries that are valid come first.
+        valid = Signal(depth)
+        entries = Signal(data.ArrayLayout(self._shape, depth), reset_less=True)
+        m.d.comb += [
+            self.i.ready.eq(~valid[-1]),
+            self.o.valid.eq(valid[0]),
+            self.o.p.eq(entries[0]),
+        ]
+
+        joins = Signal(depth)
+        for index in range(1, depth):
+            entry = entries[index]
+            m.d.comb += joins[index].eq(
+                valid[index]
+                & (entry.place == notice.place)
+                & (entry.wavefront == notice.wavefront)
+                & ~entry.count.all()
+            )
+        take = Signal()
+        push = Signal()
+        pop = Signal()
+        m.d.comb += [
+            take.eq(self.i.valid & self.i.ready),
+            push.eq(take & ~joins.any()),
+            pop.eq(self.o.valid & self.o.ready),
+        ]
+
+        # The entries with the notice, before the head leaves.
+        taken = Signal.like(entries)
+        taken_valid = Signal(depth)
+        m.d.comb += [taken.eq(entries), taken_valid.eq(valid)]
+        with m.If(push):
+            m.d.comb += taken_valid.eq((valid << 1) | 1)
+        for index in range(depth):
+            with m.If(~valid[index]):
+                m.d.comb += [
+                    taken[index].atom.eq(notice.atom),
+                    taken[index].place.eq(notice.place),
+                    taken[index].wavefront.eq(notice.wavefront),
+                    taken[index].count.eq(1),
+                ]
+            with m.Elif(take & joins[index]):
+                entry = entries[index]
+                m.d.comb += [
+                    taken[index].count.eq(entry.count + 1),
+                    taken[index].atom.eq(Mux(notice.atom < entry.atom, notice.atom, entry.atom)),
+                ]
+        m.d.sync += [entries.eq(taken), valid.eq(taken_valid)]
+        with m.If(pop):
+            m.d.sync += valid.eq(taken_valid >> 1)
+            for index in range(depth - 1):
+                m.d.sync += entries[index].eq(taken[index + 1])
+        return m

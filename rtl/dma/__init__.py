@@ -1,0 +1,1 @@
+"""The DMA engine: walks tiles, reads them and sends them on."""

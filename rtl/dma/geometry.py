@@ -1,0 +1,26 @@
+"""Which part of a tile a command moves, and for which workgroup; each in one cycle."""
+
+from amaranth.hdl import Mux, Value
+from amaranth.lib import data
+
+from rtl.lib.compare import less_than, sum_at_most, sum_less_than
+
+__all__ = ["share", "workgroup_of"]
+
+
+def share(total: Value, begin: Value, size: Value) -> tuple[Value, Value]:
+    """Length of the part of ``total`` that begins at ``begin`` and is at most ``size`` long, and
+    whether there is any, which is known earlier."""
+    begins = less_than(begin, total)
+    rest = (total - begin)[: len(total)]
+    length = Mux(sum_at_most(begin, size, total), size, Mux(begins, rest, 0))
+    return length, begins & size.any()
+
+
+def workgroup_of(place: Value, production: data.View) -> Value:
+    """The workgroup at a place of the production order."""
+    first, workgroups = production.first_workgroup, production.workgroups
+    # Both at once; the comparison chooses late.
+    direct = place + first
+    wrapped = place + (first - workgroups)
+    return Mux(sum_less_than(place, first, workgroups), direct, wrapped)[: len(place)]

@@ -1,0 +1,1 @@
+"""Verilog of the hardware for those who build it in, and what they need beside it."""

@@ -1,0 +1,54 @@
+"""The blocks that are exported by themselves: what an engineer would reuse without the top."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from amaranth.lib import wiring
+
+from rtl.channel.address_map import LocationLookup, RangeLookup
+from rtl.channel.arbiter import Arbiter
+from rtl.channel.channel import NOTICE_EVENTS, Channel
+from rtl.channel.notice_queue import NoticeQueue
+from rtl.dma.engine import DmaEngine
+from rtl.dma.lane import DmaLane
+from rtl.link.endpoint import LinkEndpoint
+from rtl.nmc.unit import NmcUnit
+from rtl.parameters import T3Parameters
+from rtl.registers.port import Registers
+from rtl.top import T3
+from rtl.tracker.bank import TrackerBank
+from rtl.tracker.front import TrackerFront
+from rtl.tracker.tracker import Tracker
+from rtl.trigger.trigger import Trigger
+from rtl.trigger.window import Window
+
+__all__ = ["BLOCKS", "TOP", "WITH_PAYLOAD", "Block"]
+
+TOP = "t3"
+
+Block = Callable[[T3Parameters], wiring.Component]
+
+BLOCKS: Mapping[str, Block] = MappingProxyType(
+    {
+        TOP: T3,
+        "channel": Channel,
+        "location_lookup": LocationLookup,
+        "range_lookup": RangeLookup,
+        "arbiter": Arbiter,
+        "notice_queue": lambda p: NoticeQueue(p, depth=NOTICE_EVENTS),
+        "dma_lane": DmaLane,
+        "dma_engine": DmaEngine,
+        "tracker": Tracker,
+        "tracker_front": TrackerFront,
+        "tracker_bank": TrackerBank,
+        "trigger": Trigger,
+        "window": Window,
+        "registers": Registers,
+        "nmc_unit": NmcUnit,
+        "link_endpoint": LinkEndpoint,
+    }
+)
+"""How to make each block, by the name of its module; the top is first."""
+
+WITH_PAYLOAD = frozenset({"nmc_unit"})
+"""Blocks that hardware without payload does not have."""

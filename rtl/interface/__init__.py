@@ -1,0 +1,1 @@
+"""What the blocks say to each other: codes, payloads, tables and ports."""

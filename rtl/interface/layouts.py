@@ -1,0 +1,277 @@
+"""Payloads of the streams, each defined once and shared by all blocks.
+
+Addresses are in atoms. A *place* is a workgroup's position in the production order of the GPU
+that holds the tile: ``(workgroup - first_workgroup) mod workgroups``.
+"""
+
+from amaranth.lib import data
+
+from rtl.parameters import T3Parameters
+
+from .encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind, StoreKind, Target
+
+__all__ = [
+    "Classified",
+    "Completion",
+    "Copy",
+    "DramRequest",
+    "ErrorReport",
+    "Location",
+    "NmcRequest",
+    "NmcResult",
+    "Notice",
+    "Packet",
+    "Piece",
+    "ReadRequest",
+    "ReadReturn",
+    "ReadyCommand",
+    "StoreRequest",
+    "TileUpdates",
+    "TrackerInput",
+]
+
+
+_NOTICE_COUNT_BITS = 4  # updates of a tile that pass the tracker's front as one: at most 15
+
+
+def _atoms(p: T3Parameters):
+    return p.atom_address_bits
+
+
+def _data(p: T3Parameters):
+    """An atom's data in 64-bit words, or nothing."""
+    return data.ArrayLayout(64, p.atom_bytes // 8 if p.payload else 0)
+
+
+def ReadRequest(p: T3Parameters):
+    """A read that missed in the L2; ``tag`` comes back with the data."""
+    return data.StructLayout({"atom": _atoms(p), "tag": p.tag_bits})
+
+
+def StoreRequest(p: T3Parameters):
+    """A store of one atom, or a wavefront's tile end.
+
+    ``sectors``, ``row_edge`` and ``run_edge`` count for a tile end only: the number of sectors
+    that the wavefront really wrote in the channels served here, and whether its workgroup lies at
+    the matrix edge in the direction of the DMA walk's rows or along its runs.
+    """
+    return data.StructLayout(
+        {
+            "kind": StoreKind,
+            "atom": _atoms(p),
+            "context": p.context_bits,
+            "workgroup": p.workgroup_bits,
+            "wavefront": p.wavefront_bits,
+            "sectors": p.sector_bits,
+            "row_edge": 1,
+            "run_edge": 1,
+            "data": _data(p),
+        }
+    )
+
+
+def Location(p: T3Parameters):
+    """Where a store or a packet belongs: ``window`` if ``mapped``, ``place`` if ``valid``.
+
+    ``valid`` implies ``mapped``, and that the production has the workgroup.
+    """
+    return data.StructLayout(
+        {
+            "mapped": 1,
+            "window": range(p.windows) if p.windows > 1 else 1,
+            "valid": 1,
+            "place": p.place_bits,
+        }
+    )
+
+
+def Classified(p: T3Parameters):
+    """A store after the address map's lookup."""
+    return data.StructLayout(
+        {
+            "target": Target,
+            "atom": _atoms(p),
+            "workgroup": p.workgroup_bits,
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "sectors": p.sector_bits,
+            "row_edge": 1,
+            "run_edge": 1,
+            "command": range(p.commands) if p.commands > 1 else 1,
+            "op": Operation,
+            "dtype": Datatype,
+            "data": _data(p),
+        }
+    )
+
+
+def Packet(p: T3Parameters):
+    """One atom on the link; ``atom`` is an address of the receiver."""
+    return data.StructLayout(
+        {
+            "kind": PacketKind,
+            "atom": _atoms(p),
+            "context": p.context_bits,
+            "workgroup": p.workgroup_bits,
+            "wavefront": p.wavefront_bits,
+            "op": Operation,
+            "dtype": Datatype,
+            "data": _data(p),
+        }
+    )
+
+
+def DramRequest(p: T3Parameters):
+    """An access for the DRAM queue.
+
+    ``tag`` is a compute read's tag or a DMA read's egress slot. The queue gives ``origin``,
+    ``place`` and ``wavefront`` back in the notice of an update or of a communication write.
+    """
+    return data.StructLayout(
+        {
+            "access": Access,
+            "origin": Origin,
+            "atom": _atoms(p),
+            "tag": max(p.tag_bits, p.slot_bits),
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "op": Operation,
+            "dtype": Datatype,
+            "data": _data(p),
+        }
+    )
+
+
+def Notice(p: T3Parameters):
+    """The DRAM issued an update, or a write of the communication stream.
+
+    From then on no later read can overtake it.
+    """
+    return data.StructLayout(
+        {
+            "access": Access,
+            "atom": _atoms(p),
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+        }
+    )
+
+
+def ReadReturn(p: T3Parameters):
+    return data.StructLayout({"slot": p.slot_bits, "data": _data(p)})
+
+
+def NmcRequest(p: T3Parameters):
+    """An update at its memory bank. ``stored_epoch`` is the tag kept beside the stored atom."""
+    return data.StructLayout(
+        {
+            "stored": _data(p),
+            "stored_epoch": 8,
+            "operand": _data(p),
+            "op": Operation,
+            "dtype": Datatype,
+        }
+    )
+
+
+def NmcResult(p: T3Parameters):
+    return data.StructLayout({"value": _data(p), "epoch": 8})
+
+
+def TileUpdates(p: T3Parameters):
+    """Issued updates of one tile: how many, at least one, and the smallest of their atoms."""
+    return data.StructLayout(
+        {
+            "atom": _atoms(p),
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "count": _NOTICE_COUNT_BITS,
+        }
+    )
+
+
+def TrackerInput(p: T3Parameters):
+    """One event of a tile: ``count`` issued updates, or (``end``) its wavefront's tile end.
+
+    ``count`` and ``atom`` are 0 in a tile end.
+    """
+    return data.StructLayout(
+        {
+            "end": 1,
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "atom": _atoms(p),
+            "count": _NOTICE_COUNT_BITS,
+            "sectors": p.sector_bits,
+            "row_edge": 1,
+            "run_edge": 1,
+        }
+    )
+
+
+def Completion(p: T3Parameters):
+    """A tile is complete; ``start`` is the smallest atom address that was seen."""
+    return data.StructLayout(
+        {
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "start": _atoms(p),
+            "row_edge": 1,
+            "run_edge": 1,
+        }
+    )
+
+
+def ReadyCommand(p: T3Parameters):
+    """A DMA command whose trigger condition holds.
+
+    ``last`` marks the last one of its workgroup, which gives back a credit of the command queue.
+    """
+    return data.StructLayout(
+        {
+            "command": range(p.commands) if p.commands > 1 else 1,
+            "place": p.place_bits,
+            "wavefront": p.wavefront_bits,
+            "start": _atoms(p),
+            "row_edge": 1,
+            "run_edge": 1,
+            "last": 1,
+        }
+    )
+
+
+def Copy(p: T3Parameters):
+    """A plain copy that software starts: a command template and where it begins."""
+    return data.StructLayout(
+        {"command": range(p.commands) if p.commands > 1 else 1, "start": _atoms(p)}
+    )
+
+
+def Piece(p: T3Parameters):
+    """Consecutive atoms of one tile in one channel, for that channel's DMA lane.
+
+    Atom ``i`` of the piece belongs to wavefront
+    ``wavefront + ((offset + i) >> wave_run_log2)``.
+    """
+    return data.StructLayout(
+        {
+            "atom": _atoms(p),
+            "length": range(p.interleave_atoms + 1),
+            "offset": 16,
+            "wave_run_log2": 4,
+            "wavefront": p.wavefront_bits,
+            "workgroup": p.workgroup_bits,
+            "context": p.context_bits,
+            "kind": PacketKind,
+            "op": Operation,
+            "dtype": Datatype,
+            "remote": _atoms(p),  # where its first atom goes, at the receiver
+        }
+    )
+
+
+def ErrorReport(p: T3Parameters):
+    """What went wrong, and for which tile (``place`` is a workgroup id for packet errors)."""
+    return data.StructLayout(
+        {"code": ErrorCode, "place": p.place_bits, "wavefront": p.wavefront_bits}
+    )

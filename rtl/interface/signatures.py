@@ -1,0 +1,111 @@
+"""Ports that several blocks share."""
+
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.parameters import T3Parameters
+
+from .axi_lite import AxiLiteSignature
+from .layouts import (
+    DramRequest,
+    ErrorReport,
+    NmcRequest,
+    NmcResult,
+    Notice,
+    Packet,
+    ReadRequest,
+    ReadReturn,
+    StoreRequest,
+)
+
+__all__ = [
+    "ChannelSignature",
+    "ErrorSignature",
+    "T3Signature",
+]
+
+
+class ErrorSignature(wiring.Signature):
+    """An error in this cycle, combinational."""
+
+    def __init__(self, p: T3Parameters):
+        super().__init__({"valid": Out(1), "report": Out(ErrorReport(p))})
+
+
+class ChannelSignature(wiring.Signature):
+    """Ports of one memory channel.
+
+    Members
+    -------
+    reads, stores : In(stream)
+        From the compute units, by way of the L2.
+    link_in, link_out : stream
+        Packets from the upstream GPU, and to the downstream one.
+    dram : Out(stream)
+        Accesses for the DRAM queue.
+    occupancy : In(7)
+        Entries of that queue.
+    notices : In(stream)
+        Issued updates and communication writes.
+    returns : In(stream)
+        Data of DMA reads; always taken.
+    stored : Out(32)
+        Communication writes issued so far.
+    nmc_in, nmc_out : stream
+        The reduce unit's ends, with ``payload`` only. Always taken.
+    """
+
+    def __init__(self, p: T3Parameters):
+        members = {
+            "reads": In(stream.Signature(ReadRequest(p))),
+            "stores": In(stream.Signature(StoreRequest(p))),
+            "link_in": In(stream.Signature(Packet(p))),
+            "link_out": Out(stream.Signature(Packet(p))),
+            "dram": Out(stream.Signature(DramRequest(p))),
+            "occupancy": In(7),
+            "notices": In(stream.Signature(Notice(p))),
+            "returns": In(stream.Signature(ReadReturn(p), always_ready=True)),
+            "stored": Out(32),
+        }
+        if p.payload:
+            members |= {
+                "nmc_in": In(stream.Signature(NmcRequest(p), always_ready=True)),
+                "nmc_out": Out(stream.Signature(NmcResult(p), always_ready=True)),
+            }
+        super().__init__(members)
+
+
+class T3Signature(wiring.Signature):
+    """Ports of the top.
+
+    Members
+    -------
+    channel : array of :class:`ChannelSignature`
+    bus : In(:class:`AxiLiteSignature`)
+        The register port.
+    limit_in, limit_out : limit_bits
+        Admission of the downstream GPU, and this GPU's for its upstream one.
+    dispatch_limit : Out(limit_bits)
+        Workgroups of smaller places may be dispatched.
+    tiles : Out(32)
+        Complete tiles since reset.
+    done, idle : Out(1)
+        Every tracked tile is complete; no DMA work is left, and no tile has an entry.
+    irq : Out(1)
+        An error is pending.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "channel": Out(ChannelSignature(p)).array(p.channels),
+                "bus": In(AxiLiteSignature()),
+                "limit_in": In(p.limit_bits),
+                "limit_out": Out(p.limit_bits),
+                "dispatch_limit": Out(p.limit_bits),
+                "tiles": Out(32),
+                "done": Out(1),
+                "idle": Out(1),
+                "irq": Out(1),
+            }
+        )

@@ -1,0 +1,1 @@
+"""Parts that several blocks are made of."""

@@ -1,0 +1,1 @@
+"""The physical link: sequence numbers, CRC, credits and replay."""

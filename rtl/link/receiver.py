@@ -1,0 +1,68 @@
+"""Picks from the flits that arrive the next packet in order."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .layouts import CheckedFlit, ReverseState
+from .parameters import LinkParameters
+
+__all__ = ["LinkReceiver"]
+
+
+class LinkReceiver(wiring.Component):
+    """The receiving half of a link endpoint. What arrives is passed on in the same cycle.
+
+    Parameters
+    ----------
+    shape : :class:`~amaranth.hdl.ShapeLike`
+        Of a packet.
+    link : :class:`LinkParameters`
+
+    Members
+    -------
+    i : In(stream of :class:`CheckedFlit`)
+        Always taken.
+    o : Out(stream)
+        Packets in order, each once. Always taken: they have room up to the limit.
+    leave : In(1)
+        One packet of those that ``o`` gave has made room.
+    state : Out(:class:`ReverseState`)
+        For the other side; registers.
+    told : Out(stream of :class:`ReverseState`)
+        From the other side, for the sender. Always taken.
+    corrupt : Out(1)
+        The flit that arrives in this cycle is corrupt.
+    """
+
+    def __init__(self, shape, link: LinkParameters):
+        self._link = link
+        super().__init__(
+            {
+                "i": In(stream.Signature(CheckedFlit(shape, link), always_ready=True)),
+                "o": Out(stream.Signature(shape, always_ready=True)),
+                "leave": In(1),
+                "state": Out(ReverseState(link), init={"limit": link.receive_depth}),
+                "told": Out(stream.Signature(ReverseState(link), always_ready=True)),
+                "corrupt": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        body = self.i.p.body
+        intact = Signal()
+        m.d.comb += [
+            intact.eq(self.i.valid & ~self.i.p.corrupt),
+            self.corrupt.eq(self.i.valid & self.i.p.corrupt),
+            self.o.valid.eq(intact & body.data & (body.sequence == self.state.acknowledge)),
+            self.o.p.eq(body.packet),
+            self.told.valid.eq(intact),
+            self.told.p.acknowledge.eq(body.acknowledge),
+            self.told.p.limit.eq(body.limit),
+        ]
+        with m.If(self.o.valid):
+            m.d.sync += self.state.acknowledge.eq(self.state.acknowledge + 1)
+        with m.If(self.leave):
+            m.d.sync += self.state.limit.eq(self.state.limit + 1)
+        return m

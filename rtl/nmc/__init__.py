@@ -1,0 +1,1 @@
+"""Near-memory compute: reduces an update into a memory atom."""

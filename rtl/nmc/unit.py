@@ -1,0 +1,99 @@
+"""Near-memory compute: the unit that reduces an update into a memory atom."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.encodings import Datatype
+from rtl.interface.layouts import NmcRequest, NmcResult
+from rtl.parameters import T3Parameters
+
+from .lane import ReduceLane
+
+__all__ = ["NmcUnit"]
+
+
+class NmcUnit(wiring.Component):
+    """Op-and-store of an atom.
+
+    An atom whose epoch is not the current one holds nothing of this reduction: the operand is
+    stored as it is, bit for bit, so nobody has to clear the memory first. Else the result is
+    ``op(stored, operand)`` lane by lane, as :class:`ReduceLane` computes it. Lane *i* is the atom's
+    *i*-th number, lowest bits first. The result carries the current epoch, which is the
+    request's: a change of ``epoch`` does not touch requests that were taken before.
+
+    A result leaves ``LATENCY`` cycles after its request came, one per cycle; both streams are
+    always ready. ``o`` comes from registers. An operation or datatype that has no name acts as MIN
+    or FP32.
+
+    Parameters
+    ----------
+    parameters : :class:`T3Parameters`
+
+    Members
+    -------
+    i : In(stream of NmcRequest)
+    o : Out(stream of NmcResult)
+    epoch : In(8)
+        Tag of the current reduction.
+
+    Raises
+    ------
+    TypeError
+        If ``parameters`` are not :class:`T3Parameters`.
+    ValueError
+        If they leave out the payload.
+    """
+
+    LATENCY = ReduceLane.LATENCY + 1
+
+    def __init__(self, parameters: T3Parameters):
+        if not isinstance(parameters, T3Parameters):
+            raise TypeError(f"Parameters must be T3Parameters, not {parameters!r}")
+        if not parameters.payload:
+            raise ValueError(f"Parameters must have payload set, not {parameters.payload!r}")
+        super().__init__(
+            {
+                "i": In(stream.Signature(NmcRequest(parameters), always_ready=True)),
+                "o": Out(stream.Signature(NmcResult(parameters), always_ready=True)),
+                "epoch": In(8),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.i.p
+        replace = Signal()
+        m.d.comb += replace.eq(request.stored_epoch != self.epoch)
+
+        # A wide lane takes a word as one number or its lower half, a narrow lane the upper half.
+        wide = ~((request.dtype == Datatype.FP16) | (request.dtype == Datatype.BF16))
+        valid, epoch = self.i.valid, self.epoch
+        for stage in range(ReduceLane.LATENCY):
+            later = [Signal.like(each, name=f"stage_{stage}") for each in (valid, epoch, wide)]
+            m.d.sync += [new.eq(old) for new, old in zip(later, (valid, epoch, wide), strict=True)]
+            valid, epoch, wide = later
+
+        m.d.sync += [self.o.valid.eq(valid), self.o.p.epoch.eq(epoch)]
+        for index in range(len(Value.cast(request.stored)) // 32):
+            stored = Value.cast(request.stored).word_select(index, 32)
+            operand = Value.cast(request.operand).word_select(index, 32)
+            value = Value.cast(self.o.p.value).word_select(index, 32)
+            lower = ReduceLane([Datatype.FP16, Datatype.BF16, Datatype.FP32])
+            upper = ReduceLane([Datatype.FP16, Datatype.BF16])
+            m.submodules[f"lower_{index}"] = lower
+            m.submodules[f"upper_{index}"] = upper
+            m.d.comb += [
+                lower.stored.eq(stored),
+                lower.operand.eq(operand),
+                upper.stored.eq(stored[16:]),
+                upper.operand.eq(operand[16:]),
+            ]
+            for lane in (lower, upper):
+                m.d.comb += [
+                    lane.replace.eq(replace),
+                    lane.op.eq(request.op),
+                    lane.dtype.eq(request.dtype),
+                ]
+            m.d.sync += value.eq(Cat(lower.value[:16], Mux(wide, lower.value[16:], upper.value)))
+        return m

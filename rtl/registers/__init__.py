@@ -1,0 +1,1 @@
+"""The register port: one map of registers, and what it programs."""

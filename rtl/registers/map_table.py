@@ -1,0 +1,239 @@
+"""The tables of windows, ranges and commands, and what may be written into them."""
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import CommandEntry, MapConfiguration
+from rtl.interface.encodings import Action, Refusal
+from rtl.interface.layouts import Copy
+from rtl.lib.queue import Queue
+from rtl.parameters import T3Parameters
+
+__all__ = ["INDEX_BITS", "MapTable", "Staging", "Table"]
+
+INDEX_BITS = 8
+_ADDRESS = data.ArrayLayout(32, 2)  # a byte address as two registers, the low one first
+
+
+class Table(enum.Enum, shape=3):
+    """What a commit writes."""
+
+    NONE = 0
+    WINDOW = 1
+    RANGE = 2
+    COMMAND = 3
+    COPY = 4
+
+
+def Staging(p: T3Parameters):
+    """What software has staged. Addresses are in bytes, and whole, because a commit checks them."""
+    command = {name: field.shape for name, field in CommandEntry(p) if name != "atom_offset"}
+    return data.StructLayout(
+        {
+            "window": data.StructLayout(
+                {"base": _ADDRESS, "limit": _ADDRESS, "context": p.context_bits}
+            ),
+            "range": data.StructLayout(
+                {
+                    "window": INDEX_BITS,
+                    "first": p.place_bits,
+                    "last": p.place_bits,
+                    "action": Action,
+                    "command": INDEX_BITS,
+                }
+            ),
+            "command": data.StructLayout(command | {"offset": _ADDRESS}),
+            "copy": data.StructLayout({"start": _ADDRESS}),
+        }
+    )
+
+
+def _any_of(values) -> Value:
+    return Cat(values).any()
+
+
+class MapTable(wiring.Component):
+    """Holds the address map, and refuses entries that contradict themselves or each other.
+
+    ``refusal`` is combinational in the cycle of ``table``. With ``Refusal.NONE`` the whole entry
+    is in ``maps``, or the copy in ``copies``, in the next cycle; otherwise nothing changes. One
+    commit per cycle.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    table : In(:class:`Table`)
+        A commit in this cycle, or ``Table.NONE``.
+    index : In
+        Entry that it writes; of a copy, the command.
+    enable : In(1)
+        0 removes a window or a range.
+    staging : In(:func:`Staging`)
+    refusal : Out(:class:`Refusal`)
+    maps : Out(:func:`MapConfiguration`)
+    copies : Out(stream)
+        Two copies deep.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "table": In(Table),
+                "index": In(INDEX_BITS),
+                "enable": In(1),
+                "staging": In(Staging(p)),
+                "refusal": Out(Refusal),
+                "maps": Out(MapConfiguration(p)),
+                "copies": Out(stream.Signature(Copy(p))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.copies = copies = Queue(Copy(self._p), depth=2)
+        wiring.connect(m, copies.o, wiring.flipped(self.copies))
+
+        accept = Signal()
+        m.d.comb += accept.eq(self.refusal == Refusal.NONE)
+        with m.Switch(self.table):
+            with m.Case(Table.WINDOW):
+                self._window(m, accept)
+            with m.Case(Table.RANGE):
+                self._range(m, accept)
+            with m.Case(Table.COMMAND):
+                self._command(m, accept)
+            with m.Case(Table.COPY):
+                self._copy(m, accept, copies)
+        return m
+
+    def _refuse(self, m: Module, *causes) -> None:
+        """The first cause that holds is the refusal."""
+        for code, condition in reversed(causes):
+            with m.If(condition):
+                m.d.comb += self.refusal.eq(code)
+
+    @property
+    def _offset_bits(self) -> int:
+        return self._p.address_bits - self._p.atom_address_bits
+
+    def _misaligned(self, address) -> Value:
+        return address.as_value()[: self._offset_bits].any()
+
+    def _atoms(self, address) -> Value:
+        return address.as_value()[self._offset_bits : self._p.address_bits]
+
+    def _outside(self, address) -> Value:
+        # Of an aligned address, which is the same as above the last atom of the space.
+        return address.as_value()[self._p.address_bits :].any()
+
+    def _any(self, entries, condition) -> Value:
+        """Whether an enabled entry other than the one written fulfils the condition."""
+        return _any_of(
+            entry.enable & (self.index != index) & condition(entry)
+            for index, entry in enumerate(entries)
+        )
+
+    def _window(self, m: Module, accept: Signal) -> None:
+        staged, windows, ranges = self.staging.window, self.maps.windows, self.maps.ranges
+        base, limit = self._atoms(staged.base), self._atoms(staged.limit)
+        named = [entry.enable & (entry.window == self.index) for entry in ranges]
+        self._refuse(
+            m,
+            (Refusal.UNKNOWN_INDEX, self.index >= self._p.windows),
+            (Refusal.WINDOW_IN_USE, ~self.enable & _any_of(named)),
+            (
+                Refusal.MISALIGNED,
+                self.enable & (self._misaligned(staged.base) | self._misaligned(staged.limit)),
+            ),
+            (
+                Refusal.OUT_OF_SPACE,
+                self.enable & (self._outside(staged.base) | self._outside(staged.limit)),
+            ),
+            (Refusal.EMPTY, self.enable & (limit <= base)),
+            (
+                Refusal.OVERLAP,
+                self.enable & self._any(windows, lambda w: (base < w.limit) & (w.base < limit)),
+            ),
+        )
+        for index, entry in enumerate(windows):
+            with m.If(accept & (self.index == index)):
+                m.d.sync += entry.enable.eq(self.enable)
+                with m.If(self.enable):
+                    m.d.sync += [
+                        entry.base.eq(base),
+                        entry.limit.eq(limit),
+                        entry.context.eq(staged.context),
+                    ]
+
+    def _range(self, m: Module, accept: Signal) -> None:
+        staged, windows, ranges = self.staging.range, self.maps.windows, self.maps.ranges
+        enabled = [entry.enable & (staged.window == index) for index, entry in enumerate(windows)]
+        self._refuse(
+            m,
+            (
+                Refusal.UNKNOWN_INDEX,
+                (self.index >= self._p.ranges)
+                | (staged.window >= self._p.windows)
+                | (staged.command >= self._p.commands),
+            ),
+            (
+                Refusal.EMPTY,
+                self.enable & ((staged.last < staged.first) | (staged.action == Action.NONE)),
+            ),
+            (Refusal.WINDOW_DISABLED, self.enable & ~_any_of(enabled)),
+            (
+                Refusal.OVERLAP,
+                self.enable
+                & self._any(
+                    ranges,
+                    lambda r: (
+                        (r.window == staged.window)
+                        & (staged.first <= r.last)
+                        & (r.first <= staged.last)
+                    ),
+                ),
+            ),
+        )
+        for index, entry in enumerate(ranges):
+            with m.If(accept & (self.index == index)):
+                m.d.sync += entry.enable.eq(self.enable)
+                with m.If(self.enable):
+                    m.d.sync += [
+                        getattr(entry, name).eq(getattr(staged, name))
+                        for name in ("window", "first", "last", "action", "command")
+                    ]
+
+    def _command(self, m: Module, accept: Signal) -> None:
+        staged = self.staging.command
+        self._refuse(
+            m,
+            (Refusal.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (Refusal.MISALIGNED, self._misaligned(staged.offset)),
+        )
+        for index, entry in enumerate(self.maps.commands):
+            with m.If(accept & (self.index == index)):
+                m.d.sync += entry.atom_offset.eq(self._atoms(staged.offset))
+                m.d.sync += [
+                    entry[name].eq(staged[name])
+                    for name, _ in CommandEntry(self._p)
+                    if name != "atom_offset"
+                ]
+
+    def _copy(self, m: Module, accept: Signal, copies: Queue) -> None:
+        start = self.staging.copy.start
+        self._refuse(
+            m,
+            (Refusal.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (Refusal.MISALIGNED, self._misaligned(start)),
+            (Refusal.QUEUE_FULL, ~copies.i.ready),
+        )
+        m.d.comb += [
+            copies.i.valid.eq(accept),
+            copies.i.p.command.eq(self.index),
+            copies.i.p.start.eq(self._atoms(start)),
+        ]

@@ -1,0 +1,1 @@
+"""The tracker: which wavefront tiles are complete."""

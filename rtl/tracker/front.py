@@ -1,0 +1,142 @@
+"""The tracker's front: events of all channels, distributed over the banks."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.layouts import TileUpdates, TrackerInput
+from rtl.lib.round_robin import Merge2, RoundRobinPick
+from rtl.lib.select import one_hot_select
+from rtl.parameters import T3Parameters
+
+__all__ = ["TrackerFront"]
+
+
+class _Candidates(wiring.Component):
+    """Queue of two events, in which the one that was taken can be read for one cycle more.
+
+    Like a :class:`Queue`, ``i.ready`` and ``bank`` do not depend on an input. ``bank`` has one bit
+    for each bank, and says where the first event belongs; without an event it is 0. ``taken`` is
+    the event that left in the last cycle, so it can be moved when it is known where to.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._shape = TrackerInput(p)
+        super().__init__(
+            {
+                "i": In(stream.Signature(self._shape)),
+                "i_bank": In(p.banks),
+                "bank": Out(p.banks),
+                "take": In(1),
+                "taken": Out(self._shape),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        slots = [Signal(self._shape, name=f"slot_{index}", reset_less=True) for index in range(2)]
+        valid = Signal()
+        full = Signal()
+        head = Signal()
+        tail = Signal()
+        last = Signal()
+        push = self.i.valid & self.i.ready
+        m.d.comb += [self.i.ready.eq(~full), self.taken.eq(Mux(last, slots[1], slots[0]))]
+        m.d.sync += [
+            last.eq(head),
+            valid.eq(push | full | (valid & ~self.take)),
+            full.eq((full | (valid & push)) & ~self.take),
+            head.eq(head ^ self.take),
+            tail.eq(tail ^ push),
+        ]
+        for index, slot in enumerate(slots):
+            # The other slot is the one that may still be read: it is written at the earliest when
+            # that is over.
+            with m.If(push & (tail == index)):
+                m.d.sync += slot.eq(self.i.p)
+        # Decoded and in order, because the choice among the channels is long enough without that.
+        next_bank = Signal(len(self.bank))
+        with m.If(push):
+            m.d.sync += next_bank.eq(self.i_bank)
+        with m.If(self.take | ~valid):
+            m.d.sync += self.bank.eq(Mux(full, next_bank, Mux(push, self.i_bank, 0)))
+        return m
+
+
+class TrackerFront(wiring.Component):
+    """Gives every bank one event per cycle, fairly over the channels.
+
+    A channel's updates and tile ends take turns. The tile's place and wavefront decide about the
+    bank, so that tiles of one workgroup lie in different ones; each bank that has room chooses
+    among the channels in turn. An event is at its bank two cycles after it came, at the earliest.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+        ``channels`` and ``banks`` give the number of inputs and outputs.
+
+    Members
+    -------
+    notices, ends : In(stream).array(channels)
+        Issued updates, and tile ends. ``ready`` depends on the other one's ``valid``.
+    room : In(banks)
+        Banks that an event may be chosen for in this cycle.
+    o : Out(stream).array(banks), always ready
+        In the cycle after the choice.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "notices": In(stream.Signature(TileUpdates(p))).array(p.channels),
+                "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
+                "room": In(p.banks),
+                "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
+            }
+        )
+
+    def _bank_of(self, event):
+        """A wavefront's lowest bit turns the bank's highest: away from the next places' tiles."""
+        bits = (self._p.banks - 1).bit_length()
+        turn = Cat(Const(0, bits), event.wavefront[::-1])[self._p.wavefront_bits :]
+        return (event.place ^ turn)[:bits]
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self._p
+
+        candidates = []
+        for channel, (notice, end) in enumerate(zip(self.notices, self.ends, strict=True)):
+            m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(p))
+            m.submodules[f"candidates_{channel}"] = queue = _Candidates(p)
+            m.d.comb += [
+                merge.a.valid.eq(notice.valid),
+                merge.a.p.place.eq(notice.p.place),
+                merge.a.p.wavefront.eq(notice.p.wavefront),
+                merge.a.p.atom.eq(notice.p.atom),
+                merge.a.p.count.eq(notice.p.count),
+                notice.ready.eq(merge.a.ready),
+            ]
+            wiring.connect(m, merge.b, wiring.flipped(end))
+            wiring.connect(m, merge.o, queue.i)
+            m.d.comb += queue.i_bank.eq(1 << self._bank_of(merge.o.p))
+            candidates.append(queue)
+
+        taken = []
+        for bank, out in enumerate(self.o):
+            m.submodules[f"pick_{bank}"] = pick = RoundRobinPick(p.channels)
+            chosen = Signal(p.channels, name=f"chosen_{bank}")
+            m.d.comb += [
+                pick.requests.eq(Cat(c.bank[bank] for c in candidates)),
+                pick.take.eq(self.room[bank]),
+                out.valid.eq(chosen.any()),
+                out.p.eq(one_hot_select(chosen, (c.taken for c in candidates))),
+            ]
+            grants = Signal(p.channels, name=f"grants_{bank}")
+            m.d.comb += grants.eq(Mux(self.room[bank], pick.grant, 0))
+            m.d.sync += chosen.eq(grants)
+            taken.append(grants)
+        for channel, queue in enumerate(candidates):
+            m.d.comb += queue.take.eq(Cat(grants[channel] for grants in taken).any())
+        return m

@@ -1,0 +1,89 @@
+"""The tracker: counts the updates of every wavefront tile until the tile is complete."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.layouts import Completion, TileUpdates, TrackerInput
+from rtl.interface.signatures import ErrorSignature
+from rtl.lib.round_robin import Merge
+from rtl.parameters import T3Parameters
+
+from .bank import TrackerBank
+from .front import TrackerFront
+
+__all__ = ["Tracker"]
+
+
+class Tracker(wiring.Component):
+    """All banks between the channels' events and one stream of complete tiles.
+
+    Takes up to one event per bank and cycle, and gives one completion per cycle, six cycles after
+    the tile's last event at the earliest.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+        Geometry.
+
+    Members
+    -------
+    notices, ends : In(stream).array(channels)
+        See :class:`TrackerFront`.
+    o : Out(stream)
+        Complete tiles, each once; the banks take turns.
+    updates_per_sector, clear
+        See :class:`TrackerBank`.
+    clearing : Out(1)
+        Nothing is taken.
+    errors : Out(:class:`ErrorSignature`).array(banks)
+        Of every bank.
+    corrected : Out(1)
+        In this cycle, a wrong bit of an entry was corrected.
+    empty : Out(1)
+        See :class:`TrackerBank`; of all banks.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "notices": In(stream.Signature(TileUpdates(p))).array(p.channels),
+                "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
+                "o": Out(stream.Signature(Completion(p))),
+                "updates_per_sector": In(2),
+                "clear": In(1),
+                "clearing": Out(1),
+                "errors": Out(ErrorSignature(p)).array(p.banks),
+                "corrected": Out(1),
+                "empty": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self._p
+        m.submodules.front = front = TrackerFront(p)
+        m.submodules.merge = merge = Merge(Completion(p), p.banks)
+        for channel in range(p.channels):
+            wiring.connect(m, wiring.flipped(self.notices[channel]), front.notices[channel])
+            wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
+        corrected = Signal(p.banks)
+        empty = Signal(p.banks)
+        m.d.comb += [self.corrected.eq(corrected.any()), self.empty.eq(empty.all())]
+        for index in range(p.banks):
+            m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
+            wiring.connect(m, front.o[index], bank.i)
+            wiring.connect(m, bank.o, merge.i[index])
+            m.d.comb += front.room[index].eq(bank.room)
+            wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
+            m.d.comb += [
+                bank.updates_per_sector.eq(self.updates_per_sector),
+                bank.clear.eq(self.clear),
+                corrected[index].eq(bank.corrected),
+                empty[index].eq(bank.empty),
+            ]
+            if index == 0:  # all banks clear in the same cycles
+                m.d.comb += self.clearing.eq(bank.clearing)
+        wiring.connect(m, merge.o, wiring.flipped(self.o))
+        return m

@@ -1,0 +1,1 @@
+"""The trigger unit and the flow control: what a complete tile sets off."""

@@ -1,0 +1,77 @@
+"""What the map says of a complete tile."""
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import CommandEntry, MapConfiguration, RangeEntry
+from rtl.interface.layouts import Completion
+from rtl.lib.compare import less_than
+from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.parameters import T3Parameters
+
+__all__ = ["TileEntry", "TileLookup"]
+
+
+def TileEntry(p: T3Parameters):
+    """Of the tile's range and of its command, what the trigger unit needs.
+
+    ``action`` is NONE outside every range. ``waves`` is the number for the tile's edges.
+    """
+    of_range, of_command = RangeEntry(p).members, CommandEntry(p).members
+    names = ("action", "first", "last", "command")
+    return data.StructLayout(
+        {name: of_range[name] for name in names}
+        | {name: of_command[name] for name in ("granularity", "group_log2")}
+        | {"waves": of_command["waves"].elem_shape}
+    )
+
+
+class TileLookup(wiring.Component):
+    """Finds the lowest enabled range, of any window, that holds a tile's place.
+
+    Parameters
+    ----------
+    p : :class:`T3Parameters`
+
+    Members
+    -------
+    tile : In(:func:`Completion`)
+    maps : In(:func:`MapConfiguration`)
+    o : Out(:func:`TileEntry`)
+        A register: for the tile and the map of the cycle before.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "tile": In(Completion(p)),
+                "maps": In(MapConfiguration(p)),
+                "o": Out(TileEntry(p)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        ranges = self.maps.ranges
+        place, edges = self.tile.place, Cat(self.tile.row_edge, self.tile.run_edge)
+        hits = Signal(len(ranges))
+        for index, entry in enumerate(ranges):
+            m.d.comb += hits[index].eq(
+                entry.enable & ~less_than(place, entry.first) & ~less_than(entry.last, place)
+            )
+        first = Signal.like(hits)
+        m.d.comb += first.eq(one_hot_first(hits))
+
+        for name in self.o.shape().members:
+            m.d.sync += Value.cast(self.o[name]).eq(
+                one_hot_select(first, [self._of_range(name, entry, edges) for entry in ranges])
+            )
+        return m
+
+    def _of_range(self, name: str, entry: data.View, edges: Value):
+        """A field of the result if the range hits; of its command before that is known."""
+        if name in entry.shape().members:
+            return entry[name]
+        value = self.maps.commands[entry.command][name]
+        return value[edges] if name == "waves" else value

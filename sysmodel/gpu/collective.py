@@ -1,0 +1,259 @@
+"""Ring collectives by kernels on the CUs, which add and store remotely.
+
+Every wavefront takes a contiguous part of a chunk and works through it in batches: it loads a batch
+of each operand, waits for the last of these loads, stores the sums, and goes on to the next batch.
+A batch is what a wavefront of the collective's kernel holds in registers. Accesses pass through the
+load and store ports of the wavefront's CU at their rate, at most ``BLOCK`` atoms at a time; among
+the wavefronts whose port is free the one whose turn has lasted longest goes first, and a turn ends
+with the batch. A step begins when the chunk of the step before it has arrived whole.
+"""
+
+import numpy as np
+
+from sysmodel.lib.compiled import compiled, inlined
+
+__all__ = [
+    "BLOCK",
+    "CHANNEL_FIELDS",
+    "FIXED_FIELDS",
+    "GPU_FIELDS",
+    "MOST_WAVES",
+    "begin_step",
+    "collective_next_read",
+    "collective_read_back",
+    "collective_read_taken",
+    "collective_store",
+    "collective_store_left",
+    "set_up_collective",
+    "step_done",
+]
+
+# Atoms that a wavefront has next to each other in a channel when it loads 16 B a lane.
+BLOCK = 8
+
+MOST_WAVES = 2048
+
+FIXED_FIELDS = [
+    ("collective_waves", np.int64),  # that share a chunk, each with a contiguous part
+    ("waves_per_cu", np.int64),
+    ("batch_atoms", np.int64),  # of a wavefront's batch, in each channel and operand
+    ("port_cycles", np.float64),  # of a CU's port for an atom of a simulated channel
+]
+
+GPU_FIELDS = [
+    ("operands", np.int64),  # 0 (idle), 1 or 2 reads for each atom
+    ("second_offset", np.int64),  # from the first operand to the second
+    ("load_turn", np.int64),  # wavefront whose turn it is
+    ("store_turn", np.int64),
+    ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch that have not been issued
+    ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not come back
+    ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch that have not left
+    ("load_free", np.float64, (MOST_WAVES,)),  # cycle from which a CU's port takes a block
+    ("store_free", np.float64, (MOST_WAVES,)),
+    # Atoms stored, and those that were sums, by phase.
+    ("cu_stores", np.int64, (3,)),
+    ("cu_additions", np.int64, (3,)),
+]
+
+CHANNEL_FIELDS = [
+    ("step_atoms", np.int64),
+    ("step_first", np.int64),  # index of the step's first atom in the chunk table
+    ("step_stored", np.int64),  # atoms that left
+    # Of each wavefront: its part and its batch, as indices in the step.
+    ("part_end", np.int64, (MOST_WAVES,)),
+    ("batch_first", np.int64, (MOST_WAVES,)),
+    ("batch_size", np.int64, (MOST_WAVES,)),
+    ("batch_read", np.int64, (MOST_WAVES,)),
+    ("batch_stored", np.int64, (MOST_WAVES,)),
+    ("loading", np.int64),  # wavefronts with reads to issue
+    ("storing", np.int64),  # wavefronts with a batch to store
+    ("load_wave", np.int64),  # in the middle of a block, or -1
+    ("store_wave", np.int64),
+]
+
+
+def set_up_collective(
+    state, *, cus: int, waves_per_cu: int, batch_atoms: int, port_cycles: float
+) -> None:
+    """Let ``cus`` CUs work on collectives.
+
+    ``batch_atoms`` is a wavefront's batch in each channel, ``port_cycles`` the time of a CU's port
+    for an atom of a simulated channel and for its share of the other channels.
+
+    Raises
+    ------
+    ValueError
+        If there are more wavefronts than the model has room for.
+    """
+    waves = cus * waves_per_cu
+    if waves > MOST_WAVES:
+        raise ValueError(
+            f"collective: {cus} CUs of {waves_per_cu} wavefronts are more than the {MOST_WAVES} "
+            "that the model has room for"
+        )
+    state.fixed["collective_waves"] = waves
+    state.fixed["waves_per_cu"] = waves_per_cu
+    state.fixed["batch_atoms"] = max(1, batch_atoms)
+    state.fixed["port_cycles"] = port_cycles
+
+
+def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> None:
+    """Start GPU ``g`` on ``chunk`` with one or two operands for each atom."""
+    state.gpu["operands"][g] = operands
+    state.gpu["second_offset"][g] = second_offset
+    state.gpu["load_turn"][g] = state.gpu["store_turn"][g] = 0
+    channels = len(state.channel) // len(state.gpu)
+    waves = int(state.fixed["collective_waves"][0])
+    for c in range(channels):
+        channel = state.channel[g * channels + c]
+        atoms = int(state.chunk_start[c, chunk + 1] - state.chunk_start[c, chunk])
+        channel["step_first"] = state.chunk_start[c, chunk]
+        channel["step_atoms"] = atoms
+        channel["step_stored"] = 0
+        parts = np.minimum(np.arange(waves + 1) * -(-atoms // BLOCK) // waves * BLOCK, atoms)
+        channel["part_end"][:waves] = parts[1:]
+        channel["batch_first"][:waves] = parts[:-1]
+        channel["batch_size"] = 0
+        channel["loading"] = channel["storing"] = 0
+        channel["load_wave"] = channel["store_wave"] = -1
+    _begin(state, g)
+
+
+@inlined
+def _next_batch(s, g, w):
+    f, gpu = s.fixed[0], s.gpu[g]
+    atoms = np.int64(0)
+    for c in range(f.channels):
+        channel = s.channel[g * f.channels + c]
+        first = channel.batch_first[w] + channel.batch_size[w]
+        size = min(f.batch_atoms, channel.part_end[w] - first)
+        channel.batch_first[w] = first
+        channel.batch_size[w] = size
+        channel.batch_read[w] = channel.batch_stored[w] = 0
+        if size > 0:
+            channel.loading += 1
+        atoms += size
+    gpu.unissued[w] = gpu.awaited[w] = gpu.operands * atoms
+    gpu.unstored[w] = atoms
+
+
+@compiled
+def _begin(s, g):
+    for w in range(s.fixed[0].collective_waves):
+        _next_batch(s, g, w)
+
+
+@inlined
+def step_done(s, g):
+    channels = s.fixed[0].channels
+    for c in range(channels):
+        channel = s.channel[g * channels + c]
+        if channel.step_stored < channel.step_atoms:
+            return False
+    return True
+
+
+@inlined
+def _following(f, w):
+    return w + 1 if w + 1 < f.collective_waves else np.int64(0)
+
+
+@inlined
+def _begin_block(free, cu, now, f, atoms):
+    """Occupy a port; a fraction of a cycle is kept while blocks follow each other."""
+    free[cu] = max(free[cu], now - 1.0) + f.port_cycles * min(np.int64(BLOCK), atoms)
+
+
+@inlined
+def collective_next_read(s, gpu, channel, c, now):
+    """The next read to issue: its atom address and wavefront, or -1 if none may be issued."""
+    f = s.fixed[0]
+    if channel.loading == 0:
+        return np.int64(-1), np.int64(0)
+    if channel.load_wave < 0:
+        w = gpu.load_turn
+        for _ in range(f.collective_waves):
+            left = gpu.operands * channel.batch_size[w] - channel.batch_read[w]
+            if left > 0 and gpu.load_free[w // f.waves_per_cu] <= now:
+                _begin_block(gpu.load_free, w // f.waves_per_cu, now, f, left)
+                channel.load_wave = w
+                break
+            w = _following(f, w)
+        if channel.load_wave < 0:
+            return np.int64(-1), np.int64(0)
+    w = channel.load_wave
+    size, n = channel.batch_size[w], channel.batch_read[w]
+    second = n >= size
+    i = channel.batch_first[w] + (n - size if second else n)
+    atom = s.chunk_atom[c, channel.step_first + i]
+    if second:
+        atom += gpu.second_offset
+    return atom, w
+
+
+@inlined
+def collective_read_taken(f, gpu, channel):
+    w = channel.load_wave
+    channel.batch_read[w] += 1
+    last = channel.batch_read[w] == gpu.operands * channel.batch_size[w]
+    if last or channel.batch_read[w] % BLOCK == 0:
+        channel.load_wave = -1
+    if last:
+        channel.loading -= 1
+    gpu.unissued[w] -= 1
+    if gpu.unissued[w] == 0 and w == gpu.load_turn:
+        gpu.load_turn = _following(f, w)
+
+
+@inlined
+def collective_read_back(s, g, w):
+    """An operand of wavefront ``w``'s batch has arrived; the last one lets the batch be stored."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    gpu.awaited[w] -= 1
+    if gpu.awaited[w] == 0:
+        for c in range(f.channels):
+            channel = s.channel[g * f.channels + c]
+            if channel.batch_size[w] > 0:
+                channel.storing += 1
+
+
+@inlined
+def collective_store(s, gpu, channel, c, now):
+    """Address of the atom to store next, or -1 while all operands are on their way."""
+    f = s.fixed[0]
+    if channel.storing == 0:
+        return np.int64(-1)
+    if channel.store_wave < 0:
+        w = gpu.store_turn
+        for _ in range(f.collective_waves):
+            left = channel.batch_size[w] - channel.batch_stored[w]
+            if left > 0 and gpu.awaited[w] == 0 and gpu.store_free[w // f.waves_per_cu] <= now:
+                _begin_block(gpu.store_free, w // f.waves_per_cu, now, f, left)
+                channel.store_wave = w
+                break
+            w = _following(f, w)
+        if channel.store_wave < 0:
+            return np.int64(-1)
+    w = channel.store_wave
+    return s.chunk_atom[c, channel.step_first + channel.batch_first[w] + channel.batch_stored[w]]
+
+
+@inlined
+def collective_store_left(s, g, channel):
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = channel.store_wave
+    channel.batch_stored[w] += 1
+    channel.step_stored += 1
+    gpu.cu_stores[gpu.phase] += 1
+    if gpu.operands == 2:
+        gpu.cu_additions[gpu.phase] += 1
+    gpu.unstored[w] -= 1
+    last = channel.batch_stored[w] == channel.batch_size[w]
+    if last or channel.batch_stored[w] % BLOCK == 0:
+        channel.store_wave = -1
+    if last:
+        channel.storing -= 1
+    if gpu.unstored[w] == 0:
+        if w == gpu.store_turn:
+            gpu.store_turn = _following(f, w)
+        _next_batch(s, g, w)

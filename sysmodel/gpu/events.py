@@ -1,0 +1,55 @@
+"""A GPU's queue of (time, code) events, for what does not happen every cycle: a binary heap."""
+
+import numpy as np
+
+from sysmodel.lib.compiled import compiled, inlined
+
+__all__ = ["heap_pop", "heap_push", "next_event"]
+
+_CODE_BITS = 24
+_NEVER = np.int64(1) << 62
+
+
+@compiled
+def heap_push(gpu, time, code):
+    """Add an event; equal times leave in the order of their codes."""
+    heap = gpu.heap
+    i = gpu.heap_size
+    gpu.heap_size += 1
+    key = (np.int64(time) << _CODE_BITS) | code
+    while i > 0:
+        parent = (i - 1) >> 1
+        if heap[parent] <= key:
+            break
+        heap[i] = heap[parent]
+        i = parent
+    heap[i] = key
+
+
+@inlined
+def next_event(gpu):
+    """Time of the earliest event."""
+    return gpu.heap[0] >> _CODE_BITS if gpu.heap_size > 0 else _NEVER
+
+
+@compiled
+def heap_pop(gpu):
+    """Remove the earliest event and return its code."""
+    heap = gpu.heap
+    code = heap[0] & ((1 << _CODE_BITS) - 1)
+    last = gpu.heap_size - 1
+    gpu.heap_size = last
+    key = heap[last]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= last:
+            break
+        if child + 1 < last and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = key
+    return code

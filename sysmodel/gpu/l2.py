@@ -1,0 +1,341 @@
+"""L2 slices: sectored sets with LRU, and MSHRs that merge the misses of a sector.
+
+A channel has its own slices. A line is allocated when the first of its missing sectors arrives.
+Only reads come here: what bypasses the L2 is not cached, and nothing is ever written back.
+"""
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+
+from sysmodel.lib.bits import popcount
+from sysmodel.lib.compiled import compiled
+
+__all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_slice", "new_l2"]
+
+_SECTOR_BITS = 2
+SECTORS = 1 << _SECTOR_BITS
+# What a slice's state has room for.
+MAX_MSHRS = 1024
+MAX_WAITERS = 4096
+_BUCKETS = 256
+
+# Fields of a set's ways.
+_LINE, _VALID, _USED = range(3)
+
+_SLICE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "set_bits",
+            "hits",
+            "misses",
+            "merges",
+            "clock",
+            "free_mshr",
+            "free_waiter",
+            "free_waiters",
+        )
+    ]
+    + [
+        ("buckets", np.int64, (_BUCKETS,)),  # first MSHR of each
+        ("mshr_line", np.int64, (MAX_MSHRS,)),
+        ("mshr_pending", np.int64, (MAX_MSHRS,)),  # sectors
+        ("mshr_next", np.int64, (MAX_MSHRS,)),  # in its bucket, or in the free list
+        ("first_waiter", np.int64, (MAX_MSHRS * SECTORS,)),  # of each sector of each MSHR
+        ("last_waiter", np.int64, (MAX_MSHRS * SECTORS,)),
+        ("waiter_token", np.int64, (MAX_WAITERS,)),
+        ("waiter_next", np.int64, (MAX_WAITERS,)),
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Parameters:
+    """L2 of one channel. A line is four sectors, a sector one atom.
+
+    Parameters
+    ----------
+    slices : int
+        Slices of a channel; a power of two.
+    sets, ways : int
+        Geometry of a slice; ``sets`` is a power of two. The default is 256 KiB: 16 MiB over 32
+        channels of 2 slices.
+    mshrs : int
+        Lines that a slice may be missing at once. GPGPU-Sim's V100 has 192, of 4 merges each.
+    waiters : int
+        Missing sectors for which a slice remembers who waits, over all its MSHRs.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not an integer.
+    ValueError
+        If a value is not allowed.
+    """
+
+    slices: int = 2
+    sets: int = 128
+    ways: int = 16
+    mshrs: int = 192
+    waiters: int = 768
+
+    def __post_init__(self):
+        for name in (field.name for field in fields(self)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an integer, not {value!r}")
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value!r}")
+        for name in ("slices", "sets"):
+            value = getattr(self, name)
+            if value & (value - 1):
+                raise ValueError(f"{name} must be a power of two, not {value!r}")
+        for name, most in (("mshrs", MAX_MSHRS), ("waiters", MAX_WAITERS)):
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)!r}")
+        if self.waiters < SECTORS:
+            raise ValueError(
+                f"waiters must be at least the {SECTORS} sectors of a line, not {self.waiters!r}"
+            )
+
+
+class L2State(NamedTuple):
+    """The slices of all channels, slice *s* of channel *c* at ``c * slices + s``.
+
+    ``slices`` is a structured array with one element for each. Its counters ``hits``, ``misses``
+    and ``merges`` are sectors asked for.
+    """
+
+    slice_bits: int
+    slices: np.ndarray
+    ways: np.ndarray  # slice and set, field, way
+
+
+def new_l2(parameters: L2Parameters, channels: int) -> L2State:
+    """Empty slices.
+
+    Raises
+    ------
+    ValueError
+        If there is no channel.
+    """
+    if channels < 1:
+        raise ValueError(f"channels must be at least 1, not {channels!r}")
+    p = parameters
+    count = channels * p.slices
+    ways = np.zeros((count * p.sets, 3, p.ways), np.int64)
+    ways[:, _LINE] = -1
+    slices = np.zeros(count, _SLICE)
+    slices["set_bits"] = p.sets.bit_length() - 1
+    slices["free_waiters"] = p.waiters
+    slices["buckets"] = -1
+    slices["first_waiter"] = -1
+    slices["mshr_next"][:, : p.mshrs] = np.append(np.arange(1, p.mshrs), -1)
+    slices["waiter_next"][:, : p.waiters] = np.append(np.arange(1, p.waiters), -1)
+    return L2State(p.slices.bit_length() - 1, slices, ways)
+
+
+@compiled
+def _fold(value, bits):
+    """Exclusive-or of all groups of `bits` bits."""
+    if bits == 0:
+        return np.int64(0)
+    if bits == 1:
+        return popcount(value) & 1
+    folded = np.int64(0)
+    while value:
+        folded ^= value
+        value >>= bits
+    return folded & ((np.int64(1) << bits) - 1)
+
+
+@compiled
+def l2_slice(state: L2State, ch: int, local_line: int) -> int:
+    """Index of the slice that serves a line: a fold of all address bits, so that no stride keeps
+    to one slice."""
+    return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
+
+
+@compiled
+def _set(state, index, local_line):
+    bits = state.slices[index].set_bits
+    return (index << bits) + _fold(local_line >> state.slice_bits, bits)
+
+
+@compiled
+def _way(ways, where, local_line):
+    for way in range(ways.shape[2]):
+        if ways[where, _LINE, way] == local_line:
+            return way
+    return -1
+
+
+@compiled
+def _victim(ways, where):
+    victim = 0
+    for way in range(ways.shape[2]):
+        if ways[where, _USED, way] < ways[where, _USED, victim]:
+            victim = way
+    return victim
+
+
+@compiled
+def _mshr(s, local_line):
+    mshr = s.buckets[local_line & (_BUCKETS - 1)]
+    while mshr >= 0 and s.mshr_line[mshr] != local_line:
+        mshr = s.mshr_next[mshr]
+    return mshr
+
+
+@compiled
+def l2_access(
+    state: L2State, ch: int, local_line: int, sector_mask: int, waiter: int
+) -> tuple[int, int, int, bool]:
+    """Reads sectors of a line.
+
+    Parameters
+    ----------
+    local_line : int
+        Atom address in the channel, divided by four.
+    sector_mask : int
+        Sectors wanted, bit *i* for atom ``4 * local_line + i``.
+    waiter : int
+        Given back by :func:`l2_fill`, once for each sector that is not a hit.
+
+    Returns
+    -------
+    hits, misses, merged : int
+        The sectors that are there, those that the caller has to read from memory, and those that
+        somebody else's miss will bring. Together they are ``sector_mask``.
+    ok : bool
+        False if the MSHRs or the waiters do not suffice. Then nothing happened, all masks are 0,
+        and the caller tries again later.
+    """
+    index = l2_slice(state, ch, local_line)
+    where = _set(state, index, local_line)
+    s = state.slices[index]
+    way = _way(state.ways, where, local_line)
+    hits = np.int64(0)
+    if way >= 0:
+        hits = state.ways[where, _VALID, way] & sector_mask
+    missing = sector_mask & ~hits
+    merged = _miss(s, local_line, missing, waiter) if missing else np.int64(0)
+    if merged < 0:
+        return np.int64(0), np.int64(0), np.int64(0), False
+    if way >= 0:
+        s.clock += 1
+        state.ways[where, _USED, way] = s.clock
+    misses = missing & ~merged
+    s.hits += popcount(hits)
+    s.misses += popcount(misses)
+    s.merges += popcount(merged)
+    return hits, misses, merged, True
+
+
+@compiled
+def _miss(s, local_line, missing, waiter):
+    """The sectors that were missing already; -1 if there is no room."""
+    mshr = _mshr(s, local_line)
+    if s.free_waiters < popcount(missing) or (mshr < 0 and s.free_mshr < 0):
+        return np.int64(-1)
+    if mshr < 0:
+        mshr = s.free_mshr
+        s.free_mshr = s.mshr_next[mshr]
+        bucket = local_line & (_BUCKETS - 1)
+        s.mshr_line[mshr] = local_line
+        s.mshr_pending[mshr] = 0
+        s.mshr_next[mshr] = s.buckets[bucket]
+        s.buckets[bucket] = mshr
+    merged = missing & s.mshr_pending[mshr]
+    s.mshr_pending[mshr] |= missing
+    for sector in range(SECTORS):
+        if missing >> sector & 1:
+            _wait(s, mshr << _SECTOR_BITS | sector, waiter)
+    return merged
+
+
+@compiled
+def _wait(s, queue, token):
+    waiter = s.free_waiter
+    s.free_waiter = s.waiter_next[waiter]
+    s.free_waiters -= 1
+    s.waiter_token[waiter] = token
+    s.waiter_next[waiter] = -1
+    if s.first_waiter[queue] < 0:
+        s.first_waiter[queue] = waiter
+    else:
+        s.waiter_next[s.last_waiter[queue]] = waiter
+    s.last_waiter[queue] = waiter
+
+
+@compiled
+def _wake(s, queue, woken):
+    count = 0
+    waiter = s.first_waiter[queue]
+    s.first_waiter[queue] = -1
+    while waiter >= 0:
+        following = s.waiter_next[waiter]
+        woken[count] = s.waiter_token[waiter]
+        count += 1
+        s.waiter_next[waiter] = s.free_waiter
+        s.free_waiter = waiter
+        waiter = following
+    s.free_waiters += count
+    return count
+
+
+@compiled
+def _free_mshr(s, mshr):
+    bucket = s.mshr_line[mshr] & (_BUCKETS - 1)
+    before = s.buckets[bucket]
+    if before == mshr:
+        s.buckets[bucket] = s.mshr_next[mshr]
+    else:
+        while s.mshr_next[before] != mshr:
+            before = s.mshr_next[before]
+        s.mshr_next[before] = s.mshr_next[mshr]
+    s.mshr_next[mshr] = s.free_mshr
+    s.free_mshr = mshr
+
+
+@compiled
+def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
+    """Puts a missed sector in place, evicting the least recently used line if its line is new.
+
+    Parameters
+    ----------
+    local_atom : int
+        An atom that :func:`l2_access` reported as missed.
+    woken : ndarray of int64
+        Receives the waiters of the sector, in the order in which they came; ``waiters`` long.
+
+    Returns
+    -------
+    int
+        Number of waiters; 0 if nobody missed that atom, which then is not cached.
+    """
+    local_line, sector = local_atom >> _SECTOR_BITS, local_atom & (SECTORS - 1)
+    index = l2_slice(state, ch, local_line)
+    s = state.slices[index]
+    mshr = _mshr(s, local_line)
+    bit = np.int64(1) << sector
+    if mshr < 0 or not s.mshr_pending[mshr] & bit:
+        return 0
+    count = _wake(s, mshr << _SECTOR_BITS | sector, woken)
+    s.mshr_pending[mshr] &= ~bit
+    if not s.mshr_pending[mshr]:
+        _free_mshr(s, mshr)
+
+    where = _set(state, index, local_line)
+    way = _way(state.ways, where, local_line)
+    if way < 0:
+        way = _victim(state.ways, where)
+        s.clock += 1
+        state.ways[where, _LINE, way] = local_line
+        state.ways[where, _VALID, way] = 0
+        state.ways[where, _USED, way] = s.clock
+    state.ways[where, _VALID, way] |= bit
+    return count

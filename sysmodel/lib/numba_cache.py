@@ -1,0 +1,50 @@
+"""Keeps Numba's compiled functions, one folder for each state of the sources.
+
+Numba compiles a cached function anew when its own file changes, but not when a file changes whose
+functions and constants it takes in. So the folder follows from all sources. Importing this module
+sets ``NUMBA_CACHE_DIR``, which Numba reads when it is imported itself.
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import rtl
+
+from .cache import cache_folder, digest
+
+__all__ = ["use_numba_cache"]
+
+KEPT_FOLDERS = 4
+
+
+def _sources() -> list[Path]:
+    packages = Path(rtl.__file__).parent, Path(__file__).parents[1]
+    return [
+        path for package in packages for kind in ("*.py", "*.rdl") for path in package.rglob(kind)
+    ]
+
+
+def use_numba_cache() -> Path:
+    """Point Numba at the folder of these sources, and remove the ones not used for longest.
+
+    A folder in which nothing can be written is left to Numba, which falls back to its own choice.
+    """
+    parent = cache_folder() / "numba"
+    folder = parent / digest(_sources(), version("numba"))
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        by_age = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        for stale in by_age[KEPT_FOLDERS:]:
+            shutil.rmtree(stale, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.CACHE_DIR = str(folder)
+    return folder
+
+
+use_numba_cache()

@@ -1,0 +1,1 @@
+"""The simulated machine: state, cycle loop, and the driver of its registers."""

@@ -1,0 +1,93 @@
+"""An AXI4-Lite manager that plays lists of register writes, from inside the cycle loop."""
+
+import numpy as np
+
+from sysmodel.engine.ports import G, H
+from sysmodel.lib.compiled import compiled, inlined
+
+__all__ = ["GPU_FIELDS", "bus_idle", "drive_bus", "load_writes"]
+
+WRITES = 256
+
+GPU_FIELDS = [
+    ("write_address", np.int64, (WRITES,)),
+    ("write_value", np.int64, (WRITES,)),
+    ("write_length", np.int64),
+    ("write_position", np.int64),
+    ("write_sent", np.int64),
+    ("refused", np.int64),  # address of a write that was refused, or -1
+    ("read_address", np.int64),  # register to read, or -1; -1 again when it is read
+    ("read_value", np.int64),
+    ("read_sent", np.int64),
+]
+
+_AW_SENT, _W_SENT = 1, 2
+
+
+def load_writes(gpu: np.void, writes: list[tuple[int, int]]) -> None:
+    """Give a GPU's manager a list of (address, value) to write, in order."""
+    if len(writes) > WRITES:
+        raise ValueError(f"{len(writes)} writes exceed the {WRITES} of the list")
+    gpu["write_length"] = len(writes)
+    gpu["write_position"] = gpu["write_sent"] = 0
+    for i, (address, value) in enumerate(writes):
+        gpu["write_address"][i] = address
+        gpu["write_value"][i] = value
+
+
+@inlined
+def bus_idle(gpu):
+    return gpu.write_position == gpu.write_length
+
+
+@compiled
+def drive_bus(gpu, inputs, outputs):
+    """One cycle of a GPU's manager."""
+    _write(gpu, inputs, outputs)
+    _read(gpu, inputs, outputs)
+
+
+@compiled
+def _read(gpu, inputs, outputs):
+    inputs[G.bus_arvalid] = 0
+    inputs[G.bus_rready] = 0
+    if gpu.read_address < 0:
+        return
+    inputs[G.bus_rready] = 1
+    if not gpu.read_sent:
+        inputs[G.bus_arvalid] = 1
+        inputs[G.bus_araddr] = gpu.read_address
+        gpu.read_sent = outputs[H.bus_arready]
+    elif outputs[H.bus_rvalid]:
+        gpu.read_value = outputs[H.bus_rdata]
+        gpu.read_address = -1
+        gpu.read_sent = 0
+
+
+@compiled
+def _write(gpu, inputs, outputs):
+    """A refused write is remembered and ends the list."""
+    if gpu.write_position == gpu.write_length:
+        inputs[G.bus_awvalid] = 0
+        inputs[G.bus_wvalid] = 0
+        inputs[G.bus_bready] = 0
+        return
+    sent = gpu.write_sent
+    inputs[G.bus_awaddr] = gpu.write_address[gpu.write_position]
+    inputs[G.bus_wdata] = gpu.write_value[gpu.write_position]
+    inputs[G.bus_wstrb] = 15
+    inputs[G.bus_awvalid] = 0 if sent & _AW_SENT else 1
+    inputs[G.bus_wvalid] = 0 if sent & _W_SENT else 1
+    inputs[G.bus_bready] = 1
+    if not sent & _AW_SENT and outputs[H.bus_awready]:
+        sent |= _AW_SENT
+    if not sent & _W_SENT and outputs[H.bus_wready]:
+        sent |= _W_SENT
+    if sent == 3 and outputs[H.bus_bvalid]:
+        sent = 0
+        if outputs[H.bus_bresp] != 0:
+            gpu.refused = gpu.write_address[gpu.write_position]
+            gpu.write_length = gpu.write_position
+            return
+        gpu.write_position += 1
+    gpu.write_sent = sent

@@ -1,0 +1,403 @@
+"""The cycle loop: GPUs, links, memory and the T3 hardware, one memory clock at a time."""
+
+import numpy as np
+
+from sysmodel.engine.native.call import call_step
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H, I, O
+from sysmodel.gpu.collective import (
+    collective_next_read,
+    collective_read_back,
+    collective_read_taken,
+    collective_store,
+    collective_store_left,
+    step_done,
+)
+from sysmodel.gpu.l2 import l2_access, l2_fill
+from sysmodel.gpu.producer import (
+    REQUESTS,
+    STORES,
+    buffer_progress,
+    produce,
+    store_left,
+    workgroup_at,
+)
+from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.interleave import local_of_atom, system_atom
+from sysmodel.memory.accesses import (
+    ACCESS_UPDATE,
+    COLLECTIVE_TAG,
+    MISSES,
+    TOKENS,
+    accept,
+    issue,
+    reduce_results,
+    release,
+    value_of,
+)
+from sysmodel.memory.dram import dram_level, dram_push, dram_step
+from sysmodel.network.link import LAG, can_send, deliver, offer_credit, receiver_of, send
+
+from .bus import bus_idle, drive_bus
+
+__all__ = [
+    "CONTEXT_COLLECTIVE",
+    "CONTEXT_GEMM",
+    "CONTEXT_NONE",
+    "NEVER",
+    "UNTIL_COLLECTIVE",
+    "UNTIL_COPIED",
+    "UNTIL_GEMM",
+    "UNTIL_PROGRAMMED",
+    "UNTIL_QUIET",
+    "UNTIL_REDUCED",
+    "advance",
+]
+
+CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
+
+(
+    NEVER,
+    UNTIL_PROGRAMMED,
+    UNTIL_GEMM,
+    UNTIL_REDUCED,
+    UNTIL_COLLECTIVE,
+    UNTIL_QUIET,
+    UNTIL_COPIED,
+) = range(7)
+
+
+@inlined
+def _l2(s, g, q, now):
+    """Serve the requests at the head of the channel's queue."""
+    f, channel = s.fixed[0], s.channel[q]
+    served = 0
+    while channel.request_count > 0 and served < f.l2_requests and channel.misses <= MISSES - 4:
+        head = channel.request_head
+        line = channel.request_line[head]
+        token = np.int64(channel.request_token[head])
+        mask = np.int64(channel.request_mask[head])
+        _, new, merged, ok = l2_access(s.l2, q, line, mask, token)
+        if not ok:
+            return
+        channel.request_head = (head + 1) & (REQUESTS - 1)
+        channel.request_count -= 1
+        served += 1
+        missing = 0
+        for sector in range(4):
+            if (new | merged) >> sector & 1:
+                missing += 1
+            if new >> sector & 1:
+                i = (channel.miss_head + channel.misses) & (MISSES - 1)
+                channel.miss_atom[i] = line * 4 + sector
+                channel.misses += 1
+        buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
+
+
+@inlined
+def _read_back(s, g, q, now, inputs):
+    """The data of the oldest read: to the L2, to the collective, or to the DMA engine."""
+    f, channel = s.fixed[0], s.channel[q]
+    token = channel.back_token[channel.back_head]
+    channel.back_head = (channel.back_head + 1) & (TOKENS - 1)
+    channel.back_count -= 1
+    tag = channel.tag[token]
+    if channel.origin[token] == 1:
+        inputs[I.returns_valid] = 1
+        inputs[I.returns_slot] = tag
+        if f.payload:
+            for word in range(4):
+                inputs[I.returns_data_0 + word] = channel.data[token, word]
+    elif tag & COLLECTIVE_TAG:
+        collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
+    else:
+        local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
+        for i in range(l2_fill(s.l2, q, local, s.woken)):
+            buffer_progress(s.gpu[g], s.woken[i], -1, now + f.hit_latency)
+    release(channel, token)
+
+
+# Whose access a port offers, or took last.
+_TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
+
+
+@inlined
+def _collective_first(offer, kernel_waits, begin):
+    """Whether a port goes on with, or begins with, an access of the collective: what is offered
+    stays, and after one's transfer it is the other's turn."""
+    if offer == _COLLECTIVE:
+        return True
+    return begin and offer != _KERNEL and not (kernel_waits > 0 and offer == _TAKEN_COLLECTIVE)
+
+
+@inlined
+def _reads(s, gpu, channel, c, now, inputs, ready):
+    """Offer the next read, of a collective or of the L2; if both have one they take turns."""
+    f = s.fixed[0]
+    inputs[I.reads_valid] = 0
+    atom, wave = np.int64(-1), np.int64(0)
+    if gpu.operands and _collective_first(channel.read_offer, channel.misses, True):
+        atom, wave = collective_next_read(s, gpu, channel, c, now)
+    if atom >= 0:
+        inputs[I.reads_valid] = 1
+        inputs[I.reads_atom] = atom
+        inputs[I.reads_tag] = wave | COLLECTIVE_TAG
+        channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
+        if ready:
+            collective_read_taken(f, gpu, channel)
+    elif channel.misses > 0:
+        channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
+        inputs[I.reads_valid] = 1
+        inputs[I.reads_atom] = system_atom(
+            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
+        )
+        inputs[I.reads_tag] = 0
+        if ready:
+            channel.miss_head = (channel.miss_head + 1) & (MISSES - 1)
+            channel.misses -= 1
+
+
+@inlined
+def _gemm_store(s, g, channel, now, inputs, ready):
+    """Offer the oldest store or tile end of the kernel."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    head = channel.store_head
+    slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
+    w = workgroup_at(f, gpu, gpu.place[slot])
+    inputs[I.stores_valid] = 1
+    inputs[I.stores_context] = CONTEXT_GEMM
+    inputs[I.stores_workgroup] = w
+    if what >= 0:
+        inputs[I.stores_kind] = 0
+        inputs[I.stores_atom] = s.sector_atom[what]
+        inputs[I.stores_wavefront] = s.sector_wave[what]
+        if f.payload:
+            value_of(s, g, s.sector_atom[what], inputs)
+    else:
+        wave = -1 - what
+        inputs[I.stores_kind] = 1
+        inputs[I.stores_atom] = s.sector_atom[s.sector_start[w]]
+        inputs[I.stores_wavefront] = wave
+        inputs[I.stores_sectors] = s.per_wave[w, wave]
+        inputs[I.stores_row_edge] = s.row_edge[w]
+        inputs[I.stores_run_edge] = s.run_edge[w]
+    if ready:
+        channel.store_head = (head + 1) & (STORES - 1)
+        channel.store_count -= 1
+        store_left(s, g, slot, now)
+
+
+@inlined
+def _stores(s, g, channel, c, now, inputs, ready, link_free):
+    """Offer the next store, of the kernel or of a collective; if both have one they take turns.
+
+    A collective's store waits in its CU while the link is backed up, not in front of the kernel's.
+    """
+    gpu = s.gpu[g]
+    inputs[I.stores_valid] = 0
+    atom = np.int64(-1)
+    if gpu.operands and _collective_first(channel.store_offer, channel.store_count, link_free):
+        atom = collective_store(s, gpu, channel, c, now)
+    if atom >= 0:
+        inputs[I.stores_valid] = 1
+        inputs[I.stores_kind] = 0
+        inputs[I.stores_atom] = atom
+        inputs[I.stores_context] = gpu.store_context
+        inputs[I.stores_workgroup] = 0
+        inputs[I.stores_wavefront] = 0
+        channel.store_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
+        if ready:
+            collective_store_left(s, g, channel)
+            if gpu.store_context == CONTEXT_NONE:
+                gpu.kept += 1
+    elif channel.store_count > 0:
+        _gemm_store(s, g, channel, now, inputs, ready)
+        channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
+
+
+@inlined
+def _stand_in(s, gpu, inputs):
+    """The first sector that a tile has in the simulated channels speaks for the tile's first
+    sector, which lies in a channel that may not be simulated: the tracker learns the true start.
+    """
+    if inputs[I.notices_access] == ACCESS_UPDATE:
+        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[I.notices_place]))
+        v = np.int64(inputs[I.notices_wavefront])
+        if np.int64(inputs[I.notices_atom]) == s.wave_first[w, v]:
+            inputs[I.notices_atom] = s.wave_start[w, v]
+
+
+@inlined
+def _channel(s, g, c, now, inputs, outputs):
+    """One channel's cycle: what memory, CUs and links do with this cycle's outputs."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    q = g * f.channels + c
+    channel = s.channel[q]
+    # Views with constant indices, which the compiler need not check.
+    inputs = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
+    outputs = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
+    if f.payload:
+        inputs[I.nmc_in_valid] = 0
+        reduce_results(s, g, channel, outputs)
+    inputs[I.notices_valid] = 0
+    allowed = outputs[O.notices_ready] == 1
+    if not allowed:
+        gpu.stalls += 1
+    token = dram_step(s.dram, q, now, allowed)
+    if token >= 0:
+        issue(s, g, channel, token, now, inputs)
+        if inputs[I.notices_valid]:
+            _stand_in(s, gpu, inputs)
+    inputs[I.returns_valid] = 0
+    if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
+        _read_back(s, g, q, now, inputs)
+    if channel.request_count > 0:
+        _l2(s, g, q, now)
+    _reads(s, gpu, channel, c, now, inputs, outputs[O.reads_ready] == 1)
+    receiver = receiver_of(s, g, c)
+    sending = can_send(f, gpu, channel, receiver)
+    link_free = sending or outputs[O.link_out_valid] == 0
+    _stores(s, g, channel, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
+    deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
+    inputs[I.link_out_ready] = 0
+    if sending:
+        inputs[I.link_out_ready] = 1
+        if outputs[O.link_out_valid]:
+            send(s, gpu, receiver, c, now, outputs)
+    level = dram_level(s.dram, q)
+    inputs[I.dram_ready] = 0
+    if level < f.queue_depth:
+        inputs[I.dram_ready] = 1
+        if outputs[O.dram_valid]:
+            token = accept(gpu, channel, outputs)
+            local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
+            dram_push(s.dram, q, now, channel.access[token], local, token)
+            level += 1
+    inputs[I.occupancy] = level
+
+
+@inlined
+def _quiet(s, g):
+    """Nothing of GPU ``g`` is under way outside the hardware."""
+    channels = s.fixed[0].channels
+    for c in range(channels):
+        q = g * channels + c
+        if dram_level(s.dram, q) or s.channel[q].back_count or s.channel[q].packet_count:
+            return False
+        if s.channel[q].in_unit_count:
+            return False
+        if s.outputs[g, c * CHANNEL_OUTPUTS + O.dram_valid]:
+            return False
+    return True
+
+
+@inlined
+def _arrived(s, g):
+    total = np.int64(0)
+    for c in range(s.fixed[0].channels):
+        total += np.int64(s.outputs[g, c * CHANNEL_OUTPUTS + O.stored])
+    return total >= s.gpu[g].expected
+
+
+@inlined
+def _reached(s, g, until):
+    """Whether the condition holds on GPU ``g``."""
+    gpu = s.gpu[g]
+    if until == NEVER or not bus_idle(gpu):
+        return False
+    if until == UNTIL_GEMM:
+        return gpu.finish_cycle >= 0 and _quiet(s, g)
+    if until == UNTIL_REDUCED:
+        if gpu.finish_cycle < 0 or gpu.done_cycle < 0:
+            return False
+        return s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle] and _quiet(s, g)
+    if until == UNTIL_COLLECTIVE:
+        return step_done(s, g) and _arrived(s, g)
+    if until == UNTIL_QUIET:
+        return _quiet(s, g)
+    if until == UNTIL_COPIED:
+        return _arrived(s, g) and s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle]
+    return True
+
+
+@compiled
+def _sample(s, now):
+    """Note the counters; when the table is full keep every second row and double the interval."""
+    f = s.fixed[0]
+    if f.sample_count == s.samples.shape[0]:
+        f.sample_count //= 2
+        f.sample_interval *= 2
+        for i in range(f.sample_count):
+            for k in range(s.samples.shape[1]):
+                s.samples[i, k] = s.samples[2 * i, k]
+            s.sample_time[i] = s.sample_time[2 * i]
+        if now % f.sample_interval:
+            f.sample_next = now - now % f.sample_interval + f.sample_interval
+            return
+    row = s.samples[f.sample_count]
+    gpu = s.gpu[0]
+    for i in range(6):
+        row[i] = gpu.traffic[i]
+    row[6] = gpu.sent_bytes[0] + gpu.sent_bytes[1]
+    row[7] = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
+    row[8] = s.dram.channel[0].occupancy_sum
+    row[9] = gpu.finished
+    s.sample_time[f.sample_count] = now
+    f.sample_count += 1
+    f.sample_next = now + f.sample_interval
+
+
+@inlined
+def _gpu(s, g, now):
+    """One GPU's cycle, up to the inputs of its hardware."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    inputs, outputs = s.inputs[g], s.outputs[g]
+    own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
+    own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
+    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
+        limit = np.int64(1) << 40
+        if f.flow:
+            limit = np.int64(own_outputs[H.dispatch_limit])
+        produce(s, g, now, limit)
+    if gpu.done_cycle < 0 and own_outputs[H.done]:
+        gpu.done_cycle = now
+    offer_credit(f, gpu)
+    # The link's rate is shared: who comes first takes turns.
+    first = now % f.channels if f.channels > 1 else np.int64(0)
+    for i in range(f.channels):
+        c = i + first
+        _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
+    drive_bus(gpu, own_inputs, own_outputs)
+    gpu.limits[now & (LAG - 1)] = np.int64(own_outputs[H.limit_out])
+    downstream = 0 if f.mirror else (g if g > 0 else s.gpu.shape[0]) - 1
+    sent = s.gpu[downstream].limits[(now - f.link_latency) & (LAG - 1)]
+    own_inputs[G.limit_in] = np.uint64(sent)
+
+
+@compiled
+def advance(s, hardware, until, most):
+    """Run until the condition holds on all GPUs, for at most ``most`` cycles.
+
+    ``hardware`` holds the address of the engine's step function and, for each GPU, the instance's
+    handle and the addresses of its rows of inputs and outputs.
+
+    Returns whether the condition holds.
+    """
+    f = s.fixed[0]
+    gpus = s.gpu.shape[0]
+    for cycle in range(most + 1):
+        reached = True
+        for g in range(gpus):
+            if not _reached(s, g, until):
+                reached = False
+                break
+        if reached or cycle == most:
+            return reached
+        now = f.now
+        if now >= f.sample_next:
+            _sample(s, now)
+        for g in range(gpus):
+            _gpu(s, g, now)
+        for g in range(gpus):
+            call_step(hardware[0], hardware[1 + 3 * g], hardware[2 + 3 * g], hardware[3 + 3 * g])
+        f.now = now + 1
+    return False

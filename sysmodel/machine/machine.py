@@ -1,0 +1,408 @@
+"""The simulated machine: state of the cycle loop, built from a system and a kernel, and its
+hardware."""
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from types import TracebackType
+
+import numpy as np
+
+from rtl.registers.map import load
+from sysmodel.config import system as config
+from sysmodel.engine.native.engine import Engine, Trace
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
+from sysmodel.gpu.collective import set_up_collective
+from sysmodel.gpu.kernel import ELEMENT_BYTES, OUTPUT_ATOM, Kernel
+from sysmodel.gpu.l2 import L2Parameters, new_l2
+from sysmodel.gpu.producer import MODE_GEMM, set_up
+from sysmodel.gpu.tables import kernel_tables
+from sysmodel.lib.errors import SimulationError
+from sysmodel.memory.accesses import set_up_memory
+from sysmodel.memory.dram import new_dram
+from sysmodel.network.link import set_up_link
+
+from . import loop
+from .bus import load_writes
+from .driver import Writes, launch_writes, measure_writes
+from .state import State, new_state
+
+__all__ = ["Machine", "kernel_of"]
+
+_SLICE_CYCLES = 50_000  # between looks at progress and at Ctrl-C
+_STUCK_CYCLES = 2_000_000
+_LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire holds
+
+
+def kernel_of(system: config.System, m: int, n: int, k: int, gpus: int) -> Kernel:
+    """The system's GEMM kernel on a problem size: of its macro-tiles, in their order, the first
+    that makes the ring's chunks alike; if none does, the first."""
+
+    def tiled(tile: config.Tile) -> Kernel:
+        return Kernel(
+            m=m,
+            n=n,
+            k=k,
+            gpus=gpus,
+            **tile.model_dump(),
+            workgroup_mapping=system.kernel.workgroup_mapping,
+            column_major=system.kernel.output_layout == "column-major",
+        )
+
+    first, *others = system.kernel.tiles
+    kernel = tiled(first)
+    for tile in () if kernel.uniform else others:
+        with suppress(ValueError):  # too large for so many GPUs
+            if tiled(tile).uniform:
+                return tiled(tile)
+    return kernel
+
+
+class Machine:
+    """GPUs of a ring with their T3 hardware, at cycle 0; a context manager.
+
+    Parameters
+    ----------
+    system : System
+    kernel : Kernel
+        What each GPU computes.
+    engine : str
+        ``"rtl"`` or ``"golden"``.
+    channels : int
+        Simulated channels of each GPU, from channel 0.
+    mirror : bool
+        One GPU stands for all.
+    collective_cus : int
+        CUs that the collectives have for themselves; 0: kernel and collectives, one after the
+        other, have all.
+    mode : int
+        What the workgroups do: ``MODE_GEMM`` or ``MODE_SCATTER``.
+    partial : array or None
+        Words of the GEMM's results, for data mode: (gpus, atoms, 4).
+    trace : Trace or None
+        Waveform of GPU 0.
+    link_stall : float
+        Share of cycles in which a link takes nothing, at random.
+    seed : int
+    progress : callable
+        Told of the engine's build.
+
+    Raises
+    ------
+    ValueError
+        If a mirrored ring would not be symmetric, or a wavefront has no sector in the simulated
+        channels.
+    """
+
+    def __init__(
+        self,
+        system: config.System,
+        kernel: Kernel,
+        *,
+        engine: str,
+        channels: int,
+        mirror: bool,
+        collective_cus: int = 0,
+        mode: int = MODE_GEMM,
+        partial: np.ndarray | None = None,
+        trace: Trace | None = None,
+        link_stall: float = 0.0,
+        seed: int = 0,
+        progress: Callable[[str, float], None] | None = None,
+    ):
+        self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
+        self.gpus = 1 if mirror else kernel.gpus
+        self._collective_cus = collective_cus
+        self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
+        self.channel_bits = system.dram.channels.bit_length() - 1
+        parameters = system.hardware(channels=channels, payload=partial is not None)
+        self._sectors = kernel.sectors(channels, self.offset_bits, self.channel_bits)
+        self._require_sectors()
+        self.chunk_start, chunk_atom = self._chunks()
+        if mirror:
+            self._require_symmetry()
+        self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
+        self._exit = ExitStack()
+        hardware = []
+        for g in range(self.gpus):
+            one = self._exit.enter_context(
+                self._engine(engine, parameters, trace if g == 0 else None, progress)
+            )
+            one.reset(self.state.outputs[g])
+            hardware = hardware or [one.step_address]
+            row = self.state.inputs[g].ctypes.data, self.state.outputs[g].ctypes.data
+            hardware += [one.handle, *row]
+        self.hardware = np.array(hardware, np.uint64)
+        if progress:
+            progress("Compiling the cycle loop, once", 0.0)
+        loop.advance(self.state, self.hardware, loop.NEVER, 0)
+        if progress:
+            progress("Compiling the cycle loop, once", 1.0)
+
+    def _engine(self, engine, parameters, trace, progress):
+        if engine == "rtl":
+            return Engine(parameters, trace, progress=progress)
+        from sysmodel.engine.golden.engine import (
+            GoldenEngine,  # compiles on import, which the RTL need not wait for
+        )
+
+        return GoldenEngine(parameters)
+
+    def __enter__(self) -> "Machine":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exit.close()
+
+    @property
+    def now(self) -> int:
+        return int(self.state.fixed["now"][0])
+
+    @property
+    def whole(self) -> int:
+        """What the simulated channels' counts are to be multiplied with."""
+        return self.system.dram.channels // self.channels
+
+    @property
+    def tiles(self) -> int:
+        """Tiles that the trackers of all GPUs saw complete."""
+        return int(self.state.outputs[:, self.channels * CHANNEL_OUTPUTS + H.tiles].sum())
+
+    def write(self, writes: list[Writes]) -> None:
+        """Hand each GPU's register port a list of writes."""
+        for g, one in enumerate(writes):
+            load_writes(self.state.gpu[g], one)
+
+    def run(self, until: int, progress: Callable[[int], None] | None = None) -> int:
+        """Advance until a condition of the loop holds; returns the cycles that it took.
+
+        Raises
+        ------
+        SimulationError
+            If the hardware refuses a write or reports an error, or nothing moves any more.
+        """
+        begin = self.now
+        moved, last = begin, None
+        while not loop.advance(self.state, self.hardware, until, _SLICE_CYCLES):
+            self._check()
+            if progress:
+                progress(self.now)
+            activity = self._activity()
+            if activity != last:
+                moved, last = self.now, activity
+            elif self.now - moved > _STUCK_CYCLES:
+                raise SimulationError(
+                    f"nothing has moved for {self.now - moved} cycles, in cycle {self.now}: "
+                    f"{int(self.state.gpu['finished'].min())} of {self.kernel.workgroups} "
+                    "workgroups are done on the slowest GPU"
+                )
+        self._check()
+        return self.now - begin
+
+    def launch(self, maps: list[Writes], *, skew_cycles: int = 0) -> int:
+        """Map the output on every GPU, let the admissions reach the neighbours, start the kernel.
+
+        Every GPU starts ``skew_cycles`` after the one before. Returns the first one's cycle.
+        """
+        fixed = self.state.fixed
+        fixed["work"], fixed["flow"] = 0, 1
+        self.write([one + launch_writes() for one in maps])
+        self.run(loop.UNTIL_PROGRAMMED)
+        self.idle(int(fixed["link_latency"][0]) + 8)
+        self.write([measure_writes()] * self.gpus)
+        fixed["work"] = 1
+        self.state.gpu["start"] = self.now + skew_cycles * np.arange(self.gpus)
+        return self.now
+
+    def idle(self, cycles: int) -> None:
+        """Let time pass, with nothing to wait for."""
+        end = self.now + cycles
+        while self.now < end:
+            loop.advance(self.state, self.hardware, loop.NEVER, end - self.now)
+
+    def expect(self, chunks: list[int]) -> None:
+        """Wait, from now on, for one more chunk on each GPU."""
+        for g, chunk in enumerate(chunks):
+            arriving = self.chunk_start[:, chunk + 1] - self.chunk_start[:, chunk]
+            self.state.gpu["expected"][g] += int(arriving.sum())
+
+    def _activity(self) -> tuple[int, ...]:
+        gpu = self.state.gpu
+        return tuple(int(gpu[name].sum()) for name in ("traffic", "sent_bytes", "finished"))
+
+    def _check(self) -> None:
+        gpu_out = self.channels * CHANNEL_OUTPUTS
+        for g in range(self.gpus):
+            refused = int(self.state.gpu["refused"][g])
+            if refused >= 0:
+                name = next(r.name for r in load().values() if r.address == refused)
+                raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
+            if self.state.outputs[g, gpu_out + H.irq]:
+                error = self.read(g, "ERROR")
+                raise SimulationError(
+                    f"GPU {g}: the hardware reports error {error['code']} for place "
+                    f"{error['place']}, wavefront {error['wavefront']}, in cycle {self.now}"
+                )
+
+    def read(self, gpu: int, name: str) -> dict[str, int]:
+        """Fields of a register, read over the bus."""
+        register = load()[name]
+        self.state.gpu["read_address"][gpu] = register.address
+        for _ in range(100):
+            loop.advance(self.state, self.hardware, loop.NEVER, 1)
+            if self.state.gpu["read_address"][gpu] < 0:
+                value = int(self.state.gpu["read_value"][gpu])
+                return {f.name: (value >> f.low) & ((1 << f.width) - 1) for f in register.fields}
+        raise SimulationError(f"GPU {gpu}: the register port does not answer")
+
+    def _require_sectors(self) -> None:
+        if self.channels == self.system.dram.channels:
+            return
+        _, _, _, row_edge, run_edge = self.kernel.walk
+        live = np.array(
+            [
+                self.kernel.live_waves(bool(r), bool(e))
+                for r, e in zip(row_edge, run_edge, strict=True)
+            ]
+        )
+        if ((self._sectors.per_wave > 0).sum(axis=1) != live).any():
+            raise ValueError(
+                f"{self.channels} of {self.system.dram.channels} channels hold no sector of some "
+                "wavefront's tile: use --channels all, or more of them"
+            )
+
+    def _require_symmetry(self) -> None:
+        kernel = self.kernel
+        if kernel.workgroups % kernel.gpus:
+            raise ValueError(
+                f"{kernel.workgroups} workgroups do not divide into {kernel.gpus} equal chunks, so "
+                "one GPU does not stand for all: use --gpus all"
+            )
+        chunk = kernel.workgroups // kernel.gpus
+        held = np.zeros((kernel.workgroups, kernel.waves, self.channels), np.int64)
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(self._sectors.start))
+        np.add.at(held, (owner, self._sectors.wave, self._sectors.channel), 1)
+        if (held != np.roll(held, -chunk, axis=0)).any():
+            raise ValueError(
+                "the chunks spread unevenly over the simulated channels, so one GPU does not stand "
+                "for all: use --gpus all"
+            )
+
+    def _chunks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Atoms of each chunk, channel by channel: where they start, and a row of them."""
+        kernel, sectors = self.kernel, self._sectors
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(sectors.start))
+        chunk = np.searchsorted(kernel.chunk_start, owner, side="right") - 1
+        starts = np.zeros((self.channels, kernel.gpus + 1), np.int64)
+        rows = []
+        for c in range(self.channels):
+            here = sectors.channel == c
+            order = np.lexsort((sectors.atom[here], chunk[here]))
+            rows.append(sectors.atom[here][order])
+            starts[c, 1:] = np.cumsum(np.bincount(chunk[here], minlength=kernel.gpus))
+        atoms = np.zeros((self.channels, max(map(len, rows))), np.int64)
+        for c, row in enumerate(rows):
+            atoms[c, : len(row)] = row
+        return starts, atoms
+
+    def _new_state(self, mode, partial, chunk_atom, link_stall, seed) -> State:
+        system, kernel, gpus, channels = self.system, self.kernel, self.gpus, self.channels
+        dram, gpu = system.dram, system.gpu
+        sectors, queues = self._sectors, gpus * channels
+        ns = system.memory_cycles
+
+        def cu_cycles(cycles: float) -> int:
+            return ns(cycles / gpu.clock_mhz * 1e3)
+
+        slices = max(1, system.l2.slices // dram.channels)
+        kernel_cus = gpu.compute_units - self._collective_cus
+        slots = kernel_cus * gpu.workgroups_per_cu
+        atoms = 0 if partial is None else partial.shape[1]
+        state = new_state(
+            gpus,
+            channels,
+            -(-kernel.workgroups // slots),
+            **kernel_tables(kernel, sectors, channels, self.offset_bits, self.channel_bits),
+            chunk_start=self.chunk_start,
+            chunk_atom=chunk_atom,
+            # What was there before is random, and of another epoch.
+            stored=np.random.default_rng(seed)
+            .integers(0, 1 << 63, (gpus, atoms, 4))
+            .astype(np.uint64),
+            epoch=np.zeros((gpus, atoms), np.uint64),
+            partial=np.zeros((gpus, 0, 4), np.uint64) if partial is None else partial,
+            dram=new_dram(dram.timing, queues),
+            l2=new_l2(
+                L2Parameters(
+                    slices=slices,
+                    sets=system.l2_sets_per_slice,
+                    ways=system.l2.ways,
+                    mshrs=system.l2.mshrs_per_slice,
+                ),
+                queues,
+            ),
+            inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
+            outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
+        )
+        fixed = state.fixed
+        fixed["offset_bits"] = self.offset_bits
+        fixed["channel_bits"] = self.channel_bits
+        fixed["queue_depth"] = dram.queue_depth
+        fixed["hit_latency"] = ns(system.l2.latency_ns)
+        fixed["l2_requests"] = slices
+        fixed["work"] = 1
+        fixed["payload"] = partial is not None
+        fixed["contents_base"] = OUTPUT_ATOM
+        for g in range(gpus):
+            state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
+            state.gpu["tracked_first"][g] = kernel.chunk_workgroups((g + 1) % kernel.gpus)
+        tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
+        store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
+        set_up(
+            state,
+            kernel,
+            sectors,
+            mode=mode,
+            compute_units=kernel_cus,
+            workgroups_per_cu=gpu.workgroups_per_cu,
+            prefetch=system.kernel.prefetch_depth,
+            step_cycles=system.matrix_cycles(kernel.step_flops),
+            launch_cycles=ns(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
+            lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
+            epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
+            fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
+        )
+        collective = system.collective
+        set_up_collective(
+            state,
+            cus=self._collective_cus or gpu.compute_units,
+            waves_per_cu=collective.waves_per_cu,
+            batch_atoms=collective.bytes_in_flight_per_wave // (dram.atom_bytes * dram.channels),
+            port_cycles=self.whole
+            * dram.atom_bytes
+            / gpu.cu_bandwidth_bytes_per_cycle
+            * (dram.clock_mhz / gpu.clock_mhz),
+        )
+        share = channels / dram.channels
+        set_up_link(
+            state,
+            rate_bytes_per_cycle=system.link.bandwidth_gb_per_s * 1e3 / dram.clock_mhz * share,
+            latency_cycles=max(1, ns(system.link.latency_ns)),
+            buffer_packets=_LINK_BUFFER,
+            mirror=self.mirror,
+            mirror_shift=kernel.workgroups // kernel.gpus,
+            stall_share=link_stall,
+            seed=seed,
+        )
+        set_up_memory(
+            state,
+            read_latency_cycles=dram.timing.read_latency + ns(dram.read_latency_ns),
+            queue_depth=dram.queue_depth,
+        )
+        return state

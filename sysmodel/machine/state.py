@@ -1,0 +1,132 @@
+"""State of the cycle loop: records of what each GPU and each channel holds, and tables.
+
+A record's fields are those that the modules of the loop list as theirs. ``fixed`` has one record;
+``channel`` has GPU *g*'s channel *c* at ``g * channels + c``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sysmodel.gpu import collective, producer
+from sysmodel.gpu.l2 import L2State
+from sysmodel.memory import accesses as memory
+from sysmodel.memory.dram import DramState
+from sysmodel.network import link
+
+from . import bus
+
+__all__ = ["SAMPLES", "State", "new_state"]
+
+# Cumulative counters of GPU 0, sampled for the timeline.
+SAMPLES = (
+    "gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write",
+    "link", "tiles", "occupancy", "finished",
+)  # fmt: skip
+_SAMPLE_ROWS = 2048
+_FIRST_INTERVAL = 256
+
+_FIXED = np.dtype(
+    [
+        ("channels", np.int64),
+        ("offset_bits", np.int64),
+        ("channel_bits", np.int64),
+        ("queue_depth", np.int64),  # of the DRAM
+        ("hit_latency", np.int64),  # of the L2
+        ("l2_requests", np.int64),  # most lines that a channel's slices look up in a cycle
+        ("flow", np.int64),  # 1: the hardware admits workgroups
+        ("work", np.int64),  # 1: the kernel is running
+        ("now", np.int64),
+        ("sample_count", np.int64),
+        ("sample_interval", np.int64),
+        ("sample_next", np.int64),
+        *producer.FIXED_FIELDS,
+        *collective.FIXED_FIELDS,
+        *link.FIXED_FIELDS,
+        *memory.FIXED_FIELDS,
+    ],
+    align=True,
+)
+_GPU = np.dtype(
+    [
+        ("start", np.int64),  # cycle in which the kernel begins
+        ("finish_cycle", np.int64),  # the last workgroup's end, or -1
+        ("done_cycle", np.int64),  # the last tracked tile complete, or -1
+        ("store_context", np.int64),  # of the collective's stores
+        ("expected", np.int64),  # arrivals to wait for
+        ("stalls", np.int64),  # cycles in which the tracker kept a channel's DRAM from issuing
+        *producer.GPU_FIELDS,
+        *collective.GPU_FIELDS,
+        *link.GPU_FIELDS,
+        *bus.GPU_FIELDS,
+        *memory.GPU_FIELDS,
+    ],
+    align=True,
+)
+_CHANNEL = np.dtype(
+    [
+        *producer.CHANNEL_FIELDS,
+        *collective.CHANNEL_FIELDS,
+        *link.CHANNEL_FIELDS,
+        *memory.CHANNEL_FIELDS,
+    ],
+    align=True,
+)
+
+
+class State(NamedTuple):
+    """Records, tables of the kernel, the output buffers' contents, memory models, ports."""
+
+    fixed: np.ndarray
+    gpu: np.ndarray
+    channel: np.ndarray
+    tile_row: np.ndarray  # [workgroup]
+    tile_column: np.ndarray
+    row_edge: np.ndarray
+    run_edge: np.ndarray
+    sector_start: np.ndarray  # see kernel.Sectors
+    sector_atom: np.ndarray
+    sector_wave: np.ndarray
+    sector_channel: np.ndarray
+    per_wave: np.ndarray
+    wave_first: np.ndarray
+    wave_start: np.ndarray
+    piece_start: np.ndarray  # [tile, step]: see tables.py
+    piece_line: np.ndarray  # in the channel
+    piece_mask: np.ndarray  # sectors of the line
+    piece_channel: np.ndarray
+    chunk_start: np.ndarray  # [c, chunk + 1]
+    chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
+    stage_begin: np.ndarray  # [g, stage]: cycle, or -1
+    stage_end: np.ndarray
+    stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
+    epoch: np.ndarray  # [g, atom]
+    partial: np.ndarray  # [g, atom, 4]: the GEMM's result, which its stores carry
+    samples: np.ndarray  # [row, counter]
+    sample_time: np.ndarray
+    woken: np.ndarray  # scratch
+    dram: DramState
+    l2: L2State
+    inputs: np.ndarray  # [g, word]
+    outputs: np.ndarray
+
+
+def new_state(gpus: int, channels: int, stages: int, **tables: object) -> State:
+    """All zero but for ``tables``, fields of :class:`State`, and what starts as "never"."""
+    fixed = np.zeros(1, _FIXED)
+    fixed["channels"] = channels
+    fixed["sample_interval"] = _FIRST_INTERVAL
+    gpu = np.zeros(gpus, _GPU)
+    for name in ("finish_cycle", "done_cycle", "refused", "read_address"):
+        gpu[name] = -1
+    return State(
+        fixed=fixed,
+        gpu=gpu,
+        channel=np.zeros(gpus * channels, _CHANNEL),
+        stage_begin=np.full((gpus, stages), -1, np.int64),
+        stage_end=np.full((gpus, stages), -1, np.int64),
+        samples=np.zeros((_SAMPLE_ROWS, len(SAMPLES)), np.int64),
+        sample_time=np.zeros(_SAMPLE_ROWS, np.int64),
+        woken=np.zeros(4096, np.int64),
+        **tables,
+    )

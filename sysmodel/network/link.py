@@ -1,0 +1,236 @@
+"""The ring's links: bandwidth, latency and bounded buffers, and the mirror that closes the ring on
+one GPU.
+
+Every GPU sends to the downstream one only. Its simulated channels share the link's rate in the
+proportion in which they share the memory. A packet carries one atom; the rate counts payload.
+"""
+
+import numpy as np
+
+from sysmodel.engine.ports import I, O
+from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.memory.accesses import AG
+
+__all__ = [
+    "CHANNEL_FIELDS",
+    "FIXED_FIELDS",
+    "GPU_FIELDS",
+    "LAG",
+    "can_send",
+    "deliver",
+    "offer_credit",
+    "receiver_of",
+    "send",
+    "set_up_link",
+]
+
+# Entries of the wire and the receiver's buffer: a power of two, more than rate x latency ever
+# needs.
+PACKETS = 4096
+LAG = 16384
+
+_KIND, _CONTEXT, _WORKGROUP, _WAVEFRONT, _OP, _DTYPE, _DATA = range(7)
+
+FIXED_FIELDS = [
+    ("link_rate_bytes", np.float64),  # per cycle, for all simulated channels of a GPU
+    ("link_latency", np.int64),
+    ("link_packets", np.int64),  # on the wire and waiting at the receiver, per channel
+    ("link_stall", np.int64),  # share of cycles in which a link takes nothing, of 65536
+    ("mirror", np.int64),  # 1: the one GPU stands for all
+    ("mirror_shift", np.int64),  # workgroups from a packet of ours to the upstream GPU's
+    ("copy_from", np.int64),  # chunk that is copied in the current step
+    ("copy_to", np.int64),  # chunk that the upstream GPU copies meanwhile
+    ("copy_offset", np.int64),  # of the copies' destination
+]
+
+GPU_FIELDS = [
+    ("credit_bytes", np.float64),
+    ("sent_bytes", np.int64, (2,)),  # reduce-scatter, all-gather
+    ("first_send", np.int64),  # cycle, or -1
+    ("limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
+]
+
+CHANNEL_FIELDS = [
+    ("packet_time", np.int64, (PACKETS,)),  # of arrival
+    ("packet_atom", np.int64, (PACKETS,)),
+    ("packet", np.uint64, (PACKETS, _DATA + 4)),
+    ("packet_head", np.int64),
+    ("packet_count", np.int64),
+    ("stall_random", np.uint64),
+]
+
+
+def set_up_link(
+    state,
+    *,
+    rate_bytes_per_cycle: float,
+    latency_cycles: int,
+    buffer_packets: int,
+    mirror: bool,
+    mirror_shift: int,
+    stall_share: float,
+    seed: int,
+) -> None:
+    """Connect the GPUs of ``state`` in a ring.
+
+    ``buffer_packets`` is the receiver's buffer beyond what the wire itself holds, per channel.
+
+    Raises
+    ------
+    ValueError
+        If the wire holds more than the model has room for.
+    """
+    fixed = state.fixed
+    channels = len(state.channel) // len(state.gpu)
+    in_flight = int(rate_bytes_per_cycle / ATOM_BYTES / channels * latency_cycles) + 1
+    if in_flight + buffer_packets > PACKETS or latency_cycles >= LAG:
+        raise ValueError(
+            f"link: {in_flight} atoms on the wire of a channel, {latency_cycles} cycles long, are "
+            f"more than the {PACKETS - buffer_packets} atoms and {LAG - 1} cycles of the model"
+        )
+    fixed["link_rate_bytes"] = rate_bytes_per_cycle
+    fixed["link_latency"] = latency_cycles
+    fixed["link_packets"] = in_flight + buffer_packets
+    fixed["link_stall"] = round(stall_share * 65536)
+    fixed["mirror"] = mirror
+    fixed["mirror_shift"] = mirror_shift
+    state.gpu["first_send"] = -1
+    random = np.random.default_rng(seed)
+    state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
+
+
+@compiled
+def _find(table, low, high, atom):
+    while low < high:
+        middle = (low + high) >> 1
+        if table[middle] < atom:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _nth_of_channel(s, start, c, atom):
+    """How many of the sectors from ``start`` to ``atom`` lie in channel ``c``."""
+    n = 0
+    while s.sector_atom[start] != atom:
+        if s.sector_channel[start] == c:
+            n += 1
+        start += 1
+    return n
+
+
+@inlined
+def _mirrored(s, c, is_update, workgroup, atom):
+    """What the upstream GPU sends while we send this: same place, one chunk on.
+
+    Returns the workgroup and the atom, in the same channel.
+    """
+    f = s.fixed[0]
+    if not is_update:
+        base = s.chunk_start[c, f.copy_from]
+        end = s.chunk_start[c, f.copy_from + 1]
+        i = _find(s.chunk_atom[c], base, end, atom - f.copy_offset) - base
+        return workgroup, s.chunk_atom[c, s.chunk_start[c, f.copy_to] + i] + f.copy_offset
+    other = workgroup + f.mirror_shift
+    if other >= f.workgroups:
+        other -= f.workgroups
+    start, end = s.sector_start[workgroup], s.sector_start[workgroup + 1]
+    if f.channels == 1:
+        n = _find(s.sector_atom, start, end, atom) - start
+        return other, s.sector_atom[s.sector_start[other] + n]
+    n = _nth_of_channel(s, start, c, atom)
+    i = s.sector_start[other]
+    while s.sector_channel[i] != c or n > 0:
+        if s.sector_channel[i] == c:
+            n -= 1
+        i += 1
+    return other, s.sector_atom[i]
+
+
+@inlined
+def offer_credit(f, gpu):
+    """The link's rate for one cycle."""
+    credit = gpu.credit_bytes + f.link_rate_bytes
+    most = f.link_rate_bytes + ATOM_BYTES * f.channels
+    gpu.credit_bytes = credit if credit < most else most
+
+
+@inlined
+def _stalled(f, channel):
+    x = channel.stall_random
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    channel.stall_random = x
+    return np.int64(x & np.uint64(0xFFFF)) < f.link_stall
+
+
+@inlined
+def receiver_of(s, g, c):
+    """Channel queue at which what GPU ``g`` sends arrives."""
+    f = s.fixed[0]
+    if not f.mirror:
+        g = (g if g > 0 else s.gpu.shape[0]) - 1
+    return s.channel[g * f.channels + c]
+
+
+@inlined
+def can_send(f, gpu, channel, receiver):
+    """Whether the link takes a packet of this channel in this cycle."""
+    if f.link_stall > 0 and _stalled(f, channel):
+        return False
+    return gpu.credit_bytes >= ATOM_BYTES and receiver.packet_count < f.link_packets
+
+
+@inlined
+def send(s, gpu, receiver, c, now, outputs):
+    """Put the packet that the hardware offers on the wire."""
+    f = s.fixed[0]
+    if gpu.first_send < 0:
+        gpu.first_send = now
+    gpu.credit_bytes -= ATOM_BYTES
+    gpu.sent_bytes[1 if gpu.phase == AG else 0] += ATOM_BYTES
+    atom = np.int64(outputs[O.link_out_atom])
+    workgroup = np.int64(outputs[O.link_out_workgroup])
+    kind = outputs[O.link_out_kind]
+    if f.mirror:
+        workgroup, atom = _mirrored(s, c, kind == 1, workgroup, atom)
+    i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
+    receiver.packet_count += 1
+    receiver.packet_time[i] = now + f.link_latency
+    receiver.packet_atom[i] = atom
+    receiver.packet[i, _KIND] = kind
+    receiver.packet[i, _CONTEXT] = outputs[O.link_out_context]
+    receiver.packet[i, _WORKGROUP] = workgroup
+    receiver.packet[i, _WAVEFRONT] = outputs[O.link_out_wavefront]
+    receiver.packet[i, _OP] = outputs[O.link_out_op]
+    receiver.packet[i, _DTYPE] = outputs[O.link_out_dtype]
+    if f.payload:
+        for word in range(4):
+            receiver.packet[i, _DATA + word] = outputs[O.link_out_data_0 + word]
+
+
+@inlined
+def deliver(f, channel, now, inputs, ready):
+    """Offer the packet that has arrived, if any, to the hardware's input."""
+    i = channel.packet_head
+    if channel.packet_count == 0 or channel.packet_time[i] > now:
+        inputs[I.link_in_valid] = 0
+        return
+    inputs[I.link_in_valid] = 1
+    inputs[I.link_in_atom] = channel.packet_atom[i]
+    inputs[I.link_in_kind] = channel.packet[i, _KIND]
+    inputs[I.link_in_context] = channel.packet[i, _CONTEXT]
+    inputs[I.link_in_workgroup] = channel.packet[i, _WORKGROUP]
+    inputs[I.link_in_wavefront] = channel.packet[i, _WAVEFRONT]
+    inputs[I.link_in_op] = channel.packet[i, _OP]
+    inputs[I.link_in_dtype] = channel.packet[i, _DTYPE]
+    if f.payload:
+        for word in range(4):
+            inputs[I.link_in_data_0 + word] = channel.packet[i, _DATA + word]
+    if ready:
+        channel.packet_head = (i + 1) & (PACKETS - 1)
+        channel.packet_count -= 1

@@ -1,0 +1,1 @@
+"""Runs: the configurations that are compared, and what a run gives."""

@@ -1,0 +1,187 @@
+"""Data mode: a GEMM with real values through the hardware, against the ring-order reduction."""
+
+import time
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+
+from rtl.interface.encodings import Datatype, Operation
+from sysmodel.config.system import System, load_system
+from sysmodel.gpu.kernel import ELEMENTS, Kernel
+from sysmodel.lib.errors import InputError, SimulationError
+from sysmodel.machine.driver import map_writes
+from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_REDUCED
+from sysmodel.machine.machine import Machine, kernel_of
+
+from .check_options import CheckOptions, CheckResult, Mismatch
+
+__all__ = ["check", "reference"]
+
+_DTYPES = {
+    "fp16": (np.dtype(np.float16), Datatype.FP16, 0x7E00),
+    "bf16": (np.dtype(ml_dtypes.bfloat16), Datatype.BF16, 0x7FC0),
+}
+_COMPUTE_UNITS = 4
+_SHOWN = 5
+
+
+def _system(channels: int) -> System:
+    """A GPU small enough for a check: a few CUs, ``channels`` memory channels with their share of
+    the L2 and of the link."""
+    full = load_system()
+    share = channels / full.dram.channels
+    slices = full.l2.slices // full.dram.channels
+    return full.model_copy(
+        update={
+            "name": f"{full.name}, {channels} channels",
+            "gpu": full.gpu.model_copy(update={"compute_units": _COMPUTE_UNITS}),
+            "dram": full.dram.model_copy(update={"channels": channels}),
+            "l2": full.l2.model_copy(
+                update={
+                    "slices": slices * channels,
+                    "capacity_mib": full.l2.capacity_mib * share,
+                }
+            ),
+            "link": full.link.model_copy(
+                update={"bandwidth_gb_per_s": full.link.bandwidth_gb_per_s * share}
+            ),
+        }
+    )
+
+
+def _partials(options: CheckOptions, dtype: np.dtype) -> np.ndarray:
+    """Each GPU's product of random operands, accumulated in fp32: (gpus, m, n)."""
+    random = np.random.default_rng(options.seed)
+    products = np.empty((options.gpus, options.m, options.n), dtype)
+    for g in range(options.gpus):
+        a = random.standard_normal((options.m, options.k), np.float32).astype(dtype)
+        b = random.standard_normal((options.k, options.n), np.float32).astype(dtype)
+        products[g] = (a.astype(np.float32) @ b.astype(np.float32)).astype(dtype)
+    return products
+
+
+def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
+    """A matrix in the layout of the output buffer: (atoms, 4) words. Padding is zero."""
+    rows = matrix.T if kernel.column_major else matrix
+    padded = np.zeros((rows.shape[0], kernel.pitch * ELEMENTS), matrix.dtype)
+    padded[:, : rows.shape[1]] = rows
+    return padded.view(np.uint64).reshape(-1, 4)
+
+
+def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The inverse of :func:`_words`."""
+    rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.rows_total, -1)
+    along = kernel.m if kernel.column_major else kernel.n
+    matrix = rows[:, :along]
+    return matrix.T if kernel.column_major else matrix
+
+
+def _chunk_of_element(kernel: Kernel) -> np.ndarray:
+    """Which chunk each element of the output belongs to: (m, n)."""
+    row, column = kernel.tiles
+    chunk = np.empty((kernel.grid_m, kernel.grid_n), np.int64)
+    chunk[row, column] = np.repeat(np.arange(kernel.gpus), np.diff(kernel.chunk_start))
+    tiles = np.repeat(np.repeat(chunk, kernel.tile_m, axis=0), kernel.tile_n, axis=1)
+    return tiles[: kernel.m, : kernel.n]
+
+
+def reference(products: np.ndarray, nan: int) -> np.ndarray:
+    """The ring's sum as each GPU in turn would have it for its own chunk: (gpus, m, n).
+
+    Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. NaN is the
+    reduce unit's.
+    """
+    gpus = len(products)
+    sums = np.empty_like(products)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for x in range(gpus):
+            total = products[x - 1]
+            for hop in range(2, gpus + 1):
+                total = products[(x - hop) % gpus] + total
+            sums[x] = total
+    sums.view(np.uint16)[np.isnan(sums)] = nan
+    return sums
+
+
+def check(options: CheckOptions, progress: Callable[[str, float], None]) -> CheckResult:
+    """Run the GEMM on every GPU and channel, all values through the hardware, and compare.
+
+    Raises
+    ------
+    InputError
+        If the matrix is too small for the ring, or a chunk too large for the tracker.
+    """
+    dtype, datatype, nan = _DTYPES[options.dtype]
+    system = _system(options.channels)
+    try:
+        kernel = kernel_of(system, options.m, options.n, options.k, options.gpus)
+    except ValueError as error:
+        raise InputError("m, n, gpus", str(error)) from error
+    products = _partials(options, dtype)
+    partial = np.stack([_words(kernel, one) for one in products])
+    errors: tuple[str, ...] = ()
+    with Machine(
+        system,
+        kernel,
+        engine=options.engine,
+        channels=options.channels,
+        mirror=False,
+        partial=partial,
+        link_stall=options.back_pressure / 100,
+        seed=options.seed,
+        progress=progress,
+    ) as machine:
+        gpu = machine.state.gpu
+        maps = [
+            map_writes(
+                kernel,
+                system,
+                g,
+                context=CONTEXT_GEMM,
+                op=Operation.SUM.value,
+                dtype=datatype.value,
+            )
+            for g in range(machine.gpus)
+        ]
+        begin = time.perf_counter()
+        try:
+            machine.launch(maps, skew_cycles=options.skew)
+            total = kernel.workgroups * machine.gpus
+            machine.run(
+                UNTIL_REDUCED,
+                lambda _: progress("Checking", gpu["finished"].sum() / total),
+            )
+            machine.idle(16)
+        except SimulationError as error:
+            errors = (str(error),)
+        wall_s = time.perf_counter() - begin
+        found = [
+            np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in machine.state.stored
+        ]
+        cycles = machine.now
+    expected = reference(products, nan)
+    chunk = _chunk_of_element(kernel)
+    mismatches, first = 0, []
+    for g in range(options.gpus):
+        wrong = (expected[g].view(np.uint16) != found[g].view(np.uint16)) & (chunk == g)
+        mismatches += int(wrong.sum())
+        for row, column in np.argwhere(wrong)[: _SHOWN - len(first)]:
+            first.append(
+                Mismatch(
+                    gpu=g,
+                    row=int(row),
+                    column=int(column),
+                    expected=int(expected[g].view(np.uint16)[row, column]),
+                    found=int(found[g].view(np.uint16)[row, column]),
+                )
+            )
+    return CheckResult(
+        passed=not mismatches and not errors,
+        elements=options.m * options.n,
+        mismatches=mismatches,
+        cycles=cycles,
+        wall_s=wall_s,
+        first_mismatches=tuple(first),
+        errors=errors,
+    )

@@ -1,0 +1,201 @@
+"""One configuration's simulation: a fresh machine, run phase by phase, and what it took."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sysmodel.config.system import System
+from sysmodel.config.workload import Workload
+from sysmodel.engine.native.engine import Trace
+from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.producer import MODE_GEMM
+from sysmodel.machine.driver import Writes
+from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.memory.accesses import AG, GEMM, RS
+
+from .conservation import Reduction, check_conservation
+from .result import RunOptions
+from .samples import timeline_of
+from .timeline import Span, Timeline
+
+__all__ = ["Phases", "Report", "Session", "Setting"]
+
+Report = Callable[[str, float], None]
+
+
+@dataclass
+class Phases:
+    """What a configuration took, in cycles of the memory clock, and what it moved.
+
+    ``traffic`` counts accesses of a whole GPU: gemm_read, gemm_write, rs_read, rs_write, ag_read,
+    ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather. ``activity``
+    counts what :class:`.energy.counts.Activity` has, by phase (GEMM, reduce-scatter, all-gather).
+    ``held_cycles`` is the time in which flow control kept free workgroup slots empty, averaged over
+    all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
+    averaged over the channels.
+    """
+
+    gemm_cycles: int = 0
+    rs_cycles: int = 0
+    ag_cycles: int = 0
+    total_cycles: int = 0
+    held_cycles: int = 0
+    stall_cycles: float = 0.0
+    traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
+    link_bytes: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
+    activity: dict[str, np.ndarray] = field(default_factory=dict)
+    simulated_cycles: int = 0
+    wall_s: float = 0.0
+    timeline: Timeline | None = None
+
+
+class Setting:
+    """What all configurations of a run share."""
+
+    def __init__(self, workload: Workload, system: System, options: RunOptions, report: Report):
+        self.workload, self.system, self.options, self.report = workload, system, options, report
+        self.kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
+        self.channels = options.simulated_channels(system)
+
+    def trace(self, name: str) -> Trace | None:
+        """The waveform that was asked for, if this is the configuration with the most to see."""
+        if self.options.waves is None:
+            return None
+        asked = [n for n in ("t3-mca", "t3", "sequential") if n in self.options.configurations]
+        if name != (asked[0] if asked else "sequential"):
+            return None
+        return Trace(self.options.waves_file, *self.options.waves)
+
+
+class Session:
+    """A machine while it runs one configuration; a context manager.
+
+    Attributes
+    ----------
+    zero : int
+        Cycle from which the timeline counts.
+    """
+
+    def __init__(
+        self, setting: Setting, name: str, *, mode: int = MODE_GEMM, collective_cus: int = 0
+    ):
+        self._setting, self._name = setting, name
+        self._exit = ExitStack()
+        self._wall_s = 0.0
+        self._spans: list[Span] = []
+        self._activates = np.zeros(3, np.int64)
+        self.zero = 0
+        self.machine = Machine(
+            setting.system,
+            setting.kernel,
+            engine=setting.options.engine,
+            channels=setting.channels,
+            mirror=setting.options.gpus == "mirror",
+            collective_cus=collective_cus,
+            mode=mode,
+            trace=setting.trace(name),
+            seed=setting.options.seed,
+            progress=setting.report,
+        )
+
+    def __enter__(self) -> "Session":
+        self._exit.enter_context(self.machine)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exit.close()
+
+    def run(self, phase: str, until: int) -> None:
+        """Run until a condition of the loop holds."""
+        finished = self.machine.state.gpu["finished"]
+        workgroups = self._setting.kernel.workgroups * self.machine.gpus
+        task = f"{self._name}: {phase}"
+
+        def show(now: int) -> None:
+            share = finished.sum() / workgroups
+            self._setting.report(task, float(share) if share < 1 else 0.99)
+
+        begin = time.perf_counter()
+        self.machine.run(until, show)
+        self._wall_s += time.perf_counter() - begin
+        self._setting.report(task, 1.0)
+
+    def program(self, writes: list[Writes], until: int) -> None:
+        """Write registers of every GPU."""
+        self.machine.write(writes)
+        self.machine.run(until)
+
+    def copy_chunks(self, step: int) -> None:
+        """Chunks under way in a step, as GPU 0 sends and as its upstream neighbour does."""
+        fixed, n = self.machine.state.fixed, self._setting.kernel.gpus
+        fixed["copy_from"] = step % n
+        fixed["copy_to"] = (step + 1) % n
+
+    def span(self, name: str, track: str, begin: int, end: int) -> None:
+        """Note something that lasted."""
+        ns = 1e3 / self._setting.system.dram.clock_mhz
+        begin, end = max(0, begin - self.zero), max(0, end - self.zero)
+        self._spans.append(Span(name, track, begin * ns, end * ns))
+
+    def count_activates(self, phase: int) -> None:
+        """Put down the rows that were opened since the last call to a phase."""
+        opened = int(self.machine.state.dram.channel["activate_count"].sum())
+        self._activates[phase] += opened - self._activates.sum()
+
+    def finish(self, how: Reduction, **cycles: int) -> Phases:
+        """Gather what the machine counted; ``cycles`` are the times of :class:`Phases`.
+
+        Raises
+        ------
+        SimulationError
+            If bytes are missing or too many.
+        """
+        machine, state = self.machine, self.machine.state
+        traffic = state.gpu["traffic"].sum(axis=0)
+        kept = int(state.gpu["kept"].sum())
+        traffic[2 * GEMM + 1] -= kept
+        traffic[2 * RS + 1] += kept
+        link_bytes = state.gpu["sent_bytes"].sum(axis=0)
+        check_conservation(state, self._setting.kernel.gpus, how, traffic, link_bytes)
+        # Of what overlaps, no part alone opened a row: it is the sum that counts.
+        self.count_activates(AG if how.gather else RS)
+        activity = self._activity(how, traffic, link_bytes)
+        for i, (begin, end) in enumerate(
+            zip(state.stage_begin[0], state.stage_end[0], strict=True)
+        ):
+            if begin >= 0:
+                self.span(f"stage {i}", "GEMM", int(begin), int(end))
+        return Phases(
+            **cycles,
+            traffic=traffic * machine.whole // machine.gpus,
+            held_cycles=int(state.gpu["held"].mean() / state.fixed["slots"][0]),
+            stall_cycles=float(state.gpu["stalls"].mean()) / self._setting.channels,
+            link_bytes=link_bytes * machine.whole // machine.gpus,
+            activity={name: n // machine.gpus for name, n in activity.items()},
+            simulated_cycles=machine.now,
+            wall_s=self._wall_s,
+            timeline=timeline_of(machine, self._spans, self.zero),
+        )
+
+    def _activity(
+        self, how: Reduction, traffic: np.ndarray, link_bytes: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Events of all simulated GPUs with all their channels, by phase."""
+        gpu = self.machine.state.gpu
+        counted = {
+            name: gpu[name].sum(axis=0)
+            for name in ("updates", "dma_reads", "cu_stores", "cu_additions")
+        }
+        dma_reads, stores = counted["dma_reads"], counted["cu_stores"]
+        loads = traffic[::2] - dma_reads
+        loads[GEMM] = 0  # those of the GEMM itself are the same in all configurations
+        if not how.gemm:
+            # What the kernel does then is the collective's: it stores remotely what it loads.
+            stores[RS] += link_bytes[0] // ATOM_BYTES - dma_reads[RS]
+        counted |= {"activates": self._activates, "cu_loads": loads}
+        whole = {name: n * self.machine.whole for name, n in counted.items()}
+        # A tile is complete once, in however many channels it lies.
+        return whole | {"tiles": np.array([0, self.machine.tiles, 0])}

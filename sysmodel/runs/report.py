@@ -1,0 +1,227 @@
+"""Tables on the terminal, for 80 columns. Colours only there."""
+
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from sysmodel.config.system import load_system, preset_names
+from sysmodel.config.workload import Table
+
+from .check_options import CheckOptions, CheckResult
+from .result import RunResult
+
+__all__ = ["library_efficiency", "print_check", "print_models", "print_presets", "print_run"]
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _table(title: str, *columns: str, text_columns: int = 1) -> RichTable:
+    table = RichTable(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index < text_columns else "right")
+    table.columns[0].no_wrap = True
+    return table
+
+
+def library_efficiency(k: int) -> float:
+    """Share of the peak that a tuned library reaches: a fit to 789 sizes with M x N of at least
+    16 M of rocBLAS's fp16 kernels on gfx90a (Tensile, aldebaran_104cu)."""
+    return 0.94 * k / (k + 210)
+
+
+def _thousandths(value: float) -> str:
+    """A count of ns in µs, or of kB in MB, with a decimal where it says something."""
+    return f"{value / 1e3:,.1f}" if value < 1e6 else f"{value / 1e3:,.0f}"
+
+
+def _megabytes(count: int) -> str:
+    return _thousandths(count / 1e3)
+
+
+def print_run(result: RunResult, files: list[Path]) -> None:
+    """Print what a run gave and where its files lie."""
+    console = _console()
+    console.print()
+    console.print(_times(result))
+    console.print()
+    console.print(_bytes(result))
+    console.print()
+    console.print(_energy(result))
+    k = result.workload.k
+    console.print(
+        f"\nGEMM alone: {result.gemm_efficiency:.1%} of peak "
+        f"(a tuned library at K = {k}: {library_efficiency(k):.1%})."
+    )
+    console.print(
+        f"Simulated {result.cycles:,} memory cycles in {result.wall_s:.1f} s "
+        f"({result.cycles_per_s / 1e6:.2f} M/s), {result.options.engine} engine."
+    )
+    stalls = max(one.tracker_stall_ns for one in result.configurations.values())
+    console.print(
+        "The tracker never held the memory up."
+        if stalls == 0
+        else f"The tracker held the memory up for {stalls:,.1f} ns at most (per channel)."
+    )
+    for file in files:
+        console.print(f"  {file}", style="cyan", soft_wrap=True, markup=False)
+
+
+def _times(result: RunResult) -> RichTable:
+    table = _table(
+        f"{result.workload.title} on {escape(result.system.name)}: times in µs",
+        *("configuration", "\nGEMM", "GEMM\nslowed", "\nRS", "\nAG"),
+        *("comm.\nhidden", "comm.\nexposed", "\ntotal", "speed-\nup"),
+    )
+    for name, one in result.configurations.items():
+        table.add_row(
+            name,
+            _thousandths(one.gemm_ns),
+            f"{one.gemm_slowdown:.3f}x",
+            _thousandths(one.rs_ns),
+            _thousandths(one.ag_ns),
+            _thousandths(one.overlapped_communication_ns),
+            _thousandths(one.exposed_communication_ns),
+            _thousandths(one.total_ns),
+            "-" if one.speedup is None else f"[bold green]{one.speedup:.3f}x[/]",
+        )
+    return table
+
+
+def _bytes(result: RunResult) -> RichTable:
+    table = _table(
+        "One GPU's traffic in MB",
+        *("configuration", "GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite"),
+        *("AG\nread", "AG\nwrite", "DRAM\ntotal", "\nlink"),
+    )
+    for name, one in result.configurations.items():
+        moved = one.dram_bytes
+        table.add_row(
+            name,
+            _megabytes(moved.gemm_read),
+            _megabytes(moved.gemm_write),
+            _megabytes(moved.rs_read),
+            _megabytes(moved.rs_write),
+            _megabytes(moved.ag_read),
+            _megabytes(moved.ag_write),
+            _megabytes(moved.total),
+            _megabytes(one.link_bytes.total),
+        )
+    return table
+
+
+def _energy(result: RunResult) -> RichTable:
+    table = _table(
+        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs",
+        *("configuration", "DRAM", "NMC", "link", "wires", "CUs", "T3", "total", "saved"),
+    )
+    for name, one in result.configurations.items():
+        energy = one.energy_j
+        parts = (energy.dram, energy.nmc, energy.link, energy.network, energy.cu, energy.t3)
+        table.add_row(
+            name,
+            *(f"{part * 1e3:.2f}" for part in (*parts, one.energy_total_j)),
+            "-" if one.energy_reduction is None else f"{one.energy_reduction:.1%}",
+        )
+    return table
+
+
+def print_check(options: CheckOptions, result: CheckResult) -> None:
+    """Print whether every bit agrees, and if not, where."""
+    console = _console()
+    shape = f"{options.m} x {options.n} x {options.k} {options.dtype} on {options.gpus} GPUs"
+    if result.passed:
+        console.print(f"[bold green]passed[/]: {shape}, {result.elements:,} elements bit for bit")
+    else:
+        console.print(
+            f"[bold red]failed[/]: {shape}, {result.mismatches:,} of {result.elements:,} "
+            "elements differ"
+        )
+    for one in result.first_mismatches:
+        console.print(
+            f"  GPU {one.gpu}, row {one.row}, column {one.column}: "
+            f"expected 0x{one.expected:04x}, found 0x{one.found:04x}"
+        )
+    for error in result.errors:
+        console.print(f"  {error}", markup=False)
+    console.print(
+        f"{result.cycles:,} memory cycles in {result.wall_s:.1f} s, {options.engine} engine, "
+        f"seed {options.seed}"
+    )
+
+
+def print_models(known: Table) -> None:
+    """Print the models and the shapes of their sublayers' GEMMs."""
+    console = _console()
+    models = _table("Models (--model)", "model", "hidden", "layers", "batch", "TP", "confidence")
+    for model in known.model:
+        models.add_row(
+            model.name.lower(),
+            str(model.hidden),
+            str(model.layers),
+            f"{model.sequence} x {model.batch}",
+            ", ".join(map(str, model.tensor_parallel)),
+            model.confidence,
+        )
+    console.print(models)
+    for model in known.model:
+        console.print(f"{model.name}: {model.source}.", soft_wrap=True, markup=False)
+    console.print()
+    layers = _table("Sublayers (--layer)", "layer", "what it is", text_columns=2)
+    for sublayer in known.sublayer:
+        layers.add_row(sublayer.name, sublayer.title)
+    console.print(layers)
+    shapes = _table("GEMM of each GPU, M x N x K", "layer", "model", "TP", "shape", text_columns=2)
+    for sublayer in known.sublayer:
+        for model in known.model:
+            for tp in model.tensor_parallel:
+                work = known.workload(model.name, sublayer.name, tp)
+                shape = f"{work.m} x {work.n} x {work.k}"
+                shapes.add_row(sublayer.name, model.name.lower(), str(tp), shape)
+    console.print(shapes)
+
+
+def print_presets() -> None:
+    """Print the systems that come along."""
+    console = _console()
+    for name in preset_names():
+        system = load_system(name)
+        table = _table(f"{name}: {system.description}", "part", "what it is", text_columns=2)
+        gpu, l2, dram, link, t3 = system.gpu, system.l2, system.dram, system.link, system.t3
+        table.add_row(
+            "GPU",
+            f"{gpu.compute_units} CUs at {gpu.clock_mhz:g} MHz, "
+            f"{system.peak_flops_per_ns / 1e3:.1f} TFLOPS fp16",
+        )
+        table.add_row("L2", f"{l2.capacity_mib:g} MiB in {l2.slices} slices, {l2.ways} ways")
+        table.add_row(
+            "DRAM",
+            f"{dram.channels} channels at {dram.clock_mhz:g} MHz, "
+            f"{system.dram_bytes_per_ns:g} GB/s, refresh: {dram.refresh}",
+        )
+        table.add_row("link", f"{link.bandwidth_gb_per_s:g} GB/s, {link.latency_ns:g} ns")
+        table.add_row(
+            "T3",
+            f"tracker {t3.tracker_sets} sets x {t3.tracker_ways} ways, window of "
+            f"{t3.window_workgroups} workgroups, triggered by {t3.granularity}",
+        )
+        console.print(table)
+        console.print(f"Source: {system.source}.\n", soft_wrap=True, markup=False)
+    console.print(
+        "Every value with its source: t3 presets NAME. Save it, change it, and give it to "
+        "t3 run --config FILE.toml.",
+        soft_wrap=True,
+        markup=False,
+    )

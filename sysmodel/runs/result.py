@@ -1,0 +1,282 @@
+"""What a run is asked for and what it gives."""
+
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from sysmodel.config.workload import Workload
+from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.lib.errors import InputError
+
+if TYPE_CHECKING:
+    from sysmodel.config.system import System
+
+    from .timeline import Timeline
+
+__all__ = [
+    "CONFIGURATIONS",
+    "DEFAULT_CONFIGURATIONS",
+    "ENGINES",
+    "ConfigurationResult",
+    "RunOptions",
+    "RunResult",
+]
+
+ENGINES = ("rtl", "golden")
+DEFAULT_CONFIGURATIONS = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
+CONFIGURATIONS = (*DEFAULT_CONFIGURATIONS, "cu-split-8", "cu-split-16")
+_GPUS = ("mirror", "all")
+_LARGEST_WAVES = 1_000_000
+_LARGEST_SEED = (1 << 32) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a workload is simulated.
+
+    Parameters
+    ----------
+    engine : str
+        ``rtl``, the compiled hardware, or ``golden``, the model in Numba.
+    channels : int or "all"
+        Memory channels that are simulated; with a uniform interleave a few stand for all.
+    gpus : str
+        ``mirror``: one GPU, whose egress feeds its own ingress, stands for all; or ``all``.
+    configurations : tuple of str
+        Some of ``CONFIGURATIONS``, each once.
+    waves : tuple of int or None
+        First and last memory cycle of a waveform; the RTL engine only.
+    waves_file : Path or None
+        Where the waveform goes.
+    seed : int
+        Of everything random.
+
+    Raises
+    ------
+    InputError
+        A value that is not allowed.
+    """
+
+    engine: Literal["rtl", "golden"] = "rtl"
+    channels: int | Literal["all"] = 1
+    gpus: Literal["mirror", "all"] = "mirror"
+    configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS
+    waves: tuple[int, int] | None = None
+    waves_file: Path | None = None
+    seed: int = 0
+
+    def __post_init__(self):
+        _one_of("engine", self.engine, ENGINES)
+        _one_of("gpus", self.gpus, _GPUS)
+        if self.channels != "all" and (not isinstance(self.channels, int) or self.channels < 1):
+            raise InputError(
+                "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, or all"
+            )
+        if not self.configurations:
+            raise InputError(
+                "configurations", f"none given; allowed: some of {', '.join(CONFIGURATIONS)}"
+            )
+        for name in self.configurations:
+            _one_of("configurations", name, CONFIGURATIONS)
+        if len(set(self.configurations)) < len(self.configurations):
+            raise InputError("configurations", "each may be named once")
+        if not 0 <= self.seed <= _LARGEST_SEED:
+            raise InputError(
+                "seed", f"{self.seed} is not allowed; allowed: an integer from 0 to {_LARGEST_SEED}"
+            )
+        if self.waves is not None:
+            first, last = self.waves
+            if not 0 <= first < last <= first + _LARGEST_WAVES:
+                raise InputError(
+                    "waves",
+                    f"{first}:{last} is not allowed; allowed: A:B with 0 <= A < B, "
+                    f"at most {_LARGEST_WAVES} cycles",
+                )
+            if self.engine != "rtl":
+                raise InputError("waves", "a waveform needs --engine rtl")
+
+    def simulated_channels(self, system: "System") -> int:
+        """Number of channels to simulate.
+
+        Raises
+        ------
+        InputError
+            The system has fewer.
+        """
+        most = system.dram.channels
+        if self.channels == "all":
+            return most
+        if self.channels > most:
+            raise InputError(
+                "channels",
+                f"{self.channels} is not allowed; allowed: 1 to {most} (dram.channels of "
+                f"{system.name}), or all",
+            )
+        return self.channels
+
+
+def _one_of(field_name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InputError(field_name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationResult:
+    """One configuration's times, bytes and energy.
+
+    Attributes
+    ----------
+    gemm_ns, rs_ns, ag_ns : float
+        Each from its own first to its own last event; they may overlap.
+    gemm_held_ns : float
+        Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
+        slots; the rest of the GEMM's slow-down is contention.
+    tracker_stall_ns : float
+        Time in which the tracker kept a memory channel from issuing, averaged over the channels.
+    total_ns : float
+        From the GEMM's start to the all-gather's end.
+    speedup : float or None
+        Over ``sequential``; None if that was not run.
+    overlapped_communication_ns, exposed_communication_ns : float
+        Communication (RS and AG) that the GEMM hides, and that comes on top of it.
+    gemm_slowdown : float
+        GEMM time over that of the GEMM alone.
+    dram_bytes : DramBytes
+        Of one whole GPU.
+    link_bytes : LinkBytes
+        That one whole GPU sends.
+    activity : Activity
+        Other events of one whole GPU.
+    energy_j : Energy
+        Of one whole GPU; see ``docs/energy.md`` for what is not counted.
+    energy_total_j : float
+        Sum of its parts.
+    energy_reduction : float or None
+        Share of the energy of ``sequential`` that is saved; None if that was not run.
+    """
+
+    gemm_ns: float
+    gemm_held_ns: float
+    tracker_stall_ns: float
+    rs_ns: float
+    ag_ns: float
+    total_ns: float
+    speedup: float | None
+    overlapped_communication_ns: float
+    exposed_communication_ns: float
+    gemm_slowdown: float
+    dram_bytes: DramBytes
+    link_bytes: LinkBytes
+    activity: Activity
+    energy_j: Energy
+    energy_total_j: float
+    energy_reduction: float | None
+
+    @classmethod
+    def from_times(
+        cls,
+        *,
+        gemm_ns: float,
+        gemm_held_ns: float = 0.0,
+        tracker_stall_ns: float = 0.0,
+        rs_ns: float,
+        ag_ns: float,
+        total_ns: float,
+        isolated_gemm_ns: float,
+        sequential_ns: float | None,
+        dram_bytes: DramBytes,
+        link_bytes: LinkBytes,
+        activity: Activity,
+        energy_j: Energy,
+        sequential_j: float | None,
+    ) -> "ConfigurationResult":
+        """Derive what follows from what was measured.
+
+        Raises
+        ------
+        ValueError
+            The total is shorter than the GEMM or than RS and AG, or longer than all three.
+        """
+        slack = 1e-6 * total_ns  # sums of rounded times
+        least, most = max(gemm_ns, rs_ns + ag_ns), gemm_ns + rs_ns + ag_ns
+        if not least - slack <= total_ns <= most + slack:
+            raise ValueError(
+                f"total_ns must be between the longer of gemm_ns and rs_ns + ag_ns ({least!r}) "
+                f"and their sum ({most!r}), not {total_ns!r}"
+            )
+        exposed = total_ns - gemm_ns
+        return cls(
+            gemm_ns=gemm_ns,
+            gemm_held_ns=gemm_held_ns,
+            tracker_stall_ns=tracker_stall_ns,
+            rs_ns=rs_ns,
+            ag_ns=ag_ns,
+            total_ns=total_ns,
+            speedup=None if sequential_ns is None else sequential_ns / total_ns,
+            overlapped_communication_ns=max(0.0, rs_ns + ag_ns - exposed),
+            exposed_communication_ns=exposed,
+            gemm_slowdown=gemm_ns / isolated_gemm_ns,
+            dram_bytes=dram_bytes,
+            link_bytes=link_bytes,
+            activity=activity,
+            energy_j=energy_j,
+            energy_total_j=energy_j.total,
+            energy_reduction=None if sequential_j is None else 1 - energy_j.total / sequential_j,
+        )
+
+    @property
+    def exposed_ag_ns(self) -> float:
+        return min(self.ag_ns, self.exposed_communication_ns)
+
+    @property
+    def exposed_rs_ns(self) -> float:
+        return self.exposed_communication_ns - self.exposed_ag_ns
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """A finished run.
+
+    Attributes
+    ----------
+    cycles : int
+        Memory cycles simulated, all configurations together.
+    wall_s : float
+        Time that the simulation took, without building the engine.
+    gemm_efficiency : float
+        Of the GEMM alone, as a share of the GPU's peak.
+    timelines : dict
+        For some or all configurations.
+    """
+
+    workload: Workload
+    system: "System"
+    options: RunOptions
+    configurations: dict[str, ConfigurationResult]
+    gemm_efficiency: float
+    cycles: int
+    wall_s: float
+    timelines: "dict[str, Timeline]" = field(default_factory=dict)
+
+    @property
+    def cycles_per_s(self) -> float:
+        return self.cycles / self.wall_s
+
+    def as_dict(self) -> dict[str, Any]:
+        """Content of ``result.json``, keys in a fixed order."""
+        work = asdict(self.workload)
+        return {
+            "workload": {**work, "output_bytes": self.workload.output_bytes},
+            "system": self.system.model_dump(mode="json"),
+            "engine": self.options.engine,
+            "channels": self.options.simulated_channels(self.system),
+            "gpus": self.options.gpus,
+            "configurations": {name: asdict(one) for name, one in self.configurations.items()},
+            "gemm_efficiency": self.gemm_efficiency,
+            "cycles": self.cycles,
+            "wall_s": self.wall_s,
+            "cycles_per_s": self.cycles_per_s,
+            "seed": self.options.seed,
+            "version": version("t3"),
+        }

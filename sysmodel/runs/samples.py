@@ -1,0 +1,35 @@
+"""From the loop's sampled counters to a timeline of rates."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sysmodel.machine.state import SAMPLES
+
+from .timeline import Span, Timeline
+
+if TYPE_CHECKING:
+    from sysmodel.machine.machine import Machine
+
+__all__ = ["timeline_of"]
+
+
+def timeline_of(machine: "Machine", spans: list[Span], zero: int) -> Timeline:
+    """Rates of GPU 0 between the samples, from cycle ``zero`` on."""
+    state = machine.state
+    fixed = state.fixed[0]
+    count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
+    rows, at = state.samples[:count], state.sample_time[:count]
+    later = at >= zero
+    rows, at = rows[later], at[later]
+    ns = interval * 1e3 / machine.system.dram.clock_mhz
+    change = {name: np.diff(rows[:, i]) for i, name in enumerate(SAMPLES)}
+    atom = machine.system.dram.atom_bytes * machine.whole / ns
+    series = {
+        f"DRAM {name.replace('_', ' ')} (bytes/ns)": change[name] * atom for name in SAMPLES[:6]
+    }
+    series["link (bytes/ns)"] = change["link"] * machine.whole / ns
+    series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
+    series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
+    series["workgroups finished (per us)"] = change["finished"] / ns * 1e3
+    return Timeline(bucket_ns=ns, series=series, spans=spans)

@@ -1,0 +1,134 @@
+"""The configurations that are compared, and a run of some of them."""
+
+from collections.abc import Callable
+
+from rtl.interface.encodings import Policy
+from sysmodel.config.system import System
+from sysmodel.config.workload import Workload
+from sysmodel.energy.constants import known_constants
+from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.model import energy_of
+from sysmodel.lib.errors import InputError
+from sysmodel.memory.accesses import GEMM, RS
+
+from .cu_split import cu_split
+from .phases import Phases, Report, Setting
+from .result import ConfigurationResult, RunOptions, RunResult
+from .sequential import sequential
+from .transparent import scatter, transparent
+
+__all__ = ["run"]
+
+
+class _Configurations:
+    """Configurations of one setting, each simulated once; some build on others."""
+
+    def __init__(self, setting: Setting):
+        self._setting = setting
+        self.done: dict[str, Phases] = {}
+
+    def __getitem__(self, name: str) -> Phases:
+        if name not in self.done:
+            if name in _IDEAL:
+                self.done[name] = self._ideal(_IDEAL[name])
+            else:
+                self.done[name] = _SIMULATED[name](self._setting)
+        return self.done[name]
+
+    def _ideal(self, scatter_name: str) -> Phases:
+        """GEMM and reduce-scatter as fast side by side as each alone, then the all-gather."""
+        base, rs = self["sequential"], self[scatter_name]
+        traffic = base.traffic.copy()
+        traffic[2:4] = rs.traffic[2:4]
+        activity = {name: counts.copy() for name, counts in base.activity.items()}
+        for name, counts in activity.items():
+            counts[RS] = rs.activity[name][RS]
+        return Phases(
+            gemm_cycles=base.gemm_cycles,
+            rs_cycles=rs.rs_cycles,
+            ag_cycles=base.ag_cycles,
+            total_cycles=max(base.gemm_cycles, rs.rs_cycles) + base.ag_cycles,
+            traffic=traffic,
+            link_bytes=base.link_bytes,
+            activity=activity,
+        )
+
+
+_SIMULATED: dict[str, Callable[[Setting], Phases]] = {
+    "sequential": sequential,
+    "t3": lambda setting: transparent(setting, "t3", Policy.ROUND_ROBIN),
+    "t3-mca": lambda setting: transparent(setting, "t3-mca", Policy.MCA),
+    "rs-nmc": scatter,
+    "cu-split-8": lambda setting: cu_split(setting, 8),
+    "cu-split-16": lambda setting: cu_split(setting, 16),
+}
+# Which simulated reduce-scatter the ideal overlap hides.
+_IDEAL = {"ideal-overlap": "sequential", "ideal-rs-nmc": "rs-nmc"}
+
+
+def run(workload: Workload, system: System, options: RunOptions, progress: Report) -> RunResult:
+    """Simulate a workload in the configurations that the options name.
+
+    Raises
+    ------
+    InputError
+        If the workload does not fit the system or the options.
+    SimulationError
+        If the hardware reports an error, or nothing moves any more.
+    """
+    try:
+        configurations = _Configurations(Setting(workload, system, options, progress))
+        base = configurations["sequential"]
+        phases = {name: configurations[name] for name in options.configurations}
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{workload.title} on {system.name}", str(error)) from error
+    ns = 1e3 / system.dram.clock_mhz
+    done = configurations.done.values()
+    return RunResult(
+        workload=workload,
+        system=system,
+        options=options,
+        configurations={name: _result(one, base, system) for name, one in phases.items()},
+        gemm_efficiency=workload.flops / (base.gemm_cycles * ns * system.peak_flops_per_ns),
+        cycles=sum(one.simulated_cycles for one in done),
+        wall_s=sum(one.wall_s for one in done),
+        timelines={name: one.timeline for name, one in phases.items() if one.timeline is not None},
+    )
+
+
+def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
+    ns = 1e3 / system.dram.clock_mhz
+    dram_bytes, link_bytes, activity = _counts(one, system)
+    return ConfigurationResult.from_times(
+        gemm_ns=one.gemm_cycles * ns,
+        gemm_held_ns=one.held_cycles * ns,
+        tracker_stall_ns=one.stall_cycles * ns,
+        rs_ns=one.rs_cycles * ns,
+        ag_ns=one.ag_cycles * ns,
+        total_ns=one.total_cycles * ns,
+        isolated_gemm_ns=base.gemm_cycles * ns,
+        sequential_ns=base.total_cycles * ns,
+        dram_bytes=dram_bytes,
+        link_bytes=link_bytes,
+        activity=activity,
+        energy_j=_energy(one, system),
+        sequential_j=_energy(base, system).total,
+    )
+
+
+def _counts(one: Phases, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
+    accesses = zip(DramBytes.__dataclass_fields__, one.traffic, strict=True)
+    by_phase = one.activity
+    updates = by_phase["updates"]
+    sums = {name: int(by_phase[name].sum()) for name in by_phase if name != "updates"}
+    return (
+        DramBytes(**{key: int(n) * system.dram.atom_bytes for key, n in accesses}),
+        LinkBytes(*map(int, one.link_bytes)),
+        Activity(gemm_updates=int(updates[GEMM]), rs_updates=int(updates[RS]), **sums),
+    )
+
+
+def _energy(one: Phases, system: System) -> Energy:
+    return energy_of(*_counts(one, system), system, known_constants())

@@ -1,0 +1,1 @@
+"""T3: transparent tracking and triggering."""

@@ -1,0 +1,98 @@
+"""``t3 export``."""
+
+import inspect
+import re
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rtl.parameters import T3Parameters
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.output import OutputFolder
+from sysmodel.lib.progress import shown_progress
+
+__all__ = ["export"]
+
+
+def _described() -> dict[str, str]:
+    """What the documentation of the parameters says about each."""
+    section = inspect.getdoc(T3Parameters).partition("Parameters\n----------\n")[2]
+    texts = {}
+    for names, text in re.findall(r"^(\S.*) : \w+\n((?: +\S.*\n?)+)", section, re.MULTILINE):
+        for name in names.split(", "):
+            texts[name] = " ".join(text.replace("`", "").split())
+    return texts
+
+
+def _options() -> list[inspect.Parameter]:
+    """An option for every parameter of the hardware."""
+    texts = _described()
+    options = []
+    for field in fields(T3Parameters):
+        text = typer.Option(help=texts[field.name], rich_help_panel="Parameters of the hardware")
+        options.append(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=Annotated[type(field.default), text],
+            )
+        )
+    return options
+
+
+def export(
+    out: Annotated[Path, typer.Option(help="Folder for the files.", metavar="DIR")] = Path(
+        "build/verilog"
+    ),
+    name: Annotated[
+        str, typer.Option(help="Of the top; all modules and files begin with it.")
+    ] = "t3",
+    **parameters: Any,
+) -> None:
+    """Write Verilog of the hardware at any parameters.
+
+    The top and each block, self-contained; headers with the registers and the payloads' fields; a
+    FuseSoC core; manifest.json with ports, parameters and checksums. The same bytes every time.
+    """
+    # They bring Amaranth, for which other commands shall not wait.
+    from amaranth.hdl import UnusedElaboratable
+
+    from rtl.export.files import export_files
+
+    # What no register can hold is found while a component is made, which then stays unused.
+    warnings.simplefilter("ignore", UnusedElaboratable)
+    with OutputFolder(out, (f"{name}.v", "manifest.json")) as folder:
+        try:
+            with shown_progress() as progress:
+                files = export_files(T3Parameters(**parameters), name, progress)
+        except ValueError as error:
+            raise _input_error(error) from error
+        try:
+            for file, text in files.items():
+                (folder.staging / file).write_text(text, encoding="utf-8")
+            published = folder.publish()
+        except OSError as error:
+            problem = f"{str(out)!r} cannot be written: {error.strerror}"
+            raise InputError("out", problem) from error
+    typer.echo(f"{len(published)} files in {out}: {', '.join(file.name for file in published)}")
+
+
+def _input_error(error: ValueError) -> InputError:
+    """What the hardware has to say about a parameter, with the option's name."""
+    rule = re.fullmatch(r"(\w+) (must .*)", str(error), re.DOTALL)
+    if rule is None:
+        return InputError("parameters", str(error))
+    return InputError(rule[1].lower().replace("_", "-"), rule[2])
+
+
+_signature = inspect.signature(export)
+export.__signature__ = _signature.replace(
+    parameters=[
+        *(p for p in _signature.parameters.values() if p.kind is not p.VAR_KEYWORD),
+        *_options(),
+    ]
+)

@@ -1,0 +1,78 @@
+"""``t3 prove``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.progress import shown_progress
+
+if TYPE_CHECKING:
+    from t3.verification.proofs.proof import Proof
+    from t3.verification.proofs.run import Result
+
+__all__ = ["NAME", "prove"]
+
+NAME = "proofs"  # of the files
+
+
+def prove(
+    proof: Annotated[
+        list[str] | None,
+        typer.Option(help="This one only; may be repeated.", metavar="NAME", show_default="all"),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the result and waveforms.", metavar="DIR")
+    ] = Path("build/proofs"),
+) -> None:
+    """Prove the contracts of the hardware's blocks, by k-induction with SymbiYosys.
+
+    Writes proofs.json, proofs.md and, of a proof that fails, NAME/trace.vcd. The exit code is 0
+    only if every proof holds.
+    """
+    # They bring Amaranth, for which other commands shall not wait.
+    from t3.verification.evidence import Evidence
+    from t3.verification.proofs.report import as_markdown
+    from t3.verification.proofs.run import prove_all
+
+    proofs = _chosen(proof)
+    with Evidence(out, NAME, title="Proofs", command="t3 prove") as evidence:
+        with shown_progress() as progress:
+            results = prove_all(proofs, out, progress)
+        records = [result.record() for result in results]
+        evidence.publish({"proofs": records}, as_markdown(records))
+    _print(results)
+    if not all(result.holds for result in results):
+        raise typer.Exit(1)
+
+
+def _chosen(names: list[str] | None) -> "list[Proof]":
+    from t3.verification.proofs.registry import PROOFS
+
+    known = {proof.name: proof for proof in PROOFS}
+    for name in names or ():
+        if name not in known:
+            problem = f"{name[:40]!r} is not allowed; allowed: {', '.join(known)}"
+            raise InputError("proof", problem)
+    return [proof for proof in PROOFS if not names or proof.name in names]
+
+
+def _print(results: "list[Result]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{sum(r.holds for r in results)} of {len(results)} proofs hold")
+    for name in ("proof", "depth", "assertions", "covers", "s", "status"):
+        justify = "left" if name in ("proof", "status") else "right"
+        table.add_column(name, justify=justify, no_wrap=True)
+    for result in results:
+        numbers = (result.proof.depth, result.assertions, result.covers, f"{result.seconds:.1f}")
+        table.add_row(result.proof.name, *map(str, numbers), result.status)
+    console = Console(highlight=False)
+    console.print(table)
+    for result in results:
+        lines = [*result.notes, *([] if result.trace is None else [f"waveform: {result.trace}"])]
+        for line in lines:
+            console.print(Text(f"{result.proof.name}: {line}"), soft_wrap=True)

@@ -1,0 +1,83 @@
+"""Speed of the engines: the full loop with one channel, and the top alone against Amaranth's
+simulator."""
+
+import time
+
+import numpy as np
+from amaranth.sim import Simulator
+from rich.console import Console
+from rich.table import Table
+
+from rtl.parameters import T3Parameters
+from rtl.top import T3
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import known_workloads
+from sysmodel.machine.driver import map_writes
+from sysmodel.machine.loop import CONTEXT_GEMM, NEVER, advance
+from sysmodel.machine.machine import Machine, kernel_of
+
+__all__ = ["amaranth_cycles_per_s", "loop_cycles_per_s", "main"]
+
+_WARM_UP_CYCLES = 100_000
+_CYCLES = 1_000_000
+_AMARANTH_CYCLES = 2_000
+
+
+def loop_cycles_per_s(engine: str, cycles: int = _CYCLES) -> float:
+    """Cycles per second of T-NLG FC-2 with one channel, from the first GEMM stage on."""
+    system = load_system()
+    workload = known_workloads().workload("t-nlg", "fc2", 8)
+    kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
+    with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
+        machine.launch([map_writes(kernel, system, 0, context=CONTEXT_GEMM)])
+        machine.idle(_WARM_UP_CYCLES)
+        begin = time.perf_counter()
+        advance(machine.state, machine.hardware, NEVER, cycles)
+        return cycles / (time.perf_counter() - begin)
+
+
+def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
+    """Cycles per second of the same top on Amaranth's own simulator, with random reads and
+    stores."""
+    top = T3(T3Parameters())
+    simulator = Simulator(top)
+    simulator.add_clock(1e-9)
+    random = np.random.default_rng(0)
+    atoms = random.integers(0, 1 << 30, cycles)
+
+    async def bench(ctx):
+        channel = top.channel[0]
+        ctx.set(channel.dram.ready, 1)
+        ctx.set(channel.link_out.ready, 1)
+        for atom in atoms:
+            ctx.set(channel.reads.payload.atom, int(atom))
+            ctx.set(channel.reads.valid, 1)
+            ctx.set(channel.stores.payload.atom, int(atom))
+            ctx.set(channel.stores.valid, 1)
+            await ctx.tick()
+
+    simulator.add_testbench(bench)
+    begin = time.perf_counter()
+    simulator.run()
+    return cycles / (time.perf_counter() - begin)
+
+
+def main() -> None:
+    """Print the table of ``make bench``."""
+    amaranth = amaranth_cycles_per_s()
+    rtl, golden = loop_cycles_per_s("rtl"), loop_cycles_per_s("golden")
+    table = Table(title="Simulated cycles per second, one memory channel")
+    for heading in ("what", "cycles/s", "against Amaranth's simulator"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    rows = (
+        ("top alone, Amaranth's simulator", amaranth),
+        ("full loop, RTL engine", rtl),
+        ("full loop, golden engine", golden),
+    )
+    for name, rate in rows:
+        table.add_row(name, f"{rate:,.0f}", f"{rate / amaranth:,.0f} x")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

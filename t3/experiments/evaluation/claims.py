@@ -1,0 +1,136 @@
+"""What the paper says, beside what was measured."""
+
+import inspect
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from sysmodel.config.schema import Strict, number, read_toml, text, validate
+from sysmodel.lib.errors import InputError
+
+from .metrics import METRICS
+from .study import Study
+
+__all__ = ["Claim", "Comparison", "Difference", "compare", "known_claims", "load_claims"]
+
+
+class Claim(Strict):
+    """Something that the paper says, or that follows by arithmetic; see ``claims.toml``."""
+
+    id: text()
+    figure: text()
+    what: text()
+    value: number(0, 1e6)
+    unit: Literal["x", "%"]
+    relation: Literal["is", "at most", "at least", "grows", "shrinks"] = "is"
+    source: text()
+    confidence: Literal["H", "M", "L"]
+    metric: Literal[tuple(METRICS)]
+    arguments: dict[str, str] = {}
+    reason: str = ""
+
+    @model_validator(mode="after")
+    def _arguments_fit(self) -> "Claim":
+        try:
+            inspect.signature(METRICS[self.metric]).bind(None, 0.0, **self.arguments)
+        except TypeError as error:
+            raise InputError("arguments", f"{self.metric}: {error}") from error
+        return self
+
+
+class Difference(Strict):
+    """What differs in method, and so in many numbers."""
+
+    topic: text()
+    text: text()
+
+
+class Claims(Strict):
+    """A file of claims; ``figure`` says what each of the paper's figures or sections is about."""
+
+    figure: dict[str, str]
+    claim: list[Claim]
+    difference: list[Difference]
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "Claims":
+        names = [claim.id for claim in self.claim]
+        for claim in self.claim:
+            if names.count(claim.id) > 1:
+                raise InputError("claim.id", f"{claim.id!r} is there twice")
+            if claim.figure not in self.figure:
+                allowed = ", ".join(self.figure)
+                raise InputError(
+                    "claim.figure", f"{claim.figure!r} is not allowed; allowed: {allowed}"
+                )
+        return self
+
+
+def load_claims(path: Path) -> Claims:
+    """Read a file of claims.
+
+    Raises
+    ------
+    InputError
+        One line that names the file, the key, its value and what is allowed.
+    """
+    return validate(Claims, read_toml(path), path.name)
+
+
+@cache
+def known_claims() -> Claims:
+    """The claims of the paper."""
+    return load_claims(Path(__file__).parent / "claims.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A claim and what was measured for it.
+
+    Parameters
+    ----------
+    claim : Claim
+        What the paper says.
+    ours : dict
+        By link rate in GB/s; NaN where it was not measured.
+    """
+
+    claim: Claim
+    ours: dict[float, float]
+
+    def difference(self, link: float) -> float:
+        """How far ours is from the paper's number: percent of it for a ratio, percentage points for
+        a percentage; NaN without a measurement."""
+        ours, paper = self.ours[link], self.claim.value
+        return 100 * (ours / paper - 1) if self.claim.unit == "x" else ours - paper
+
+    def agrees(self, link: float) -> bool:
+        """Whether a bound or a trend holds, or ours is within 5 % of a ratio or 2 points of a
+        percentage."""
+        apart = self.difference(link)
+        return {
+            "is": abs(apart) <= (5 if self.claim.unit == "x" else 2),
+            "at most": apart <= 0,
+            "at least": apart >= 0,
+            "grows": apart > 0,
+            "shrinks": apart < 0,
+        }[self.claim.relation]
+
+
+def compare(study: Study) -> list[Comparison]:
+    """Compute every claim's metric at each link rate of the study."""
+    return [
+        Comparison(
+            claim=claim,
+            ours={link: _measure(claim, study, link) for link in study.links},
+        )
+        for claim in known_claims().claim
+    ]
+
+
+def _measure(claim: Claim, study: Study, link: float) -> float:
+    metric: Any = METRICS[claim.metric]
+    return float(metric(study, link, **claim.arguments))

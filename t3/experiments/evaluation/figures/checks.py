@@ -1,0 +1,69 @@
+"""Figures that say how far the results can be trusted."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.ticker import ScalarFormatter
+
+from t3.experiments.evaluation.sensitivity import effects
+from t3.experiments.evaluation.study import Study
+
+from .style import COLOURS, clean, drawn, legend_below, save
+
+__all__ = ["draw_efficiency", "draw_sensitivity"]
+
+
+def draw_efficiency(study: Study, path: Path) -> None:
+    """Efficiency of the GEMM alone over K, beside a tuned library's."""
+    depths, ours, library = (np.array(values) for values in zip(*study.efficiency, strict=True))
+    with drawn(7, 3.6) as (figure, grid):
+        axes = grid[0, 0]
+        band = (100 * library - 10, 100 * library + 10)
+        axes.fill_between(depths, *band, color="#eeeeee", label="library ± 10 points")
+        axes.plot(depths, 100 * library, "o-", color=COLOURS["ideal-overlap"], label="library")
+        axes.plot(depths, 100 * ours, "D-", color=COLOURS["t3-mca"], label="model")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(depths)
+        axes.xaxis.set_major_formatter(ScalarFormatter())
+        axes.set_xlabel("K")
+        axes.set_ylabel("share of peak (%)")
+        axes.set_ylim(0, 100)
+        axes.legend(frameon=False, loc="lower right")
+        clean(axes)
+        save(figure, path)
+
+
+def draw_sensitivity(study: Study, path: Path) -> None:
+    """Range of the speedups over each parameter's values, widest first, a panel for each point."""
+    moved = effects(study)
+    points = list(moved.groupby(["model", "tp", "layer"], sort=False))
+    shift = (moved["t3-mca"] - moved["t3-mca default"]).abs()
+    order = shift.groupby(moved["parameter"]).max().sort_values().index
+    with drawn(10, 1.4 + 0.27 * len(order), columns=len(points), sharex=True, sharey=True) as (
+        figure,
+        grid,
+    ):
+        for axes, ((model, tp, layer), rows) in zip(grid[0], points, strict=True):
+            for at, parameter in enumerate(order):
+                values = rows[rows["parameter"] == parameter]
+                for side, name in ((0.17, "t3"), (-0.17, "t3-mca")):
+                    if values.empty:
+                        continue
+                    default = values[f"{name} default"].iloc[0]
+                    low = min(values[name].min(), default) - default
+                    high = max(values[name].max(), default) - default
+                    label = name if at == 0 else None
+                    axes.barh(at + side, high - low, 0.34, low, color=COLOURS[name], label=label)
+            axes.axvline(0, color="#555555", linewidth=0.8)
+            first = rows.iloc[0]
+            axes.set_title(
+                f"{model} {layer.upper()}, TP {tp}\n"
+                f"at the defaults: t3 {first['t3 default']:.3f}x, "
+                f"t3-mca {first['t3-mca default']:.3f}x"
+            )
+            axes.set_yticks(range(len(order)), order, fontsize=9)
+            axes.set_ylim(-0.6, len(order) - 0.4)
+            axes.set_xlabel("change of the speedup (x)")
+            clean(axes, grid="x")
+        legend_below(figure, grid[0, 0], columns=2)
+        save(figure, path)

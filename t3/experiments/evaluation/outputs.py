@@ -1,0 +1,98 @@
+"""The evaluation's files: figures, page and report, in the results and as a page of the docs."""
+
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.output import OutputFolder
+
+from .figures import FIGURES, draw_figures
+from .html import report
+from .page import origin_of, page
+from .study import Study
+
+__all__ = ["FOLDER", "PAGE", "REPORT", "Outputs"]
+
+PAGE, REPORT, FOLDER = "evaluation.md", "report.html", "figures"
+
+
+class Outputs:
+    """Where the files go; all of them appear when all are made.
+
+    A context manager, which proves that everything can be written before anything is simulated.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+    copy : Path or None
+        Where the page goes besides; its figures go into a folder of the same name.
+
+    Raises
+    ------
+    InputError
+        On entry: something cannot be written.
+    """
+
+    def __init__(self, out: Path, copy: Path | None):
+        self._out, self._copy = out, copy
+
+    def __enter__(self) -> "Outputs":
+        pictures = tuple(one.file for one in FIGURES.values())
+        with ExitStack() as stack:
+            self._results = stack.enter_context(OutputFolder(self._out, (PAGE, REPORT)))
+            self._figures = stack.enter_context(OutputFolder(self._out / FOLDER, pictures))
+            self._copies: list[OutputFolder] = []
+            if self._copy is not None:
+                folders = (
+                    OutputFolder(self._copy.parent, (self._copy.name,)),
+                    OutputFolder(self._copy.with_suffix(""), pictures),
+                )
+                try:
+                    self._copies = [stack.enter_context(folder) for folder in folders]
+                except InputError as error:
+                    raise InputError("page", error.problem) from error
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def write(self, study: Study) -> list[Path]:
+        """Make every file and say where the pages lie.
+
+        Raises
+        ------
+        InputError
+            A file cannot be written, or the study lacks something that is shown.
+        """
+        origin = origin_of(study.engine)
+        text = page(study, origin, FOLDER)
+        try:
+            draw_figures(study, self._figures.staging)
+            _write(self._results.staging / PAGE, text)
+            whole = report(text, self._figures.staging, study.system.name)
+            _write(self._results.staging / REPORT, whole)
+            if self._copies:
+                pages, pictures = self._copies
+                _write(pages.staging / self._copy.name, page(study, origin, self._copy.stem))
+                shutil.copytree(self._figures.staging, pictures.staging, dirs_exist_ok=True)
+            self._figures.publish()
+            published = self._results.publish()
+            for folder in reversed(self._copies):
+                published += folder.publish()
+        except OSError as error:
+            problem = f"{str(error.filename)!r} cannot be written: {error.strerror}"
+            raise InputError("out", problem) from error
+        return [file for file in published if file.suffix in (".md", ".html")]
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,114 @@
+"""The evaluation as one Markdown page."""
+
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from rtl.export.revision import project_version, revision
+from sysmodel.runs.result import CONFIGURATIONS
+
+from . import tables
+from .claims import compare, known_claims
+from .figures import FIGURES
+from .study import POINT, Study
+
+__all__ = ["Origin", "origin_of", "page"]
+
+_HERE = Path(__file__).parent
+_GROUPS = ("main", "large and futuristic")
+_UNSLICED = "attention unsliced"
+_HARDWARE = {"rtl": "compiled RTL", "golden": "golden model of the RTL"}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What made the results.
+
+    Parameters
+    ----------
+    hardware : str
+        The engine, in words.
+    version : str
+        Of this program.
+    revision : str or None
+        Of the source, where it is known.
+    """
+
+    hardware: str
+    version: str
+    revision: str | None
+
+
+def origin_of(engine: str) -> Origin:
+    """Program and revision that are running."""
+    return Origin(_HARDWARE[engine], f"t3 {project_version()}", revision())
+
+
+def page(study: Study, origin: Origin, folder: str) -> str:
+    """The page in Markdown.
+
+    Parameters
+    ----------
+    study : Study
+        What was measured.
+    origin : Origin
+        What made it.
+    folder : str
+        Where the figures lie, seen from the page.
+
+    Raises
+    ------
+    InputError
+        Something that the page shows is missing from the study's tables.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    comparisons = compare(study)
+    first = study.links[0]
+    by_figure = groupby(comparisons, key=lambda one: one.claim.figure)
+    return environment.get_template("page.md.j2").render(
+        study=study,
+        origin=origin,
+        folder=folder,
+        figures=FIGURES,
+        first=f"{first:g} GB/s",
+        rates=" and ".join(f"{link:g} GB/s" for link in study.links),
+        sublayers=len(study.table[POINT].drop_duplicates()),
+        configurations=", ".join(
+            f"`{name}`" for name in CONFIGURATIONS if name in set(study.table["configuration"])
+        ),
+        sampling=_sampling(study),
+        comparisons=comparisons,
+        agreeing=sum(one.agrees(first) for one in comparisons),
+        differences=known_claims().difference,
+        claims={
+            f"{figure}: {known_claims().figure[figure]}": tables.claim_table(
+                list(some), study.links
+            )
+            for figure, some in by_figure
+        },
+        speedups={group: tables.speedup_table(study, group) for group in _GROUPS},
+        times={group: tables.time_table(study, group) for group in _GROUPS},
+        bytes={group: tables.byte_table(study, group) for group in _GROUPS},
+        energies={group: tables.energy_table(study, group) for group in _GROUPS},
+        energy_constants=tables.constant_range_table(study),
+        models={name: tables.model_table(study, name) for name in ("megatron", _UNSLICED)},
+        unsliced=_UNSLICED,
+        layers=tables.layer_table(study),
+        operators=tables.operator_table(study.operators),
+        efficiency=tables.efficiency_table(study),
+        sensitivity=tables.sensitivity_table(study),
+        parameters=tables.parameter_table(study),
+        shapes=tables.shape_table(study),
+    )
+
+
+def _sampling(study: Study) -> str:
+    """Channels and GPUs that stand for all."""
+    channels = "/".join(map(str, sorted(set(study.table["channels"]))))
+    mirrored = set(study.table["gpus"]) == {"mirror"}
+    gpus = "one GPU that stands for all" if mirrored else "every GPU"
+    return f"{channels} of {study.system.dram.channels} memory channels, {gpus}"

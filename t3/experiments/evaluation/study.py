@@ -1,0 +1,191 @@
+"""Everything that the evaluation measured, and how a part of it is chosen."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from sysmodel.config.system import System
+from sysmodel.energy.counts import Activity, Energy
+from sysmodel.lib.errors import InputError
+
+if TYPE_CHECKING:
+    from sysmodel.runs.timeline import Timeline
+
+__all__ = ["CUS", "GROUPS", "LINK", "POINT", "Study", "system_value"]
+
+LINK, CUS = "link.bandwidth_gb_per_s", "gpu.compute_units"
+POINT = ["model", "tp", "layer"]
+# Models by the degree of tensor parallelism at which the paper studies them.
+GROUPS: dict[str, tuple[int, ...]] = {
+    "main": (8, 16),
+    "tp8": (8,),
+    "tp16": (16,),
+    "large": (32,),
+    "futuristic": (64,),
+    "large and futuristic": (32, 64),
+    "all": (8, 16, 32, 64),
+}
+_BYTES = (
+    *(f"dram_{part}_{way}_bytes" for part in ("gemm", "rs", "ag") for way in ("read", "write")),
+    *("dram_total_bytes", "link_rs_bytes", "link_ag_bytes"),
+)
+_ENERGY = (
+    *Activity.__dataclass_fields__,
+    *(f"energy_{part}_j" for part in Energy.__dataclass_fields__),
+    "energy_total_j",
+)
+_TIMES = (
+    *("gemm_ns", "gemm_held_ns", "tracker_stall_ns", "rs_ns", "ag_ns", "total_ns", "speedup"),
+    *("overlapped_communication_ns", "exposed_communication_ns", "gemm_slowdown"),
+)
+_COLUMNS = {
+    "table": (
+        *(*POINT, "m", "n", "k", LINK, CUS, "channels", "gpus", "configuration"),
+        *(*_TIMES, *_BYTES, *_ENERGY),
+    ),
+    "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),
+    "models": (
+        *("model", "tp", LINK, CUS, "variant", "phase", "configuration"),
+        *("model_ms", "speedup", "communication_share"),
+    ),
+}
+
+
+def system_value(system: System, key: str) -> Any:
+    """Value of a system's key, given by its dotted path; a list as its JSON text."""
+    value: Any = system
+    for part in key.split("."):
+        value = getattr(value, part)
+    return json.dumps(value) if isinstance(value, (list, tuple)) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What was measured.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The evaluation matrix: a row for each point and configuration, with the columns of a
+        sweep's table. Link rate and number of compute units are columns of it.
+    sensitivity : DataFrame
+        The same columns, where one parameter at a time leaves its default.
+    models : DataFrame
+        End-to-end results, as ``end_to_end`` gives them, of both variants.
+    operators : DataFrame
+        Operators of BERT-Large, as they are to be shown.
+    efficiency : sequence of (int, float, float)
+        K, and share of the peak that our GEMM and a tuned library's reach.
+    timelines : mapping
+        Of T-NLG FC-2 on 8 GPUs, by configuration.
+    system : System
+        The preset whose values hold where a column does not say otherwise.
+    engine : str
+        ``rtl`` or ``golden``.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or a point lacks a configuration that the others have.
+    """
+
+    table: pd.DataFrame
+    sensitivity: pd.DataFrame
+    models: pd.DataFrame
+    operators: pd.DataFrame
+    efficiency: Sequence[tuple[int, float, float]]
+    timelines: "Mapping[str, Timeline]" = field(default_factory=dict)
+    system: System
+    engine: str
+
+    def __post_init__(self):
+        for name, columns in _COLUMNS.items():
+            missing = [column for column in columns if column not in getattr(self, name)]
+            if missing:
+                raise InputError(name, f"column {missing[0]!r} is missing")
+        for link in self.links:
+            self.points("total_ns", link)
+
+    @property
+    def links(self) -> list[float]:
+        """Link rates of the matrix, in GB/s, the system's own first."""
+        own = self.system.link.bandwidth_gb_per_s
+        return sorted(set(self.table[LINK]), key=lambda link: (link != own, -link))
+
+    @property
+    def compute_units(self) -> int:
+        return self.system.gpu.compute_units
+
+    def points(
+        self,
+        column: str,
+        link: float,
+        *,
+        group: str = "all",
+        layers: Sequence[str] | None = None,
+        compute_units: int | None = None,
+    ) -> pd.DataFrame:
+        """A column of the matrix, with a row for each sublayer and a column for each configuration.
+
+        Parameters
+        ----------
+        group : str
+            A key of ``GROUPS``.
+        layers : sequence of str, optional
+            Only these.
+        compute_units : int, optional
+            The system's own number unless given.
+
+        Raises
+        ------
+        InputError
+            A point lacks a configuration that others have, or has it twice.
+        """
+        rows = self.table[
+            (self.table[LINK] == link)
+            & (self.table[CUS] == (compute_units or self.compute_units))
+            & self.table["tp"].isin(GROUPS[group])
+        ]
+        if layers is not None:
+            rows = rows[rows["layer"].isin(layers)]
+        where = f"at {link:g} GB/s"
+        if rows.duplicated([*POINT, "configuration"]).any():
+            raise InputError("table", f"a point has a configuration twice {where}")
+        wide = rows.pivot(index=POINT, columns="configuration", values=column)
+        if wide.isna().any(axis=None):
+            point, name = wide.isna().stack().idxmax()[:-1], wide.isna().stack().idxmax()[-1]
+            model, tp, layer = point
+            raise InputError("table", f"{model} {layer}, TP {tp}, lacks {name} {where}")
+        return wide.reindex(_order(rows, POINT))
+
+    def model_points(
+        self,
+        column: str,
+        link: float,
+        phase: str,
+        *,
+        group: str = "all",
+        variant: str = "megatron",
+        compute_units: int | None = None,
+    ) -> pd.DataFrame:
+        """A column of the end-to-end results, with a row for each model and degree of tensor
+        parallelism and a column for each configuration."""
+        rows = self.models[
+            (self.models[LINK] == link)
+            & (self.models[CUS] == (compute_units or self.compute_units))
+            & (self.models["variant"] == variant)
+            & (self.models["phase"] == phase)
+            & self.models["tp"].isin(GROUPS[group])
+        ]
+        wide = rows.pivot(index=["model", "tp"], columns="configuration", values=column)
+        return wide.reindex(_order(rows, ["model", "tp"]))
+
+
+def _order(rows: pd.DataFrame, keys: list[str]) -> pd.MultiIndex:
+    """Points key by key, each in the order in which the table first has it."""
+    points = rows[keys].drop_duplicates()
+    places = pd.DataFrame({name: pd.factorize(points[name])[0] for name in keys}, points.index)
+    return pd.MultiIndex.from_frame(points.loc[places.sort_values(keys).index])

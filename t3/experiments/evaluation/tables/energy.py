@@ -1,0 +1,61 @@
+"""Tables of the energy."""
+
+from sysmodel.energy.constants import known_constants
+from sysmodel.lib.markdown import MISSING, table, with_unit
+from t3.experiments.evaluation.energy import PARTS, ranges
+from t3.experiments.evaluation.study import Study
+
+__all__ = ["constant_range_table", "energy_table"]
+
+_COMPARED = ("sequential", "t3", "t3-mca")
+_BASE = "sequential"
+
+
+def energy_table(study: Study, group: str) -> str:
+    """Energy of one GPU by part in mJ; total, and what is saved of sequential's, at every rate."""
+    first = study.links[0]
+    parts = [
+        sum(study.points(f"energy_{name}_j", first, group=group) for name in names)
+        for names in PARTS.values()
+    ]
+    total = {link: study.points("energy_total_j", link, group=group) for link in study.links}
+    saved = {link: 100 * (1 - one.div(one[_BASE], axis=0)) for link, one in total.items()}
+    headings = ["model", "TP", "layer", "configuration", *(f"{name} (mJ)" for name in PARTS)]
+    headings += [
+        f"{what}, {link:g} GB/s" for link in study.links for what in ("total (mJ)", "saved (%)")
+    ]
+    rows = []
+    for point in total[first].index:
+        for configuration in _COMPARED:
+            model, tp, layer = point
+            row = [model, str(tp), layer, configuration]
+            row += [f"{1e3 * part.loc[point, configuration]:.2f}" for part in parts]
+            for link in study.links:
+                row.append(f"{1e3 * total[link].loc[point, configuration]:.2f}")
+                saving = saved[link].loc[point, configuration]
+                row.append(MISSING if configuration == _BASE else f"{saving:.1f}")
+            rows.append(row)
+    for configuration in _COMPARED[1:]:
+        row = ["**mean**", "", "", configuration, *("" for _ in PARTS)]
+        for link in study.links:
+            row += ["", f"**{saved[link][configuration].mean():.1f}**"]
+        rows.append(row)
+    return table(headings, rows, text_columns=4)
+
+
+def constant_range_table(study: Study) -> str:
+    """What T3-MCA saves when constants of the energy go to the ends of their range."""
+    constants = known_constants()
+    rows = []
+    for one in ranges(study):
+        values = ["", "", ""]
+        unit = ""
+        if len(one.names) == 1:
+            constant = getattr(constants, one.names[0])
+            values = [f"{value:g}" for value in (constant.low, constant.value, constant.high)]
+            unit = constant.unit
+        saved = [with_unit(value, "%") for value in (one.at_low, one.at_high)]
+        rows.append([one.title, *values, unit, *saved])
+    return table(
+        ["constant", "low", "default", "high", "unit:", "saved at low", "saved at high"], rows
+    )

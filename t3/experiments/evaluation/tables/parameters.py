@@ -1,0 +1,53 @@
+"""Tables of what is not public."""
+
+from sysmodel.config.system import preset_path
+from sysmodel.lib.markdown import MISSING, signed, table
+from t3.experiments.evaluation.parameters import assumptions
+from t3.experiments.evaluation.sensitivity import MEASURED, effects
+from t3.experiments.evaluation.study import POINT, Study
+
+__all__ = ["sensitivity_table", "parameter_table"]
+
+
+def sensitivity_table(study: Study) -> str:
+    """Speedups of T3, T3-MCA and the ideal at each value of each parameter that is not public."""
+    moved = effects(study)
+    points = moved[POINT].drop_duplicates().itertuples(index=False, name=None)
+    points = list(points)
+    headings = ["parameter", "default", "value"]
+    headings += [
+        f"{model} {layer} TP {tp}, {c} (x)" for model, tp, layer in points for c in MEASURED
+    ]
+    rows = []
+    known = moved.set_index([*POINT, "parameter", "value"])
+    for name, default, value in (
+        moved[["parameter", "default", "value"]].drop_duplicates().itertuples(index=False)
+    ):
+        row = [f"`{name}`", default, value]
+        for point in points:
+            key = (*point, name, value)
+            for configuration in MEASURED:
+                if key not in known.index:
+                    row.append(MISSING)
+                    continue
+                ours, base = (
+                    known.loc[key, configuration],
+                    known.loc[key, f"{configuration} default"],
+                )
+                row.append(f"{ours:.3f} ({signed(100 * (ours / base - 1), '%')})")
+        rows.append(row)
+    return table(headings, rows, text_columns=3)
+
+
+def parameter_table(study: Study) -> str:
+    """Parameters that are assumed or recalled, with the preset's reason and how much the result
+    depends on them."""
+    moved = effects(study)
+    change = 100 * (moved["t3-mca"] / moved["t3-mca default"] - 1)
+    rows = []
+    for one in assumptions(preset_path(study.system.name)):
+        mine = change[[one.key in names.split(", ") for names in moved["parameter"]]]
+        span = f"{signed(mine.min())} to {signed(mine.max())}" if len(mine) else MISSING
+        rows.append([f"`{one.key}`", one.value, span, one.source])
+    headings = ("parameter", "value:", "t3-mca's speedup over its range (%)", "source:")
+    return table(headings, rows)

@@ -1,0 +1,144 @@
+"""The TOML format of a grid: blocks, each a cross product of axes."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, get_origin
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from sysmodel.config.schema import Strict, integer, text
+from sysmodel.config.system import System
+from sysmodel.config.workload import LARGEST_TP
+from sysmodel.lib.errors import InputError
+from sysmodel.runs.result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, ENGINES
+
+__all__ = ["LISTS", "Block", "GridFile"]
+
+
+LISTS = (tuple, list)
+"""Types of a system's values that are lists themselves."""
+
+
+def _axis(of: Any, words: str) -> Any:
+    """Type of an axis: a list of values, or one value."""
+    return Annotated[
+        list[of],
+        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+        Field(min_length=1, description=words),
+    ]
+
+
+def _integers(least: int, most: int) -> Any:
+    return _axis(integer(least, most), f"an integer from {least} to {most}, or a list of them")
+
+
+def _choice(allowed: tuple[str, ...]) -> Any:
+    return _axis(Literal[allowed], f"one or more of {', '.join(allowed)}")
+
+
+def _channels(value: Any) -> Any:
+    if value == "all" or (type(value) is int and value >= 1):
+        return value
+    raise PydanticCustomError("channels", "no number of channels")
+
+
+class WorkloadAxes(Strict):
+    """Sublayers of known models, or explicit GEMMs; an empty axis is one that was left out."""
+
+    model: _axis(text(), "a model's name, or a list of them") = []
+    layer: _axis(text(), "a sublayer's name, or a list of them") = []
+    tp: _integers(2, LARGEST_TP) = []
+    m: _integers(1, 1 << 20) = []
+    n: _integers(1, 1 << 20) = []
+    k: _integers(1, 1 << 20) = []
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "WorkloadAxes":
+        sizes = [name for name in ("m", "n", "k") if getattr(self, name)]
+        named = [name for name in ("model", "layer") if getattr(self, name)]
+        if sizes and named:
+            raise InputError(named[0], f"not beside {sizes[0]}; allowed: model or m, n, k")
+        if not sizes and "model" not in named:
+            raise InputError("model", "missing; allowed: a model, or m, n, k and tp")
+        for name in ("m", "n", "k", "tp") if sizes else ():
+            if not getattr(self, name):
+                raise InputError(name, "missing; m, n, k and tp are given together")
+        return self
+
+
+class RunAxes(Strict):
+    """How each point is simulated; ``configurations`` are compared with each other, not an axis."""
+
+    engine: _choice(ENGINES) = [ENGINES[0]]
+    channels: _axis(
+        Annotated[Any, Field(description="1 or more, or all"), AfterValidator(_channels)],
+        "1 or more, or all, or a list of such",
+    ) = [1]
+    gpus: _choice(("mirror", "all")) = ["mirror"]
+    configurations: _choice(CONFIGURATIONS) = list(DEFAULT_CONFIGURATIONS)
+    seed: integer(0, (1 << 32) - 1) = 0
+
+
+def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]]:
+    """Dotted keys of a system's sections, and whether a value is a list itself."""
+    for name, field in shape.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Strict):
+            yield from _keys_of(field.annotation, f"{prefix}{name}.")
+        elif prefix:
+            yield f"{prefix}{name}", get_origin(field.annotation) in LISTS
+
+
+_SYSTEM_KEYS = dict(_keys_of(System))
+
+
+def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _system_axis(key: str, value: Any) -> list[Any]:
+    if key != "base" and key not in _SYSTEM_KEYS:
+        close = get_close_matches(key, _SYSTEM_KEYS, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise InputError(key, f"unknown key; {hint}allowed: base, or a dotted key of a system file")
+    one = not isinstance(value, list)
+    if _SYSTEM_KEYS.get(key) and not one and value:
+        one = not any(isinstance(part, list) for part in value)
+    values = [value] if one else value
+    if not values:
+        raise InputError(key, "[] is not allowed; allowed: a value, or a list of values")
+    for part in values:
+        if key == "base" and not (isinstance(part, str) and part):
+            raise InputError(key, f"{part!r} is not allowed; allowed: a preset, or a TOML file")
+    return values
+
+
+def _system_axes(table: dict[str, Any]) -> dict[str, list[Any]]:
+    axes: dict[str, list[Any]] = {}
+    for key, value in _dotted(table):
+        if key in axes:
+            raise InputError(key, "given twice")
+        axes[key] = _system_axis(key, value)
+    return axes
+
+
+SystemAxes = Annotated[dict[str, Any], AfterValidator(_system_axes)]
+
+
+class Block(Strict):
+    """One cross product. ``system`` has an axis for each dotted key, in the file's order."""
+
+    workload: WorkloadAxes
+    system: SystemAxes = {}
+    run: RunAxes = RunAxes()
+
+
+class GridFile(Strict):
+    """A whole file."""
+
+    title: text()
+    grid: Annotated[list[Block], Field(min_length=1, description="one or more [[grid]] blocks")]

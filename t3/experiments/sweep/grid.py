@@ -1,0 +1,245 @@
+"""Grids: every point of a cross product of workloads, systems and run options, checked."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from sysmodel.config.schema import read_toml, validate
+from sysmodel.config.system import System, load_system, preset_names
+from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.lib.errors import InputError
+from sysmodel.runs.result import CONFIGURATIONS, RunOptions
+
+from .axes import Block, GridFile
+from .point import Point
+
+__all__ = ["MOST_POINTS", "Grid", "load_grid"]
+
+MOST_POINTS = 100_000
+_DEFAULT_BASE = "asplos24"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Points in the order of the table, no two alike.
+
+    Parameters
+    ----------
+    title : str
+    system_keys : tuple of str
+        Dotted keys of the system that some block sets; each is a column of the table.
+    points : tuple of Point
+    duplicates : int
+        Points that were given again, and left out.
+    blocks : list of dict
+        The axes, with what was left out filled in; for the record.
+    """
+
+    title: str
+    system_keys: tuple[str, ...]
+    points: tuple[Point, ...]
+    duplicates: int
+    blocks: list[dict[str, Any]]
+
+
+def load_grid(path: Path | str, *, engine: str | None = None) -> Grid:
+    """Read a grid and check every point of it.
+
+    Parameters
+    ----------
+    path : Path or str
+        A TOML file; docs/sweeps.md describes it.
+    engine : str, optional
+        Instead of the engines that the file names.
+
+    Raises
+    ------
+    InputError
+        One line that names the file, the key, its value and what is allowed.
+    """
+    path = Path(path)
+    file = validate(GridFile, read_toml(path), str(path))
+    blocks = file.grid
+    if engine is not None:
+        RunOptions(engine=engine)
+        blocks = [
+            block.model_copy(update={"run": block.run.model_copy(update={"engine": [engine]})})
+            for block in blocks
+        ]
+    expansions = [_Expansion(block, f"{path}: grid.{i}", path) for i, block in enumerate(blocks)]
+    count = sum(one.count for one in expansions)
+    if count > MOST_POINTS:
+        raise InputError(f"{path}: grid", f"makes {count} points; allowed: {MOST_POINTS}")
+    keys = tuple(dict.fromkeys(key for one in expansions for key in one.axes))
+    merged: dict[tuple, Point] = {}
+    for one in expansions:
+        for point in one.points():
+            _add(merged, point, keys, one.where)
+    return Grid(
+        title=file.title,
+        system_keys=keys,
+        points=tuple(merged.values()),
+        duplicates=count - len(merged),
+        blocks=[one.resolved for one in expansions],
+    )
+
+
+def _add(merged: dict[tuple, Point], point: Point, keys: tuple[str, ...], where: str) -> None:
+    """Take in a point; one that is there already gets its configurations."""
+    place = tuple(point.coordinates(keys).values())
+    there = merged.setdefault(place, point)
+    if there is point:
+        return
+    if there.identity != point.identity:
+        raise InputError(
+            where,
+            f"{point.workload.title} on {point.system.name} is given with two seeds, or on two "
+            "systems of one name, which the table could not tell apart",
+        )
+    asked = {*there.options.configurations, *point.options.configurations}
+    if len(asked) > len(there.options.configurations):
+        both = tuple(name for name in CONFIGURATIONS if name in asked)
+        merged[place] = replace(there, options=replace(there.options, configurations=both))
+
+
+class _Expansion:
+    """A block on its way to points."""
+
+    def __init__(self, block: Block, where: str, path: Path):
+        self.where, self._path = where, path
+        self._work, self._run = block.workload, block.run
+        self.axes = {key: values for key, values in block.system.items() if key != "base"}
+        self._bases = block.system.get("base", [_DEFAULT_BASE])
+        self._layers = block.workload.layer or [one.name for one in known_workloads().sublayer]
+
+    @cached_property
+    def _degrees(self) -> dict[str, list[int]]:
+        """Degrees of tensor parallelism of each model."""
+        with _within(f"{self.where}.workload"):
+            models = [known_workloads().known_model(name) for name in self._work.model]
+        return {model.name: self._work.tp or model.tensor_parallel for model in models}
+
+    @property
+    def count(self) -> int:
+        work, run = self._work, self._run
+        sizes = len(work.m) * len(work.n) * len(work.k) * len(work.tp)
+        systems = len(self._bases) * prod(map(len, self.axes.values()))
+        runs = len(run.engine) * len(run.channels) * len(run.gpus)
+        named = sum(map(len, self._degrees.values())) * len(self._layers)
+        return (sizes or named) * systems * runs
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        sizes = self._work.model_dump(include={"m", "n", "k", "tp"})
+        named = {"tp_of_model": self._degrees, "layer": self._layers}
+        return {
+            "workload": sizes if self._work.m else named,
+            "system": {"base": self._bases, **self.axes},
+            "run": self._run.model_dump(),
+        }
+
+    def points(self) -> Iterator[Point]:
+        """Every point, the run options varying fastest, the workload slowest."""
+        systems, options = list(self._systems()), list(self._options())
+        for work in self._workloads():
+            sound: set[str] = set()  # kernels that can compute it; to build one takes a while
+            for system, how in product(systems, options):
+                point = Point(workload=work, system=system, options=how)
+                with self._refusing(point):
+                    system.workgroups(work.m, work.n)
+                    kernel = repr(system.kernel)
+                    if kernel not in sound:
+                        _build_kernel(work, system)
+                        sound.add(kernel)
+                yield point
+
+    def _workloads(self) -> Iterator[Workload]:
+        work = self._work
+        with _within(f"{self.where}.workload"):
+            for model, degrees in self._degrees.items():
+                for tp, layer in product(degrees, self._layers):
+                    yield known_workloads().workload(model, layer, tp)
+            for m, n, k, tp in product(work.m, work.n, work.k, work.tp):
+                yield Workload(model="custom", layer="gemm", tp=tp, m=m, n=n, k=k)
+
+    def _systems(self) -> Iterator[System]:
+        for base in self._bases:
+            system = self._base(base)
+            for values in product(*self.axes.values()):
+                yield self._changed(system, dict(zip(self.axes, values, strict=True)))
+
+    def _base(self, name: str) -> System:
+        file = self._path.parent / name
+        if name in preset_names():
+            return load_system(name)
+        if not file.is_file():
+            presets = ", ".join(preset_names())
+            raise InputError(
+                f"{self.where}.system.base",
+                f"{name!r} is no preset, and no file beside the grid; presets: {presets}",
+            )
+        return load_system(str(file))
+
+    def _changed(self, system: System, changes: dict[str, Any]) -> System:
+        """The system with the values at some dotted keys replaced, checked again."""
+        if not changes:
+            return system
+        data = system.model_dump()
+        for key, value in changes.items():
+            *sections, last = key.split(".")
+            section = data
+            for name in sections:
+                section = section[name]
+            section[last] = value
+        try:
+            return validate(System, data, system.name)
+        except InputError as error:
+            field = error.field.removeprefix(f"{system.name}: ")
+            if any(f"{field}.".startswith(f"{key}.") for key in changes):
+                raise InputError(f"{self.where}.system.{field}", error.problem) from error
+            given = ", ".join(f"{key} = {value}" for key, value in changes.items())
+            raise InputError(
+                f"{self.where}.system", f"with {given}: {field}: {error.problem}"
+            ) from error
+
+    def _options(self) -> Iterator[RunOptions]:
+        run = self._run
+        with _within(f"{self.where}.run"):
+            for engine, channels, gpus in product(run.engine, run.channels, run.gpus):
+                yield RunOptions(
+                    engine=engine,
+                    channels=channels,
+                    gpus=gpus,
+                    configurations=tuple(run.configurations),
+                    seed=run.seed,
+                )
+
+    @contextmanager
+    def _refusing(self, point: Point) -> Iterator[None]:
+        """Name the point that is refused."""
+        with _within(f"{self.where}.run"):
+            point.options.simulated_channels(point.system)
+        try:
+            yield
+        except ValueError as error:
+            raise InputError(self.where, f"{point.title(tuple(self.axes))}: {error}") from error
+
+
+def _build_kernel(work: Workload, system: System) -> None:
+    from sysmodel.machine.machine import kernel_of  # brings Numba
+
+    kernel_of(system, work.m, work.n, work.k, work.tp)
+
+
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    """Put the grid's key before what is wrong there."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}.{error.field}", error.problem) from error

@@ -1,0 +1,79 @@
+"""A point of a grid: what is simulated, and what it is called in the table."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+from sysmodel.config.system import System
+from sysmodel.config.workload import Workload
+from sysmodel.lib.cache import digest
+from sysmodel.runs.result import RunOptions
+
+from .axes import LISTS
+
+__all__ = ["Point"]
+
+# Names of a system; they do not change what is simulated.
+_WORDS = {"name", "description", "source"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One simulation of a grid."""
+
+    workload: Workload
+    system: System
+    options: RunOptions
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of what is simulated, whatever it is called and whichever configurations."""
+        work, options = self.workload, self.options
+        gemm = work.m, work.n, work.k, work.tp, work.dtype
+        how = options.engine, options.simulated_channels(self.system), options.gpus, options.seed
+        system = self.system.model_dump(mode="json", exclude=_WORDS)
+        return digest([], json.dumps([gemm, how, system], sort_keys=True))
+
+    def coordinates(self, system_keys: tuple[str, ...]) -> dict[str, Any]:
+        """Where the point lies: the first columns of its rows in the table."""
+        work, options = self.workload, self.options
+        return {
+            "model": work.model,
+            "layer": work.layer,
+            "tp": work.tp,
+            "m": work.m,
+            "n": work.n,
+            "k": work.k,
+            "dtype": work.dtype,
+            "system": self.system.name,
+            **{key: _system_value(self.system, key) for key in system_keys},
+            "engine": options.engine,
+            "channels": options.simulated_channels(self.system),
+            "gpus": options.gpus,
+        }
+
+    def title(self, system_keys: tuple[str, ...]) -> str:
+        """The point in words, for messages."""
+        values = [f"{key} = {_system_value(self.system, key)}" for key in system_keys]
+        options = self.options
+        how = f"{options.engine}, channels {options.channels}, gpus {options.gpus}"
+        return ", ".join([f"{self.workload.title} on {self.system.name}", *values, how])
+
+    @property
+    def expected_cycles(self) -> int:
+        """Channel cycles that the simulation is likely to take; only to weigh points."""
+        work, system, options = self.workload, self.system, self.options
+        gemm_ns = work.flops / system.peak_flops_per_ns
+        collective_ns = 2 * work.output_bytes / system.link.bandwidth_gb_per_s
+        gpus = work.tp if options.gpus == "all" else 1
+        cycles = 1 + system.memory_cycles(gemm_ns + collective_ns)
+        return cycles * gpus * options.simulated_channels(system) * len(options.configurations)
+
+
+def _system_value(system: System, key: str) -> Any:
+    """Value of a dotted key; of a list, its JSON text."""
+    *sections, last = key.split(".")
+    section = reduce(getattr, sections, system)
+    value = getattr(section, last)
+    return json.dumps(section.model_dump(mode="json")[last]) if type(value) in LISTS else value

@@ -1,0 +1,169 @@
+"""What a Transformer layer is made of: operators with their work and their traffic."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from sysmodel.config.workload import Model
+from sysmodel.lib.errors import InputError
+
+__all__ = ["FP32", "KINDS", "MIXED", "Gemm", "Kind", "LayerShape", "Operator", "Phase", "Precision"]
+
+Kind = Literal["gemm", "attention gemm", "attention", "normalisation", "activation", "optimizer"]
+Phase = Literal["forward", "backward", "update"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """How numbers are held, and how fast they are multiplied.
+
+    Parameters
+    ----------
+    name : str
+        For tables.
+    element_bytes : int
+        Of activations, gradients and the weights that GEMMs read. Mixed precision holds a master
+        copy of the weights in fp32 besides.
+    rate_divisor : int
+        The matrix pipe's fp16 rate over the GEMMs' rate.
+    """
+
+    name: str
+    element_bytes: int
+    rate_divisor: int
+
+
+MIXED = Precision(name="mixed", element_bytes=2, rate_divisor=1)
+# V100: 64 fused multiply-adds a clock in an SM, 128 FLOP, an eighth of its 1024 for fp16 matrices.
+FP32 = Precision(name="fp32", element_bytes=4, rate_divisor=8)
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """``count`` products of an ``m`` by ``k`` and a ``k`` by ``n`` matrix.
+
+    ``count`` is not whole where the GPUs do not divide the attention heads.
+    """
+
+    m: float
+    n: float
+    k: float
+    count: float = 1
+
+    @property
+    def flops(self) -> float:
+        return 2 * self.m * self.n * self.k * self.count
+
+    @property
+    def operands(self) -> float:
+        """Elements of both operands, each read once."""
+        return (self.m + self.n) * self.k * self.count
+
+    @property
+    def outputs(self) -> float:
+        return self.m * self.n * self.count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """A kernel on one GPU.
+
+    Parameters
+    ----------
+    name, kind, phase : str
+        What it is.
+    read_bytes, written_bytes : float
+        From and to memory, every operand once.
+    gemm : Gemm, optional
+        For GEMMs.
+    sublayer : str, optional
+        Its name in the table of workloads, if the output is all-reduced.
+    """
+
+    name: str
+    kind: Kind
+    phase: Phase
+    read_bytes: float
+    written_bytes: float
+    gemm: Gemm | None = None
+    sublayer: str | None = None
+
+    @property
+    def flops(self) -> float:
+        """Of GEMMs; the arithmetic of the others hides behind their traffic and is not counted."""
+        return self.gemm.flops if self.gemm else 0.0
+
+    @property
+    def moved_bytes(self) -> float:
+        return self.read_bytes + self.written_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerShape:
+    """One layer on each of ``tp`` GPUs, sliced as in Megatron-LM.
+
+    Parameters
+    ----------
+    hidden, heads, sequence, batch : int
+        Of the model; ``batch`` sequences are computed at a time.
+    tp : int
+        GPUs that share the layer. Layer norms, dropouts and residuals after an all-reduce are done
+        by each of them in full.
+    attention_tp : int
+        GPUs that share the attention: ``tp``, or 1 where it is not sliced. GPUs that do not divide
+        the heads are taken to share them evenly all the same.
+    precision : Precision
+        Of everything.
+
+    Raises
+    ------
+    InputError
+        The heads do not divide the hidden size, or the GPUs do not.
+    """
+
+    hidden: int
+    heads: int
+    sequence: int
+    batch: int
+    tp: int = 1
+    attention_tp: int = 1
+    precision: Precision = MIXED
+
+    def __post_init__(self):
+        for name, value in (("heads", self.heads), ("tp", self.tp)):
+            if self.hidden % value:
+                raise InputError(
+                    name, f"{value} is not allowed; allowed: a divisor of hidden = {self.hidden}"
+                )
+
+    @classmethod
+    def of(cls, model: Model, tp: int, *, attention_tp: int) -> "LayerShape":
+        """A layer of a model of the table, in mixed precision."""
+        return cls(
+            hidden=model.hidden,
+            heads=model.heads,
+            sequence=model.sequence,
+            batch=model.batch,
+            tp=tp,
+            attention_tp=attention_tp,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.sequence * self.batch
+
+    @property
+    def head_size(self) -> int:
+        return self.hidden // self.heads
+
+    @property
+    def attention_heads(self) -> float:
+        """Matrices of attention scores that a GPU has, over the batch."""
+        return self.batch * self.heads / self.attention_tp
+
+    @property
+    def parameters(self) -> float:
+        """Of a layer, on one GPU: the sliced matrices with the biases of their sliced outputs, and
+        in full the biases of what is all-reduced and the two layer norms."""
+        sliced = 12 * self.hidden**2 + 7 * self.hidden
+        return sliced / self.tp + 6 * self.hidden

@@ -1,0 +1,92 @@
+"""The figures of the validation page."""
+
+from pathlib import Path
+
+from .dram_comparison import DramComparison, is_sequential
+from .ring_comparison import RING_BOUND, RingComparison
+
+__all__ = ["draw_dram", "draw_rings"]
+
+# In the order of their lightness, for eyes that do not tell hues apart.
+_OURS, _COLOURS = "#222222", {"ramulator2.1": "#d9722e", "dramsim3": "#7d9cc7"}
+
+
+def draw_dram(compared: list[DramComparison], path: Path) -> None:
+    """Each reference's figure, ours, and what is allowed, a line for each row of the file."""
+    from t3.experiments.evaluation.figures.style import clean, drawn, legend_below
+
+    ordered = sorted(
+        compared,
+        key=lambda one: (is_sequential(one.reference), one.reference.refresh, one.high),
+        reverse=True,
+    )
+    with drawn(8.5, 0.8 + 0.25 * len(ordered)) as (figure, axes):
+        (one_axes,) = axes.flat
+        for y, one in enumerate(ordered):
+            reference = one.reference
+            one_axes.plot([one.low, one.high], [y, y], color="#dddddd", linewidth=7, zorder=1)
+            one_axes.plot(
+                reference.fraction_of_peak,
+                y,
+                "D",
+                color=_COLOURS[reference.simulator],
+                label=_once(one_axes, reference.simulator),
+            )
+            one_axes.plot(
+                one.ours,
+                y,
+                "o",
+                color=_OURS,
+                markerfacecolor="none",
+                label=_once(one_axes, "this model"),
+            )
+        one_axes.set_yticks(range(len(ordered)), [_label(one) for one in ordered], fontsize=8)
+        one_axes.invert_yaxis()
+        one_axes.set_xlabel("share of the channel's peak; grey: what is allowed")
+        one_axes.set_xlim(0.4, 1.05)
+        clean(one_axes, "x")
+        legend_below(figure, one_axes, 3)
+        figure.savefig(path, dpi=110)
+
+
+def _once(axes, label: str) -> str:
+    """The label if nothing has it yet: a legend lists each only once."""
+    return "_" + label if label in axes.get_legend_handles_labels()[1] else label
+
+
+def _label(one: DramComparison) -> str:
+    reference = one.reference
+    width = "128 bit" if "128bit" in reference.timing else "2 x 64 bit"
+    where = "" if is_sequential(reference) else f", offset {reference.region_offset_bytes}"
+    refresh = "refresh" if reference.refresh else "no refresh"
+    return f"{reference.pattern}, {width}, queue {reference.read_queue}{where}, {refresh}"
+
+
+def draw_rings(compared: list[RingComparison], others: list[RingComparison], path: Path) -> None:
+    """Times over the closed form, and the difference from the reference below."""
+    from t3.experiments.evaluation.figures.style import clean, drawn, legend_below
+
+    with drawn(8.5, 5.2, 2, 1, sharex=True) as (figure, axes):
+        above, below = axes.flat
+        for name, colour, marker, chosen in (
+            ("beside ASTRA-sim", "#d9722e", "D", compared),
+            ("beside the closed form", "#30507a", "o", others),
+        ):
+            at = [one.closed_form_ns / 1e3 for one in chosen]
+            times = [one.ours_ns / 1e3 for one in chosen]
+            above.plot(at, times, marker, color=colour, fillstyle="none", label=name)
+            differences = [100 * one.difference for one in chosen]
+            below.plot(at, differences, marker, color=colour, fillstyle="none")
+        ends = [min(at), max(one.closed_form_ns / 1e3 for one in (*compared, *others))]
+        above.plot(ends, ends, color="#8c8c8c", linewidth=0.8, zorder=1, label="equal")
+        above.set_xscale("log")
+        above.set_yscale("log")
+        above.set_ylabel("ours (µs)")
+        below.axhspan(-100 * RING_BOUND, 100 * RING_BOUND, color="#eeeeee", zorder=0)
+        below.set_ylabel("difference (%); grey: allowed")
+        below.set_ylim(-150 * RING_BOUND, 150 * RING_BOUND)
+        below.set_xlabel("closed form (µs)")
+        for one_axes in (above, below):
+            clean(one_axes)
+        legend_below(figure, above, 3)
+        figure.savefig(path, dpi=110)

@@ -1,0 +1,95 @@
+"""Blocks, synthesised and measured, two at a time."""
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rtl.parameters import T3Parameters
+from sysmodel.lib.progress import Report
+
+from .area import Area, area
+from .blocks import BLOCKS, Block
+from .cells import Library
+from .elaboration import TOP
+from .library import load_library
+from .netlist import Netlist, read_netlist
+from .sta import Path as TimingPath
+from .sta import worst_paths
+from .synthesis import synthesize, warm_up
+
+__all__ = ["Job", "measure", "measure_area", "measure_paths"]
+
+WORKERS = 2  # a synthesis takes up to a GB
+
+
+@dataclass(frozen=True)
+class Job:
+    """A block to measure at given parameters."""
+
+    block: Block
+    parameters: T3Parameters
+
+
+def measure_area(block: str, p: T3Parameters, liberty: Sequence[Path]) -> Area:
+    """Area of a block."""
+    return area(*_netlist(block, p, tuple(liberty)))
+
+
+def measure_paths(
+    block: str, p: T3Parameters, liberty: Sequence[Path], count: int | None = None
+) -> list[TimingPath]:
+    """Longest paths of a block, as :func:`~.sta.worst_paths` gives them."""
+    netlist, library = _netlist(block, p, tuple(liberty))
+    return worst_paths(netlist, library, count=count)
+
+
+def measure(
+    function: Callable[..., Any],
+    jobs: Sequence[Job],
+    liberty: Sequence[Path],
+    report: Report,
+) -> list[Any]:
+    """Apply one of this module's functions to every job, in processes of their own.
+
+    Returns
+    -------
+    list
+        Results in the order of the jobs.
+    """
+    warm_up()
+    # A fork would take the threads' locks of the parent along.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(WORKERS, mp_context=context) as pool:
+        # What takes longest begins first.
+        order = sorted(range(len(jobs)), key=lambda i: jobs[i].block.in_area)
+        futures: dict[int, Future] = {}
+        for index in order:
+            job = jobs[index]
+            futures[index] = pool.submit(function, job.block.name, job.parameters, liberty)
+        waiting = set(futures.values())
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.2)
+                if any(future.exception() for future in done):
+                    break
+                report("synthesis", 1 - len(waiting) / len(jobs))
+        finally:
+            for future in futures.values():
+                future.cancel()
+        return [futures[index].result() for index in range(len(jobs))]
+
+
+@lru_cache(maxsize=1)
+def _library(liberty: tuple[Path, ...]) -> Library:
+    return load_library(liberty)
+
+
+def _netlist(name: str, p: T3Parameters, liberty: tuple[Path, ...]) -> tuple[Netlist, Library]:
+    block = next(block for block in BLOCKS if block.name == name)
+    library = _library(liberty)
+    module = synthesize(block.rtlil(p), TOP, library, liberty)
+    return read_netlist(module, library), library

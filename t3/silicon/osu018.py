@@ -1,0 +1,69 @@
+"""The default library: Oklahoma State University's cells for a 180 nm process."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from sysmodel.lib.cache import cache_folder
+from sysmodel.lib.errors import InputError
+
+__all__ = ["PACKAGE", "osu018"]
+
+PACKAGE = "qflow-tech-osu018"
+_FILE = "osu018_stdcells.lib"
+# Of the file in Debian's package 1.3.17, from which all figures of the documentation come.
+_SHA256 = "86f79b2000f1ac46715a9f6dfd5f5a596906418e9ee8a8611077bbaaad3de4e9"
+
+
+def osu018() -> Path:
+    """Liberty file of the default library, fetched with ``apt-get`` the first time.
+
+    Debian's package is downloaded and unpacked, not installed: it takes no rights, and what the
+    package depends on stays away.
+
+    Raises
+    ------
+    InputError
+        There is no ``apt-get``, it fails, or the package holds another library.
+    """
+    kept = cache_folder() / "liberty" / _FILE
+    if kept.exists() and _checksum(kept) == _SHA256:
+        return kept
+    for program in ("apt-get", "dpkg-deb"):
+        if not shutil.which(program):
+            raise _not_to_be_had(f"{program} is not here")
+    with tempfile.TemporaryDirectory(prefix="t3-") as name:
+        folder = Path(name)
+        _run(folder, "apt-get", "download", PACKAGE)
+        for package in folder.glob("*.deb"):
+            _run(folder, "dpkg-deb", "-x", package.name, "unpacked")
+        found = next(folder.glob(f"unpacked/**/{_FILE}"), None)
+        if found is None:
+            raise _not_to_be_had(f"the package has no {_FILE}")
+        if _checksum(found) != _SHA256:
+            raise _not_to_be_had(f"{_FILE} of the package is another version")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        partial = kept.with_name(f".{kept.name}.{os.getpid()}")
+        shutil.copyfile(found, partial)
+        partial.replace(kept)
+    return kept
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _run(folder: Path, *command: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise _not_to_be_had(f"{command[0]} says: {last}")
+
+
+def _not_to_be_had(reason: str) -> InputError:
+    return InputError(
+        "liberty", f"the default library cannot be had, {reason}; give a library: --liberty FILE"
+    )

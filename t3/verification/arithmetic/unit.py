@@ -1,0 +1,112 @@
+# amaranth: UnusedElaboratable=no
+"""The reduce unit, compiled to machine code and fed one request in every cycle."""
+
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from rtl.interface.encodings import Datatype, Operation
+from rtl.nmc.unit import NmcUnit
+from rtl.parameters import T3Parameters
+from sysmodel.engine.native import Instance, build_component, call_step
+from sysmodel.engine.ports import port_words
+from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.progress import Report, no_progress
+
+__all__ = ["PARAMETERS", "NativeUnit", "build_unit"]
+
+# An atom of one 64-bit word has two lanes of each kind that larger ones repeat.
+PARAMETERS = T3Parameters(payload=True, atom_bytes=8)
+
+_words = {word.name: word for word in port_words(NmcUnit(PARAMETERS).signature)}
+_INPUTS = sum(word.direction == "in" for word in _words.values())
+_OUTPUTS = len(_words) - _INPUTS
+_I_VALID, _STORED, _OPERAND = (
+    _words[name].index for name in ("i_valid", "i_stored_0", "i_operand_0")
+)
+_O_VALID, _VALUE = (_words[name].index for name in ("o_valid", "o_value_0"))
+
+
+def build_unit(progress: Report = no_progress) -> Path:
+    """Shared library of the reduce unit, unchanged, from the cache if it was built before.
+
+    Raises
+    ------
+    NoCompilerError
+        If there is no C++ compiler.
+    """
+    unit = NmcUnit(PARAMETERS)
+    return build_component(unit, _words.values(), _INPUTS, _OUTPUTS, progress=progress)
+
+
+@njit(cache=True, nogil=True)
+def _stream(step, handle, inputs, outputs, stored, operand, result, drain):
+    """One request per cycle, results in the order in which they come; gives their number."""
+    inputs_pointer, outputs_pointer = inputs.ctypes.data, outputs.ctypes.data
+    got = 0
+    inputs[_I_VALID] = 1
+    for cycle in range(len(stored) + drain):
+        if cycle < len(stored):
+            inputs[_STORED] = stored[cycle]
+            inputs[_OPERAND] = operand[cycle]
+        else:
+            inputs[_I_VALID] = 0
+        call_step(step, handle, inputs_pointer, outputs_pointer)
+        if outputs[_O_VALID]:
+            if got < len(result):
+                result[got] = outputs[_VALUE]
+            got += 1
+    return got
+
+
+class NativeUnit:
+    """An instance of the compiled unit; a context manager. Not for several threads at a time.
+
+    Parameters
+    ----------
+    library : Path
+        Made by :func:`build_unit`.
+    """
+
+    def __init__(self, library: Path):
+        self._instance = Instance(library, _INPUTS, _OUTPUTS)
+        self._outputs = np.zeros(_OUTPUTS, np.uint64)
+
+    def reduce(
+        self, stored: np.ndarray, operand: np.ndarray, op: Operation, dtype: Datatype
+    ) -> np.ndarray:
+        """Results of as many requests, in successive cycles.
+
+        Parameters
+        ----------
+        stored, operand : array of uint64, shape (n,)
+            Atoms, the first number in the lowest bits.
+
+        Returns
+        -------
+        array of uint64, shape (n,)
+
+        Raises
+        ------
+        SimulationError
+            If the unit gives more or fewer results than it got requests.
+        """
+        # Epochs are all zero: every atom holds a number of this reduction.
+        inputs = np.zeros(_INPUTS, np.uint64)
+        inputs[_words["i_op"].index] = op.value
+        inputs[_words["i_dtype"].index] = dtype.value
+        result = np.empty_like(stored)
+        # The last result is there one cycle earlier; another one after it would be one too many.
+        drain = NmcUnit.LATENCY
+        step, handle = self._instance.step_address, self._instance.handle
+        got = _stream(step, handle, inputs, self._outputs, stored, operand, result, drain)
+        if got != len(stored):
+            raise SimulationError(f"the reduce unit gave {got} results for {len(stored)} requests")
+        return result
+
+    def __enter__(self) -> "NativeUnit":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._instance.close()

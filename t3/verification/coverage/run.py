@@ -1,0 +1,38 @@
+"""Runs the benches of several blocks with coverage."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from sysmodel.lib.progress import Report, no_progress
+from t3.verification.processes import side_by_side
+
+from .measure import Measured, measure
+
+__all__ = ["run"]
+
+
+def _measure(name: str, seed: int, folder: Path) -> Measured:
+    folder.mkdir()
+    return measure(name, seed=seed, folder=folder)
+
+
+def run(names: Sequence[str], *, seed: int, progress: Report = no_progress) -> list[Measured]:
+    """Measure blocks, two at a time; the results are in the order of the names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of :data:`~t3.verification.targets.TARGETS`, the longest first.
+    seed : int
+        Of the benches.
+    progress : callable
+
+    Raises
+    ------
+    AssertionError
+        If a bench fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="t3-coverage-") as root:
+        tasks = [(name, seed, Path(root) / name) for name in names]
+        return side_by_side(_measure, tasks, lambda share: progress("benches", share))

@@ -1,0 +1,147 @@
+// The C interface of wrapper.cpp, and a step that puts one fault into one instance.
+
+#include <cstring>
+#include <vector>
+
+#include "wrapper.h"
+// Made with the model, after the types that it names.
+#include "memories.h"
+
+namespace {
+
+enum Action : uint64_t { kNone, kTurnRow, kTurnWritten, kDead, kTileEnd };
+
+// As t3/verification/faults/hook.py lays it out.
+struct Fault {
+    uint64_t handle, action, cycle;
+    uint64_t memory, memories, row, first_bit, second_bit, delay;      // kTurnRow, kTurnWritten
+    uint64_t valid, kind, workgroup, sectors, ready, number, add;      // kTileEnd
+    uint64_t done, when, where, which;                                 // what was done
+};
+
+constexpr uint64_t kNoBit = ~0ULL;
+
+struct Seen {
+    void* handle;
+    uint64_t cycle, error;
+};
+
+Fault* fault = nullptr;
+uint64_t irq_word = 0;
+std::vector<Seen> seen;
+std::vector<std::vector<unsigned char>> before;
+uint64_t wait = 0;
+bool found = false;
+
+Memory memory_of(void* handle, uint64_t index) {
+    return memory(*static_cast<Instance*>(handle)->top->rootp, index);
+}
+
+Seen& seen_of(void* handle) {
+    for (auto& one : seen)
+        if (one.handle == handle) return one;
+    seen.push_back({handle, 0, kNoBit});
+    return seen.back();
+}
+
+void turn(void* handle, uint64_t cycle) {
+    auto words = memory_of(handle, fault->where);
+    unsigned char* row = words.bytes + fault->which * words.row_bytes;
+    for (uint64_t bit : {fault->first_bit, fault->second_bit})
+        if (bit != kNoBit) row[bit / 8] ^= 1 << bit % 8;
+    fault->done = 1;
+    fault->when = cycle;
+}
+
+void snapshot(void* handle) {
+    before.clear();
+    for (uint64_t i = 0; i < fault->memories; ++i) {
+        auto words = memory_of(handle, fault->memory + i);
+        before.emplace_back(words.bytes, words.bytes + words.row_bytes * words.rows);
+    }
+}
+
+// Finds a row that was written, with anything but zeros, since the snapshot.
+void find_written(void* handle) {
+    for (uint64_t i = 0; i < fault->memories; ++i) {
+        auto words = memory_of(handle, fault->memory + i);
+        if (!std::memcmp(words.bytes, before[i].data(), before[i].size())) continue;
+        for (uint64_t row = 0; row < words.rows; ++row) {
+            const unsigned char* now = words.bytes + row * words.row_bytes;
+            bool any = false;
+            for (uint64_t b = 0; b < words.row_bytes; ++b) any |= now[b];
+            if (!any || !std::memcmp(now, &before[i][row * words.row_bytes], words.row_bytes))
+                continue;
+            fault->where = fault->memory + i;
+            fault->which = row;
+            found = true;
+            wait = fault->delay;
+            return;
+        }
+        std::memcpy(before[i].data(), words.bytes, before[i].size());
+    }
+}
+
+// Between two cycles.
+void turn_bits(void* handle, uint64_t cycle) {
+    if (fault->done || cycle < fault->cycle) return;
+    if (fault->action == kTurnRow) {
+        fault->where = fault->memory;
+        fault->which = fault->row;
+        turn(handle, cycle);
+        return;
+    }
+    if (!found) {
+        if (before.empty()) snapshot(handle);
+        find_written(handle);
+    }
+    if (found && wait-- == 0) turn(handle, cycle);
+}
+
+}  // namespace
+
+extern "C" {
+
+// From now on, until the next call; cycles are counted from this one on.
+void t3_arm(Fault* armed, uint64_t irq) {
+    fault = armed;
+    irq_word = irq;
+    seen.clear();
+    before.clear();
+    found = false;
+}
+
+uint64_t t3_fault_words() { return sizeof(Fault) / sizeof(uint64_t); }
+
+// Cycle after which an error was first pending; all ones if none was.
+uint64_t t3_error_cycle(void* handle) { return seen_of(handle).error; }
+
+void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
+    auto& own = seen_of(handle);
+    const uint64_t cycle = own.cycle++;
+    const bool here = fault && fault->action && fault->handle == reinterpret_cast<uint64_t>(handle);
+    if (here && fault->action == kDead && cycle >= fault->cycle) {
+        if (!fault->done) fault->when = cycle;
+        fault->done = 1;
+        std::memset(out, 0, kOutputWords * sizeof(uint64_t));
+        return;
+    }
+    if (here && fault->action == kTileEnd && !fault->done && in[fault->valid] &&
+        in[fault->kind] == 1) {
+        const bool taken = out[fault->ready];
+        if (fault->number == 0) {
+            in[fault->sectors] += fault->add;
+            fault->where = in[fault->workgroup];
+            fault->when = cycle;
+            fault->done = taken;
+        } else if (taken) {
+            --fault->number;
+        }
+    }
+    t3_step(handle, in, out);
+    if (here && (fault->action == kTurnRow || fault->action == kTurnWritten))
+        turn_bits(handle, cycle + 1);
+    if (out[irq_word] && own.error == kNoBit) own.error = cycle + 1;
+}
+
+}  // extern "C"

@@ -1,0 +1,168 @@
+"""Wrong bits in memories that have check bits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from amaranth.lib import data
+
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Notice, ReadyCommand
+from rtl.parameters import T3Parameters
+
+from .bench import Bench
+from .hook import FAULT, NO_BIT
+from .judge import judge, report_bound, run_bound
+from .outcome import Kind, Result
+from .ring import GPUS, Setup
+
+__all__ = ["KINDS", "PROTECTED"]
+
+_SETUP = Setup()
+_TURN_ROW, _TURN_WRITTEN = 1, 2
+_WRITTEN_SHARE = 0.75
+_AT_ONCE_SHARE = 0.5
+_MOST_DELAY_CYCLES = 64
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A group of memories.
+
+    Attributes
+    ----------
+    name, words : str
+        As a kind's name begins, and what it is called in sentences.
+    pattern : str
+        In the memories' paths.
+    code : ErrorCode
+        Of what cannot be corrected.
+    place_of_row : callable or None
+        Whether a tile of that place may be reported for that row; given also the rows.
+    payload : callable or None
+        Layout of a row whose own tile is reported as it reads, wrong bits and all.
+    """
+
+    name: str
+    words: str
+    pattern: str
+    code: ErrorCode
+    place_of_row: Callable[[int, int, int], bool] | None = None
+    payload: Callable[[T3Parameters], data.StructLayout] | None = None
+
+
+def _same(place: int, row: int, rows: int) -> bool:
+    return place % rows == row
+
+
+def _same_group(place: int, row: int, rows: int) -> bool:
+    """A group's count is in the row of its first place."""
+    return (place - row) % rows < 2
+
+
+_TARGETS = (
+    _Target(
+        "tracker-entry",
+        "an entry of the tracker's table",
+        "tracker.bank_0.table.entries_",
+        ErrorCode.TRACKER_CORRUPT,
+        _same,
+    ),
+    _Target(
+        "trigger-row",
+        "a workgroup's row of the trigger unit's table",
+        "trigger.table.words",
+        ErrorCode.TRIGGER_CORRUPT,
+        _same,
+    ),
+    _Target(
+        "trigger-group",
+        "a group's count in the trigger unit",
+        "trigger.groups.words",
+        ErrorCode.TRIGGER_CORRUPT,
+        _same_group,
+    ),
+    _Target(
+        "ready-command",
+        "a command in the ready queue",
+        "trigger.queue.words",
+        ErrorCode.TRIGGER_CORRUPT,
+        payload=ReadyCommand,
+    ),
+    _Target(
+        "notice",
+        "a notice in the notice buffer",
+        "notice_buffer.waiting.words",
+        ErrorCode.TRACKER_CORRUPT,
+        payload=Notice,
+    ),
+)
+PROTECTED = tuple(target.pattern for target in _TARGETS)
+"""Patterns of the memories with check bits."""
+
+
+def _inject(target: _Target, bits: int, bench: Bench, rng: np.random.Generator) -> Result | None:
+    ring = bench.ring(_SETUP)
+    group = ring.hooked.group(target.pattern)
+    memory = ring.hooked.memories[group[0]]
+    gpu = int(rng.integers(GPUS))
+    fault = np.zeros((), FAULT)
+    fault["handle"] = ring.machine.instances[gpu].handle
+    fault["cycle"] = rng.integers(ring.launch_cycle, ring.fault_free.cycles)
+    fault["first_bit"], fault["second_bit"] = rng.choice(memory.width, 2, replace=False)
+    if bits == 1:
+        fault["second_bit"] = NO_BIT
+    if rng.random() < _WRITTEN_SHARE:
+        # A row that was just written holds something that matters.
+        fault["action"], fault["memory"], fault["memories"] = _TURN_WRITTEN, group[0], len(group)
+        fault["delay"] = 0 if rng.random() < _AT_ONCE_SHARE else rng.integers(_MOST_DELAY_CYCLES)
+    else:
+        fault["action"], fault["memory"] = _TURN_ROW, rng.choice(group)
+        fault["row"] = rng.integers(memory.rows)
+    run = ring.run(fault, _SETUP, bound=run_bound(ring))
+    if not fault["done"]:
+        return None
+    row = int(fault["which"])
+
+    def may_report(reporter: int, place: int) -> bool:
+        if reporter != gpu:
+            return False
+        if target.payload is not None:
+            field = target.payload(ring.hooked.parameters)["place"]
+            for bit in turned:
+                if field.offset <= bit < field.offset + field.width:
+                    place ^= 1 << bit - field.offset
+        elif not target.place_of_row(place, row, memory.rows):
+            return False
+        return ring.tracked_first(gpu) <= place < ring.kernel.workgroups
+
+    turned = [int(fault[name]) for name in ("first_bit", "second_bit")][:bits]
+    return judge(
+        ring,
+        run,
+        injected=f"GPU {gpu}, {ring.hooked.memories[int(fault['where'])].path}, row {row}, "
+        f"bits {turned}, cycle {fault['when']}",
+        begin=int(fault["when"]),
+        codes=(target.code,) if bits == 2 else (),
+        tile=may_report,
+    )
+
+
+_REQUIRED = {
+    1: "Corrected, or harmless: nothing is read from there before it is written anew.",
+    2: "{code} with the tile, or harmless likewise; what is lost is never sent.",
+}
+KINDS = tuple(
+    Kind(
+        name=f"{target.name}-{'single' if bits == 1 else 'double'}",
+        injected=f"{'One bit' if bits == 1 else 'Two bits'} of {target.words}, check bits "
+        "included, three times in four of what was just written.",
+        required=_REQUIRED[bits].format(code=f"`{target.code.name}`"),
+        share=6,
+        inject=partial(_inject, target, bits),
+        report_bound=report_bound(_SETUP) if bits == 2 else None,
+    )
+    for target in _TARGETS
+    for bits in (1, 2)
+)

@@ -1,0 +1,232 @@
+"""GPUs that do not do their part, and software that programs what cannot be."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from rtl.interface.encodings import ErrorCode
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
+
+from .bench import Bench
+from .hook import FAULT
+from .judge import judge, report_bound, run_bound
+from .outcome import Kind, Outcome, Result
+from .ring import CHANNELS, GPUS, NEVER_STARTS, Ring, Setup
+
+__all__ = ["KINDS"]
+
+_SETUP = Setup()
+_CROWDED = Setup(waves_n=2, tile_columns=9, timeout_cycles=1 << 14)
+_DEAD, _TILE_END = 3, 4
+_MOST_SKEW_CYCLES = 300
+_WAIT_CYCLES = 2000, 6000
+
+
+def _skewed(rng: np.random.Generator) -> Setup:
+    return replace(_SETUP, skew=tuple(int(s) for s in rng.integers(0, _MOST_SKEW_CYCLES, GPUS)))
+
+
+def _never_starts(bench: Bench, rng: np.random.Generator) -> Result:
+    """The kernel of one or two GPUs is never launched."""
+    ring, setup = bench.ring(_SETUP), _skewed(rng)
+    idle = [int(g) for g in rng.choice(GPUS, rng.integers(1, GPUS), replace=False)]
+    skew = tuple(NEVER_STARTS if g in idle else s for g, s in enumerate(setup.skew))
+    run = ring.run(np.zeros((), FAULT), replace(setup, skew=skew), bound=run_bound(ring))
+    return judge(
+        ring,
+        run,
+        injected=f"GPUs {idle} never start",
+        begin=ring.launch_cycle,
+        codes=(ErrorCode.TIMEOUT,),
+    )
+
+
+def _kernel_stops(bench: Bench, rng: np.random.Generator) -> Result:
+    ring, setup = bench.ring(_SETUP), _skewed(rng)
+    gpu, cycle = int(rng.integers(GPUS)), _any_cycle(ring, rng)
+    run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring), stop=(gpu, cycle))
+    return judge(
+        ring,
+        run,
+        injected=f"the kernel of GPU {gpu} stops in cycle {cycle}",
+        begin=cycle,
+        codes=(ErrorCode.TIMEOUT,),
+    )
+
+
+def _hardware_stops(bench: Bench, rng: np.random.Generator) -> Result:
+    ring, setup = bench.ring(_SETUP), _skewed(rng)
+    gpu, cycle = int(rng.integers(GPUS)), _any_cycle(ring, rng)
+    fault = _fault(ring, gpu, _DEAD)
+    fault["cycle"] = cycle
+    run = ring.run(fault, setup, bound=run_bound(ring), dead=gpu)
+    return judge(
+        ring,
+        run,
+        injected=f"GPU {gpu} is dead from cycle {cycle} on",
+        begin=cycle,
+        codes=(ErrorCode.TIMEOUT,),
+        tile=lambda reporter, place: reporter != gpu,
+        at_end=True,
+    )
+
+
+def _any_cycle(ring: Ring, rng: np.random.Generator) -> int:
+    return int(rng.integers(ring.launch_cycle, ring.fault_free.cycles))
+
+
+def _fault(ring: Ring, gpu: int, action: int) -> np.ndarray:
+    fault = np.zeros((), FAULT)
+    fault["handle"], fault["action"] = ring.machine.instances[gpu].handle, action
+    return fault
+
+
+def _wrong_sectors(
+    bench: Bench,
+    rng: np.random.Generator,
+    sectors: int,
+    codes: tuple[ErrorCode, ...],
+    *,
+    at_end: bool = False,
+) -> Result | None:
+    """One tile end announces another number of sectors; None if the tile is not tracked."""
+    ring = bench.ring(_SETUP)
+    gpu, channel = int(rng.integers(GPUS)), int(rng.integers(CHANNELS))
+    inputs, outputs = channel * CHANNEL_INPUTS, channel * CHANNEL_OUTPUTS
+    fault = _fault(ring, gpu, _TILE_END)
+    for name in ("valid", "kind", "workgroup", "sectors"):
+        fault[name] = inputs + getattr(I, f"stores_{name}")
+    fault["ready"] = outputs + O.stores_ready
+    number = int(rng.integers(ring.kernel.workgroups * ring.kernel.waves // CHANNELS))
+    fault["number"] = number
+    fault["add"] = np.int64(sectors).astype(np.uint64)
+    run = ring.run(fault, _SETUP, bound=run_bound(ring))
+    place = ring.place_of(gpu, int(fault["where"]))
+    if not fault["done"] or place < ring.tracked_first(gpu):
+        return None
+    return judge(
+        ring,
+        run,
+        injected=f"GPU {gpu}, tile end {number} of channel {channel}, place {place}, "
+        f"announces {sectors:+} sectors in cycle {fault['when']}",
+        begin=int(fault["when"]),
+        codes=codes,
+        tile=lambda reporter, found: reporter != gpu or found == place,
+        at_end=at_end,
+    )
+
+
+def _wrong_updates(
+    bench: Bench,
+    rng: np.random.Generator,
+    updates: int,
+    codes: tuple[ErrorCode, ...],
+    *,
+    at_end: bool = False,
+) -> Result:
+    """A GPU is told another number of updates for each sector."""
+    ring, setup = bench.ring(_SETUP), _skewed(rng)
+    gpu = int(rng.integers(GPUS))
+    told = tuple(updates if g == gpu else 2 for g in range(GPUS))
+    setup = replace(setup, updates_per_sector=told)
+    run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
+    return judge(
+        ring,
+        run,
+        injected=f"GPU {gpu} waits for {updates} updates of each sector",
+        begin=ring.launch_cycle,
+        codes=codes,
+        at_end=at_end,
+    )
+
+
+def _threshold_too_high(bench: Bench, rng: np.random.Generator) -> Result | None:
+    codes = (ErrorCode.TIMEOUT,)
+    if rng.random() < 0.5:
+        return _wrong_sectors(bench, rng, int(rng.integers(1, 256)), codes)
+    return _wrong_updates(bench, rng, 3, codes)
+
+
+def _threshold_too_low(bench: Bench, rng: np.random.Generator) -> Result | None:
+    codes = (
+        *(ErrorCode.OVERRUN, ErrorCode.ZERO_THRESHOLD),
+        *(ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE, ErrorCode.TIMEOUT),
+    )
+    if rng.random() < 0.5:
+        return _wrong_sectors(bench, rng, -int(rng.integers(1, 17)), codes, at_end=True)
+    return _wrong_updates(bench, rng, 1, codes, at_end=True)
+
+
+def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
+    """More workgroups are admitted than the tracker holds, and one GPU is late; None if there is
+    room all the same."""
+    ring = bench.ring(_CROWDED)
+    late, wait = int(rng.integers(GPUS)), int(rng.integers(*_WAIT_CYCLES))
+    skew = tuple(wait if g == late else 0 for g in range(GPUS))
+    window = int(rng.integers(ring.window + 1, ring.most_window + 1))
+    setup = replace(_CROWDED, skew=skew, window=window)
+    run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
+    result = judge(
+        ring,
+        run,
+        injected=f"{window} workgroups admitted, room for {ring.window}, GPU {late} {wait} late",
+        begin=ring.launch_cycle,
+        codes=(ErrorCode.SET_FULL,),
+    )
+    return None if result.outcome is Outcome.HARMLESS else result
+
+
+def _kind(
+    name: str,
+    injected: str,
+    required: str,
+    inject: Callable[[Bench, np.random.Generator], Result | None],
+    setup: Setup = _SETUP,
+) -> Kind:
+    return Kind(name, injected, required, share=1, inject=inject, report_bound=report_bound(setup))
+
+
+KINDS = (
+    _kind(
+        "gpu-never-starts",
+        "The kernels of one or two of the three GPUs are never launched.",
+        "`TIMEOUT` with the oldest tile that waits.",
+        _never_starts,
+    ),
+    _kind(
+        "kernel-stops",
+        "A GPU's kernel stops for ever at any time; its memory, link and T3 go on.",
+        "`TIMEOUT` with the oldest tile that waits, or harmless: it had stored all.",
+        _kernel_stops,
+    ),
+    _kind(
+        "gpu-stops",
+        "A GPU's T3 is dead from any time on, with its link and its registers.",
+        "`TIMEOUT` from another GPU, or harmless: the others' sums are right without it.",
+        _hardware_stops,
+    ),
+    _kind(
+        "threshold-too-high",
+        "A tile end announces 1 to 255 sectors too many, or a GPU is told to wait for three "
+        "updates of each sector.",
+        "`TIMEOUT` with the tile.",
+        _threshold_too_high,
+    ),
+    _kind(
+        "threshold-too-low",
+        "A tile end announces 1 to 16 of its 16 sectors too few, or a GPU is told to wait for one "
+        "update of each sector.",
+        "`OVERRUN` with the tile, or `ZERO_THRESHOLD`; or, for what comes after it seemed "
+        "complete, `STORE_LATE` or `PACKET_LATE`, or, in the end, `TIMEOUT`.",
+        _threshold_too_low,
+    ),
+    _kind(
+        "table-full",
+        "A GPU's window admits more workgroups than its tracker holds, and a late neighbour "
+        "keeps them there.",
+        "`SET_FULL` with the tile that is refused; no entry is overwritten.",
+        _table_full,
+        _CROWDED,
+    ),
+)

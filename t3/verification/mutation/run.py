@@ -1,0 +1,55 @@
+"""Runs the campaigns of several blocks."""
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from sysmodel.lib.progress import Report, no_progress
+from t3.verification.processes import side_by_side
+from t3.verification.proofs.sby import warm_up
+
+from .campaign import Outcome, run_block
+from .simulate import PLAYED
+
+__all__ = ["run"]
+
+
+def _quietly(name: str, count: int, seed: int, folder: Path) -> Outcome:
+    folder.mkdir()
+    with contextlib.redirect_stdout(None):
+        return run_block(name, count=count, seed=seed, folder=folder)
+
+
+def _played(folder: Path) -> int:
+    """Mutants that were played so far."""
+    files = folder.glob(f"*/{PLAYED}")
+    return sum(file.read_bytes().count(b"\n") for file in files)
+
+
+def run(
+    names: Sequence[str], *, count: int, seed: int, progress: Report = no_progress
+) -> list[Outcome]:
+    """Mutate blocks, two at a time; the outcomes are in the order of the names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of :data:`~t3.verification.targets.BLOCKS`, the longest first.
+    count, seed : int
+        Mutants of each block, and what makes them random.
+    progress : callable
+
+    Raises
+    ------
+    AssertionError
+        If a bench fails on its block as it is.
+    """
+    warm_up()
+    with tempfile.TemporaryDirectory(prefix="t3-mutate-") as root:
+
+        def waits(_: float) -> None:
+            progress("mutants", min(_played(Path(root)) / (len(names) * count), 1.0))
+
+        tasks = [(name, count, seed, Path(root) / name) for name in names]
+        return side_by_side(_quietly, tasks, waits)

@@ -1,0 +1,219 @@
+"""Channel: a stranger's store has no effect but its write."""
+
+from types import SimpleNamespace
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+
+from rtl.channel.channel import Channel
+from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind, Target
+from rtl.parameters import T3Parameters
+
+from .held import held
+from .inside import invariant, opened
+from .proof import Proof
+from .streams import free, moves
+
+__all__ = ["PARAMETERS", "PROOFS", "constant", "free_ports"]
+
+PARAMETERS = T3Parameters(
+    system_channels=1,
+    interleave_atoms=2,
+    address_bits=8,
+    workgroup_bits=2,
+    wavefronts=2,
+    context_bits=1,
+    tag_bits=1,
+    windows=2,
+    ranges=2,
+    commands=2,
+    sets=1,
+    egress_slots=2,
+)
+_STRANGER = 1  # wavefront
+
+
+def free_ports(m: Module, dut: Channel) -> None:
+    """Let all ports be anything but the configuration, the link's inner side, and the DRAM's."""
+    for one in (dut.reads, dut.stores, dut.link_in, dut.notices, dut.returns):
+        free(m, one.valid, one.p)
+    free(m, dut.tile_notices.ready, dut.tile_ends.ready, dut.occupancy, dut.start)
+    free(m, dut.base, dut.limit)
+
+
+def constant(m: Module, *inputs) -> None:
+    """Let inputs be any constants."""
+    for one in map(Value.cast, inputs):
+        m.d.comb += one.eq(AnyConst(len(one)))
+
+
+class StrangerHarness(Elaboratable):
+    """Marks strangers by their wavefront, which no lookup looks at and every effect carries.
+
+    A stranger is a store or a packet outside every window of its context, or of a workgroup in no
+    range; whether it is one is found here, entry by entry, as integers. The tables and the
+    production order are any constants, an order that can be. The DMA engine rests, so that all that
+    leaves over the link comes from stores.
+    """
+
+    def __init__(self, channel: type = Channel):
+        self._channel = channel
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._channel(PARAMETERS)
+        inside = opened(dut)
+        free_ports(m, dut)
+        free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
+        constant(m, dut.maps, dut.production)
+        production = dut.production
+        m.d.comb += [
+            dut.pieces.valid.eq(0),
+            Assume(production.first_workgroup < production.workgroups),
+            Assume(production.workgroups <= 1 << PARAMETERS.workgroup_bits),
+        ]
+
+        store, packet = dut.stores, dut.link_in
+        known_store, known_packet = (self._known(m, dut, one.p) for one in (store, packet))
+        m.d.comb += [
+            Assume(~store.valid | (store.p.wavefront != _STRANGER) | ~known_store),
+            Assume(
+                ~packet.valid
+                | (packet.p.wavefront != _STRANGER)
+                | ((packet.p.kind == PacketKind.UPDATE) & ~known_packet)
+            ),
+        ]
+        request, sent, end = dut.dram, dut.link_out, dut.tile_ends
+        updates = request.valid & (request.p.access == Access.UPDATE)
+        local = updates & (request.p.origin == Origin.COMPUTE)
+        strange = Signal()
+        m.d.comb += [
+            strange.eq(moves(store) & (store.p.wavefront == _STRANGER)),
+            Assert(~local | (request.p.wavefront != _STRANGER), "becomes an update"),
+            Assert(
+                ~(updates & ~local) | (request.p.wavefront != _STRANGER),
+                "a packet becomes an update",
+            ),
+            Assert(~sent.valid | (sent.p.wavefront != _STRANGER), "becomes a remote update"),
+            Assert(~end.valid | (end.p.wavefront != _STRANGER), "becomes a tile end"),
+            Cover(local, "an update"),
+            Cover(updates & ~local, "a packet's update"),
+            Cover(sent.valid & (sent.p.kind == PacketKind.UPDATE), "a remote update"),
+            Cover(end.valid, "a tile end"),
+            Cover(moves(packet) & (packet.p.wavefront == _STRANGER), "a stranger's packet"),
+        ]
+        self._cover_strangers(m, dut, strange)
+        self._invariants(m, dut, inside)
+        return m
+
+    def _known(self, m: Module, dut: Channel, access) -> Signal:
+        """Whether a range of the access's window holds the place of its workgroup."""
+        maps, production = dut.maps, dut.production
+        workgroup, first = access.workgroup, production.first_workgroup
+        place = Mux(workgroup < first, workgroup + production.workgroups - first, workgroup - first)
+        mapped, window = Signal(), Signal(range(PARAMETERS.windows))
+        for index in reversed(range(PARAMETERS.windows)):
+            entry = maps.windows[index]
+            within = entry.enable & (entry.base <= access.atom) & (access.atom < entry.limit)
+            with m.If(within & (entry.context == access.context)):
+                m.d.comb += [mapped.eq(1), window.eq(index)]
+        known = Signal()
+        for entry in maps.ranges:
+            holds = entry.enable & (entry.first <= place) & (place <= entry.last)
+            with m.If(mapped & (workgroup < production.workgroups) & (entry.window == window)):
+                with m.If(holds):
+                    m.d.comb += known.eq(1)
+        return known
+
+    def _cover_strangers(self, m: Module, dut: Channel, strange: Signal) -> None:
+        """A stranger is in somebody else's window, and its store is written."""
+        atom, wanted = Signal.like(dut.stores.p.atom), Signal()
+        window = dut.maps.windows[0]
+        in_window = (
+            window.enable
+            & (window.base <= dut.stores.p.atom)
+            & (dut.stores.p.atom < window.limit)
+            & (window.context != dut.stores.p.context)
+        )
+        with m.If(strange & in_window & (dut.stores.p.kind == StoreKind.STORE)):
+            m.d.sync += [atom.eq(dut.stores.p.atom), wanted.eq(1)]
+        request = dut.dram
+        m.d.comb += [
+            Cover(strange & in_window, "in a window, but of another context"),
+            Cover(
+                wanted
+                & request.valid
+                & (request.p.access == Access.WRITE)
+                & (request.p.origin == Origin.COMPUTE)
+                & (request.p.atom == atom),
+                "the stranger's store is written",
+            ),
+        ]
+
+    def _invariants(self, m: Module, dut: Channel, inside: SimpleNamespace) -> None:
+        """No queue holds an effect of a stranger, and the lane holds nothing."""
+        submodules = inside.m.submodules
+        for name in ("stores", "inbound"):
+            for index, (entry, valid) in enumerate(_entries(m, submodules[name], name)):
+                location = entry.location
+                hits = [
+                    location.valid
+                    & one.enable
+                    & (one.window == location.window)
+                    & (one.first <= location.place)
+                    & (location.place <= one.last)
+                    for one in dut.maps.ranges
+                ]
+                stranger = valid & (entry.wavefront == _STRANGER)
+                m.d.comb += [
+                    invariant(~stranger | ~hit, f"{name} {index}: located in a range")
+                    for hit in hits
+                ]
+                if name == "inbound":
+                    update = entry.kind == PacketKind.UPDATE
+                    m.d.comb += invariant(~stranger | update, f"{name} {index}: a store")
+        effects = {
+            "classified": lambda entry: entry.target != Target.WRITE,
+            "writes": lambda entry: entry.access == Access.UPDATE,
+            "updates": lambda entry: entry.access == Access.UPDATE,
+            "issue": lambda entry: entry.access == Access.UPDATE,
+            "remote": lambda entry: 1,
+            "link": lambda entry: 1,
+            "ends": lambda entry: 1,
+        }
+        for name, effect in effects.items():
+            for index, (entry, valid) in enumerate(_entries(m, submodules[name], name)):
+                m.d.comb += invariant(
+                    ~(valid & effect(entry)) | (entry.wavefront != _STRANGER),
+                    f"{name} {index}: a stranger's",
+                )
+        lane = opened(inside.lane)
+        m.d.comb += [
+            invariant(lane.pieces.level == 0, "a piece in the lane"),
+            invariant(lane.used == 0, "an atom in the lane"),
+            invariant(lane.reads.level == 0, "a read in the lane"),
+            invariant(~lane.flying & (lane.sends.level == 0), "a packet in the lane"),
+        ]
+
+
+def _entries(m: Module, queue, name: str) -> list:
+    found = held(m, queue, name)
+    return [(entry, found.has(index)) for index, entry in enumerate(found.entries)]
+
+
+PROOFS = (
+    Proof(
+        name="channel-strangers",
+        statement="A store outside every range, or of another context than its window's, never "
+        "becomes an update, a remote update or a tile end; such a packet never becomes an update",
+        blocks=(Channel,),
+        harness=StrangerHarness,
+        geometry="2 windows, 2 ranges, 2 commands, 4 workgroups, addresses of 3 bits, constant "
+        "tables, no DMA commands",
+        reason="the lookups are proven at the reference's geometry (address-map, range-lookup), "
+        "and queues carry any payload",
+        depth=1,
+        cover_depth=9,
+        slow=True,
+    ),
+)

@@ -1,0 +1,109 @@
+"""Channel: incoming packets sink, whatever the state of egress."""
+
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+
+from rtl.channel.channel import Channel
+from rtl.interface.encodings import Origin, Policy
+
+from .channel import PARAMETERS, constant, free_ports
+from .inside import invariant, opened
+from .proof import Proof
+from .streams import free, moves
+
+__all__ = ["PROOFS"]
+
+_MOST_STARVED = 3  # the starvation limit, in the proof
+_LONGEST = 2 * (_MOST_STARVED + 1) + 1
+
+
+class SinkHarness(Elaboratable):
+    """Egress may be blocked for good; the DRAM takes an access in every cycle.
+
+    The policy is round robin, or MCA with a starvation limit of up to 3, both constant: under
+    compute-first, communication waits for compute by design. All else does what it likes.
+    """
+
+    def __init__(self, channel: type = Channel):
+        self._channel = channel
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._channel(PARAMETERS)
+        inside = opened(dut)
+        free_ports(m, dut)
+        free(m, dut.link_out.ready, dut.pieces.valid, dut.pieces.p, dut.maps, dut.production)
+        constant(m, dut.arbiter)
+        policy, limit = dut.arbiter.policy, Signal(range(_MOST_STARVED + 1))
+        m.d.comb += [
+            dut.dram.ready.eq(1),
+            Assume((policy == Policy.ROUND_ROBIN) | (policy == Policy.MCA)),
+            Assume(dut.arbiter.starvation_limit <= _MOST_STARVED),
+            # Round robin lets one other access pass.
+            limit.eq(Mux(policy == Policy.MCA, dut.arbiter.starvation_limit, 1)),
+        ]
+
+        waited = Signal(range(_LONGEST + 2))
+        blocked = Signal()
+        with m.If(dut.link_in.valid & ~dut.link_in.ready):
+            m.d.sync += waited.eq(waited + 1)
+        with m.Else():
+            m.d.sync += waited.eq(0)
+        m.d.sync += blocked.eq(dut.link_out.valid & ~dut.link_out.ready)
+        m.d.comb += [
+            Assert(waited <= 2 * (limit + 1) + 1, "an incoming packet does not sink"),
+            Cover((waited == 3) & blocked, "a packet waits while egress is blocked"),
+            Cover(
+                moves(dut.link_in) & blocked & (waited != 0), "a packet sinks while it is blocked"
+            ),
+        ]
+        self._invariants(m, dut, inside, limit, waited)
+        return m
+
+    def _invariants(self, m: Module, dut: Channel, inside, limit: Value, waited: Value) -> None:
+        """How long the updates have waited, by whose turn it is."""
+        inbound, updates, issue = inside.m.submodules.inbound, inside.updates, inside.issue
+        arbiter = opened(inside.arbiter)
+        merge = opened(inside.communication)
+        unserved = Signal(range(_LONGEST + 1))  # cycles in which updates are held, and none goes
+        with m.If(updates.o.valid & ~updates.o.ready):
+            m.d.sync += unserved.eq(unserved + 1)
+        with m.Else():
+            m.d.sync += unserved.eq(0)
+        full, stuck = updates.level == updates.depth, inbound.level == inbound.depth
+        longest = 2 * limit + 1
+        round_robin = dut.arbiter.policy == Policy.ROUND_ROBIN
+        for queue, name in ((inbound, "inbound"), (updates, "updates"), (issue, "issue")):
+            m.d.comb += invariant(queue.level <= queue.depth, f"{name}: level")
+        m.d.comb += [
+            invariant(issue.level <= 1, "the DRAM takes every access"),
+            invariant(arbiter.starved <= limit, "starved for too long"),
+            invariant(
+                ~round_robin | (arbiter.starved == 0) | (arbiter.last == Origin.COMPUTE),
+                "not its turn",
+            ),
+            invariant(
+                unserved <= arbiter.starved + Mux(merge.last, limit + 1, 0), "updates wait too long"
+            ),
+            invariant(~updates.o.valid | updates.level.any(), "an update of none"),
+            invariant((unserved == 0) | (updates.level != 0), "none waits"),
+            invariant(~(full & stuck) | (waited <= unserved), "waits for another"),
+            invariant(~(~full & stuck) | (waited <= longest + 1), "waits though there is room"),
+        ]
+
+
+PROOFS = (
+    Proof(
+        name="channel-sinks",
+        statement="An incoming packet waits for 2 (L + 1) + 1 cycles at most, L the starvation "
+        "limit or 1 under round robin, also while egress is blocked for good: so in a ring of any "
+        "length no link waits for another one",
+        blocks=(Channel,),
+        harness=SinkHarness,
+        geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "
+        "addresses of 3 bits",
+        reason="no width is looked at; a slower DRAM stretches the time",
+        depth=2,
+        cover_depth=22,
+        slow=True,
+    ),
+)

@@ -1,0 +1,210 @@
+"""DMA lane: each atom of a piece is read once and sent once, in their order."""
+
+from types import SimpleNamespace
+
+from amaranth.asserts import AnyConst, AnySeq
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+
+from rtl.dma.lane import DmaLane
+from rtl.interface.encodings import Access, Origin
+from rtl.interface.layouts import Packet
+from rtl.parameters import T3Parameters
+
+from .dma_lane_inside import assert_inside
+from .held import held
+from .inside import invariant, opened
+from .proof import Proof
+from .streams import assert_held, free, moves
+
+__all__ = ["PROOFS"]
+
+_P = T3Parameters(
+    system_channels=1,
+    interleave_atoms=4,
+    atom_bytes=8,
+    address_bits=7,
+    workgroup_bits=2,
+    wavefronts=4,
+    context_bits=1,
+    tag_bits=1,
+    sets=1,
+    egress_slots=4,
+    payload=True,
+)
+_MOST_STILL = 2  # cycles from what comes to what leaves
+
+
+class DmaLaneHarness(Elaboratable):
+    """Follows one atom, whichever, of one piece, whichever.
+
+    Assumed: a piece has atoms, and lies within what the channel holds in one place, as the engine
+    cuts it; the DRAM returns what was read and only that, each once, in any order.
+    """
+
+    def __init__(self, lane: type = DmaLane):
+        self._lane = lane
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._lane(_P)
+        inside = opened(dut)
+        inside.in_pieces = held(m, inside.pieces, "pieces")
+        inside.in_reads = held(m, inside.reads, "reads")
+        inside.in_sends = held(m, inside.sends, "sends")
+        free(m, dut.pieces.valid, dut.pieces.p, dut.reads.ready, dut.sends.ready)
+        free(m, dut.returns.valid, dut.returns.p)
+        assert_held(m, dut.reads, "reads")
+        assert_held(m, dut.sends, "sends")
+
+        ghost = self._ghosts(m, dut, inside)
+        self._assert_contract(m, dut, ghost)
+        self._assert_progress(m, dut, inside, ghost)
+        assert_inside(m, _P, inside, ghost)
+        return m
+
+    def _ghosts(self, m: Module, dut: DmaLane, inside) -> SimpleNamespace:
+        """Atoms that are to be read and to be sent, and the followed one among them."""
+        piece = dut.pieces.p
+        ghost = SimpleNamespace(
+            to_read=Signal(6, name="to_read"),
+            to_send=Signal(6, name="to_send"),
+            asked=Signal(_P.egress_slots, name="asked"),  # read, and not returned
+            follows=Signal(name="follows"),
+            piece=Signal.like(piece, name="followed_piece"),
+            index=Signal.like(piece.length, name="followed_index"),
+            pieces_ahead=Signal(range(6), name="pieces_ahead"),
+            reads_ahead=Signal(6, name="reads_ahead"),
+            sends_ahead=Signal(6, name="sends_ahead"),
+            read=Signal(name="followed_is_read"),
+            slot=Signal(_P.slot_bits, name="followed_slot"),
+            returned=Signal(name="followed_is_returned"),
+            packet=Signal(Packet(_P), name="followed_packet"),
+        )
+        comes, reads, sends = moves(dut.pieces), moves(dut.reads), moves(dut.sends)
+        returns = dut.returns.valid
+        slot = dut.returns.p.slot
+        low = piece.atom[: (_P.interleave_atoms - 1).bit_length()]
+        m.d.comb += [
+            ghost.index.eq(AnyConst(len(ghost.index))),
+            Assume(~dut.pieces.valid | (piece.length != 0)),
+            Assume(~dut.pieces.valid | (low + piece.length <= _P.interleave_atoms)),
+            Assume(~returns | ghost.asked.bit_select(slot, 1)),
+        ]
+        m.d.sync += [
+            ghost.to_read.eq(ghost.to_read + Mux(comes, piece.length, 0) - reads),
+            ghost.to_send.eq(ghost.to_send + Mux(comes, piece.length, 0) - sends),
+            ghost.asked.eq(
+                (ghost.asked | (reads << dut.reads.p.tag[: _P.slot_bits])) & ~(returns << slot)
+            ),
+        ]
+
+        followed = ghost.piece
+        wave = (followed.offset + ghost.index) >> followed.wave_run_log2
+        m.d.comb += [ghost.packet[name].eq(followed[name]) for name in _AS_IN_PIECE]
+        m.d.comb += [
+            ghost.packet.atom.eq(followed.remote + ghost.index),
+            ghost.packet.wavefront.eq(followed.wavefront + wave),
+        ]
+        data = Signal.like(dut.returns.p.data, name="followed_data")
+        m.d.comb += ghost.packet.data.eq(data)
+        leaves = pieces_leave(inside)
+        with m.If(~ghost.follows):
+            with m.If(AnySeq(1) & comes & (ghost.index < piece.length)):
+                m.d.sync += [
+                    ghost.follows.eq(1),
+                    ghost.piece.eq(piece),
+                    ghost.pieces_ahead.eq(inside.in_pieces.level - leaves),
+                    ghost.reads_ahead.eq(ghost.to_read - reads + ghost.index),
+                    ghost.sends_ahead.eq(ghost.to_send - sends + ghost.index),
+                    ghost.read.eq(0),
+                    ghost.returned.eq(0),
+                ]
+        with m.Else():
+            with m.If(leaves):
+                m.d.sync += ghost.pieces_ahead.eq(ghost.pieces_ahead - 1)
+            with m.If(reads):
+                m.d.sync += ghost.reads_ahead.eq(ghost.reads_ahead - 1)
+                with m.If(~ghost.read & (ghost.reads_ahead == 0)):
+                    m.d.sync += [ghost.read.eq(1), ghost.slot.eq(dut.reads.p.tag)]
+            with m.If(ghost.read & ~ghost.returned & returns & (slot == ghost.slot)):
+                m.d.sync += [ghost.returned.eq(1), data.eq(dut.returns.p.data)]
+            with m.If(sends):
+                m.d.sync += [
+                    ghost.sends_ahead.eq(ghost.sends_ahead - 1),
+                    ghost.follows.eq(ghost.sends_ahead != 0),
+                ]
+        return ghost
+
+    def _assert_contract(self, m: Module, dut: DmaLane, ghost) -> None:
+        read, packet = dut.reads.p, dut.sends.p
+        read_now = dut.reads.valid & ghost.follows & ~ghost.read & (ghost.reads_ahead == 0)
+        sent_now = Signal()
+        m.d.comb += [
+            sent_now.eq(dut.sends.valid & ghost.follows & (ghost.sends_ahead == 0)),
+            Assert(~dut.reads.valid | (ghost.to_read != 0), "a read of no atom"),
+            Assert(~dut.sends.valid | (ghost.to_send != 0), "a packet of no atom"),
+            Assert(
+                ~dut.reads.valid
+                | ((read.access == Access.READ) & (read.origin == Origin.COMMUNICATION)),
+                "not a read of the communication stream",
+            ),
+            Assert(
+                ~dut.reads.valid | ~ghost.asked.bit_select(read.tag[: _P.slot_bits], 1),
+                "a slot is asked for twice",
+            ),
+            Assert(
+                ~read_now | (read.atom == (ghost.piece.atom + ghost.index)[: len(read.atom)]),
+                "an atom is not read, or not in its turn",
+            ),
+            Assert(~sent_now | ghost.returned, "a packet is sent before its data is here"),
+            Assert(~sent_now | (packet == ghost.packet), "a packet is wrong, or not in its turn"),
+            Assert(dut.idle == (ghost.to_send == 0), "idle: not while nothing is to be sent"),
+            Cover(sent_now & moves(dut.sends) & (ghost.index == 2), "sent"),
+            Cover(~dut.pieces.ready, "no room for a piece"),
+            Cover(ghost.asked.all(), "all slots are read"),
+            Cover(
+                ghost.follows & ghost.returned & (ghost.asked.any()) & (ghost.sends_ahead == 2),
+                "returned before those ahead",
+            ),
+        ]
+
+    def _assert_progress(self, m: Module, dut: DmaLane, inside, ghost) -> None:
+        """With both sinks open and all data returned, something leaves soon."""
+        still = Signal(range(_MOST_STILL + 2))
+        offers = dut.reads.valid | dut.sends.valid
+        open_ = dut.reads.ready & dut.sends.ready & ~ghost.asked.any() & (ghost.to_send != 0)
+        with m.If(open_ & ~offers):
+            m.d.sync += still.eq(still + 1)
+        with m.Else():
+            m.d.sync += still.eq(0)
+        m.d.comb += [
+            Assert(still <= _MOST_STILL, "atoms wait for nothing"),
+            Cover(still == _MOST_STILL, "from a return to its packet"),
+            invariant((still != 1) | inside.flying | offers, "nothing goes on"),
+            invariant((still != 2) | offers, "nothing comes out"),
+        ]
+
+
+def pieces_leave(inside) -> Value:
+    """Whether the lane has expanded a piece."""
+    return inside.pieces.o.valid & inside.pieces.o.ready
+
+
+_AS_IN_PIECE = ("kind", "context", "workgroup", "op", "dtype")
+
+PROOFS = (
+    Proof(
+        name="dma-lane",
+        statement="Each atom of a piece is read once, into a slot of its own, and sent once, with "
+        "its data and its packet's fields, in the order of the pieces and of the atoms in them; "
+        "nothing is read without a piece or sent before its data is here; while anything is to be "
+        "sent and nothing is waited for, something leaves within 3 cycles",
+        blocks=(DmaLane,),
+        harness=DmaLaneHarness,
+        geometry="4 egress slots, pieces of up to 4 atoms, atoms of 8 bytes, addresses of 4 bits",
+        reason="slots and addresses are only counted on, so more of them have no other cases",
+        depth=2,
+        cover_depth=16,
+        slow=True,
+    ),
+)

@@ -1,0 +1,151 @@
+"""Where the atoms in a DMA lane are, for the induction."""
+
+from types import SimpleNamespace
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+
+from rtl.interface.layouts import Packet
+from rtl.parameters import T3Parameters
+
+from .inside import invariant
+
+__all__ = ["assert_inside"]
+
+
+def assert_inside(m: Module, p: T3Parameters, inside: SimpleNamespace, ghost) -> None:
+    """Link queues and slots to the atoms that the harness counts and follows."""
+    _assert_counts(m, p, inside, ghost)
+    _assert_slots(m, p, inside, ghost)
+    _assert_followed(m, p, inside, ghost)
+
+
+def _assert_counts(m: Module, p: T3Parameters, inside, ghost) -> None:
+    """The atoms that are to be read and sent are those that are somewhere inside."""
+    pieces = inside.in_pieces
+    low_bits = (p.interleave_atoms - 1).bit_length()
+    before = Const(0, 6)  # atoms of the pieces before
+    inside.before = []
+    for index, piece in enumerate(pieces.entries):
+        inside.before.append(before)
+        through = Signal(6, name=f"atoms_to_{index}")
+        m.d.comb += [
+            through.eq(before + Mux(pieces.has(index), piece.length, 0)),
+            invariant(
+                ~pieces.has(index)
+                | (
+                    (piece.length != 0)
+                    & (piece.atom[:low_bits] + piece.length <= p.interleave_atoms)
+                ),
+                f"piece {index} is none",
+            ),
+        ]
+        before = through
+    level, flying = inside.in_sends.level, inside.flying
+    m.d.comb += [
+        invariant(
+            Mux(pieces.has(0), inside.index < pieces.entries[0].length, inside.index == 0),
+            "index outside its piece",
+        ),
+        invariant(before - inside.index + inside.in_reads.level == ghost.to_read, "to read"),
+        invariant(before - inside.index + inside.used + flying + level == ghost.to_send, "to send"),
+        invariant(level + flying <= len(inside.in_sends.entries), "no room to land"),
+    ]
+
+
+def _assert_slots(m: Module, p: T3Parameters, inside, ghost) -> None:
+    """A slot in use is one that will be read, or that was asked for, or that is filled."""
+    used, waiting = inside.used, inside.in_reads.level
+    m.d.comb += [
+        invariant(used <= p.egress_slots, "more slots than there are"),
+        invariant((inside.head + used - inside.tail)[: p.slot_bits] == 0, "head and tail"),
+        invariant(waiting <= used, "a read without a slot"),
+    ]
+    for slot in range(p.egress_slots):
+        behind = (Const(slot, p.slot_bits) - inside.head)[: p.slot_bits]
+        asked, filled = ghost.asked[slot], inside.filled[slot]
+        was_read = behind + waiting < used
+        m.d.comb += invariant(
+            Mux(was_read, asked ^ filled, ~asked & ~filled), f"slot {slot} is in two states"
+        )
+    for index, read in enumerate(inside.in_reads.entries):
+        expected = (inside.tail - waiting + index)[: p.slot_bits]
+        m.d.comb += invariant(
+            ~inside.in_reads.has(index) | (read.slot == expected), f"read {index}: slot"
+        )
+
+
+def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
+    """Where the followed atom is: to be read, in a slot, on its way, or about to leave."""
+    pieces, reads, sends = inside.in_pieces, inside.in_reads, inside.in_sends
+    flying, used = inside.flying, inside.used
+    ahead = ghost.sends_ahead
+    with m.If(ghost.follows):
+        m.d.comb += [
+            invariant(ahead < ghost.to_send, "left already"),
+            invariant(ghost.read | (ghost.reads_ahead < ghost.to_read), "read already"),
+            invariant(
+                ghost.read | (ahead + ghost.to_read == ghost.reads_ahead + ghost.to_send),
+                "the two orders differ",
+            ),
+            invariant(
+                ghost.read == (ahead + reads.level < sends.level + flying + used),
+                "read, but not in its turn",
+            ),
+            invariant(ghost.read | ~ghost.returned, "returned before it was read"),
+            invariant(ghost.index < ghost.piece.length, "not of its piece"),
+        ]
+        for index, packet in enumerate(sends.entries):
+            with m.If(sends.has(index) & (ahead == index)):
+                m.d.comb += invariant(ghost.returned & (packet == ghost.packet), f"packet {index}")
+        packet = Signal(Packet(p), name="flying_packet")
+        m.d.comb += packet.eq(inside.sends.i.p)
+        with m.If(flying & (ahead == sends.level)):
+            m.d.comb += invariant(ghost.returned & (packet == ghost.packet), "flying")
+        _assert_slot(m, p, inside, ghost)
+        for index, piece in enumerate(pieces.entries):
+            with m.If((ahead >= sends.level + flying + used) & (ghost.pieces_ahead == index)):
+                m.d.comb += [
+                    invariant(
+                        pieces.has(index) & (piece == ghost.piece), f"piece {index} is another"
+                    ),
+                    invariant(
+                        ghost.reads_ahead + inside.index
+                        == reads.level + inside.before[index] + ghost.index,
+                        f"piece {index}: its turn",
+                    ),
+                ]
+        with m.If(ahead >= sends.level + flying + used):
+            m.d.comb += invariant(ghost.pieces_ahead < len(pieces.entries), "in no piece")
+
+
+def _assert_slot(m: Module, p: T3Parameters, inside, ghost) -> None:
+    ahead = ghost.sends_ahead - inside.in_sends.level - inside.flying
+    slot = Signal(p.slot_bits, name="slot_of_followed")
+    metadata, data = (
+        memory.read_port(domain="comb") for memory in (inside.metadata, inside.memory)
+    )
+    m.d.comb += [
+        slot.eq(inside.head + ahead),
+        metadata.addr.eq(slot),
+        data.addr.eq(slot),
+    ]
+    right = Cat(
+        Value.cast(metadata.data[name]) == Value.cast(ghost.packet[name])
+        for name in metadata.data.shape().members
+    )
+    before = inside.in_sends.level + inside.flying
+    with m.If((ghost.sends_ahead >= before) & (ghost.sends_ahead < before + inside.used)):
+        filled = inside.filled.bit_select(slot, 1)
+        m.d.comb += [
+            invariant(right.all(), "the slot holds another packet"),
+            invariant(~ghost.read | (slot == ghost.slot), "in another slot"),
+            invariant(~ghost.read | (ghost.returned == filled), "filled: not by its data"),
+            invariant(~filled | (data.data == ghost.packet.data), "the slot has other data"),
+        ]
+        for index, read in enumerate(inside.in_reads.entries):
+            with m.If(~ghost.read & (ghost.reads_ahead == index)):
+                m.d.comb += invariant(
+                    (read.atom == (ghost.piece.atom + ghost.index)[: len(read.atom)])
+                    & (read.slot == slot),
+                    f"read {index} is another",
+                )

@@ -1,0 +1,94 @@
+"""Protected memory: what is written is read, also when a bit turns meanwhile."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
+
+from rtl.lib.protected_memory import ProtectedMemory
+from rtl.lib.secded import encode
+
+from .inside import invariant, opened
+from .proof import Proof
+from .streams import free
+
+__all__ = ["PROOFS"]
+
+_WIDTH = 8
+_DEPTH = 4
+
+
+class ProtectedMemoryHarness(Elaboratable):
+    """Reads and writes what it likes, and turns bits in the memory through a port of its own.
+
+    Follows one address, whichever. No more than two bits of its word are wrong at a time.
+    """
+
+    def __init__(self, memory: type = ProtectedMemory):
+        self._memory = memory
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._memory(_WIDTH, depth=_DEPTH)
+        words = opened(dut).words
+        free(m, dut.read_address, dut.read, dut.write_address, dut.write, dut.i)
+        address = Signal.like(dut.read_address)
+        m.d.comb += address.eq(AnyConst(len(address)))
+
+        # A reset leaves a memory as it is.
+        word = Signal(_WIDTH, reset_less=True)
+        wrong = Signal(len(Value.cast(words.read_ports[0].data)), reset_less=True)
+        stored, turn = words.read_port(domain="comb"), words.write_port()
+        turns = Signal.like(wrong)
+        free(m, turn.en, turns)
+        writes, reads = Signal(), Signal()
+        m.d.comb += [
+            stored.addr.eq(address),
+            turn.addr.eq(address),
+            Value.cast(turn.data).eq(Value.cast(stored.data) ^ turns),
+            writes.eq(dut.write & (dut.write_address == address)),
+            reads.eq(dut.read & (dut.read_address == address)),
+            Assume(~(turn.en & writes)),
+            Assume(sum(wrong) <= 2),
+        ]
+        with m.If(turn.en):
+            m.d.sync += wrong.eq(wrong ^ turns)
+        with m.If(writes):
+            m.d.sync += [word.eq(dut.i), wrong.eq(0)]
+
+        was_read = Signal()
+        word_then, wrong_then = Signal.like(word), Signal.like(wrong)
+        m.d.sync += [was_read.eq(reads), word_then.eq(word), wrong_then.eq(wrong)]
+        bits = Signal(range(len(wrong) + 1))
+        m.d.comb += bits.eq(sum(wrong_then))
+
+        def code(written: Value, turned: Value) -> Value:
+            return Cat(written, encode(written)) ^ turned
+
+        m.d.comb += invariant(stored.data.as_value() == code(word, wrong), "another word is kept")
+        with m.If(was_read):
+            read = words.read_ports[0].data.as_value()
+            m.d.comb += [
+                Assert((bits == 2) | (dut.o == word_then), "another word than was written"),
+                Assert(dut.corrected == (bits == 1), "corrected: not if one bit was wrong"),
+                Assert(dut.lost == (bits == 2), "lost: not if two bits were wrong"),
+                Cover((bits == 1) & word_then.any(), "corrected"),
+                Cover((bits == 2) & word_then.any(), "lost"),
+                Cover((word != word_then) & (bits == 0), "read while it is written"),
+                invariant(read == code(word_then, wrong_then), "another word was read"),
+            ]
+        return m
+
+
+PROOFS = (
+    Proof(
+        name="protected-memory",
+        statement="A read gives the word that was written last, and not by a write of its cycle; "
+        "with one of its bits turned in the memory it gives the same and tells so, with two it "
+        "tells that the word is lost",
+        blocks=(ProtectedMemory,),
+        harness=ProtectedMemoryHarness,
+        geometry=f"{_DEPTH} words of {_WIDTH} bits",
+        reason="check-bits and check-syndrome have every width; of a memory's words all are alike",
+        depth=1,
+        cover_depth=6,
+    ),
+)

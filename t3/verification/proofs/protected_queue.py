@@ -1,0 +1,232 @@
+"""Protected queue and notice buffer: all comes out, in order, but for what wrong bits have lost."""
+
+from types import SimpleNamespace
+
+from amaranth.asserts import AnySeq
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
+
+from rtl.channel.notice_buffer import NoticeBuffer
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Notice
+from rtl.lib.protected_queue import ProtectedQueue
+from rtl.lib.secded import encode
+from rtl.parameters import T3Parameters
+
+from .inside import invariant, opened
+from .proof import Proof
+from .streams import assert_held, free, moves
+
+__all__ = ["PROOFS"]
+
+_DEPTH = 4
+_PLACES = _DEPTH - 1  # of the memory; one payload is at its end
+_MOST = _DEPTH + 2  # two more are checked
+_P = T3Parameters(workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
+
+
+class ProtectedQueueHarness(Elaboratable):
+    """Follows one payload, whichever, and turns any bits in the memory through a port of its own.
+
+    No more than two bits of the followed payload are wrong. Others may be lost, too.
+    """
+
+    def __init__(self, queue: type = ProtectedQueue):
+        self._queue = queue
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._queue(Notice(_P), depth=_DEPTH)
+        follow(m, dut, dut, passes=Value.cast(0))
+        return m
+
+
+class NoticeBufferHarness(Elaboratable):
+    """As that of a protected queue, round which a notice may go."""
+
+    def __init__(self, buffer: type = NoticeBuffer):
+        self._buffer = buffer
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._buffer(_P, depth=_DEPTH)
+        queue = opened(dut).waiting
+        passes = Signal()
+        ghost = follow(m, dut, queue, passes)
+        m.d.comb += [
+            # It is there, and could not come out of the queue in this cycle.
+            passes.eq(moves(dut.i) & dut.o.ready & (ghost.held == 0)),
+            Assert(~passes | (moves(dut.o) & (dut.o.p == dut.i.p)), "a notice does not pass"),
+            Assert(dut.error.valid == queue.lost, "lost, but not told, or told for nothing"),
+            Assert(
+                ~dut.error.valid | (dut.error.report.code == ErrorCode.TRACKER_CORRUPT),
+                "another error",
+            ),
+            Cover(passes & ghost.was_full, "passes after the buffer was full"),
+        ]
+        return m
+
+
+def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamespace:
+    """Assert that what goes into a queue comes out of it.
+
+    Parameters
+    ----------
+    m : Module
+        The harness.
+    dut
+        Has the ports ``i`` and ``o``.
+    queue : ProtectedQueue
+        It, or a part of it.
+    passes : Value
+        A payload goes from ``i`` to ``o`` in this cycle.
+    """
+    inside = opened(queue)
+    free(m, dut.i.valid, dut.i.p, dut.o.ready)
+    put, take, lost = Signal(), Signal(), queue.lost
+    held = Signal(range(_MOST + 2))
+    was_full = Signal()
+    m.d.comb += [put.eq(moves(dut.i) & ~passes), take.eq(moves(dut.o) & ~passes)]
+    m.d.sync += [held.eq(held + put - take - lost), was_full.eq(was_full | ~dut.i.ready)]
+
+    # What leaves the memory, and is lost perhaps, stands behind what is checked.
+    checked = inside.checked.level
+    follows, ahead = Signal(), Signal.like(held)
+    payload = Signal.like(dut.i.p)
+    at_end, first = Signal(), Signal()
+    m.d.comb += [
+        at_end.eq(follows & (ahead == checked) & inside.leaves),
+        first.eq(follows & (ahead == 0) & dut.o.valid & ~passes),
+    ]
+    with m.If(~follows):
+        with m.If(AnySeq(1) & put):
+            m.d.sync += [follows.eq(1), ahead.eq(held - take - lost), payload.eq(dut.i.p)]
+    with m.Else():
+        m.d.sync += ahead.eq(ahead - take - (lost & (ahead > checked)))
+        with m.If((at_end & lost) | (first & take)):
+            m.d.sync += follows.eq(0)
+    wrong = Signal(inside.words.width)
+    bits, waited = Signal(range(len(wrong) + 1)), Signal(2)
+    with m.If((held != 0) & ~dut.o.valid & ~lost):
+        m.d.sync += waited.eq(waited + 1)
+    with m.Else():
+        m.d.sync += waited.eq(0)
+    m.d.comb += [
+        bits.eq(sum(wrong)),
+        Assume(~follows | (bits <= 2)),
+        Assert(~take | (held != 0), "something leaves, but nothing is held"),
+        Assert(~lost | (held != 0), "something is lost, but nothing is held"),
+        Assert(queue.empty == (held == 0), "empty: not while nothing is held"),
+        Assert(dut.i.ready | (held >= _PLACES), "no room, for nothing"),
+        Assert(waited <= 2, "nothing comes out for three cycles"),
+        Assert(~first | (dut.o.p == payload), "a payload changes, or not in its turn"),
+        Assert(~at_end | (lost == (bits == 2)), "lost: not if two bits are wrong"),
+        Assert(~at_end | (queue.corrected == (bits == 1)), "corrected: not if one bit is wrong"),
+        Cover(first & take & (bits == 1), "a corrected payload leaves"),
+        Cover(at_end & lost, "lost"),
+        Cover(at_end & ~lost & was_full & (ahead == 1), "one that waited"),
+        Cover((held == _MOST) & ~dut.i.ready, "full"),
+    ]
+    assert_held(m, dut.o, "o")
+    ghost = SimpleNamespace(
+        held=held,
+        follows=follows,
+        ahead=ahead,
+        payload=payload,
+        wrong=wrong,
+        waited=waited,
+        was_full=was_full,
+    )
+    _relate(m, queue, inside, ghost)
+    return ghost
+
+
+def _relate(m: Module, queue: ProtectedQueue, inside: SimpleNamespace, ghost) -> None:
+    """Where the payloads are, and the followed one's wrong bits."""
+    words, checked = opened(inside.words), opened(inside.checked)
+    rdy, level = inside.words.r_rdy, inside.checked.level
+    (read,), (write,) = checked.storage.read_ports, checked.storage.write_ports
+    at, stored, turn = (
+        checked.storage.read_port(domain="comb"),
+        words.storage.read_port(domain="comb"),
+        words.storage.write_port(),
+    )
+    before = words.storage.read_port(domain="comb")
+    turns = Signal.like(ghost.wrong)
+    free(m, turn.en, turn.addr, turns)
+    index = Signal(range(2 * _DEPTH))
+    place, behind = Signal.like(stored.addr), Signal()
+    reads = Signal()
+    m.d.comb += [
+        reads.eq(words.do_inner_read),
+        index.eq(ghost.ahead - level - rdy),
+        behind.eq(ghost.ahead >= level + rdy),
+        place.eq((words.consume + index) % _PLACES),
+        stored.addr.eq(place),
+        at.addr.eq(read.addr + ghost.ahead),
+        before.addr.eq(turn.addr),
+        turn.data.eq(before.data ^ turns),
+        Assume(~turn.en | (turn.addr < _PLACES)),
+        Assume(~(turn.en & words.do_write & (turn.addr == words.produce))),
+    ]
+    with m.If(~ghost.follows):
+        m.d.sync += ghost.wrong.eq(0)
+    with m.Elif(behind & turn.en & (turn.addr == place) & ~(reads & (index == 0))):
+        m.d.sync += ghost.wrong.eq(ghost.wrong ^ turns)
+
+    code = Cat(ghost.payload, encode(ghost.payload.as_value())) ^ ghost.wrong
+    inner = words.inner_level
+    with m.If(ghost.follows):
+        m.d.comb += invariant(ghost.ahead < ghost.held, "the followed payload is not held")
+        with m.If(ghost.ahead < level):
+            m.d.comb += invariant(at.data == ghost.payload, "another payload is checked")
+            m.d.comb += invariant(sum(ghost.wrong) <= 1, "a wrong payload is checked")
+        with m.Elif(~behind):
+            m.d.comb += invariant(inside.words.r_data == code, "another payload at the end")
+        with m.Else():
+            m.d.comb += invariant(stored.data == code, "another payload in the memory")
+    m.d.comb += [
+        invariant(words.produce < _PLACES, "write pointer outside"),
+        invariant(words.consume < _PLACES, "read pointer outside"),
+        invariant(
+            words.produce == (words.consume + inner) % _PLACES, "the pointers differ from the level"
+        ),
+        invariant(inner <= _PLACES, "more in the memory than it can hold"),
+        invariant(level <= inside.checked.depth, "more checked than there is room for"),
+        invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers of the checked"),
+        invariant(ghost.held == inner + rdy + level, "held: not what is there"),
+        invariant((ghost.waited != 1) | rdy | level.any() | ~ghost.held.any(), "it does not move"),
+        invariant((ghost.waited != 2) | level.any() | ~ghost.held.any(), "nor here"),
+    ]
+
+
+_STATEMENT = (
+    "Every payload comes out once, in order and unchanged, within three cycles if nothing is "
+    "before it, and an offer stays until it is taken; one turned bit in the memory is corrected, "
+    "and a payload with two is left out and told as lost"
+)
+_REASON = "check-bits and check-syndrome have every width; a longer memory has the same pointers"
+
+PROOFS = (
+    Proof(
+        name="protected-queue",
+        statement=_STATEMENT,
+        blocks=(ProtectedQueue,),
+        harness=ProtectedQueueHarness,
+        geometry=f"depth {_DEPTH}, payloads of 8 bits",
+        reason=_REASON,
+        depth=1,
+        cover_depth=12,
+        slow=True,
+    ),
+    Proof(
+        name="notice-buffer",
+        statement=f"{_STATEMENT}, as TRACKER_CORRUPT; no notice passes one that waits",
+        blocks=(NoticeBuffer,),
+        harness=NoticeBufferHarness,
+        geometry=f"depth {_DEPTH}, notices of 8 bits",
+        reason=_REASON,
+        depth=1,
+        cover_depth=14,
+        slow=True,
+    ),
+)

@@ -1,0 +1,216 @@
+"""The tracker's front: every event reaches its bank, once, and in its channel's order."""
+
+from types import SimpleNamespace
+
+from amaranth.asserts import AnyConst, AnySeq
+from amaranth.hdl import (
+    Array,
+    Assert,
+    Assume,
+    Cat,
+    Const,
+    Cover,
+    Elaboratable,
+    Module,
+    Signal,
+    Value,
+)
+
+from rtl.interface.layouts import TrackerInput
+from rtl.parameters import T3Parameters
+from rtl.tracker.front import TrackerFront
+
+from .inside import invariant, opened
+from .proof import Proof
+from .streams import free, moves
+
+__all__ = ["PROOFS"]
+
+_P = T3Parameters(
+    channels=2,
+    system_channels=2,
+    banks=4,
+    sets=4,
+    wavefronts=4,
+    workgroup_bits=3,
+    sector_bits=2,
+    address_bits=8,
+)
+_MOST = 2  # events of a channel that are inside
+_NUMBER_BITS = 2  # numbers in their addresses
+
+
+def _is_for(bank: int, event) -> Value:
+    """The specification's choice of the bank: the wavefront's bits come in the other order."""
+    low = event.place[0] ^ event.wavefront[1]
+    high = event.place[1] ^ event.wavefront[0]
+    return Cat(low, high) == bank
+
+
+class TrackerFrontHarness(Elaboratable):
+    """The channels give what they like, and the banks have room when they like.
+
+    Each event has its channel and its number among that channel's in its address, so that what
+    leaves can be told apart; and one event, whichever, is followed with all that is in it.
+    """
+
+    def __init__(self, front: type = TrackerFront):
+        self._front = front
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._front(_P)
+        inside = opened(dut)
+        free(m, dut.room)
+        had_room = Signal(_P.banks)
+        m.d.sync += had_room.eq(dut.room)
+        channels = [self._number(m, dut, index) for index in range(_P.channels)]
+        followed = self._follow(m, dut, channels)
+        for bank, out in enumerate(dut.o):
+            m.d.comb += [
+                Assert(~out.valid | had_room[bank], f"bank {bank}: an event without room"),
+                Assert(~out.valid | _is_for(bank, out.p), f"bank {bank}: another one's event"),
+            ]
+        m.d.comb += [
+            Cover(dut.o[0].valid & dut.o[3].valid, "events for two banks"),
+            Cover(Cat(channel.held == _MOST for channel in channels).all(), "no more can be held"),
+        ]
+        # Which input was chosen for each bank in the cycle before.
+        chosen = [Signal(_P.channels, name=f"chose_{bank}") for bank in range(_P.banks)]
+        m.d.sync += [one.eq(grants) for one, grants in zip(chosen, inside.taken, strict=True)]
+        for bank, one in enumerate(chosen):
+            first = opened(inside.m.submodules[f"pick_{bank}"]).first
+            m.d.comb += [
+                invariant(dut.o[bank].valid == one.any(), f"bank {bank}: chosen, or not"),
+                invariant((one & (one - 1)) == 0, f"bank {bank}: two are chosen"),
+                invariant(first.any() & ((first & (first - 1)) == 0), f"bank {bank}: pointer"),
+            ]
+        for index, (channel, queue) in enumerate(zip(channels, inside.candidates, strict=True)):
+            _relate(
+                m, index, channel, opened(queue), queue, followed, Cat(c[index] for c in chosen)
+            )
+        return m
+
+    def _number(self, m: Module, dut, index: int) -> SimpleNamespace:
+        """Number what comes from a channel, and assert that it leaves by its number."""
+        notices, ends = dut.notices[index], dut.ends[index]
+        free(m, notices.valid, notices.p, ends.valid, ends.p)
+        put, given, held = (
+            Signal(_NUMBER_BITS, name=f"{name}_{index}") for name in ("put", "given", "held")
+        )
+        event = Signal(TrackerInput(_P), name=f"event_{index}")
+        comes, leaves = Signal(name=f"comes_{index}"), Signal(name=f"leaves_{index}")
+        number = Signal(_NUMBER_BITS + 1, name=f"number_{index}")
+        of_channel = [out.valid & (out.p.atom[0] == index) for out in dut.o]
+        m.d.sync += [put.eq(put + comes), given.eq(given + leaves)]
+        m.d.comb += [
+            held.eq(put - given),
+            comes.eq(moves(notices) | moves(ends)),
+            leaves.eq(Cat(of_channel).any()),
+            number.eq(Cat(Const(index, 1), put)),
+            Assume(notices.p.atom == number),
+            Assume(ends.p.atom == number),
+            Assert(~(moves(notices) & moves(ends)), f"{index}: two are taken"),
+            Assert(sum(of_channel) <= 1, f"{index}: two leave"),
+            Assert(~leaves | (held != 0), f"{index}: one leaves that did not come"),
+            Assert(
+                comes | (held >= 2) | ~(notices.valid | ends.valid),
+                f"{index}: no room, for nothing",
+            ),
+            Cover(comes & leaves & (held == 2), f"{index}: one in, one out"),
+        ]
+        with m.If(moves(ends)):
+            m.d.comb += event.eq(ends.p)
+        with m.Else():
+            m.d.comb += [
+                event[name].eq(notices.p[name]) for name in ("place", "wavefront", "atom", "count")
+            ]
+        for out, mine in zip(dut.o, of_channel, strict=True):
+            m.d.comb += Assert(
+                ~mine | (out.p.atom[1:] == given), f"{index}: lost, twice, or out of order"
+            )
+        return SimpleNamespace(put=put, given=given, held=held, event=event, comes=comes)
+
+    def _follow(self, m: Module, dut, channels: list[SimpleNamespace]) -> SimpleNamespace:
+        follows, event = Signal(), Signal(TrackerInput(_P))
+        who = Signal(range(_P.channels))
+        m.d.comb += who.eq(AnyConst(len(who)))
+        for index, channel in enumerate(channels):
+            with m.If(~follows & AnySeq(1) & channel.comes & (who == index)):
+                m.d.sync += [follows.eq(1), event.eq(channel.event)]
+        for out in dut.o:
+            with m.If(follows & out.valid & (out.p.atom == event.atom)):
+                m.d.sync += follows.eq(0)
+                m.d.comb += [
+                    Assert(out.p == event, "an event changes"),
+                    Cover(event.end & (event.sectors == 3), "a tile end"),
+                    Cover(~event.end & (event.count == 9), "updates"),
+                ]
+        m.d.comb += invariant(~follows | (event.atom[0] == who), "another channel is followed")
+        return SimpleNamespace(follows=follows, event=event)
+
+
+def _relate(m: Module, index: int, channel, inside, queue, followed, chosen: Value) -> None:
+    """The slots of a channel's candidates, the one that was taken last among them."""
+    taken = Signal(name=f"taken_{index}")
+    m.d.sync += taken.eq(queue.take)
+    slots = Array(inside.slots)
+    first, second = slots[inside.head], slots[~inside.head]
+    held, given = channel.held, channel.given
+    m.d.comb += [
+        invariant(held == inside.valid + inside.full + taken, f"{index}: held"),
+        invariant(inside.valid | ~inside.full, f"{index}: full without a first one"),
+        invariant(
+            inside.tail == inside.head ^ inside.valid ^ inside.full, f"{index}: head and tail"
+        ),
+        invariant(~taken | (inside.last == ~inside.head), f"{index}: the last one"),
+        invariant(taken == chosen.any(), f"{index}: taken, or not"),
+        invariant((chosen & (chosen - 1)) == 0, f"{index}: chosen twice"),
+        invariant(~taken | ~inside.full, f"{index}: full, but one was taken"),
+    ]
+    followed_number = followed.event.atom[1:]
+    with m.If(followed.follows & (followed.event.atom[0] == index)):
+        m.d.comb += invariant(
+            (followed_number - given)[:_NUMBER_BITS] < held, f"{index}: the followed one has left"
+        )
+    places = (
+        (taken, queue.taken, given, chosen),
+        (inside.valid, first, given + taken, queue.bank),
+        (inside.full, second, given + 1, inside.next_bank),
+    )
+    for name, (there, slot, number, bank) in zip(("taken", "first", "next"), places, strict=True):
+        is_followed = followed.follows & (followed.event.atom == slot.atom)
+        with m.If(there):
+            m.d.comb += [
+                invariant(
+                    slot.atom == Cat(Const(index, 1), number[:_NUMBER_BITS]),
+                    f"{index}: {name}: another event",
+                ),
+                invariant(
+                    ~is_followed | (Value.cast(slot) == Value.cast(followed.event)),
+                    f"{index}: {name}: the event changes",
+                ),
+                *(
+                    invariant(bank[of] == _is_for(of, slot), f"{index}: {name}: bank {of}")
+                    for of in range(_P.banks)
+                ),
+            ]
+    m.d.comb += invariant(inside.valid | ~queue.bank.any(), f"{index}: a bank of no event")
+
+
+PROOFS = (
+    Proof(
+        name="tracker-front",
+        statement="Every update and tile end that a channel gives reaches the bank of its place "
+        "and wavefront, once, unchanged and in the channel's order, and only in the cycle after "
+        "one in which that bank has room; a channel is not held up while it has room",
+        blocks=(TrackerFront,),
+        harness=TrackerFrontHarness,
+        geometry="2 channels, 4 banks, places of 3 bits, 4 wavefronts",
+        reason="Channels have nothing in common but the choice among them, for which round-robin "
+        "is proven up to 32 inputs",
+        depth=2,
+        cover_depth=9,
+        slow=True,
+    ),
+)

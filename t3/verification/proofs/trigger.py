@@ -1,0 +1,296 @@
+"""Trigger unit: each command is ready once, when its tile, or its group of places, is complete."""
+
+from types import SimpleNamespace
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from rtl.interface.encodings import Action, Granularity
+from rtl.interface.layouts import ReadyCommand
+from rtl.parameters import T3Parameters
+from rtl.trigger.trigger import Trigger
+
+from .inside import opened
+from .proof import Proof
+from .streams import assert_held, free, moves
+from .trigger_inside import assert_inside
+
+__all__ = ["PROOFS"]
+
+_P = T3Parameters(
+    system_channels=1,
+    address_bits=7,
+    workgroup_bits=3,
+    wavefronts=2,
+    windows=1,
+    ranges=2,
+    commands=2,
+    sets=1,
+    window_workgroups=4,
+    command_depth=4,
+)
+_ROWS = _P.window_workgroups
+_MOST_LOG2 = 1  # of a group's workgroups: half of the window, as the driver wants it
+_LONGEST = 5  # cycles without taking a completion
+
+
+class TriggerHarness(Elaboratable):
+    """Counts tiles and workgroups as completions are taken, and follows one command, whichever.
+
+    Assumed, as tracker, window and driver guarantee it: a tile completes once, and no more tiles
+    of a workgroup than write; a row of the tables is used by no other workgroup, or group, before
+    the one under way is complete; no more commands are ready than there is room for; ranges do not
+    overlap. The maps are any constants, and the unit is cleared by reset only.
+    """
+
+    def __init__(self, trigger: type = Trigger):
+        self._trigger = trigger
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._trigger(_P)
+        inside = opened(dut)
+        inside.states = type(dut).elaborate.__globals__["_State"]
+        free(m, dut.completions.valid, dut.completions.p, dut.ready.ready)
+        m.d.comb += Value.cast(dut.maps).eq(AnyConst(len(Value.cast(dut.maps))))
+        first, second = dut.maps.ranges
+        m.d.comb += [
+            Assume((first.last < second.first) | (second.last < first.first)),
+            *(Assume(entry.first <= entry.last) for entry in dut.maps.ranges),
+            *(Assume(entry.group_log2 <= _MOST_LOG2) for entry in dut.maps.commands),
+        ]
+        assert_held(m, dut.ready, "ready")
+
+        taken = Signal()
+        m.d.comb += taken.eq(moves(dut.completions))
+        ghost = self._count(m, dut, taken)
+        self._follow(m, dut, taken, ghost)
+        self._assert_strobes(m, dut, taken, ghost)
+        self._assert_progress(m, dut, taken, ghost)
+        assert_inside(m, dut, inside, ghost)
+        return m
+
+    def entry_of(self, m: Module, maps, place, name: str) -> SimpleNamespace:
+        """What the maps say of a place, and the group that it is in."""
+        entry = SimpleNamespace(
+            action=Signal(Action, name=f"{name}_action"),
+            first=Signal(_P.place_bits, name=f"{name}_range_first"),
+            last=Signal(_P.place_bits, name=f"{name}_range_last"),
+            command=Signal(1, name=f"{name}_command"),
+        )
+        for one in maps.ranges:
+            with m.If(one.enable & (one.first <= place) & (place <= one.last)):
+                m.d.comb += [getattr(entry, key).eq(one[key]) for key in vars(entry)]
+        template = maps.commands[entry.command]
+        entry.template = template
+        dma = entry.action == Action.DMA
+        entry.mapped = entry.action != Action.NONE
+        entry.own = entry.mapped & ~dma
+        entry.each = dma & (template.granularity == Granularity.WAVEFRONT)
+        entry.grouped = dma & (template.granularity == Granularity.WORKGROUP)
+        entry.group = Signal(_P.place_bits, name=f"{name}_group")  # its first place
+        entry.size = Signal(range(3), name=f"{name}_group_size")
+        behind = (place - entry.first)[: _P.place_bits]
+        in_pairs = template.group_log2[0]
+        m.d.comb += [
+            entry.group.eq(place - (in_pairs & behind[0])),
+            entry.size.eq(Mux(in_pairs & (entry.group != entry.last), 2, 1)),
+        ]
+        return entry
+
+    def _count(self, m: Module, dut, taken: Signal) -> SimpleNamespace:
+        """The tables as they are when every completion that was taken counts."""
+        tile = dut.completions.p
+        row_shape = data.StructLayout(
+            {
+                "busy": 1,  # a tile of its place came, and the place, or its group, is incomplete
+                "complete": 1,  # the place; its group is not
+                "place": _P.place_bits,
+                "tiles": 4,
+                "start": _P.atom_address_bits,
+                "edges": 2,
+            }
+        )
+        group_shape = data.StructLayout({"busy": 1, "first": _P.place_bits, "count": 2})
+        ghost = SimpleNamespace(
+            rows=Signal(data.ArrayLayout(row_shape, _ROWS), name="rows"),
+            groups=Signal(data.ArrayLayout(group_shape, _ROWS), name="groups"),
+            ready=Signal(range(_P.command_depth + 1), name="commands_ready"),
+            room=_P.command_depth,
+            entry_of=lambda place, name: self.entry_of(m, dut.maps, place, name),
+        )
+        entry = ghost.entry_of(tile.place, "taken")
+        template = entry.template
+        edges = Value.cast(tile)[-2:]
+        row = ghost.rows[tile.place[:2]]
+        group = ghost.groups[entry.group[:2]]
+        new = SimpleNamespace(
+            entry=entry,
+            row=Signal(row_shape, name="new_row"),
+            full=Signal(name="new_full"),
+            grouped=Signal(name="new_grouped"),  # completes a place of a group
+            released=Signal(name="new_released"),  # completes the group
+            commands=Signal(range(3), name="new_commands"),
+        )
+        waves = template.waves[tile.run_edge * 2 + tile.row_edge]
+        m.d.comb += [
+            new.full.eq(entry.mapped & (row.tiles + 1 == waves)),
+            new.grouped.eq(new.full & entry.grouped),
+            new.released.eq(new.grouped & (group.count + 1 == entry.size)),
+            new.commands.eq(Mux(new.released, entry.size, entry.each)),
+            new.row.busy.eq(~new.full | (new.grouped & ~new.released)),
+            new.row.complete.eq(new.grouped & ~new.released),
+            new.row.place.eq(tile.place),
+            new.row.tiles.eq(Mux(new.full, 0, row.tiles + 1)),
+            new.row.start.eq(
+                Mux((row.tiles != 0) & (row.start < tile.start), row.start, tile.start)
+            ),
+            new.row.edges.eq(edges),
+        ]
+        with m.If(taken & entry.mapped):
+            m.d.comb += [
+                Assume(
+                    ~row.busy | ((row.place == tile.place) & ~row.complete & (row.edges == edges))
+                ),
+                Assume(~entry.grouped | ~group.busy | (group.first == entry.group)),
+                Assume(ghost.ready + new.commands <= _P.command_depth),
+            ]
+            m.d.sync += row.eq(new.row)
+            with m.If(new.grouped):
+                m.d.sync += [
+                    group.busy.eq(~new.released),
+                    group.first.eq(entry.group),
+                    group.count.eq(Mux(new.released, 0, group.count + 1)),
+                ]
+            with m.If(new.released & (entry.size == 2)):
+                mate = Mux(tile.place == entry.group, entry.group + 1, entry.group)
+                for index in range(_ROWS):
+                    with m.If((mate % _ROWS == index) & (mate != tile.place)):
+                        m.d.sync += [
+                            ghost.rows[index].busy.eq(0),
+                            ghost.rows[index].complete.eq(0),
+                        ]
+        m.d.sync += ghost.ready.eq(ghost.ready + Mux(taken, new.commands, 0) - moves(dut.ready))
+        ghost.new = new
+        return ghost
+
+    def _follow(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
+        """The command of one tile, or of one place: it leaves if it is due, and is then right."""
+        tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
+        place, wavefront = Signal.like(tile.place), Signal.like(tile.wavefront)
+        m.d.comb += [one.eq(AnyConst(len(one))) for one in (place, wavefront)]
+        ghost.place, ghost.wavefront = place, wavefront
+        ghost.of_place = ghost.entry_of(place, "followed")
+        ghost.due = due = Signal(name="due")
+        ghost.command = command = Signal(ReadyCommand(_P), name="due_command")
+
+        def followed(one) -> Value:
+            return (one.place == place) & (~ghost.of_place.each | (one.wavefront == wavefront))
+
+        ghost.followed = followed
+        leaves = Signal()
+        becomes_due = Signal()
+        m.d.comb += leaves.eq(moves(dut.ready) & followed(dut.ready.p))
+        with m.If(taken & entry.each):
+            m.d.comb += becomes_due.eq(followed(tile))
+        with m.If(taken & new.released):
+            m.d.comb += becomes_due.eq((place - entry.group)[: _P.place_bits] < entry.size)
+        own_row = ghost.rows[place[:2]]
+        start = Mux(place == tile.place, new.row.start, own_row.start)
+        edges = Mux(place == tile.place, new.row.edges, own_row.edges)
+        with m.If(leaves):
+            m.d.sync += due.eq(0)
+        with m.If(becomes_due):
+            m.d.sync += [
+                due.eq(1),
+                command.command.eq(entry.command),
+                command.place.eq(place),
+                command.wavefront.eq(Mux(entry.each, tile.wavefront, 0)),
+                command.start.eq(Mux(entry.each, tile.start, start)),
+                command.row_edge.eq(edges[0]),
+                command.run_edge.eq(edges[1]),
+                command.last.eq(~entry.each | new.full),
+            ]
+        of_other = taken & new.released & (place != tile.place) & becomes_due
+        m.d.comb += [
+            Assume(~(taken & entry.mapped & followed(tile)) | ~due),
+            Assert(
+                ~of_other | (own_row.complete & (own_row.place == place)),
+                "due by another place's tiles",
+            ),
+            Assert(~dut.ready.valid | (ghost.ready != 0), "a command that nothing made ready"),
+            Assert(
+                ~(dut.ready.valid & followed(dut.ready.p)) | due,
+                "a command leaves twice, or before its tiles are complete",
+            ),
+            Assert(
+                ~(dut.ready.valid & followed(dut.ready.p)) | (dut.ready.p == command),
+                "a command is wrong",
+            ),
+            Cover(leaves & ghost.of_place.each & (dut.tiles == 2), "of a tile"),
+            Cover(leaves & ghost.of_place.each & ~command.last, "of a tile that is not the last"),
+            Cover(
+                leaves & ghost.of_place.grouped & (place != ghost.of_place.group),
+                "of the second place of a group",
+            ),
+            Cover(ghost.ready == _P.command_depth, "as many commands as there is room for"),
+        ]
+
+    def _assert_strobes(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
+        """A place is told to be complete once for each time that it is."""
+        ghost.untold = untold = Signal(name="untold")
+        told = Signal()
+        m.d.comb += told.eq(dut.complete & (dut.complete_place == ghost.place))
+        with m.If(taken & ghost.new.full & (dut.completions.p.place == ghost.place)):
+            m.d.sync += untold.eq(1)
+        with m.Elif(told):
+            m.d.sync += untold.eq(0)
+        m.d.comb += [
+            Assert(~told | untold, "a place is told to be complete twice, or too early"),
+            Assert(~told | (dut.own == ghost.of_place.own), "own: not as the range says"),
+            Assert(dut.complete | ~dut.own, "own, but not complete"),
+            Assert(~dut.error.valid, "an error without a wrong bit"),
+            Assert(~dut.corrected, "a correction without a wrong bit"),
+            Cover(told & dut.own, "an own place is complete"),
+        ]
+
+    def _assert_progress(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
+        """The unit takes completions again soon, and without work nothing is due."""
+        busy = Signal(range(_LONGEST + 2))
+        passed = Signal()  # in the cycle before, one could have been taken, and was not
+        quiet = Signal()
+        m.d.sync += passed.eq(dut.completions.ready & ~taken)
+        m.d.comb += quiet.eq(passed & dut.completions.ready)
+        with m.If(dut.completions.ready | dut.clearing):
+            m.d.sync += busy.eq(0)
+        with m.Else():
+            m.d.sync += busy.eq(busy + 1)
+        ghost.busy, ghost.quiet, ghost.passed = busy, quiet, passed
+        m.d.comb += [
+            Assert(busy < _LONGEST, "no completion is taken although there is room"),
+            Assert(~(quiet & dut.empty) | (ghost.ready == 0), "commands are lost"),
+            Assert(~(quiet & dut.empty) | ~ghost.due, "a command is lost"),
+            Assert(~quiet | ~ghost.untold, "a complete place is not told"),
+            Cover(busy == _LONGEST - 1, "as long as it takes"),
+            Cover(quiet & ~dut.empty & ~dut.ready.valid, "on its way through the queue"),
+        ]
+
+
+PROOFS = (
+    Proof(
+        name="trigger",
+        statement="Each command is ready once, with its fields, when its tile is complete or, by "
+        "workgroups, when all tiles of all workgroups of its group are; never before, and none is "
+        "lost under any back-pressure; a workgroup is told to be complete once, when its last tile "
+        "is; a completion is taken again within 5 cycles",
+        blocks=(Trigger,),
+        harness=TriggerHarness,
+        geometry="4 workgroups under way, groups of 1 or 2, 2 wavefronts, 8 places, 2 ranges, "
+        "2 commands, room for 4, addresses of 2 bits, memories without wrong bits",
+        reason="rows are only chosen by a place's lower bits, and addresses compared",
+        depth=1,
+        cover_depth=26,
+        slow=True,
+    ),
+)

@@ -1,0 +1,300 @@
+"""What the trigger unit's state has to do with the completions that it took, for the induction."""
+
+from types import SimpleNamespace
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from rtl.lib.secded import encode
+
+from .inside import invariant, opened
+from .trigger_commands import assert_commands
+
+__all__ = ["assert_inside"]
+
+
+def _is_code_word(word) -> Value:
+    return word.check == encode(Value.cast(word.word))
+
+
+def assert_inside(m: Module, dut, inside: SimpleNamespace, ghost: SimpleNamespace) -> None:
+    """Link tables, pipeline and queue to what the harness counts.
+
+    Of the completions taken, the last one may still be on its way (``under_way``): before its
+    row is written. The one before it may be about to count in its group, or about to make the
+    group's commands ready (``in_group``).
+    """
+    states, state = inside.states, inside.state
+    now = SimpleNamespace(
+        clear=state == states.CLEAR,
+        idle=state == states.IDLE,
+        lookup=state == states.LOOKUP,
+        tile=state == states.TILE,
+        group=state == states.GROUP,
+        release=state == states.RELEASE,
+    )
+    now.in_group = now.group | now.release
+    now.under_way = now.lookup | now.tile | (now.in_group & inside.waiting)
+    newest, older = _records(m, dut, ghost)
+    grouped = {name: Mux(inside.waiting, older[name], newest[name]) for name in newest}
+    _state(m, dut, inside, ghost, now)
+    _tables(m, inside, ghost, now, newest, grouped)
+    _pipeline(m, dut, inside, ghost, now, newest, grouped)
+    assert_commands(m, inside, ghost, now, newest, grouped)
+    _counts(m, ghost)
+
+
+def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
+    """What was to be done with the last completion taken, and with the one before it."""
+    tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
+    row = ghost.rows[tile.place[:2]]
+    sources = {
+        "place": tile.place,
+        "mapped": entry.mapped,
+        "full": new.full,
+        "each": entry.each,
+        "grouped": new.grouped,
+        "released": new.released,
+        "group": entry.group,
+        "size": entry.size,
+        "commands": new.commands,
+        "command": entry.command,
+        "tiles": row.tiles,  # before it
+        "start": row.start,
+        "edges": row.edges,
+        "count": ghost.groups[entry.group[:2]].count,
+    }
+    taken = dut.completions.valid & dut.completions.ready
+    newest, older = {}, {}
+    for name, source in sources.items():
+        value = Value.cast(source)
+        newest[name] = Signal(len(value), name=f"newest_{name}")
+        older[name] = Signal(len(value), name=f"older_{name}")
+        with m.If(taken):
+            m.d.sync += [newest[name].eq(value), older[name].eq(newest[name])]
+    return newest, older
+
+
+def _state(m: Module, dut, inside, ghost, now) -> None:
+    rows = len(ghost.rows)
+    m.d.comb += [
+        invariant(now.clear | now.idle | now.lookup | now.tile | now.in_group, "in no state"),
+        invariant(~now.clear | (ghost.ready == 0), "ready before the clear"),
+        invariant(~now.clear | ~ghost.due, "due before the clear"),
+        invariant(~now.clear | ~ghost.untold, "untold before the clear"),
+        invariant(~now.clear | (Value.cast(ghost.rows) == 0), "counted before the clear"),
+        invariant(~now.clear | (Value.cast(ghost.groups) == 0), "grouped before the clear"),
+        invariant(~ghost.passed | now.idle | now.group, "passed"),
+        invariant(inside.clear_row < rows, "row"),
+        invariant(~now.clear | (ghost.busy == 0), "busy while clearing"),
+        invariant(~now.lookup | (ghost.busy <= 3), "looks up for too long"),
+        invariant(~now.group | (ghost.busy == 0), "counts for too long"),
+        invariant(~now.release | (ghost.busy + inside.members_left <= 2), "releases for too long"),
+        invariant(~inside.fetched | now.under_way, "fetched for nothing"),
+        invariant(~(inside.fetched & now.tile), "fetched too late"),
+        invariant(~inside.fetched | ~now.release, "fetched late"),
+    ]
+
+
+def _tables(m: Module, inside, ghost, now, newest, grouped) -> None:
+    """The memories hold code words of what was counted, but for what is under way."""
+    inside.in_table, inside.in_groups = opened(inside.table), opened(inside.groups)
+    table, groups = inside.in_table.words, inside.in_groups.words
+    inside.rows = []
+    for index in range(len(ghost.rows)):
+        row = Signal(table.shape, name=f"row_{index}")
+        port = table.read_port(domain="comb")
+        m.d.comb += [port.addr.eq(index), row.eq(port.data)]
+        inside.rows.append(row)
+        counted = ghost.rows[index]
+        late = now.under_way & newest["mapped"] & (newest["place"][:2] == index)
+        cleared = ~now.clear | (inside.clear_row > index)
+        m.d.comb += [
+            invariant(~cleared | _is_code_word(row), f"row {index} is no code word"),
+            invariant(
+                ~cleared
+                | (
+                    Cat(row.word.tiles, row.word.start, row.word.row_edge, row.word.run_edge)
+                    == Mux(
+                        late,
+                        Cat(newest["tiles"], newest["start"], newest["edges"]),
+                        Cat(counted.tiles, counted.start, counted.edges),
+                    )
+                ),
+                f"row {index} is another",
+            ),
+        ]
+        port = groups.read_port(domain="comb")
+        word = port.data
+        older_late = now.group & (grouped["group"][:2] == index)
+        newer_late = now.under_way & newest["grouped"] & (newest["group"][:2] == index)
+        before = Mux(newer_late, newest["count"], ghost.groups[index].count)
+        m.d.comb += [
+            invariant(
+                ~newer_late | (_counted(newest) == ghost.groups[index].count),
+                f"count {index} with the newest",
+            ),
+            invariant(~older_late | (_counted(grouped) == before), f"count {index} with the older"),
+            port.addr.eq(index),
+            invariant(~cleared | _is_code_word(word), f"count {index} is no code word"),
+            invariant(
+                ~cleared | (word.word == Mux(older_late, grouped["count"], before)),
+                f"count {index} is another",
+            ),
+        ]
+
+
+def _counted(record) -> Value:
+    """The count of the record's group when its tile counts."""
+    return Mux(record["released"], 0, record["count"] + 1)
+
+
+def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
+    tile, row = inside.tile, inside.row
+    before = Cat(newest["tiles"], newest["start"], newest["edges"])
+    read, count = inside.in_table.read.data, inside.in_groups.read.data
+    entry = ghost.entry_of(tile.place, "tile")
+    looked_up = inside.entry
+    edges = Cat(tile.row_edge, tile.run_edge)
+    with m.If(now.under_way):
+        waves = entry.template.waves[edges]
+        m.d.comb += [
+            invariant(newest["place"] == tile.place, "another tile"),
+            invariant(newest["mapped"] == entry.mapped, "mapped"),
+            invariant(newest["each"] == entry.each, "each"),
+            invariant(newest["full"] == (entry.mapped & (newest["tiles"] + 1 == waves)), "full"),
+            invariant(newest["grouped"] == (newest["full"] & entry.grouped), "grouped"),
+        ]
+        counted = ghost.rows[tile.place[:2]]
+        keep = (newest["tiles"] != 0) & (newest["start"] < tile.start)
+        with m.If(entry.mapped):
+            m.d.comb += [
+                invariant(
+                    counted.tiles == Mux(newest["full"], 0, newest["tiles"] + 1)[:4], "tiles"
+                ),
+                invariant(counted.start == Mux(keep, newest["start"], tile.start), "start"),
+                invariant(counted.edges == edges, "edges"),
+            ]
+        with m.If(inside.fetched):
+            m.d.comb += invariant(
+                Mux(
+                    inside.rewritten,
+                    Value.cast(inside.written) == before,
+                    _is_code_word(read) & (Value.cast(read.word) == before),
+                ),
+                "another row is fetched",
+            )
+        with m.Else():
+            m.d.comb += [
+                invariant(Value.cast(row) == before, "another row"),
+                invariant(~inside.row_lost, "row lost"),
+            ]
+    for record, valid, name in (
+        (newest, now.under_way, "newest"),
+        (grouped, now.in_group, "older"),
+    ):
+        own = ghost.entry_of(record["place"], name)
+        m.d.comb += [
+            invariant(~valid | (record["group"] == own.group), "the group of a tile"),
+            invariant(~valid | (record["size"] == own.size), "the size of a tile's group"),
+            invariant(~valid | (record["command"] == own.command), "the command of a tile"),
+            invariant(~valid | (record["each"] == own.each), "the granularity of a tile"),
+            invariant(
+                ~valid
+                | (
+                    record["released"]
+                    == (record["grouped"] & (record["count"] + 1 == record["size"]))
+                ),
+                "the release of a tile's group",
+            ),
+            invariant(
+                ~valid
+                | (record["commands"] == Mux(record["released"], record["size"], record["each"])),
+                "the commands of a tile",
+            ),
+        ]
+    with m.If(now.tile):
+        m.d.comb += [
+            invariant(looked_up.action == entry.action, "looked up: action"),
+            invariant(
+                ~entry.mapped
+                | (
+                    (looked_up.first == entry.first)
+                    & (looked_up.last == entry.last)
+                    & (looked_up.command == entry.command)
+                    & (looked_up.granularity == entry.template.granularity)
+                    & (looked_up.group_log2 == entry.template.group_log2)
+                    & (looked_up.waves == entry.template.waves[edges])
+                ),
+                "looked up",
+            ),
+        ]
+    own = ghost.entry_of(grouped["place"], "grouped")
+    with m.If(now.in_group):
+        m.d.comb += [
+            invariant(grouped["grouped"], "in no group"),
+            invariant(inside.group.command == own.command, "the group's command"),
+            invariant(own.grouped, "the group is none"),
+        ]
+    with m.If(now.group):
+        below = (grouped["place"] - own.group)[:1]
+        m.d.comb += [
+            invariant(inside.member == own.group, "the group's first"),
+            invariant(inside.group.mask == own.template.group_log2[0], "mask"),
+            invariant(inside.group.below == below, "below"),
+            invariant(inside.group.rest == own.last - grouped["place"], "rest"),
+            invariant(
+                _is_code_word(count) & (count.word == grouped["count"]),
+                "another count is read",
+            ),
+        ]
+    behind = (inside.member - own.group)[: len(inside.member)]
+    inside.behind = behind
+    with m.If(now.release):
+        m.d.comb += [
+            invariant(grouped["released"], "releases too early"),
+            invariant(behind < own.size, "releases too many"),
+            invariant(inside.members_left + behind + 1 == own.size, "members left"),
+        ]
+        for index, one in enumerate(inside.rows):
+            with m.If(inside.member[:2] == index):
+                m.d.comb += invariant(read == one, "the member's row is not read")
+
+
+def _counts(m: Module, ghost) -> None:
+    """What is not under way is zero; the count of a group is that of its complete places."""
+    rows, groups = ghost.rows, ghost.groups
+
+    def is_complete(place) -> Value:
+        row = rows[place[:2]]
+        return row.complete & (row.place == place)
+
+    for index, row in enumerate(rows):
+        own = ghost.entry_of(row.place, f"row_{index}")
+        group = groups[own.group[:2]]
+        m.d.comb += [
+            invariant(row.busy | (row.tiles == 0), f"row {index}: tiles of nothing"),
+            invariant(row.busy | ~row.complete, f"row {index}: complete, but of nothing"),
+            invariant(~row.complete | (row.tiles == 0), f"row {index}: complete, but counts"),
+            invariant(
+                ~row.complete | (own.grouped & group.busy & (group.first == own.group)),
+                f"row {index}: complete, but in no group",
+            ),
+            invariant(~row.busy | (row.place[:2] == index), f"row {index}: of another place"),
+        ]
+    for index, group in enumerate(groups):
+        own = ghost.entry_of(group.first, f"group_{index}")
+        last = (group.first + 1)[: len(group.first)]
+        m.d.comb += [
+            invariant(group.count == group.busy, f"group {index}: count"),
+            invariant(
+                ~group.busy
+                | (
+                    own.grouped
+                    & (own.group == group.first)
+                    & (own.size == 2)
+                    & (group.first[:2] == index)
+                    & (is_complete(group.first) ^ is_complete(last))
+                ),
+                f"group {index}: not one place complete",
+            ),
+        ]

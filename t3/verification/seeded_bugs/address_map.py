@@ -1,0 +1,20 @@
+"""Address map that mixes contexts, or ranges."""
+
+from .copy import BrokenCopy
+
+__all__ = ["LOCATION_LOOKUP", "RANGE_LOOKUP"]
+
+LOCATION_LOOKUP = BrokenCopy(
+    module="rtl.channel.address_map",
+    block="LocationLookup",
+    fault="the context is not looked at",
+    right="& (entry.context == self.context)",
+    wrong="",
+)
+RANGE_LOOKUP = BrokenCopy(
+    module="rtl.channel.address_map",
+    block="RangeLookup",
+    fault="a range holds one place more than it should",
+    right="& (location.place <= entry.last)",
+    wrong="& (location.place <= entry.last + 1)",
+)

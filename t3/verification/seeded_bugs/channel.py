@@ -1,0 +1,13 @@
+"""Channel that ignores the context."""
+
+from .copy import BrokenCopy
+
+__all__ = ["CHANNEL"]
+
+CHANNEL = BrokenCopy(
+    module="rtl.channel.channel",
+    block="Channel",
+    fault="every store and packet is taken for one of the first window's context",
+    right="lookup.context.eq(port.p.context),",
+    wrong="lookup.context.eq(self.maps.windows[0].context),",
+)

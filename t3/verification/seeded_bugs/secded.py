@@ -1,0 +1,13 @@
+"""Check of a memory's word that corrects nothing."""
+
+from .copy import BrokenCopy
+
+__all__ = ["SECDED_CHECK"]
+
+SECDED_CHECK = BrokenCopy(
+    module="rtl.lib.secded",
+    block="SecdedCheck",
+    fault="tells that it corrects a bit, but does not",
+    right="Value.cast(self.o).eq(read ^ flips)",
+    wrong="Value.cast(self.o).eq(read)",
+)

@@ -1,0 +1,54 @@
+"""Tracker banks that fire wrongly, or forget."""
+
+from .copy import BrokenCopy
+
+__all__ = ["MORE_TRACKER_BANKS", "TRACKER_BANK"]
+
+
+def _broken(fault: str, right: str, wrong: str) -> BrokenCopy:
+    return BrokenCopy(
+        module="rtl.tracker.bank", block="TrackerBank", fault=fault, right=right, wrong=wrong
+    )
+
+
+_WRITES = "write_ways.eq(Mux(updating & ~keep, Mux(found, ways_found, one_hot_first(free)), 0))"
+
+TRACKER_BANK = _broken(
+    "fires one update after its threshold",
+    "change.eq(Mux(compared.end, ~threshold, compared.count))",
+    "change.eq(Mux(compared.end, ~threshold - 1, compared.count))",
+)
+MORE_TRACKER_BANKS = (
+    _broken(
+        "keeps the entry of a tile that fires, which may fire again",
+        _WRITES,
+        _WRITES.replace("~keep", "~keep & ~complete"),
+    ),
+    _broken(
+        "writes a new tile over an entry of a full set",
+        _WRITES,
+        _WRITES.replace("~keep", "~(no_sectors | second)").replace(
+            "one_hot_first(free)", "Mux(full, 1, one_hot_first(free))"
+        ),
+    ),
+    _broken(
+        "an event does not see the one of its tile just ahead",
+        "written.eq(same_tile & write_ways.any())",
+        "written.eq(0)",
+    ),
+    _broken(
+        "an event does not see the one of its tile two ahead",
+        "two_ahead_in_set.eq(self._set_of(updated.place) == self._set_of(checked.place))",
+        "two_ahead_in_set.eq(0)",
+    ),
+    _broken(
+        "loses the completion of a tile while another waits",
+        "completions.drop.eq(~complete)",
+        "completions.drop.eq(~complete | (self.o.valid & ~self.o.ready))",
+    ),
+    _broken(
+        "does not free the entry of a tile with too many updates",
+        "entry.valid.eq(~gone)",
+        "entry.valid.eq(~complete)",
+    ),
+)

@@ -1,0 +1,13 @@
+"""Tracker front that floods the banks."""
+
+from .copy import BrokenCopy
+
+__all__ = ["TRACKER_FRONT"]
+
+TRACKER_FRONT = BrokenCopy(
+    module="rtl.tracker.front",
+    block="TrackerFront",
+    fault="gives a bank events that it has no room for",
+    right="grants.eq(Mux(self.room[bank], pick.grant, 0))",
+    wrong="grants.eq(pick.grant)",
+)

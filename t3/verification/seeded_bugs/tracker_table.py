@@ -1,0 +1,13 @@
+"""Tracker table with a gap between its memory and what is on its way there."""
+
+from .copy import BrokenCopy
+
+__all__ = ["TRACKER_TABLE"]
+
+TRACKER_TABLE = BrokenCopy(
+    module="rtl.tracker.table",
+    block="TrackerTable",
+    fault="a read does not see what is written in its cycle",
+    right="by_earlier.eq(set_of_earlier & earlier_ways[way])",
+    wrong="by_earlier.eq(0)",
+)

@@ -1,0 +1,53 @@
+"""What an operation must give, bit for bit, by the arithmetic of NumPy and ml_dtypes."""
+
+import ml_dtypes
+import numpy as np
+
+from rtl.interface.encodings import Datatype, Operation
+
+__all__ = ["BITS", "reduce_bits"]
+
+BITS = {Datatype.FP16: np.uint16, Datatype.BF16: np.uint16, Datatype.FP32: np.uint32}
+"""Type of the bit patterns of each format."""
+
+_NUMBERS = {
+    Datatype.FP16: np.float16,
+    Datatype.BF16: ml_dtypes.bfloat16,
+    Datatype.FP32: np.float32,
+}
+# Positive, quiet, no payload: IEEE 754-2019 leaves sign and payload open, the unit does not.
+_NANS = {Datatype.FP16: 0x7E00, Datatype.BF16: 0x7FC0, Datatype.FP32: 0x7FC0_0000}
+
+
+def reduce_bits(
+    stored: np.ndarray, operand: np.ndarray, op: Operation, dtype: Datatype
+) -> np.ndarray:
+    """``op`` of bit patterns, number by number, as the reduce unit must give it.
+
+    The sum is NumPy's and ml_dtypes' own: rounded to nearest even, with subnormals. For the short
+    formats they add in fp32 and round once more, which is right: 24 bits are at least twice 11 or 8
+    and two more, so the second rounding never changes the result (Figueroa, "When is double
+    rounding innocuous?", 1995), and sums in the range of the subnormals are exact.
+
+    Maximum and minimum are those of IEEE 754-2019. NumPy's give NaN for a NaN as well, but of
+    zeros any; here -0 is less than +0. A NaN that comes out is the canonical one.
+
+    Parameters
+    ----------
+    stored, operand : array of ``BITS[dtype]``
+        Of shapes that broadcast, neither one a scalar.
+    op : Operation
+    dtype : Datatype
+    """
+    x, y = stored.view(_NUMBERS[dtype]), operand.view(_NUMBERS[dtype])
+    bits = BITS[dtype]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if op is Operation.SUM:
+            value = x + y
+            result = value.view(bits)
+        else:
+            value = np.maximum(x, y) if op is Operation.MAX else np.minimum(x, y)
+            magnitudes = (stored | operand) << bits(1)  # without the signs
+            zero = stored & operand if op is Operation.MAX else stored | operand
+            result = np.where(magnitudes == 0, zero, value.view(bits))
+        return np.where(np.isnan(value), bits(_NANS[dtype]), result)

@@ -1,0 +1,254 @@
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.channel.arbiter import Arbiter
+from rtl.interface.encodings import Policy
+from rtl.parameters import T3Parameters
+from tb.arbiter.reference import Reference
+
+P = T3Parameters()
+DEFAULT = {
+    "policy": Policy.MCA,
+    "automatic": 0,
+    "threshold": 127,
+    "starvation_limit": 0xFFFF,
+    "measure_log2": 0,
+    "cuts": [0, 0, 0],
+    "levels": [127, 127, 127],
+}
+
+
+def simulate(bench):
+    dut = Arbiter(P)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(ctx, dut)
+
+    sim.add_testbench(run)
+    sim.run()
+
+
+async def cycle(ctx, dut, c, m, *, ready=1, occupancy=0, start=0):
+    """Winner of one cycle in which the streams have a request or not."""
+    ctx.set(dut.compute.valid, c)
+    ctx.set(dut.communication.valid, m)
+    ctx.set(dut.compute.p.atom, 1)
+    ctx.set(dut.communication.p.atom, 2)
+    ctx.set(dut.o.ready, ready)
+    ctx.set(dut.occupancy, occupancy)
+    ctx.set(dut.start, start)
+    winner = {0: None, 1: "c", 2: "m"}[ctx.get(dut.o.p.atom) * ctx.get(dut.o.valid)]
+    assert ctx.get(dut.compute.ready & dut.compute.valid) == (ready and winner == "c")
+    assert ctx.get(dut.communication.ready & dut.communication.valid) == (ready and winner == "m")
+    await ctx.tick()
+    return winner
+
+
+async def winners(ctx, dut, pattern, **inputs):
+    """Winners of consecutive cycles; each has the requests named: ``"c"``, ``"m"``, ``"cm"``."""
+    return [await cycle(ctx, dut, "c" in who, "m" in who, **inputs) for who in pattern]
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not 5"):
+        Arbiter(5)
+
+
+def test_round_robin():
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"policy": Policy.ROUND_ROBIN, "threshold": 0})
+        got = await winners(ctx, dut, ["cm", "cm", "cm", "", "m", "cm", "c", "cm", "cm"])
+        assert got == ["c", "m", "c", None, "m", "c", "c", "m", "c"]
+
+    simulate(bench)
+
+
+def test_round_robin_turn_passes_with_a_transfer_only():
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"policy": Policy.ROUND_ROBIN})
+        assert await winners(ctx, dut, ["cm"] * 3, ready=0) == ["c"] * 3
+        assert await winners(ctx, dut, ["cm"] * 2) == ["c", "m"]
+
+    simulate(bench)
+
+
+def test_compute_first():
+    async def bench(ctx, dut):
+        config = {"policy": Policy.COMPUTE_FIRST, "threshold": 0, "starvation_limit": 0}
+        ctx.set(dut.configuration, DEFAULT | config)
+        assert await winners(ctx, dut, ["cm"] * 50) == ["c"] * 50
+        assert await winners(ctx, dut, ["m", "", "cm"], occupancy=127) == ["m", None, "c"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 5, 30, 126])
+def test_mca_threshold(threshold):
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"threshold": threshold})
+        for occupancy in (threshold - 1, threshold, threshold + 1):
+            if occupancy >= 0:
+                expected = "m" if occupancy < threshold else None
+                got = await winners(ctx, dut, ["m", "cm", "c"], occupancy=occupancy)
+                assert got == [expected, "c", "c"]
+
+    simulate(bench)
+
+
+def test_mca_without_threshold():
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"threshold": 127})
+        assert await winners(ctx, dut, ["m", "cm", "m"], occupancy=127) == ["m", "c", "m"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
+@pytest.mark.parametrize("compute", ["cm", "m"])
+def test_mca_starvation_bound(limit, compute):
+    """Whether compute or the threshold is in the way, communication waits exactly the limit."""
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"threshold": 0, "starvation_limit": limit})
+        waits = ["c" if compute == "cm" else None] * limit
+        for _ in range(3):
+            got = await winners(ctx, dut, [compute] * (limit + 1), occupancy=20)
+            assert got == [*waits, "m"]
+
+    simulate(bench)
+
+
+def test_starvation_counts_while_the_queue_is_full():
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"threshold": 0, "starvation_limit": 5})
+        assert await winners(ctx, dut, ["cm"] * 5, ready=0) == ["c"] * 5
+        assert await winners(ctx, dut, ["cm"] * 3, ready=0) == ["m"] * 3
+        assert await winners(ctx, dut, ["cm"] * 2) == ["m", "c"]
+        # A cycle without a request begins the count anew.
+        assert await winners(ctx, dut, ["cm"] * 3 + ["c"] + ["cm"] * 6) == ["c"] * 9 + ["m"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize(
+    ("average", "level"),
+    [(0, 127), (9, 127), (10, 30), (19, 30), (20, 10), (39, 10), (40, 5), (127, 5)],
+)
+def test_measurement_picks_the_level(average, level):
+    config = DEFAULT | {
+        "automatic": 1,
+        "threshold": 0,
+        "measure_log2": 4,
+        "cuts": [10, 20, 40],
+        "levels": [30, 10, 5],
+    }
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, config)
+        # What came before the strobe, and in its cycle, does not count.
+        await winners(ctx, dut, [""] * 3, occupancy=127 - average)
+        await cycle(ctx, dut, 0, 0, occupancy=127 - average, start=1)
+        assert await winners(ctx, dut, ["m"] * 16, occupancy=average) == ["m"] * 16
+        # Two cycles for the average and the level, which do not count.
+        assert await winners(ctx, dut, ["m"] * 2, occupancy=127 - average) == ["m"] * 2
+        for occupancy in (level - 1, level):
+            expected = "m" if occupancy < level or level == 127 else None
+            assert await cycle(ctx, dut, 0, 1, occupancy=occupancy) == expected
+        # Later cycles do not count either.
+        await winners(ctx, dut, [""] * 40, occupancy=127 - average)
+        assert await cycle(ctx, dut, 0, 1, occupancy=level - 1) == "m"
+
+    simulate(bench)
+
+
+def test_measurement_begins_anew():
+    config = {"automatic": 1, "measure_log2": 2, "cuts": [10, 20, 30], "levels": [3, 2, 1]}
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | config)
+        await cycle(ctx, dut, 0, 0, start=1)
+        await winners(ctx, dut, [""] * 6, occupancy=30)
+        assert await winners(ctx, dut, ["m"] * 2, occupancy=1) == [None, None]
+        await cycle(ctx, dut, 0, 0, start=1)
+        assert await winners(ctx, dut, ["m"] * 6, occupancy=11) == ["m"] * 6
+        assert await cycle(ctx, dut, 0, 1, occupancy=2) == "m"
+        assert await cycle(ctx, dut, 0, 1, occupancy=3) is None
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("cycles", range(3, 7))
+def test_strobe_wins_in_every_step(cycles):
+    """A measurement of four cycles, and two to its level: what it has so far is void."""
+    config = {"automatic": 1, "measure_log2": 2, "cuts": [10, 20, 30], "levels": [3, 2, 1]}
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | config)
+        await cycle(ctx, dut, 0, 0, start=1)
+        await winners(ctx, dut, [""] * (cycles - 1), occupancy=30)
+        await cycle(ctx, dut, 0, 0, occupancy=30, start=1)
+        assert await winners(ctx, dut, ["m"] * 6, occupancy=11) == ["m"] * 6
+        assert await cycle(ctx, dut, 0, 1, occupancy=2) == "m"
+        assert await cycle(ctx, dut, 0, 1, occupancy=3) is None
+
+    simulate(bench)
+
+
+def test_long_measurement():
+    """Carries of the sum, and of the count: more than a block of bits of each."""
+    config = {"automatic": 1, "measure_log2": 9, "cuts": [100, 110, 126], "levels": [3, 2, 1]}
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | config)
+        await cycle(ctx, dut, 0, 0, start=1)
+        # The average is 126 to the last cycle; one less in any, and it would be 125.
+        for index in range(512):
+            assert await cycle(ctx, dut, 0, 1, occupancy=125 + 2 * (index % 2)) == "m"
+        await winners(ctx, dut, [""] * 2)
+        assert await cycle(ctx, dut, 0, 1, occupancy=1) is None
+        assert await cycle(ctx, dut, 0, 1, occupancy=0) == "m"
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_reference(seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    reference = Reference()
+    seen = set()
+
+    async def bench(ctx, dut):
+        for step in range(3000):
+            if step % 150 == 0:
+                cuts = sorted(rng.sample(range(80), 3))
+                config = {
+                    "policy": rng.choice(list(Policy)),
+                    "automatic": rng.getrandbits(1),
+                    "threshold": rng.choice([0, 5, 10, 30, 127]),
+                    "starvation_limit": rng.choice([0, 3, 10, 0xFFFF]),
+                    "measure_log2": rng.randrange(6),
+                    "cuts": cuts,
+                    "levels": [30, 10, 5],
+                }
+                ctx.set(dut.configuration, config)
+                rates = [rng.random() for _ in range(3)]
+                most = rng.randrange(1, 128)
+            c, m, ready = (int(rng.random() < rate) for rate in rates)
+            inputs = {
+                "ready": ready,
+                "occupancy": rng.randrange(most),
+                "start": int(rng.random() < 0.03),
+            }
+            expected = reference.cycle(config, c, m, **inputs)
+            assert await cycle(ctx, dut, c, m, **inputs) == expected, f"cycle {step}"
+            seen.add((config["policy"], c, m, expected))
+
+    simulate(bench)
+    # All policies gave each stream its turn while both wanted it.
+    assert {(Policy.MCA, 1, 1, "m"), (Policy.MCA, 0, 1, None)} <= seen
+    assert {(Policy.ROUND_ROBIN, 1, 1, "c"), (Policy.ROUND_ROBIN, 1, 1, "m")} <= seen

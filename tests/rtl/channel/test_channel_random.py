@@ -1,0 +1,89 @@
+"""A channel under random traffic on every port, in every cycle against its reference."""
+
+import random
+from collections import Counter
+
+import pytest
+from channel_bench import DATA, INPUTS, OUTPUTS, TIMING, simulate
+from channel_reference import FIRST, TABLES, WORKGROUPS
+
+from rtl.interface.encodings import (
+    Access,
+    Datatype,
+    ErrorCode,
+    Operation,
+    PacketKind,
+    StoreKind,
+)
+
+
+def random_inputs(rng, p):
+    """An input for each port; places and atoms about the edges of the windows and ranges."""
+    inside = [(1000, 1), (1999, 1), (3000, 2), (3499, 2)]
+    outside = [(999, 1), (2000, 1), (1000, 2), (3500, 2)]
+    atom, context = rng.choice(inside if rng.random() < 0.8 else outside)
+    common = {
+        "atom": atom,
+        "context": context,
+        "workgroup": rng.randrange(WORKGROUPS + 3),
+        "wavefront": rng.randrange(p.wavefronts),
+    }
+    payload = {"data": [rng.getrandbits(64) for _ in range(4)]} if p.payload else {}
+    return {
+        "reads": {"atom": rng.getrandbits(35), "tag": rng.getrandbits(16)},
+        "stores": {
+            **common,
+            "kind": rng.choice([StoreKind.STORE, StoreKind.STORE, StoreKind.TILE_END]),
+            "sectors": rng.getrandbits(p.sector_bits),
+            "row_edge": rng.getrandbits(1),
+            "run_edge": rng.getrandbits(1),
+            **payload,
+        },
+        "link_in": {
+            **common,
+            "kind": rng.choice(list(PacketKind)),
+            "op": rng.choice(list(Operation)),
+            "dtype": rng.choice(list(Datatype)),
+            **payload,
+        },
+        "notices": {
+            "access": rng.choice([Access.WRITE, Access.UPDATE]),
+            "atom": rng.getrandbits(35),
+            "place": rng.choice([3, rng.getrandbits(16)]),
+            "wavefront": rng.choice([0, 0, 0, rng.randrange(p.wavefronts)]),
+        },
+    }
+
+
+@pytest.mark.parametrize(("p", "seed"), [(TIMING, 0), (DATA, 1)], ids=["timing", "data"])
+def test_random(p, seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    seen = Counter()
+
+    async def bench(channel):
+        offered = {}
+        for step in range(1500):
+            if step % 40 == 39:
+                # Any workgroup may be the first. Requests that are on their way see the change.
+                channel.program(TABLES | {"first_workgroup": rng.choice([FIRST, 0, 49])})
+            if step % 50 == 0:
+                rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
+                base = rng.randrange(5, 30)
+                limit = base + rng.randrange(20)
+            fresh = random_inputs(rng, p)
+            for name in INPUTS:
+                if name not in offered and rng.random() < rates[name]:
+                    offered[name] = fresh[name]
+            ready = [name for name in INPUTS if channel.ready(name)]
+            taken = [name for name in OUTPUTS if rng.random() < rates[name]]
+            left, errors = await channel.cycle(offered, taken, base, limit)
+            for name in ready:
+                offered.pop(name, None)
+            seen.update(left.keys())
+            seen.update(errors)
+
+    simulate(p, bench)
+    assert min(seen[name] for name in OUTPUTS) > 5
+    errors = list(ErrorCode)[ErrorCode.STORE_LATE.value : ErrorCode.PACKET_AHEAD.value + 1]
+    assert all(seen[error] for error in errors)

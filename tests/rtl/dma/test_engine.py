@@ -1,0 +1,427 @@
+import random
+from collections import Counter
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.dma.engine import DmaEngine
+from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind
+from rtl.parameters import T3Parameters
+
+SMALL = T3Parameters(channels=4, system_channels=4, interleave_atoms=8)
+ONE = T3Parameters(channels=1, system_channels=1, interleave_atoms=1, commands=1, wavefronts=1)
+SAMPLE = T3Parameters(channels=2, first_channel=3, system_channels=32)
+
+
+def command_entry(**fields):
+    return {
+        "kind": PacketKind.UPDATE,
+        "op": Operation.SUM,
+        "dtype": Datatype.FP16,
+        "context": 1,
+        "atom_offset": 0,
+        "granularity": Granularity.WORKGROUP,
+        "group_log2": 0,
+        "rows": 4,
+        "rows_edge": 3,
+        "run": 16,
+        "run_edge": 10,
+        "pitch": 100,
+        "wave_rows": 2,
+        "wave_run_log2": 3,
+        "waves_minor_log2": 1,
+        "waves": [0, 0, 0, 0],
+    } | fields
+
+
+def random_command(rng, p):
+    """Geometry of which wavefronts and edges may cut anything."""
+    return command_entry(
+        kind=rng.choice(list(PacketKind)),
+        op=rng.choice(list(Operation)),
+        dtype=rng.choice(list(Datatype)),
+        context=rng.getrandbits(p.context_bits),
+        atom_offset=rng.getrandbits(p.atom_address_bits),
+        granularity=rng.choice(list(Granularity)),
+        rows=rng.randint(0, 9),
+        rows_edge=rng.randint(1, 5),
+        run=rng.choice([0, 1, 7, 8, 16, 33]),
+        run_edge=rng.randint(1, 20),
+        pitch=rng.choice([0, 16, 37, 1 << 23]),
+        wave_rows=rng.randint(1, 4),
+        wave_run_log2=rng.choice([0, 2, 3, 5, 15]),
+        waves_minor_log2=rng.randrange(4),
+    )
+
+
+def random_ready(rng, p):
+    return {
+        "command": rng.randrange(p.commands),
+        "place": rng.choice([0, 5, 99]),
+        "wavefront": rng.randrange(p.wavefronts),
+        "start": rng.choice([rng.getrandbits(p.atom_address_bits), 2**p.atom_address_bits - 3]),
+        "row_edge": rng.getrandbits(1),
+        "run_edge": rng.getrandbits(1),
+        "last": rng.getrandbits(1),
+    }
+
+
+def channel_number(p, atom):
+    block = atom // p.interleave_atoms
+    number = 0
+    while block:
+        number ^= block % p.system_channels
+        block //= p.system_channels
+        if p.system_channels == 1:
+            return 0
+    return number
+
+
+def atoms_of(p, production, command, taken):
+    """Atoms in the order of the walk: (position in the run, atom, wavefront, workgroup)."""
+    copy = "place" not in taken
+    rows = command["rows_edge"] if taken.get("row_edge") else command["rows"]
+    run = command["run_edge"] if taken.get("run_edge") else command["run"]
+    first_row = first_atom = 0
+    minor = 2 ** command["waves_minor_log2"]
+    width, height = 2 ** command["wave_run_log2"], command["wave_rows"]
+    by_wavefront = not copy and command["granularity"] == Granularity.WAVEFRONT
+    if by_wavefront:
+        first_atom = taken["wavefront"] % minor * width
+        first_row = taken["wavefront"] // minor * height
+        rows = max(0, min(rows, first_row + height) - first_row)
+        run = max(0, min(run, first_atom + width) - first_atom)
+    workgroup = 0
+    if not copy:
+        workgroup = taken["place"] + production["first_workgroup"]
+        if workgroup >= production["workgroups"]:
+            workgroup -= production["workgroups"]
+    for row in range(rows):
+        for index in range(run):
+            atom = (taken["start"] + row * command["pitch"] + index) % 2**p.atom_address_bits
+            wavefront = 0
+            if by_wavefront:
+                wavefront = taken["wavefront"]
+            elif not copy:
+                wavefront = (row // height * minor + index // width) % p.wavefronts
+            yield index, atom, wavefront, workgroup
+
+
+class Reference:
+    """The engine, one cycle at a time, from :func:`atoms_of`."""
+
+    def __init__(self, p, production, commands):
+        self.p, self.production, self.commands = p, production, commands
+        self.last = 1
+        self.walk = []  # (channel, atoms, wavefronts), the next piece first
+        self.preparing = 0  # cycles until it begins
+
+    def pieces_of(self, taken):
+        p = self.p
+        command = self.commands[taken["command"]]
+        pieces = []
+        for index, atom, wavefront, workgroup in atoms_of(p, self.production, command, taken):
+            if index == 0 or atom % p.interleave_atoms == 0:
+                pieces.append((channel_number(p, atom), command, workgroup, []))
+            pieces[-1][3].append((atom, wavefront))
+        return pieces
+
+    def cycle(self, ready, copy, limit_in, rooms):
+        """What happens: ``(which is taken, the piece that is offered, picked)``."""
+        p = self.p
+        if self.preparing:
+            self.preparing -= 1
+            return None, None, 0
+        if self.walk:
+            offer = self.walk[0]
+            lane = offer[0] - p.first_channel
+            served = 0 <= lane < p.channels
+            if not served or rooms[lane]:
+                self.walk.pop(0)
+            return None, (lane, offer) if served else None, 0
+        eligible = ready and ready["place"] + self.production["shift"] < limit_in
+        order = [ready if eligible else None, copy]
+        first = 1 - self.last
+        which = next((w for w in (first, 1 - first) if order[w]), None)
+        if which is None:
+            return None, None, 0
+        self.last = which
+        self.walk = self.pieces_of(order[which])
+        self.preparing = 2
+        return "ready" if which == 0 else "copy", None, int(which == 0 and ready["last"])
+
+
+class Bench:
+    """Drives an engine and checks every port in every cycle against the reference."""
+
+    def __init__(self, ctx, dut, p, production, commands):
+        self.ctx, self.dut, self.p = ctx, dut, p
+        self.reference = Reference(p, production, commands)
+        maps = dut.maps.shape().const({"commands": commands})
+        ctx.set(dut.maps, maps)
+        ctx.set(dut.production, production)
+
+    async def cycle(self, *, ready=None, copy=None, limit_in=1 << 16, rooms=None):
+        """One cycle. Gives what was taken and the piece that left."""
+        ctx, dut = self.ctx, self.dut
+        rooms = rooms or [1] * self.p.channels
+        ctx.set(dut.ready.valid, ready is not None)
+        ctx.set(dut.copies.valid, copy is not None)
+        if ready is not None:
+            ctx.set(dut.ready.p, ready)
+        if copy is not None:
+            ctx.set(dut.copies.p, copy)
+        ctx.set(dut.limit_in, limit_in)
+        for lane, room in zip(dut.pieces, rooms, strict=True):
+            ctx.set(lane.ready, room)
+        busy = self.reference.preparing or self.reference.walk
+        idle = not busy and ready is None and copy is None
+        taken, offer, picked = self.reference.cycle(ready, copy, limit_in, rooms)
+        assert ctx.get(dut.idle) == idle
+        assert ctx.get(dut.picked) == picked
+        assert ctx.get(dut.ready.ready & dut.ready.valid) == (taken == "ready")
+        assert ctx.get(dut.copies.ready & dut.copies.valid) == (taken == "copy")
+        for index, lane in enumerate(dut.pieces):
+            assert ctx.get(lane.valid) == (offer is not None and offer[0] == index)
+        if offer:
+            self.check_piece(ctx.get(dut.pieces[offer[0]].p), *offer[1][1:])
+        await ctx.tick()
+        left = offer[1] if offer and rooms[offer[0]] else None
+        return taken, left
+
+    def check_piece(self, piece, command, workgroup, atoms):
+        assert piece.length == len(atoms)
+        for index, (atom, wavefront) in enumerate(atoms):
+            atoms_in_all = 2**self.p.atom_address_bits
+            assert (piece.atom + index) % atoms_in_all == atom
+            assert piece.remote == (piece.atom + command["atom_offset"]) % atoms_in_all
+            wave = piece.wavefront + (piece.offset + index >> piece.wave_run_log2)
+            assert wave % self.p.wavefronts == wavefront
+        assert piece.workgroup == workgroup
+        for name in ("context", "kind", "op", "dtype"):
+            assert getattr(piece, name) == command[name]
+
+    async def prepare(self):
+        while self.reference.preparing:
+            assert await self.cycle() == (None, None)
+
+    async def walk(self, **command):
+        """Pieces of one command, without any waiting; also the cycles between."""
+        taken, _ = await self.cycle(**command)
+        assert taken
+        await self.prepare()
+        pieces = []
+        while self.reference.walk:
+            pieces.append((await self.cycle())[1])
+        return pieces
+
+
+def simulate(p, commands, bench, **production):
+    dut = DmaEngine(p)
+    commands = commands + [command_entry()] * (p.commands - len(commands))
+    production = {"first_workgroup": 0, "workgroups": 100, "shift": 0} | production
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(Bench(ctx, dut, p, production, commands))
+
+    sim.add_testbench(run)
+    sim.run()
+
+
+READY = {
+    "command": 0,
+    "place": 1,
+    "wavefront": 0,
+    "start": 64,
+    "row_edge": 0,
+    "run_edge": 0,
+    "last": 1,
+}
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not {}"):
+        DmaEngine({})
+
+
+@pytest.mark.parametrize("row_edge", [0, 1])
+@pytest.mark.parametrize("run_edge", [0, 1])
+def test_workgroup_tile(row_edge, run_edge):
+    """Each atom of the tile once, with the wavefront that wrote it, cut at the interleave."""
+    rows, run = 3 if row_edge else 4, 10 if run_edge else 16
+
+    async def bench(engine):
+        ready = READY | {"start": 67, "row_edge": row_edge, "run_edge": run_edge}
+        pieces = await engine.walk(ready=ready)
+        got = [pair for _, _, _, atoms in pieces for pair in atoms]
+        expected = {
+            67 + 100 * row + index: (row // 2) * 2 + index // 8
+            for row in range(rows)
+            for index in range(run)
+        }
+        assert len(got) == len(expected)
+        assert dict(got) == expected
+        for _, _, _, atoms in pieces:
+            assert len({atom // 8 for atom, _ in atoms}) == 1
+
+    simulate(SMALL, [command_entry()], bench)
+
+
+@pytest.mark.parametrize(
+    ("wavefront", "row_edge", "run_edge", "shape"),
+    [
+        (0, 0, 0, (2, 8)),
+        (3, 0, 0, (2, 8)),
+        (3, 1, 0, (1, 8)),
+        (1, 0, 1, (2, 2)),
+        (3, 1, 1, (1, 2)),
+        (5, 0, 0, (0, 0)),
+    ],
+)
+def test_wavefront_tile(wavefront, row_edge, run_edge, shape):
+    async def bench(engine):
+        ready = READY | {"wavefront": wavefront, "row_edge": row_edge, "run_edge": run_edge}
+        pieces = await engine.walk(ready=ready)
+        got = [pair for _, _, _, atoms in pieces for pair in atoms]
+        rows, run = shape
+        assert got == [
+            (64 + 100 * row + index, wavefront) for row in range(rows) for index in range(run)
+        ]
+
+    simulate(SMALL, [command_entry(granularity=Granularity.WAVEFRONT)], bench)
+
+
+def test_copy():
+    """A copy has the command's rows and run, and belongs to no workgroup."""
+
+    async def bench(engine):
+        pieces = await engine.walk(copy={"command": 1, "start": 0})
+        assert [p[2] for p in pieces] == [0] * len(pieces)
+        got = [pair for _, _, _, atoms in pieces for pair in atoms]
+        assert got == [(7 * row + index, 0) for row in range(3) for index in range(20)]
+
+    copy = command_entry(rows=3, run=20, pitch=7, granularity=Granularity.WAVEFRONT)
+    simulate(SMALL, [command_entry(), copy], bench, first_workgroup=50)
+
+
+def test_full_rate_over_commands():
+    """One piece per cycle, and three cycles between two commands."""
+
+    async def bench(engine):
+        events = []
+        for _ in range(60):
+            taken, piece = await engine.cycle(ready=READY)
+            events.append("t" if taken else "p" if piece else "-")
+        assert "".join(events) == ("t--" + "p" * 10) * 4 + "t--ppppp"
+
+    simulate(SMALL, [command_entry()], bench)
+
+
+def test_empty_command_is_over_at_once():
+    async def bench(engine):
+        for command in range(2):
+            for _ in range(3):
+                assert await engine.cycle(ready=READY | {"command": command}) == ("ready", None)
+                await engine.prepare()
+        assert (await engine.cycle(ready=READY | {"command": 2}))[0] == "ready"
+        await engine.prepare()
+        assert (await engine.cycle())[1]
+
+    empty = [command_entry(rows=0), command_entry(run=0), command_entry()]
+    simulate(SMALL, empty, bench)
+
+
+@pytest.mark.parametrize(("place", "shift"), [(0, 0), (10, 5), (65535, 65536), (65535, 131071)])
+def test_ready_waits_for_the_downstream_limit(place, shift):
+    async def bench(engine):
+        ready = READY | {"place": place}
+        if place + shift < 131071:
+            assert (await engine.cycle(ready=ready, limit_in=place + shift))[0] is None
+            taken = await engine.cycle(ready=ready, limit_in=place + shift + 1)
+            assert taken[0] == "ready"
+        else:
+            assert (await engine.cycle(ready=ready, limit_in=131071))[0] is None
+        # A copy does not wait.
+        while engine.reference.walk:
+            await engine.cycle()
+        assert (await engine.cycle(copy={"command": 0, "start": 0}, limit_in=0))[0] == "copy"
+
+    simulate(SMALL, [command_entry()], bench, shift=shift)
+
+
+def test_turns():
+    async def bench(engine):
+        async def taken(**offers):
+            which, _ = await engine.cycle(**offers)
+            await engine.prepare()
+            return which
+
+        both = {"ready": READY | {"command": 0}, "copy": {"command": 0, "start": 0}}
+        got = [await taken(**both) for _ in range(5)]
+        assert got == ["ready", "copy", "ready", "copy", "ready"]
+        got = [await taken(limit_in=0, **both) for _ in range(3)]
+        assert got == ["copy"] * 3
+        assert await taken(**both) == "ready"
+
+    simulate(SMALL, [command_entry(rows=0)], bench)
+
+
+def test_full_lane_stops_the_walk():
+    async def bench(engine):
+        await engine.cycle(ready=READY)
+        await engine.prepare()
+        first = engine.reference.walk[0][0]
+        rooms = [int(lane != first) for lane in range(4)]
+        for _ in range(5):
+            assert (await engine.cycle(rooms=rooms))[1] is None
+        assert (await engine.cycle())[1]
+
+    simulate(SMALL, [command_entry()], bench)
+
+
+def test_samples_make_up_the_whole():
+    """Tops that each serve some channels send every atom exactly once between them."""
+    whole = Counter()
+    for first in range(0, 32, 8):
+        p = T3Parameters(channels=8, first_channel=first)
+
+        async def bench(engine):
+            for _, _, _, atoms in filter(None, await engine.walk(ready=READY)):
+                whole.update(atom for atom, _ in atoms)
+
+        simulate(p, [command_entry(rows=20, run=40)], bench)
+    assert whole == {64 + 100 * row + index: 1 for row in range(20) for index in range(40)}
+
+
+@pytest.mark.parametrize("p", [SMALL, ONE, SAMPLE], ids=["small", "one", "sample"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random(p, seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    commands = [random_command(rng, p) for _ in range(p.commands)]
+    counts = Counter()
+
+    async def bench(engine):
+        ready = copy = None
+        for step in range(2500):
+            if step % 100 == 0:
+                rates = [rng.choice([0.05, 0.5, 1]) for _ in range(3)]
+                limit_in = rng.choice([0, 10, 50, 1 << 16])
+            if ready is None and rng.random() < rates[0]:
+                ready = random_ready(rng, p)
+            if copy is None and rng.random() < rates[1]:
+                start = rng.getrandbits(p.atom_address_bits)
+                copy = {"command": rng.randrange(p.commands), "start": start}
+            rooms = [int(rng.random() < rates[2]) for _ in range(p.channels)]
+            taken, piece = await engine.cycle(
+                ready=ready, copy=copy, limit_in=limit_in, rooms=rooms
+            )
+            counts[taken] += 1
+            counts["piece"] += piece is not None
+            ready = None if taken == "ready" else ready
+            copy = None if taken == "copy" else copy
+
+    simulate(p, commands, bench, first_workgroup=60, shift=4)
+    assert counts["ready"] > 3 and counts["copy"] > 3 and counts["piece"] > 20

@@ -1,0 +1,274 @@
+import random
+from collections import deque
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.dma.lane import DmaLane
+from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind
+from rtl.interface.layouts import Packet, Piece
+from rtl.parameters import T3Parameters
+
+SMALL = T3Parameters(egress_slots=8, payload=True)
+FULL = T3Parameters()
+
+
+def random_piece(rng, p, length=None):
+    """A piece, which ends at the latest where the channel does."""
+    length = length or rng.randint(1, p.interleave_atoms)
+    granule = rng.randrange(2**p.atom_address_bits // p.interleave_atoms) * p.interleave_atoms
+    return {
+        "atom": granule + rng.randint(0, p.interleave_atoms - length),
+        "length": length,
+        "offset": rng.choice([0, 5, 60, 1000, 0xFFF0]),
+        "wave_run_log2": rng.choice([0, 1, 3, 6, 15]),
+        "wavefront": rng.randrange(p.wavefronts),
+        "workgroup": rng.getrandbits(p.workgroup_bits),
+        "context": rng.getrandbits(p.context_bits),
+        "kind": rng.choice(list(PacketKind)),
+        "op": rng.choice(list(Operation)),
+        "dtype": rng.choice(list(Datatype)),
+        "remote": rng.getrandbits(p.atom_address_bits),
+    }
+
+
+def word(address):
+    """What the memory holds at an atom, in 64-bit words."""
+    return [(address * 4 + lane) * 0x9E3779B97F4A7C15 % 2**64 for lane in range(4)]
+
+
+def packets_of(piece, p):
+    """Each atom that is read, with its packet."""
+    atoms = 2**p.atom_address_bits
+    for index in range(piece["length"]):
+        atom = (piece["atom"] + index) % atoms
+        wave = (piece["offset"] + index) // 2 ** piece["wave_run_log2"]
+        yield (
+            atom,
+            {name: piece[name] for name in ("kind", "context", "workgroup", "op", "dtype")}
+            | {
+                "atom": (piece["remote"] + index) % atoms,
+                "wavefront": (piece["wavefront"] + wave) % p.wavefronts,
+                "data": word(atom) if p.payload else [],
+            },
+        )
+
+
+class Reference:
+    """The lane, one cycle at a time. Ports are shown before :meth:`tick`."""
+
+    def __init__(self, p):
+        self.p = p
+        self.pieces, self.reads, self.sends = deque(), deque(), deque()
+        self.index = 0
+        self.slots = deque()  # reserved: [slot, packet, filled]
+        self.tail = 0
+        self.flying = None
+
+    def outputs(self):
+        return {
+            "pieces_ready": len(self.pieces) < 4,
+            "read": self.reads[0] if self.reads else None,
+            "send": self.sends[0] if self.sends else None,
+            "idle": not (self.pieces or self.reads or self.sends or self.slots or self.flying),
+        }
+
+    def tick(self, piece, reads_ready, returned, sends_ready):
+        give_piece = piece if len(self.pieces) < 4 else None
+        expand = bool(self.pieces) and len(self.reads) < 2 and len(self.slots) < self.p.egress_slots
+        send = (
+            bool(self.slots)
+            and self.slots[0][2]
+            and len(self.sends) + (self.flying is not None) < 4
+        )
+        if reads_ready and self.reads:
+            self.reads.popleft()
+        if sends_ready and self.sends:
+            self.sends.popleft()
+        if self.flying is not None:
+            self.sends.append(self.flying)
+        self.flying = self.slots.popleft()[1] if send else None
+        if returned is not None:
+            next(entry for entry in self.slots if entry[0] == returned)[2] = True
+        if expand:
+            atom, packet = list(packets_of(self.pieces[0], self.p))[self.index]
+            self.reads.append((atom, self.tail))
+            self.slots.append([self.tail, packet, False])
+            self.tail = (self.tail + 1) % self.p.egress_slots
+            self.index += 1
+            if self.index == self.pieces[0]["length"]:
+                self.pieces.popleft()
+                self.index = 0
+        if give_piece:
+            self.pieces.append(give_piece)
+
+
+class Bench:
+    """Drives a lane and checks every port in every cycle against the reference."""
+
+    def __init__(self, ctx, dut, p):
+        self.ctx, self.dut, self.p = ctx, dut, p
+        self.reference = Reference(p)
+        self.outstanding = []  # (slot, atom) of the reads that left
+
+    async def cycle(self, *, piece=None, reads_ready=True, returned=None, sends_ready=True):
+        """One cycle. ``returned`` is an outstanding read. Gives what left: read and packet."""
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.pieces.valid, piece is not None)
+        if piece is not None:
+            ctx.set(dut.pieces.p, piece)
+        ctx.set(dut.reads.ready, reads_ready)
+        ctx.set(dut.sends.ready, sends_ready)
+        ctx.set(dut.returns.valid, returned is not None)
+        if returned is not None:
+            self.outstanding.remove(returned)
+            data = word(returned[1]) if self.p.payload else []
+            ctx.set(dut.returns.p, {"slot": returned[0], "data": data})
+        expected = self.reference.outputs()
+        assert ctx.get(dut.pieces.ready) == expected["pieces_ready"]
+        assert ctx.get(dut.idle) == expected["idle"]
+        assert ctx.get(dut.reads.valid) == (expected["read"] is not None)
+        assert ctx.get(dut.sends.valid) == (expected["send"] is not None)
+        if expected["read"]:
+            request = ctx.get(dut.reads.p)
+            assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
+            assert (request.atom, request.tag) == expected["read"]
+            assert (request.place, request.wavefront) == (0, 0)
+            assert (request.op, request.dtype) == (Operation.SUM, Datatype.FP16)
+        if expected["send"]:
+            assert ctx.get(dut.sends.p) == Packet(self.p).const(expected["send"])
+        self.reference.tick(piece, reads_ready, returned and returned[0], sends_ready)
+        await ctx.tick()
+        read = expected["read"] if reads_ready else None
+        if read:
+            self.outstanding.append((read[1], read[0]))
+        return read, expected["send"] if sends_ready else None
+
+
+def simulate(p, bench):
+    dut = DmaLane(p)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(Bench(ctx, dut, p))
+
+    sim.add_testbench(run)
+    sim.run()
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not None"):
+        DmaLane(None)
+
+
+def test_one_atom_latency():
+    piece = random_piece(random.Random(1), SMALL, length=1)
+
+    async def run(lane):
+        assert await lane.cycle(piece=piece) == (None, None)
+        assert await lane.cycle() == (None, None)
+        read, _ = await lane.cycle()
+        assert read == (piece["atom"], 0)
+        assert await lane.cycle(returned=(0, piece["atom"])) == (None, None)
+        assert await lane.cycle() == (None, None)
+        assert await lane.cycle() == (None, None)
+        _, packet = await lane.cycle()
+        assert packet == next(packets_of(piece, SMALL))[1]
+
+    simulate(SMALL, run)
+
+
+@pytest.mark.parametrize("length", [1, 2, 8])
+@pytest.mark.parametrize("latency", [1, 40])
+def test_full_rate(length, latency):
+    """With slots for the latency, one atom enters and one packet leaves in every cycle."""
+    rng = random.Random(2)
+
+    async def run(lane):
+        sent, due = [], deque()
+        for cycle in range(400):
+            piece = random_piece(rng, FULL, length=length)
+            returned = due.popleft()[1] if due and due[0][0] == cycle else None
+            read, packet = await lane.cycle(piece=piece, returned=returned)
+            if read:
+                due.append((cycle + latency, (read[1], read[0])))
+            sent.append(packet is not None)
+        first = sent.index(True)
+        assert first < latency + 10
+        assert all(sent[first:])
+
+    simulate(FULL, run)
+
+
+def test_reads_stop_at_the_reserved_slots():
+    """With a blocked link no more is read than there is room for, and nothing is lost."""
+    rng = random.Random(3)
+    pieces = [random_piece(rng, SMALL, length=8) for _ in range(5)]
+    expected = [packet for piece in pieces for _, packet in packets_of(piece, SMALL)]
+
+    async def run(lane):
+        queue, reads = deque(pieces), 0
+        for _ in range(100):
+            piece = queue[0] if queue else None
+            room = lane.reference.outputs()["pieces_ready"]
+            returned = lane.outstanding[-1] if lane.outstanding else None
+            read, packet = await lane.cycle(piece=piece, returned=returned, sends_ready=False)
+            assert packet is None
+            reads += read is not None
+            if piece and room:
+                queue.popleft()
+        # The slots, and those behind them in the queue to the link.
+        assert reads == SMALL.egress_slots + 4
+        got = []
+        for _ in range(200):
+            piece = queue[0] if queue else None
+            room = lane.reference.outputs()["pieces_ready"]
+            returned = lane.outstanding[0] if lane.outstanding else None
+            _, packet = await lane.cycle(piece=piece, returned=returned)
+            got += [packet] if packet else []
+            if piece and room:
+                queue.popleft()
+        assert got == expected
+        assert lane.reference.outputs()["idle"]
+
+    simulate(SMALL, run)
+
+
+@pytest.mark.parametrize("p", [SMALL, FULL, T3Parameters(egress_slots=1, interleave_atoms=1)])
+@pytest.mark.parametrize("seed", range(2))
+def test_random(p, seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+
+    async def run(lane):
+        expected, got = [], []
+        piece = None
+        for step in range(1500):
+            if step % 100 == 0:
+                rates = [rng.choice([0.1, 0.5, 0.9, 1]) for _ in range(4)]
+            if piece is None and rng.random() < rates[0]:
+                piece = random_piece(rng, p)
+            returned = None
+            if lane.outstanding and rng.random() < rates[1]:
+                returned = rng.choice(lane.outstanding)
+            taken = piece is not None and lane.reference.outputs()["pieces_ready"]
+            _, packet = await lane.cycle(
+                piece=piece,
+                reads_ready=rng.random() < rates[2],
+                returned=returned,
+                sends_ready=rng.random() < rates[3],
+            )
+            got += [packet] if packet else []
+            if taken:
+                expected += [packet for _, packet in packets_of(piece, p)]
+                piece = None
+        assert got == expected[: len(got)]
+        assert len(got) > 100
+
+    simulate(p, run)
+
+
+def test_piece_layout_is_covered():
+    """The random pieces set every field."""
+    assert set(Piece(FULL).members) == set(random_piece(random.Random(0), FULL))

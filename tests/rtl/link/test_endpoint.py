@@ -1,0 +1,223 @@
+import pytest
+from link_pair import LINK, P, Pair
+
+from rtl.interface.encodings import ErrorCode
+from rtl.link.endpoint import LinkEndpoint
+from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not 5"):
+        LinkEndpoint(5)
+    with pytest.raises(TypeError, match=r"Link must be LinkParameters, not 5"):
+        LinkEndpoint(P, 5)
+
+
+def test_clean_link_at_full_rate():
+    """One packet per cycle both ways, nine cycles and the link's after it was taken."""
+    latency = 3
+
+    async def bench(pair):
+        for side in pair.sides:
+            side.offer = 0
+        await pair.step(20)  # the first limit has arrived
+        for side in pair.sides:
+            side.offer = 1
+        await pair.step(400)
+        for here, there in (pair.sides, pair.sides[::-1]):
+            cycles = [cycle for cycle, _ in here.sent]
+            assert cycles == list(range(20, 420))
+            arrivals = [cycle for cycle, _ in there.received]
+            assert arrivals == [cycle + 9 + latency for cycle in cycles[: len(arrivals)]]
+        await pair.drain(100)
+        assert pair.count("replays") == pair.count("corrupt") == [0, 0]
+        assert not pair.sides[0].errors and not pair.sides[1].errors
+
+    Pair(1, Faults(latency=latency)).run(bench)
+
+
+async def at_several_rates(pair, phases, cycles):
+    for _ in range(phases):
+        for side in pair.sides:
+            side.offer, side.take = (pair.rng.choice([0.1, 0.5, 1]) for _ in range(2))
+        await pair.step(cycles)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "worst"])
+def test_faulty_link(kind):
+    """Everything once and in order, both ways at once, whatever the rates of both sides are."""
+    faults = KINDS[kind]
+
+    async def bench(pair):
+        await at_several_rates(pair, 5, 80)
+        await pair.drain(10000)
+        assert min(pair.count("replays")) > 0
+        for corrupt, channel in zip(pair.count("corrupt"), pair.channels[::-1], strict=True):
+            assert (corrupt > 0) == (faults.corrupt > 0)
+            assert corrupt <= channel.corrupted
+
+    Pair(list(KINDS).index(kind), faults).run(bench)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(2))
+def test_faulty_link_at_length(kind, seed):
+    async def bench(pair):
+        await at_several_rates(pair, 40, 200)
+        await pair.drain(20000)
+        # Sequence numbers went around.
+        assert len(pair.sides[0].sent) > (1 << LINK.sequence_bits)
+
+    Pair(1000 + 10 * seed + list(KINDS).index(kind), KINDS[kind]).run(bench)
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_one_direction_is_faulty(broken):
+    """Losing packets, or only what the other side tells, loses nothing."""
+
+    async def bench(pair):
+        pair.channels[broken].faults = Faults(lose=0.3, corrupt=0.1, late=0.2, straggle=9)
+        pair.sides[1].most = 0
+        await pair.step(300)
+        await pair.drain(3000)
+
+    Pair(20 + broken).run(bench)
+
+
+def test_old_flits():
+    """One flit in ten is an old one: half of the sequence numbers, as docs/link.md allows."""
+    oldest = (1 << LINK.sequence_bits - 1) - 10  # those in the pipelines are a little older
+    strays = []
+
+    def straying(pair, channel):
+        put = channel.put
+        log = []
+
+        def put_and_stray(flit, cycle):
+            moved = min(len(side.received) for side in pair.sides)
+            log.append((moved, flit))
+            while max(len(side.received) for side in pair.sides) - log[0][0] > oldest:
+                log.pop(0)
+            if moved > oldest and pair.rng.random() < 0.1:
+                strays.append(log[0][0])
+                put(log[0][1], cycle)
+            else:
+                put(flit, cycle)
+
+        channel.put = put_and_stray
+
+    async def bench(pair):
+        for channel in pair.channels:
+            straying(pair, channel)
+        await pair.step(1500)
+        await pair.drain(3000)
+        assert len(strays) > 100
+
+    Pair(60).run(bench)
+
+
+def test_back_pressure():
+    """Who does not take stops the other side, without a loss, a replay or an error."""
+
+    async def bench(pair):
+        here, there = pair.sides
+        there.take = 0
+        await pair.step(2 * LINK.down_cycles)
+        assert len(here.sent) == LINK.receive_depth + LINK.replay_depth
+        assert len(here.received) > LINK.down_cycles  # the other direction goes on
+        there.take = 0.3
+        await pair.step(100)
+        await pair.drain(500)
+        assert pair.count("replays") == [0, 0]
+        assert not here.errors and not there.errors
+
+    Pair(30).run(bench)
+
+
+def test_busy_link_needs_no_replay():
+    """A flit waits, as it is, for a link that is slower than the endpoint."""
+
+    async def bench(pair):
+        await pair.step(300)
+        await pair.drain(500)
+        assert pair.count("replays") == [0, 0]
+
+    Pair(32, Faults(busy=0.5)).run(bench)
+
+
+def test_idle_link_stays_up():
+    async def bench(pair):
+        for side in pair.sides:
+            side.most = 0
+        await pair.step(2 * LINK.down_cycles)
+        assert pair.count("down") == [0, 0]
+        assert not pair.sides[0].errors and not pair.sides[1].errors
+
+    Pair(31).run(bench)
+
+
+LATE_CYCLES = 24  # what was on its way, and the pipelines
+
+
+def reported(side, since):
+    """The report's code; it came once and in time."""
+    ((cycle, code),) = side.errors
+    assert since + LINK.down_cycles <= cycle <= since + LINK.down_cycles + LATE_CYCLES
+    return ErrorCode(code)
+
+
+@pytest.mark.parametrize("dead", [[0], [0, 1]])
+def test_dead_link_is_reported_once_and_recovers(dead):
+    """Packets wait on both sides, so both notice, whichever direction it is."""
+
+    async def bench(pair):
+        await pair.step(100)
+        since = pair.cycle
+        for index in dead:
+            pair.channels[index].faults = DEAD
+        await pair.step(2 * LINK.down_cycles)
+        for side in pair.sides:
+            assert reported(side, since) == ErrorCode.LINK_DOWN
+        assert pair.count("down") == [1, 1]
+        for channel in pair.channels:
+            channel.faults = CLEAN
+        await pair.step(100)
+        assert pair.count("down") == [0, 0]
+        assert all(len(side.errors) == 1 for side in pair.sides)
+        for channel in pair.channels:
+            channel.faults = DEAD
+        await pair.step(LINK.down_cycles + LATE_CYCLES)
+        assert all(len(side.errors) == 2 for side in pair.sides)  # anew
+        for channel in pair.channels:
+            channel.faults = CLEAN
+        await pair.drain(500)
+
+    Pair(40 + sum(dead)).run(bench)
+
+
+def test_silent_neighbour_is_reported_without_packets():
+    async def bench(pair):
+        for side in pair.sides:
+            side.most = 0
+        for channel in pair.channels:
+            channel.faults = DEAD
+        await pair.step(LINK.down_cycles + LATE_CYCLES)
+        for side in pair.sides:
+            assert reported(side, 0) == ErrorCode.LINK_DOWN
+
+    Pair(50).run(bench)
+
+
+def test_link_that_takes_nothing_is_reported():
+    async def bench(pair):
+        await pair.step(100)
+        since = pair.cycle
+        pair.channels[0].faults = Faults(busy=1)
+        await pair.step(LINK.down_cycles + LATE_CYCLES)
+        for side in pair.sides:
+            assert reported(side, since) == ErrorCode.LINK_DOWN
+        pair.channels[0].faults = CLEAN
+        await pair.drain(500)
+
+    Pair(51).run(bench)

@@ -1,0 +1,140 @@
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.link.parameters import LinkParameters
+from rtl.link.sender import LinkSender
+
+LINK = LinkParameters(
+    replay_depth=8, receive_depth=8, sequence_bits=6, timeout_cycles=16, down_cycles=32
+)
+
+
+class Sender:
+    """A sender whose ``o`` is always taken; ``sent`` has ``(cycle, number, packet)``."""
+
+    def __init__(self):
+        self.dut = LinkSender(8, LINK)
+        self.sent, self.progress, self.replays = [], [], []
+        self._cycle = 0
+
+    def run(self, bench):
+        sim = Simulator(self.dut)
+        sim.add_clock(1e-9)
+
+        async def run(ctx):
+            self._ctx = ctx
+            ctx.set(self.dut.o.ready, 1)
+            await bench(self)
+
+        sim.add_testbench(run)
+        sim.run()
+        return self
+
+    async def step(self, cycles=1, *, packet=None, told=None):
+        """Offer a packet, and tell an acknowledgement and a limit, in the first of the cycles."""
+        ctx, dut = self._ctx, self.dut
+        for index in range(cycles):
+            first = index == 0
+            ctx.set(dut.packets.valid, first and packet is not None)
+            ctx.set(dut.packets.p, packet or 0)
+            ctx.set(dut.reverse.valid, first and told is not None)
+            acknowledge, limit = told or (0, 0)
+            ctx.set(dut.reverse.p, {"acknowledge": acknowledge, "limit": limit})
+            if ctx.get(dut.o.p.data):
+                self.sent.append((self._cycle, ctx.get(dut.o.p.sequence), ctx.get(dut.o.p.packet)))
+            if ctx.get(dut.progress):
+                self.progress.append(self._cycle)
+            if ctx.get(dut.replay):
+                self.replays.append(self._cycle)
+            self._cycle += 1
+            await ctx.tick()
+
+    def numbers(self, since=0):
+        return [number for cycle, number, _ in self.sent if cycle >= since]
+
+
+@pytest.mark.parametrize("delay", range(48))
+def test_acknowledged_at_any_time(delay):
+    """Before, while and after it goes back: what is acknowledged is not sent again, the rest is."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        for number in range(6):
+            await sender.step(packet=100 + number)
+        await sender.step(1 + delay)
+        await sender.step(told=(4, 30))
+        await sender.step(6)
+        await sender.step(packet=106)
+        await sender.step(40)
+
+    sender = Sender().run(bench)
+    (accepted,) = sender.progress
+    assert sender.numbers()[:6] == list(range(6))
+    assert all(packet == 100 + number for _, number, packet in sender.sent)
+    # What was read in the cycle of the acknowledgement is at o one cycle later.
+    assert min(sender.numbers(accepted + 2)) == 4
+    assert set(sender.numbers(accepted + 2)) == {4, 5, 6}
+    for cycle in sender.replays:
+        oldest = 4 if cycle > accepted else 0
+        assert sender.numbers(cycle + 2)[0] == oldest or cycle + 2 > accepted
+
+
+def test_goes_back_only_if_something_is_missing():
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        await sender.step(packet=1)
+        await sender.step(8)
+        await sender.step(60, told=(1, 30))
+
+    sender = Sender().run(bench)
+    assert sender.numbers() == [0]
+    assert not sender.replays
+
+
+def test_replay_period():
+    """It goes back each time that the timeout ends, until all is acknowledged."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        await sender.step(packet=1)
+        await sender.step(100)
+
+    sender = Sender().run(bench)
+    times = [cycle for cycle, _, _ in sender.sent]
+    steps = [second - first for first, second in zip(times, times[1:], strict=False)]
+    assert len(times) >= 5
+    assert all(LINK.timeout_cycles <= step <= LINK.timeout_cycles + 4 for step in steps)
+
+
+def test_credits():
+    """Nothing is sent at or beyond the limit; an older limit does not take one back."""
+
+    async def bench(sender):
+        for number in range(8):
+            await sender.step(packet=number)
+        await sender.step(10)
+        assert not sender.sent
+        await sender.step(10, told=(0, 3))
+        assert sender.numbers() == [0, 1, 2]
+        await sender.step(2, told=(0, 5))
+        await sender.step(3, told=(0, 4))
+        await sender.step(6)
+        assert sender.numbers() == [0, 1, 2, 3, 4]
+
+    Sender().run(bench)
+
+
+@pytest.mark.parametrize("acknowledge", [63, 60, 40, 6, 7, 20])
+def test_impossible_acknowledgement(acknowledge):
+    """One that lies behind, or beyond what was taken, is not believed."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        for number in range(5):
+            await sender.step(packet=number)
+        await sender.step(8)
+        await sender.step(8, told=(acknowledge, 30))
+
+    sender = Sender().run(bench)
+    assert sender.numbers() == [0, 1, 2, 3, 4]
+    assert not sender.progress

@@ -1,0 +1,432 @@
+"""The register port: bus, storage, strobes, status and errors."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+from register_bus import read, start_write, write
+
+from rtl.interface.encodings import ErrorCode, Policy
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.registers.port import Registers, Response
+
+P = T3Parameters()
+NARROW = T3Parameters(workgroup_bits=10, context_bits=2, sets=64, address_bits=32)
+MAP = register_map.load()
+FREE = max(register.address for register in MAP.values()) + 4
+SIDE_EFFECTS = {"CONTROL", "WINDOW_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
+STORAGE = [r for r in MAP.values() if r.writable and r.name not in SIDE_EFFECTS]
+
+
+def simulate(dut, *benches):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    for bench in benches:
+        simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("p", [None, 3])
+def test_parameters_type(p):
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not"):
+        Registers(p)
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({"windows": 257}, r"windows must be at most 256 to fit WINDOW_COMMIT\.index, not 257"),
+        ({"ranges": 257}, r"ranges must be at most 256 to fit RANGE_COMMIT\.index, not 257"),
+        ({"commands": 257}, r"commands must be at most 256 to fit COMMAND_COMMIT\.index, not 257"),
+        (
+            {"workgroup_bits": 17},
+            r"FIRST_WORKGROUP\.workgroup must have at least the 17 bits that .*, not 16",
+        ),
+        (
+            {"context_bits": 5},
+            r"COMMAND_TRANSFER\.context must have at least the 5 bits that .*, not 4",
+        ),
+        ({"wavefronts": 32}, r"ERROR\.wavefront must have at least the 5 bits that .*, not 4"),
+    ],
+)
+def test_parameters_value(values, message):
+    with pytest.raises(ValueError, match=message):
+        Registers(T3Parameters(**values))
+
+
+def test_parameters_at_the_limit():
+    Registers(T3Parameters(windows=256, ranges=256, commands=256, context_bits=4, wavefronts=16))
+
+
+def test_resets():
+    dut = Registers(P)
+
+    async def bench(ctx):
+        for register in MAP.values():
+            assert await read(ctx, dut, register.address) == (register.reset, Response.OKAY.value)
+        production, arbiter = ctx.get(dut.production), ctx.get(dut.arbiter)
+        assert production.updates_per_sector == MAP["TRACKING"]["updates_per_sector"].reset == 2
+        assert production.epoch == MAP["TRACKING"]["epoch"].reset == 1
+        assert production.workgroups == 0
+        assert arbiter.policy == Policy.ROUND_ROBIN
+        assert arbiter.threshold == MAP["ARBITER"]["threshold"].reset == 127
+        assert arbiter.starvation_limit == 0xFFFF
+        assert [arbiter.levels[i] for i in range(3)] == [127] * 3
+        assert ctx.get(dut.maps).as_bits() == 0
+
+    simulate(dut, bench)
+
+
+# Bits that a narrower destination cuts off.
+CUT = {
+    ("FIRST_WORKGROUP", "workgroup"): NARROW.workgroup_bits,
+    ("WORKGROUPS", "count"): NARROW.limit_bits,
+    ("TRACKED_FIRST", "place"): NARROW.limit_bits,
+    ("TRACKED_END", "place"): NARROW.limit_bits,
+    ("SHIFT", "places"): NARROW.limit_bits,
+    ("WINDOW", "workgroups"): NARROW.limit_bits,
+    ("COMMAND_WINDOW", "workgroups"): NARROW.limit_bits,
+    ("RANGE_PLACES", "first"): NARROW.place_bits,
+    ("RANGE_PLACES", "last"): NARROW.place_bits,
+    ("WINDOW_CONTEXT", "context"): NARROW.context_bits,
+    ("COMMAND_TRANSFER", "context"): NARROW.context_bits,
+}
+
+
+@pytest.mark.parametrize("p", [P, NARROW], ids=["default", "narrow"])
+def test_storage(p):
+    """Every field keeps what its destination has room for, and a write touches no other one."""
+    seed = 5
+    print("seed", seed)
+    rng, dut = random.Random(seed), Registers(p)
+    cut = CUT if p is NARROW else {("WINDOW_CONTEXT", "context"): p.context_bits}
+
+    def kept(register, word):
+        value = 0
+        for field in register.fields:
+            width = cut.get((register.name, field.name), field.width)
+            value |= (word >> field.low & (1 << width) - 1) << field.low
+        return value
+
+    async def bench(ctx):
+        expected = {register.name: register.reset for register in STORAGE}
+        for _ in range(3):
+            for register in rng.sample(STORAGE, len(STORAGE)):
+                word = rng.choice([rng.getrandbits(32), 0xFFFFFFFF])
+                assert await write(ctx, dut, register.address, word) == Response.OKAY.value
+                expected[register.name] = kept(register, word)
+            for register in STORAGE:
+                assert await read(ctx, dut, register.address) == (
+                    expected[register.name],
+                    Response.OKAY.value,
+                ), register.name
+
+    simulate(dut, bench)
+
+
+def test_configuration_comes_from_its_registers():
+    """Each output field changes with its own register, and keeps its value."""
+    dut = Registers(P)
+    words = {
+        "FIRST_WORKGROUP": {"workgroup": 11},
+        "WORKGROUPS": {"count": 65536},
+        "TRACKED_FIRST": {"place": 13},
+        "TRACKED_END": {"place": 65535},
+        "SHIFT": {"places": 15},
+        "WINDOW": {"workgroups": 16},
+        "COMMAND_WINDOW": {"workgroups": 17},
+        "TRACKING": {"updates_per_sector": 3, "epoch": 18},
+        "TIMEOUT": {"cycles": 0xFEDCBA98},
+        "ARBITER": {"policy": 2, "automatic": 1, "threshold": 19},
+        "STARVATION": {"cycles": 20},
+        "MEASURE": {"log2": 21},
+        "CUTS": {"cut0": 22, "cut1": 23, "cut2": 24},
+        "LEVELS": {"level0": 25, "level1": 26, "level2": 27},
+    }
+    production = {
+        "first_workgroup": 11,
+        "workgroups": 65536,
+        "tracked_first": 13,
+        "tracked_end": 65535,
+        "shift": 15,
+        "window": 16,
+        "command_window": 17,
+        "updates_per_sector": 3,
+        "timeout": 0xFEDCBA98,
+        "epoch": 18,
+    }
+    arbiter = {
+        "policy": Policy.MCA,
+        "automatic": 1,
+        "threshold": 19,
+        "starvation_limit": 20,
+        "measure_log2": 21,
+        "cuts": [22, 23, 24],
+        "levels": [25, 26, 27],
+    }
+
+    async def bench(ctx):
+        for name, fields in words.items():
+            await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
+        assert ctx.get(dut.production) == dut.production.shape().const(production)
+        assert ctx.get(dut.arbiter) == dut.arbiter.shape().const(arbiter)
+
+    simulate(dut, bench)
+
+
+def test_write_timing():
+    """Taken in t, acts in t + 1, seen with its response in t + 2; no sooner."""
+    dut = Registers(P)
+    address = MAP["SHIFT"].address
+
+    async def bench(ctx):
+        assert ctx.get(dut.bus.awready) and ctx.get(dut.bus.wready)
+        start_write(ctx, dut, address, 7)
+        await ctx.tick()
+        # The second write waits in the address and data registers.
+        start_write(ctx, dut, address, 9)
+        assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
+        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 0
+        await ctx.tick()
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 7
+        assert ctx.get(dut.bus.awready) and ctx.get(dut.bus.wready)
+        await ctx.tick()
+        ctx.set(dut.bus.awvalid, 0)
+        ctx.set(dut.bus.wvalid, 0)
+        for _ in range(5):  # a response that waits holds the next write back
+            assert ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 7
+            assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
+            await ctx.tick()
+        ctx.set(dut.bus.bready, 1)
+        await ctx.tick()
+        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 7
+        await ctx.tick()
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 9
+        await ctx.tick()
+        assert not ctx.get(dut.bus.bvalid)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("first", ["address", "data"])
+def test_address_and_data_apart(first):
+    dut = Registers(P)
+
+    async def bench(ctx):
+        start_write(ctx, dut, MAP["SHIFT"].address, 7)
+        ctx.set(dut.bus.wvalid if first == "address" else dut.bus.awvalid, 0)
+        await ctx.tick()
+        assert ctx.get(dut.bus.awready) == (first == "data")
+        assert ctx.get(dut.bus.wready) == (first == "address")
+        start_write(ctx, dut, MAP["SHIFT"].address, 7)
+        ctx.set(dut.bus.awvalid if first == "address" else dut.bus.wvalid, 0)
+        for _ in range(3):
+            assert not ctx.get(dut.bus.bvalid)
+            late = dut.bus.wvalid if first == "address" else dut.bus.awvalid
+            ctx.set(late, 0)
+            await ctx.tick()
+        ctx.set(late, 1)
+        await ctx.tick()
+        ctx.set(late, 0)
+        assert ctx.get(dut.production.shift) == 0
+        await ctx.tick()
+        assert ctx.get(dut.production.shift) == 7
+
+    simulate(dut, bench)
+
+
+def test_read_timing():
+    """Taken in t, acts in t + 1 on the values of that cycle, answered in t + 2."""
+    dut = Registers(P)
+
+    async def bench(ctx):
+        ctx.set(dut.bus.araddr, MAP["TILES"].address)
+        ctx.set(dut.bus.arvalid, 1)
+        ctx.set(dut.tiles, 1)
+        assert ctx.get(dut.bus.arready)
+        await ctx.tick()
+        ctx.set(dut.tiles, 2)
+        assert not ctx.get(dut.bus.arready) and not ctx.get(dut.bus.rvalid)
+        await ctx.tick()
+        ctx.set(dut.tiles, 3)
+        assert ctx.get(dut.bus.arready)
+        await ctx.tick()
+        ctx.set(dut.bus.arvalid, 0)
+        for tiles in range(4, 8):
+            assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 2
+            assert not ctx.get(dut.bus.arready)
+            ctx.set(dut.tiles, tiles)
+            await ctx.tick()
+        ctx.set(dut.bus.rready, 1)
+        await ctx.tick()
+        assert not ctx.get(dut.bus.rvalid)
+        ctx.set(dut.tiles, 8)
+        await ctx.tick()
+        assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 8
+        await ctx.tick()
+        assert not ctx.get(dut.bus.rvalid)
+
+    simulate(dut, bench)
+
+
+def test_read_and_write_together():
+    """A read that acts with a write sees the register before it."""
+    dut = Registers(P)
+
+    async def bench(ctx):
+        ctx.set(dut.bus.araddr, MAP["SHIFT"].address)
+        ctx.set(dut.bus.arvalid, 1)
+        start_write(ctx, dut, MAP["SHIFT"].address, 5)
+        await ctx.tick()
+        ctx.set(dut.bus.awvalid, 0)
+        ctx.set(dut.bus.wvalid, 0)
+        ctx.set(dut.bus.arvalid, 0)
+        await ctx.tick()
+        assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 0
+        assert ctx.get(dut.production.shift) == 5
+
+    simulate(dut, bench)
+
+
+def test_slave_errors():
+    dut = Registers(P)
+    okay, error = Response.OKAY.value, Response.SLVERR.value
+    shift = MAP["SHIFT"].address
+
+    async def bench(ctx):
+        await write(ctx, dut, shift, 0x1234)
+        for strobes in range(15):
+            assert await write(ctx, dut, shift, 0x10F0F, strobes) == error
+            assert await write(ctx, dut, MAP["CONTROL"].address, 0xF, strobes) == error
+            assert not any(map(ctx.get, (dut.launch, dut.clear, dut.start)))
+        assert await read(ctx, dut, shift) == (0x1234, okay)
+        for register in MAP.values():
+            response = (
+                await write(ctx, dut, register.address, 0) if not register.writable else error
+            )
+            assert response == error, register.name
+            word, response = await read(ctx, dut, register.address)
+            assert response == okay and (register.readable or word == 0)
+            for misplaced in (1, 2, 3):
+                assert await read(ctx, dut, register.address + misplaced) == (0, error)
+                assert await write(ctx, dut, register.address + misplaced, 0xFFFFFFFF) == error
+        assert await read(ctx, dut, shift) == (0x1234, okay)
+        for address in (0x05C, 0x078, FREE, 0x800 | shift, 0xFFC):
+            assert await read(ctx, dut, address) == (0, error)
+            assert await write(ctx, dut, address, 0xFFFFFFFF) == error
+        assert await read(ctx, dut, shift) == (0x1234, okay)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("bit, name", [(0, "launch"), (1, "clear"), (2, "start")])
+def test_strobes(bit, name):
+    """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
+    dut = Registers(P)
+    others = [other for other in ("launch", "clear", "start") if other != name]
+
+    async def bench(ctx):
+        start_write(ctx, dut, MAP["CONTROL"].address, 1 << bit)
+        seen = []
+        for cycle in range(8):
+            seen.append(ctx.get(getattr(dut, name)))
+            assert not any(ctx.get(getattr(dut, other)) for other in others)
+            await ctx.tick()
+            if cycle == 0:
+                ctx.set(dut.bus.awvalid, 0)
+                ctx.set(dut.bus.wvalid, 0)
+        assert seen == [0, 0, 1, 0, 0, 0, 0, 0]
+
+    simulate(dut, bench)
+
+
+def test_status():
+    dut = Registers(P)
+    rng = random.Random(6)
+
+    async def bench(ctx):
+        for _ in range(20):
+            flags = {name: rng.randrange(2) for name in ("done", "idle", "clearing")}
+            numbers = {"TILES": rng.getrandbits(32)}
+            numbers |= {name: rng.getrandbits(17) for name in ("BASE", "LIMIT")}
+            for name, value in flags.items():
+                ctx.set(getattr(dut, name), value)
+            for name, value in numbers.items():
+                ctx.set(getattr(dut, name.lower()), value)
+            word, _ = await read(ctx, dut, MAP["STATUS"].address)
+            assert MAP["STATUS"].unpack(word) == flags | {"error": 0, "refusal": 0}
+            for name, value in numbers.items():
+                assert await read(ctx, dut, MAP[name].address) == (value, Response.OKAY.value)
+
+    simulate(dut, bench)
+
+
+def report(ctx, dut, code, place=0, wavefront=0):
+    ctx.set(dut.error.valid, 1)
+    ctx.set(dut.error.report, {"code": code, "place": place, "wavefront": wavefront})
+
+
+async def error_registers(ctx, dut):
+    first, _ = await read(ctx, dut, MAP["ERROR"].address)
+    count, _ = await read(ctx, dut, MAP["ERRORS"].address)
+    status, _ = await read(ctx, dut, MAP["STATUS"].address)
+    first = MAP["ERROR"].unpack(first)
+    pending = MAP["STATUS"].unpack(status)["error"]
+    assert pending == ctx.get(dut.irq)
+    return (ErrorCode(first["code"]), first["place"], first["wavefront"]), count, pending
+
+
+def test_errors():
+    """The first is kept, all are counted; without `valid` a report means nothing."""
+    dut = Registers(P)
+
+    async def bench(ctx):
+        report(ctx, dut, ErrorCode.OVERRUN, 1, 1)
+        ctx.set(dut.error.valid, 0)
+        await ctx.tick().repeat(3)
+        assert await error_registers(ctx, dut) == ((ErrorCode.NONE, 0, 0), 0, 0)
+        report(ctx, dut, ErrorCode.SET_FULL, 0xBEEF, 5)
+        assert not ctx.get(dut.irq)
+        await ctx.tick()
+        assert ctx.get(dut.irq)
+        report(ctx, dut, ErrorCode.TIMEOUT, 2, 2)
+        await ctx.tick().repeat(4)
+        ctx.set(dut.error.valid, 0)
+        kept = (ErrorCode.SET_FULL, 0xBEEF, 5)
+        assert await error_registers(ctx, dut) == (kept, 5, 1)
+        assert await write(ctx, dut, MAP["CONTROL"].address, 8) == Response.OKAY.value
+        await ctx.tick()
+        assert await error_registers(ctx, dut) == ((ErrorCode.NONE, 0, 0), 0, 0)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("when", ["acts", "strobe", "after"])
+def test_error_around_a_clear(when):
+    """An error in the cycle of the clear-error strobe, or later, is the new first one."""
+    dut = Registers(P)
+
+    async def bench(ctx):
+        report(ctx, dut, ErrorCode.STORE_LATE, 1, 1)
+        await ctx.tick().repeat(2)
+        ctx.set(dut.error.valid, 0)
+        start_write(ctx, dut, MAP["CONTROL"].address, 8)
+        await ctx.tick()
+        ctx.set(dut.bus.awvalid, 0)
+        ctx.set(dut.bus.wvalid, 0)
+        pending = []
+        for cycle in ("acts", "strobe", "after"):
+            if cycle == when:
+                report(ctx, dut, ErrorCode.PACKET_AHEAD, 7, 3)
+            await ctx.tick()
+            ctx.set(dut.error.valid, 0)
+            pending.append(ctx.get(dut.irq))
+        assert pending == {"acts": [1, 0, 0], "strobe": [1, 1, 1], "after": [1, 0, 1]}[when]
+        new = ((ErrorCode.NONE, 0, 0), 0, 0)
+        if when != "acts":
+            new = ((ErrorCode.PACKET_AHEAD, 7, 3), 1, 1)
+        ctx.set(dut.bus.bready, 1)
+        assert await error_registers(ctx, dut) == new
+
+    simulate(dut, bench)

@@ -1,0 +1,169 @@
+import random
+from itertools import product
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.parameters import T3Parameters
+from rtl.tracker.front import TrackerFront
+
+
+def run(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def offer(ctx, port, event):
+    """Offer an event, or nothing."""
+    ctx.set(port.valid, event is not None)
+    if event is not None:
+        ctx.set(port.p, event)
+
+
+def updates(place, wavefront=0, atom=0, count=1):
+    return {"place": place, "wavefront": wavefront, "atom": atom, "count": count}
+
+
+def end(place, wavefront=0, sectors=1):
+    return {
+        "end": 1,
+        "place": place,
+        "wavefront": wavefront,
+        "sectors": sectors,
+        "row_edge": sectors & 1,
+        "run_edge": sectors >> 1 & 1,
+        "atom": sectors * 7,
+    }
+
+
+def bank_of(p, event):
+    """Halves: the wavefront's bits, the lowest first, say in which of them the place is swapped."""
+    bank, half, wavefront = event["place"] % p.banks, p.banks // 2, event["wavefront"]
+    while half:
+        if wavefront % 2:
+            bank = bank - half if bank // half % 2 else bank + half
+        half, wavefront = half // 2, wavefront // 2
+    return bank
+
+
+@pytest.mark.parametrize(
+    ("channels", "banks"),
+    [*product([1, 3, 4], [1, 2, 4]), (1, 16), pytest.param(3, 16, marks=pytest.mark.verify)],
+)
+def test_every_cycle(channels, banks):
+    seed = 10 * channels + banks
+    print("seed", seed)
+    rng = random.Random(seed)
+    p = T3Parameters(channels=channels, banks=banks)
+    dut = TrackerFront(p)
+    transfers = [0] * banks
+
+    async def bench(ctx):
+        # Per channel what waits outside: (notice, end), who was last, and its candidates; per bank
+        # the pointer, and what was chosen in the last cycle.
+        waiting = [[None, None] for _ in range(channels)]
+        last = [1] * channels
+        candidates = [[] for _ in range(channels)]
+        pointers = [0] * banks
+        chosen = [None] * banks
+        for cycle in range(500 if banks < 16 else 2000):
+            for pair in waiting:
+                place, wavefront = rng.randrange(1 << 16), rng.randrange(8)
+                if pair[0] is None and rng.random() < 0.7:
+                    pair[0] = updates(place, wavefront, rng.randrange(1 << 35), rng.randint(1, 15))
+                if pair[1] is None and rng.random() < 0.3:
+                    pair[1] = end(place ^ 1, wavefront, rng.randrange(1 << 10))
+            for channel, pair in enumerate(waiting):
+                offer(ctx, dut.notices[channel], pair[0])
+                offer(ctx, dut.ends[channel], pair[1])
+            # Long waits, so that the candidates fill up.
+            room = [rng.random() < (0.9 if cycle // 16 % 2 else 0.2) for _ in range(banks)]
+            ctx.set(dut.room, sum(bit << bank for bank, bit in enumerate(room)))
+
+            for bank, event in enumerate(chosen):
+                assert ctx.get(dut.o[bank].valid) == (event is not None)
+                if event is None:
+                    continue
+                fields = {"end": 0, "sectors": 0, "row_edge": 0, "run_edge": 0, "count": 0} | event
+                out = ctx.get(dut.o[bank].p)
+                assert {name: out[name] for name in fields} == fields
+                transfers[bank] += 1
+
+            full = [len(queue) == 2 for queue in candidates]
+            chosen = [None] * banks
+            heads = [queue[0] if queue else None for queue in candidates]
+            for bank in range(banks):
+                order = [(pointers[bank] + step) % channels for step in range(channels)]
+                asking = [c for c in order if heads[c] and bank_of(p, heads[c]) == bank]
+                if asking and room[bank]:
+                    chosen[bank] = candidates[asking[0]].pop(0)
+                    pointers[bank] = (asking[0] + 1) % channels
+            for channel, pair in enumerate(waiting):
+                valid = [kind for kind in (0, 1) if pair[kind] is not None]
+                goes = (1 - last[channel] if len(valid) == 2 else valid[0]) if valid else None
+                for kind, port in enumerate((dut.notices[channel], dut.ends[channel])):
+                    if pair[kind] is None:
+                        continue
+                    gone = kind == goes and not full[channel]
+                    assert ctx.get(port.ready) == gone
+                    if gone:
+                        candidates[channel].append(pair[kind])
+                        pair[kind] = None
+                        last[channel] = kind
+            await ctx.tick()
+
+    run(dut, bench)
+    assert min(transfers) > 30
+
+
+def test_busy_bank_does_not_hold_another():
+    dut = TrackerFront(T3Parameters(channels=2, banks=2))
+    came = []
+
+    async def bench(ctx):
+        ctx.set(dut.room, 0b10)
+        offer(ctx, dut.notices[0], updates(4))
+        offer(ctx, dut.notices[1], updates(5))
+        for _ in range(8):
+            came.append([ctx.get(port.valid) for port in dut.o])
+            await ctx.tick()
+
+    run(dut, bench)
+    assert came == [[0, 0]] * 2 + [[0, 1]] * 6
+
+
+def test_channels_take_turns_at_a_bank():
+    dut = TrackerFront(T3Parameters(channels=3))
+    served = []
+
+    async def bench(ctx):
+        ctx.set(dut.room, 1)
+        for channel in range(3):
+            offer(ctx, dut.notices[channel], updates(place=channel))
+        await ctx.tick().repeat(2)
+        for _ in range(6):
+            served.append(ctx.get(dut.o[0].p.place))
+            await ctx.tick()
+
+    run(dut, bench)
+    assert served == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("banks", [4, 8, 32])
+def test_wavefronts_of_a_place_lie_in_different_banks(banks):
+    dut = TrackerFront(T3Parameters(channels=4, banks=banks))
+
+    async def bench(ctx):
+        ctx.set(dut.room, -1)
+        for place in (0, 5, 1234):
+            for wavefront, port in enumerate(dut.notices):
+                offer(ctx, port, updates(place, wavefront))
+            await ctx.tick()
+            for port in dut.notices:
+                offer(ctx, port, None)
+            await ctx.tick()
+            assert sum(ctx.get(port.valid) for port in dut.o) == len(dut.notices)
+
+    run(dut, bench)

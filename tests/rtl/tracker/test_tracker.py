@@ -1,0 +1,191 @@
+import random
+from collections import deque
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.interface.encodings import ErrorCode
+from rtl.parameters import T3Parameters
+from rtl.tracker.tracker import Tracker
+
+
+def run(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def updates(place, wavefront, atom, count=1):
+    return {"place": place, "wavefront": wavefront, "atom": atom, "count": count}
+
+
+def end(place, wavefront, sectors, row_edge=0, run_edge=0):
+    return {
+        "end": 1,
+        "place": place,
+        "wavefront": wavefront,
+        "sectors": sectors,
+        "row_edge": row_edge,
+        "run_edge": run_edge,
+    }
+
+
+def drive(p, streams, *, updates_per_sector=2, stall=lambda: False):
+    """Play events into ``streams``, keyed by ``("notices" or "ends", channel)``.
+
+    Returns
+    -------
+    accepted : dict
+        Cycle of the last event of each tile.
+    completions, errors : list
+        ``(cycle, completion)``, and ``(cycle, bank, code, place, wavefront)``.
+    """
+    dut = Tracker(p)
+    waiting = {key: deque(events) for key, events in streams.items()}
+    accepted, completions, errors = {}, [], []
+
+    async def bench(ctx):
+        ctx.set(dut.updates_per_sector, updates_per_sector)
+        quiet = 0
+        cycle = 0
+        while quiet < 20:
+            quiet += 1
+            for (kind, channel), events in waiting.items():
+                port = getattr(dut, kind)[channel]
+                ctx.set(port.valid, bool(events))
+                if events:
+                    ctx.set(port.p, events[0])
+            ready = not stall()
+            ctx.set(dut.o.ready, ready)
+            if ctx.get(dut.clearing):
+                quiet = 0
+            for (kind, channel), events in waiting.items():
+                if events and ctx.get(getattr(dut, kind)[channel].ready):
+                    event = events.popleft()
+                    accepted[event["place"], event["wavefront"]] = cycle
+                    quiet = 0
+            if ctx.get(dut.o.valid) and ready:
+                out = ctx.get(dut.o.p)
+                tile = (out.place, out.wavefront, out.start, out.row_edge, out.run_edge)
+                completions.append((cycle, tile))
+                quiet = 0
+            for bank, error in enumerate(dut.errors):
+                if ctx.get(error.valid):
+                    report = ctx.get(error.report)
+                    errors.append((cycle, bank, report.code, report.place, report.wavefront))
+            await ctx.tick()
+            cycle += 1
+
+    run(dut, bench)
+    assert not any(waiting.values())
+    return accepted, completions, errors
+
+
+@pytest.mark.parametrize(("channels", "banks"), [(1, 1), (2, 1), (1, 2), (4, 2), (4, 4)])
+@pytest.mark.parametrize("sets", [4, 64])
+def test_every_tile_completes_once(channels, banks, sets):
+    seed = 100 * channels + 10 * banks + sets
+    print("seed", seed)
+    rng = random.Random(seed)
+    p = T3Parameters(channels=channels, banks=banks, sets=sets, ways=2)
+    # As many tiles as the sets hold, in any order, over all channels; then the same places again.
+    streams = {(kind, c): [] for kind in ("notices", "ends") for c in range(channels)}
+    accepted, completions = {}, []
+    wanted = {}
+    wavefronts = rng.sample(range(8), 2)
+    for place in range(min(sets, 16)):
+        for wavefront in wavefronts:
+            sectors = rng.randint(1, 4)
+            missing, counts = 2 * sectors, []
+            while missing:
+                counts.append(rng.randint(1, missing))
+                missing -= counts[-1]
+            atoms = [rng.randrange(1 << p.atom_address_bits) for _ in counts]
+            edges = rng.randrange(2), rng.randrange(2)
+            wanted[place, wavefront] = (min(atoms), *edges)
+            for atom, count in zip(atoms, counts, strict=True):
+                event = updates(place, wavefront, atom, count)
+                streams["notices", rng.randrange(channels)].append(event)
+            streams["ends", rng.randrange(channels)].append(end(place, wavefront, sectors, *edges))
+    for events in streams.values():
+        rng.shuffle(events)
+    accepted, completions, errors = drive(p, streams, stall=lambda: rng.random() < 0.5)
+    assert not errors
+    assert len(completions) == len(wanted)
+    assert {(place, wavefront): rest for _, (place, wavefront, *rest) in completions} == {
+        tile: list(rest) for tile, rest in wanted.items()
+    }
+    assert all(cycle >= accepted[tile[:2]] + 6 for cycle, tile in completions)
+
+
+@pytest.mark.parametrize("banks", [1, 2, 4])
+def test_latency_and_turns_of_the_banks(banks):
+    # One tile per channel, all last events in the same cycle.
+    p = T3Parameters(channels=banks, banks=banks)
+    streams = {("notices", bank): [updates(bank, 0, 9)] * 2 for bank in range(banks)}
+    streams |= {("ends", bank): [end(bank, 0, 1)] for bank in range(banks)}
+    accepted, completions, _ = drive(p, streams)
+    assert len(set(accepted.values())) == 1
+    first = accepted[0, 0] + 6
+    assert completions == [(first + bank, (bank, 0, 9, 0, 0)) for bank in range(banks)]
+
+
+def test_one_event_per_bank_and_cycle():
+    p = T3Parameters(channels=4, banks=4)
+    streams = {("notices", c): [updates(c, 0, 1)] * 50 for c in range(4)}
+    accepted, _, _ = drive(p, streams)
+    # Two of each channel wait for the end of the clearing; then one leaves in every cycle.
+    clearing = p.sets // p.banks
+    assert set(accepted.values()) == {clearing + 48}
+
+
+@pytest.mark.parametrize(
+    ("sets", "banks"), [(32, 4), pytest.param(256, 32, marks=pytest.mark.verify)]
+)
+def test_a_full_window_fits(sets, banks):
+    # Every tile is live at once, and its end comes last.
+    p = T3Parameters(channels=4, sets=sets, banks=banks)
+    first, window = 12345, sets * p.ways // 4
+    tiles = [(first + place, wavefront) for place in range(window) for wavefront in range(4)]
+    streams = {("notices", c): [updates(*tile, 7, 2) for tile in tiles[c::4]] for c in range(4)}
+    accepted, completions, errors = drive(p, streams)
+    assert not completions and not errors
+    assert len(accepted) == p.sets * p.ways
+    streams |= {("ends", c): [end(*tile, 1) for tile in tiles[c::4]] for c in range(4)}
+    _, completions, errors = drive(p, streams)
+    assert not errors
+    assert sorted(tile[:2] for _, tile in completions) == tiles
+    # One place more does not fit: the tracker was full.
+    streams = {("notices", 0): [updates(*tile, 7) for tile in [*tiles, (first + window, 0)]]}
+    _, _, errors = drive(p, streams)
+    assert [code for _, _, code, *_ in errors] == [ErrorCode.SET_FULL]
+
+
+def test_errors_of_each_bank():
+    p = T3Parameters(channels=1, banks=2)
+    streams = {("ends", 0): [end(7, 3, 0), end(7, 2, 1), end(7, 2, 1)]}
+    _, _, errors = drive(p, streams)
+    # The first is chosen in the cycle after the clearing, the third when it has made place.
+    chosen = p.sets // p.banks
+    assert errors == [
+        (chosen + 4, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
+        (chosen + 2 + 4, 1, ErrorCode.SECOND_TILE_END, 7, 2),
+    ]
+
+
+def test_clear():
+    dut = Tracker(T3Parameters(sets=8, banks=2))
+
+    async def bench(ctx):
+        await ctx.tick().repeat(4)
+        assert not ctx.get(dut.clearing)
+        ctx.set(dut.clear, 1)
+        await ctx.tick()
+        ctx.set(dut.clear, 0)
+        for _ in range(4):
+            assert ctx.get(dut.clearing)
+            await ctx.tick()
+        assert not ctx.get(dut.clearing)
+
+    run(dut, bench)

@@ -1,0 +1,97 @@
+"""Wrong bits in a tracker bank's memory, seen from its ports."""
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.interface.encodings import ErrorCode
+from rtl.parameters import T3Parameters
+from rtl.tracker.bank import TrackerBank
+
+P = T3Parameters(sets=4, ways=2, sector_bits=3)
+ROW = 1  # of place 1
+CODE_BITS = 61 + 8  # of an entry and its check bits
+
+
+class Bank:
+    """A bank after its clearing, that takes one event after the other."""
+
+    def __init__(self, ctx, dut):
+        self.ctx, self.dut = ctx, dut
+        self.errors, self.corrected, self.completions = [], 0, []
+
+    async def tick(self, cycles=1):
+        ctx, dut = self.ctx, self.dut
+        for _ in range(cycles):
+            if ctx.get(dut.error.valid):
+                report = ctx.get(dut.error.report)
+                self.errors.append((report.code, report.place, report.wavefront))
+            self.corrected += ctx.get(dut.corrected)
+            if ctx.get(dut.o.valid):
+                self.completions.append((ctx.get(dut.o.p.place), ctx.get(dut.o.p.start)))
+            await ctx.tick()
+
+    async def event(self, **fields):
+        self.ctx.set(self.dut.i.p, {"place": 1, **fields})
+        self.ctx.set(self.dut.i.valid, 1)
+        await self.tick()
+        self.ctx.set(self.dut.i.valid, 0)
+        await self.tick(8)
+
+    def turn(self, *bits):
+        """Turn bits of the entry that the first tile of the set has."""
+        memory = self.dut.table.entries[0]
+        assert memory.shape.size == CODE_BITS
+        value = self.ctx.get(memory[ROW]).as_bits()
+        for bit in bits:
+            value ^= 1 << bit
+        self.ctx.set(memory[ROW], memory.shape.from_bits(value))
+
+
+def simulate(bench):
+    dut = TrackerBank(P)
+
+    async def run(ctx):
+        ctx.set(dut.updates_per_sector, 1)
+        ctx.set(dut.o.ready, 1)
+        await ctx.tick().repeat(P.sets + 1)
+        await bench(Bank(ctx, dut))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(run)
+    simulator.run()
+
+
+def test_one_wrong_bit_is_corrected():
+    async def bench(bank):
+        for bit in range(CODE_BITS):
+            await bank.event(atom=9, count=1)
+            bank.turn(bit)
+            await bank.event(atom=7, count=1)
+            assert bank.corrected == bit + 1
+            await bank.event(end=1, sectors=2)
+            # The second update has written the entry anew, without the wrong bit.
+            assert bank.corrected == bit + 1
+            assert (bank.completions.pop(), bank.errors) == ((1, 7), [])
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("bits", [(0, 1), (3, 40), (0, 60), (55, 61), (20, 21)])
+@pytest.mark.parametrize("ended", [False, True], ids=["counting", "ended"])
+def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
+    async def bench(bank):
+        first, then = dict(atom=9, count=1), dict(end=1, sectors=3)
+        await bank.event(**(then if ended else first))
+        bank.turn(*bits)
+        await bank.event(atom=7, count=2)
+        assert bank.errors == [(ErrorCode.TRACKER_CORRUPT, 1, 0)]
+        await bank.event(**(first if ended else then))
+        assert not bank.completions
+        # Another tile of the set is as it should be.
+        await bank.event(place=5, atom=3, count=1)
+        await bank.event(place=5, end=1, sectors=1)
+        assert bank.completions == [(5, 3)]
+        assert len(bank.errors) == 1
+
+    simulate(bench)

@@ -1,0 +1,222 @@
+"""Systems: presets, files built on them, and one clear line for whatever is wrong."""
+
+import re
+
+import pytest
+
+from sysmodel.config.system import load_system, preset_names, preset_path
+from sysmodel.lib.errors import InputError
+
+_FULL = preset_path("asplos24").read_text(encoding="utf-8")
+
+
+def _changed(key: str, value: str) -> str:
+    """The preset's text with another value for a key, where it occurs first."""
+    text, count = re.subn(rf"(?m)^{key} = [^#\n]*", f"{key} = {value} ", _FULL, count=1)
+    assert count == 1
+    return text
+
+
+@pytest.fixture
+def problem(tmp_path):
+    """What is said about a text; without the file's path, which comes first."""
+
+    def load(text: str | bytes) -> str:
+        path = tmp_path / "mine.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(InputError) as caught:
+            load_system(str(path))
+        message = str(caught.value)
+        assert "\n" not in message
+        assert message.startswith(f"{path}: ")
+        return message.removeprefix(f"{path}: ")
+
+    return load
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_load(name):
+    system = load_system(name)
+    assert system.name == name
+    assert system.description
+    assert system.source
+
+
+def test_the_paper_s_system():
+    system = load_system()
+    assert system.gpu.compute_units == 80
+    assert system.peak_flops_per_ns == pytest.approx(114_688)
+    assert system.dram_bytes_per_ns == 1024
+    assert system.l2_sets_per_slice == 128
+    assert system.memory_cycles(500) == 500
+    assert system.workgroups(8192, 4256) == 64 * 45
+    assert system.hardware().sets * system.hardware().ways == 2048
+
+
+def test_complete_preset_differs_in_the_memory_alone():
+    paper, complete = load_system("asplos24"), load_system("asplos24-complete")
+    for section in ("gpu", "kernel", "l2", "link", "collective", "t3"):
+        assert getattr(paper, section) == getattr(complete, section)
+
+
+def test_every_value_of_a_preset_names_its_source():
+    section_has_source = False
+    for line in _FULL.splitlines():
+        if line.startswith("["):
+            section_has_source = "#" in line
+        elif " = " in line and not line.startswith(("#", "description", "source")):
+            assert "#" in line or section_has_source, line
+
+
+def test_a_whole_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(_changed("compute_units", "104"))
+    system = load_system(str(path))
+    assert system.name == "mine"
+    assert system.gpu.compute_units == 104
+    assert system.kernel == load_system().kernel
+
+
+def test_a_file_of_differences(tmp_path):
+    path = tmp_path / "fast.toml"
+    path.write_text('base = "asplos24-complete"\n[link]\nbandwidth_gb_per_s = 75\n')
+    system = load_system(str(path))
+    assert system.link.bandwidth_gb_per_s == 75
+    assert system.link.latency_ns == 500
+    assert system.dram == load_system("asplos24-complete").dram
+    assert system.description == "asplos24-complete with changes"
+
+
+@pytest.mark.parametrize(
+    "key, value, field, allowed",
+    [
+        ("compute_units", "0", "gpu.compute_units: 0", "an integer from 1 to 1024"),
+        ("compute_units", "-80", "gpu.compute_units: -80", "an integer from 1 to 1024"),
+        ("compute_units", "80.0", "gpu.compute_units: 80.0", "an integer from 1 to 1024"),
+        ("compute_units", "true", "gpu.compute_units: True", "an integer from 1 to 1024"),
+        ("compute_units", '"80"', "gpu.compute_units: '80'", "an integer from 1 to 1024"),
+        ("compute_units", "1" + "0" * 30, "gpu.compute_units: 1000", "an integer from 1 to 1024"),
+        ("bandwidth_gb_per_s", '"150 GB/s"', "link.bandwidth_gb_per_s: '150 GB/s'", "a number"),
+        ("bandwidth_gb_per_s", "inf", "link.bandwidth_gb_per_s: inf", "a number from 0.1"),
+        ("bandwidth_gb_per_s", "nan", "link.bandwidth_gb_per_s: nan", "a number from 0.1"),
+        ("matrix_issue_rate", "1.01", "gpu.matrix_issue_rate: 1.01", "from 0.01 to 1"),
+        ("channels", "31", "dram.channels: 31", "a power of two from 1 to 256"),
+        ("atom_bytes", "64", "dram.atom_bytes: 64", "32"),
+        ("queue_depth", "65", "dram.queue_depth: 65", "an integer from 1 to 64"),
+        ("output_layout", '"diagonal"', "kernel.output_layout: 'diagonal'", "'column-major'"),
+        ("granularity", '"chunk"', "t3.granularity: 'chunk'", "'workgroup', 'wavefront'"),
+        ("refresh", '"sometimes"', "dram.refresh: 'sometimes'", "'none', 'all-bank'"),
+        ("mca_levels", "[30, 10]", "t3.mca_levels: too short", "a list of 3"),
+        ("mca_levels", "[30, 10, 5, 1]", "t3.mca_levels: [30, 10, 5, 1]", "a list of 3"),
+        ("mca_levels", "[30, 10, 0]", "t3.mca_levels.2: 0", "an integer from 1 to 127"),
+        ("mca_levels", "5", "t3.mca_levels: 5", "a list of 3"),
+        ("tCL", "-1", "dram.timing_cycles.tCL: -1", "an integer from 0"),
+        ("window_workgroups", "500", "t3.window_workgroups: 500", "a power of two"),
+        # What does not fit the rest.
+        ("tile_m", "130", "kernel.tile_m: 130", "a multiple of kernel.waves_m, 4"),
+        ("tile_m", "96", "kernel.tile_m: 96", "16 elements times a power of two, not 24"),
+        ("waves_n", "3", "kernel.waves_m: 4", "at most 8 wavefronts"),
+        ("workgroups_per_cu", "3", "gpu.workgroups_per_cu: 3", "at most 2, 28672 bytes each"),
+        ("slices", "48", "l2.slices: 48", "a multiple of dram.channels, 32"),
+        ("capacity_mib", "16.1", "l2.capacity_mib: 16.1", "a multiple of 0.125"),
+        ("interleave_bytes", "64", "dram.interleave_bytes: 64", "l2.line_bytes, 128"),
+        ("mca_cuts", "[4, 32, 16]", "t3.mca_cuts: [4, 32, 16]", "three rising occupancies"),
+        ("group_workgroups", "512", "t3.group_workgroups: 512", "a power of two from 1 to 128"),
+        ("tRTW", "12", "dram.timing_cycles.tRTW: must be at least 13", ""),
+        ("tRFC", "260", "dram.timing_cycles.tRFC: must be 0 without refresh", ""),
+        ("low_bank_bits", "5", "dram.low_bank_bits: must be at most 4", ""),
+    ],
+)
+def test_values_that_are_not_allowed(problem, key, value, field, allowed):
+    message = problem(_changed(key, value))
+    assert message.startswith(field)
+    assert allowed in message.partition("allowed: ")[2]
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("tracker_banks", "256"),
+        ("waves_m", "8"),
+        ("mca_cuts", "[7, 7, 7]"),
+        ("mca_levels", "[127, 1, 127]"),
+        ("queue_depth", "1"),
+        ("tRTW", "13"),
+        ("group_workgroups", "128"),
+        ("matrix_issue_rate", "1"),
+    ],
+)
+def test_values_at_the_limit_are_allowed(tmp_path, key, value):
+    (tmp_path / "fine.toml").write_text(_changed(key, value))
+    assert load_system(str(tmp_path / "fine.toml")) != load_system()
+
+
+def test_unknown_keys(problem):
+    assert problem(_FULL + "compute_unit = 3\n").startswith("t3.compute_unit: unknown key; ")
+    wrong_unit = _FULL.replace("clock_mhz = 1400", "clock_ghz = 1.4")
+    assert problem(wrong_unit) == (
+        "gpu.clock_mhz: missing; allowed: a number from 100 to 10000 (1 more to mend)"
+    )
+    assert "did you mean clock_mhz?" in problem(_FULL.replace("[gpu]", "[gpu]\nclock_mz = 1"))
+    assert problem("name = 'x'\n" + _FULL).startswith("name: unknown key")
+    assert "allowed: " in problem(_FULL + "[power]\nwatts = 3\n")
+
+
+def test_more_tracker_banks_than_sets(problem):
+    text = _changed("tracker_banks", "64").replace("tracker_sets = 256", "tracker_sets = 32")
+    assert problem(text).startswith("t3.tracker_banks: 64 is not allowed; allowed: at most t3.tr")
+
+
+def test_groups_are_of_whole_workgroups(problem):
+    text = _changed("group_workgroups", "2").replace('"workgroup" ', '"wavefront" ')
+    assert problem(text) == (
+        't3.group_workgroups: 2 is not allowed; allowed: only 1 with t3.granularity = "wavefront"'
+    )
+
+
+def test_missing_parts(problem):
+    without_link = re.sub(r"(?s)\[link\].*?(?=\[collective\])", "", _FULL)
+    assert problem(without_link) == "link: missing; allowed: a section"
+    assert problem(_changed("tCL", "3").replace("tCL = 3", "")).startswith(
+        "dram.timing_cycles.tCL: missing; allowed: an integer"
+    )
+    assert problem("").startswith("description: missing; ")
+    assert problem("link = 3\n" + without_link) == "link: 3 is not allowed; allowed: a section"
+
+
+def test_what_is_no_toml(problem):
+    assert problem("[gpu\n").startswith("is not TOML: ")
+    assert "line 3" in problem("a = 1\nb = 2\nc = \n")
+    assert problem(b"a = 1\nb = \xff\n") == "is not UTF-8 (at line 2)"
+    assert problem("a = 1\n" * 1_000_000) == "is larger than 1048576 bytes"
+    assert problem("a = " + "[" * 100_000).startswith("is n")
+
+
+def test_an_unknown_base(problem):
+    assert problem("base = 'v100'\n") == (
+        "base: 'v100' is not allowed; allowed: asplos24, asplos24-complete, mi210"
+    )
+    assert problem("base = 3\n").startswith("base: 3 is not allowed")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match=r"nope\.toml: no such file, and no preset; presets: asp"):
+        load_system("nope.toml")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        load_system(str(tmp_path))
+
+
+def test_more_workgroups_than_ids():
+    with pytest.raises(InputError, match=r"kernel\.tile_m: .* 65535"):
+        load_system().workgroups(1 << 20, 1 << 17)
+
+
+def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):
+    path = tmp_path / "fast.toml"
+    path.write_text('base = "asplos24"\n[dram.timing_cycles]\ntCCD_WL = 3\n')
+    system = load_system(str(path))
+    assert not system.hardware().payload
+    with pytest.raises(
+        InputError, match=r"dram\.timing_cycles\.tCCD_WL.* 3 .*allowed: the 4 cycles"
+    ):
+        system.hardware(payload=True)

@@ -1,0 +1,93 @@
+"""Workloads: the table, its names, and sizes out of bounds."""
+
+import pytest
+
+from sysmodel.config.workload import Workload, known_workloads, load_table
+from sysmodel.lib.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "model, layer, tp, shape",
+    [
+        ("t-nlg", "op", 8, (8192, 4256, 532)),
+        ("t-nlg", "op", 16, (8192, 4256, 266)),
+        ("t-nlg", "fc1", 16, (8192, 4256, 1064)),
+        ("t-nlg", "fc2", 8, (8192, 4256, 2128)),
+        ("t-nlg", "ip", 8, (8192, 4256, 1596)),
+        ("mega-gpt-2", "op", 16, (16384, 3072, 192)),
+        ("mega-gpt-2", "fc2", 8, (16384, 3072, 1536)),
+        ("mega-gpt-2", "ip", 16, (16384, 3072, 576)),
+    ],
+)
+def test_shapes(model, layer, tp, shape):
+    work = known_workloads().workload(model, layer, tp)
+    assert (work.m, work.n, work.k) == shape
+    assert work.flops == 2 * shape[0] * shape[1] * shape[2]
+    assert work.output_bytes == 2 * shape[0] * shape[1]
+
+
+def test_the_paper_s_payloads():
+    table = known_workloads()
+    assert table.workload("t-nlg", "fc2", 8).output_bytes == pytest.approx(69.7e6, rel=1e-3)
+    assert table.workload("mega-gpt-2", "fc2", 8).output_bytes == pytest.approx(100.7e6, rel=1e-3)
+
+
+@pytest.mark.parametrize("layer", ["fc2", "FC2", "fc-2", "FC-2", "fc_2"])
+@pytest.mark.parametrize("model", ["t-nlg", "T-NLG", "tnlg"])
+def test_spellings(model, layer):
+    assert known_workloads().workload(model, layer, 8).title == (
+        "T-NLG fc2, TP 8 (8192 x 4256 x 2128)"
+    )
+
+
+@pytest.mark.parametrize(
+    "model, layer, tp, message",
+    [
+        ("gpt-9", "fc2", 8, "model: 'gpt-9' is not known; allowed: t-nlg, mega-gpt-2"),
+        ("", "fc2", 8, "model: '' is not known; allowed: t-nlg, mega-gpt-2"),
+        ("t-nlg", "fc3", 8, "layer: 'fc3' is not known; allowed: op, fc1, fc2, ip"),
+        ("t-nlg", "fc2", 5, r"tp: 5 does not divide T-NLG's fc2 \(4 x 4256\); allowed: 2, 4, 7, 8"),
+        ("t-nlg", "fc2", 1, "tp: 1 does not divide"),
+        ("t-nlg", "fc2", 0, "tp: 0 does not divide"),
+        ("t-nlg", "fc2", -8, "tp: -8 does not divide"),
+        ("t-nlg", "fc2", 10**12, "tp: 1000000000000 does not divide"),
+    ],
+)
+def test_names_and_degrees_that_are_not_known(model, layer, tp, message):
+    with pytest.raises(InputError, match=message):
+        known_workloads().workload(model, layer, tp)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"m": 0}, "m: 0 is not allowed; allowed: an integer from 1 to 1048576"),
+        ({"m": 10**12}, "m: 1000000000000 is not allowed"),
+        ({"n": -1}, "n: -1 is not allowed"),
+        ({"k": 1 << 21}, "k: 2097152 is not allowed"),
+        ({"m": 1 << 20, "n": 1 << 10}, "m: an output of 1048576 x 1024 has 2147483648 bytes"),
+        ({"tp": 65}, "tp: 65 is not allowed; allowed: an integer from 2 to 64"),
+        ({"dtype": "fp8"}, "dtype: 'fp8' is not allowed; allowed: fp16, bf16"),
+    ],
+)
+def test_sizes_out_of_bounds(change, message):
+    sizes = {"model": "x", "layer": "y", "tp": 8, "m": 64, "n": 64, "k": 64}
+    Workload(**sizes)
+    with pytest.raises(InputError, match=message):
+        Workload(**{**sizes, **change})
+
+
+def test_a_table_with_absurd_tokens(tmp_path):
+    path = tmp_path / "models.toml"
+    path.write_text(
+        '[[model]]\nname = "big"\nhidden = 64\nlayers = 1\nheads = 1\n'
+        "sequence = 1000000000000\nbatch = 1\n"
+        'tensor_parallel = [2]\nsource = "-"\nconfidence = "-"\n'
+        '[[sublayer]]\nname = "fc2"\ntitle = "-"\nk_multiple = 4\n'
+    )
+    message = (
+        r"mine: model\.0\.sequence: 1000000000000 is not allowed; "
+        "allowed: an integer from 1 to 1048576"
+    )
+    with pytest.raises(InputError, match=message):
+        load_table(path, "mine")

@@ -1,0 +1,129 @@
+"""The golden DMA engine's walks against plain loops."""
+
+import numpy as np
+import pytest
+from golden_state import fresh_state
+
+from rtl.interface.encodings import Granularity
+from sysmodel.engine.golden.dma import push_copy, step_engine
+from sysmodel.engine.golden.queues import Q, mark
+from sysmodel.engine.golden.state import CHANNEL_WORDS, COMMAND, PIECE, C, K, U
+from sysmodel.engine.golden.trigger import push_ready, step_ready
+from sysmodel.lib.interleave import channel_of_atom
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_walk_covers_the_tile(seed):
+    rng = np.random.default_rng(seed)
+    state = fresh_state(channels=4)
+    config, gpu = state.config, state.gpu
+    command = config[config[C.at_commands] :]
+    rows, run, pitch = (int(n) for n in (rng.integers(1, 6), rng.integers(1, 30), 1021))
+    wave_rows, run_log2 = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    for name, value in dict(
+        rows=rows,
+        run=run,
+        pitch=pitch,
+        wave_rows=wave_rows,
+        wave_run_log2=run_log2,
+        waves_minor_log2=1,
+        granularity=Granularity.WORKGROUP.value,
+        atom_offset=-300 & config[C.atom_mask],
+    ).items():
+        command[getattr(COMMAND, name)] = value
+    config[C.workgroups], config[C.first_workgroup] = 20, 15
+    start = int(rng.integers(0, 1 << 20))
+    push_ready(state, 0, 7, 0, start, 0, 0, 1)
+    step_ready(state, True, False)
+    step_ready(state, False, False)
+    step_ready(state, False, False)
+    assert step_engine(state, 7) == (False, False)  # not admitted by the receiver
+    popped, picked = step_engine(state, 8)
+    assert popped and picked
+    step_ready(state, False, True)
+
+    found = []
+    while gpu[U.engine]:
+        step_engine(state, 0)
+        for channel in range(4):
+            k = channel * CHANNEL_WORDS
+            if state.channels[k + K.pushed] == mark(Q.pieces):
+                piece = state.channels[k + K.body + Q.pieces * 128 :]
+                assert piece[PIECE.workgroup] == 2
+                assert piece[PIECE.remote] == (piece[PIECE.atom] - 300) & config[C.atom_mask]
+                for index in range(piece[PIECE.length]):
+                    atom = piece[PIECE.atom] + index
+                    assert channel_of_atom(int(atom), 2, 2) == channel
+                    wave = (piece[PIECE.offset] + index) >> piece[PIECE.wave_run_log2]
+                    found.append((atom, (piece[PIECE.wavefront] + wave) & 7))
+            state.channels[k + K.pushed] = 0
+    expected = [
+        (start + row * pitch + offset, (row // wave_rows * 2 + (offset >> run_log2)) & 7)
+        for row in range(rows)
+        for offset in range(run)
+    ]
+    assert found == expected
+
+
+@pytest.mark.parametrize("wavefront", range(8))
+def test_wavefront_command_geometry(wavefront):
+    state = fresh_state(channels=4)
+    command = state.config[state.config[C.at_commands] :]
+    for name, value in dict(
+        rows=10, rows_edge=7, run=16, run_edge=11, wave_rows=4, wave_run_log2=3, waves_minor_log2=1
+    ).items():
+        command[getattr(COMMAND, name)] = value
+    push_ready(state, 0, 0, wavefront, 64, 1, 1, 0)
+    step_ready(state, True, False)
+    step_ready(state, False, False)
+    step_ready(state, False, False)
+    assert step_engine(state, 1) == (True, False)
+    rows = [4, 3, 0, 0][wavefront // 2]
+    run = [8, 3][wavefront % 2]
+    assert (state.gpu[U.rows], state.gpu[U.run]) == (rows, run)
+    state.gpu[U.ready_checked] = 0
+    # SCALE and SHAPE; then the walk, if there is something to walk.
+    step_engine(state, 1)
+    step_engine(state, 1)
+    assert (state.gpu[U.engine] != 0) == (rows > 0)
+
+
+def test_gap_between_commands():
+    """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
+    state = fresh_state(channels=4)
+    config, gpu = state.config, state.gpu
+    command = config[config[C.at_commands] :]
+    command[COMMAND.rows], command[COMMAND.run], command[COMMAND.pitch] = 2, 4, 4
+    push_copy(state, 0, 0)
+    push_copy(state, 0, 64)
+    pieces = []
+    for _ in range(14):
+        step_engine(state, 0)
+        pushed = state.channels[K.pushed :: CHANNEL_WORDS]
+        pieces.append(int(pushed.any()))
+        pushed[:] = 0
+    assert pieces == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
+    assert gpu[U.engine] == 0
+
+
+def test_the_engine_keeps_its_command_and_takes_the_production_later():
+    state = fresh_state(channels=4)
+    config = state.config
+    command = config[config[C.at_commands] :]
+    command[COMMAND.rows], command[COMMAND.run] = 1, 1
+    command[COMMAND.granularity] = Granularity.WORKGROUP.value
+    config[C.workgroups] = 20
+    push_ready(state, 0, 7, 0, 0, 0, 0, 1)
+    step_ready(state, True, False)
+    step_ready(state, False, False)
+    step_ready(state, False, False)
+    for cycle in range(4):
+        config[C.first_workgroup] = cycle
+        if cycle == 1:
+            command[: len(COMMAND)] = 9
+        popped, _ = step_engine(state, 8)
+        assert popped == (cycle == 0)
+        step_ready(state, False, popped)
+    piece = state.channels[K.body + Q.pieces * 128 :]
+    found = {name: int(piece[getattr(PIECE, name)]) for name in ("length", "context", "workgroup")}
+    assert found == {"length": 1, "context": 0, "workgroup": 8}

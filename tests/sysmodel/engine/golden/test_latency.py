@@ -1,0 +1,304 @@
+"""Cycles through the golden top, from port to port, as the page counts them."""
+
+import numpy as np
+import pytest
+
+from rtl.interface.encodings import Access, Action, Granularity, PacketKind, StoreKind
+from rtl.parameters import T3Parameters
+from sysmodel.engine.golden import new_state, reset, step
+from sysmodel.engine.golden.queues import Q, waiting
+from sysmodel.engine.golden.state import COMMAND, RANGE, WINDOW, C, F, K, U
+from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    G,
+    H,
+    I,
+    O,
+    input_words,
+    output_words,
+)
+
+CONTEXT = 3
+
+
+class Gpu:
+    """A GPU of one channel, cleared and launched, whose window 0 maps all atoms to one range.
+
+    Attributes
+    ----------
+    cycle : int
+        The cycle that is next, counted from the first after the launch.
+    """
+
+    def __init__(self, action=Action.DMA, **command):
+        parameters = T3Parameters(
+            system_channels=1, address_bits=28, sets=8, ways=2, window_workgroups=16, banks=2
+        )
+        self.state = new_state(parameters)
+        self.inputs = np.zeros(input_words(parameters), np.uint64)
+        self.outputs = np.zeros(output_words(parameters), np.uint64)
+        reset(self.state, self.outputs)
+        config = self.state.config
+        config[C.workgroups] = config[C.tracked_end] = 24
+        config[C.window] = config[C.command_window] = 16
+        config[C.updates_per_sector] = 1
+        self.window = config[config[C.at_windows] :]
+        self.range = config[config[C.at_ranges] :]
+        self.command = config[config[C.at_commands] :]
+        self.window[WINDOW.enable], self.window[WINDOW.limit] = 1, 1 << 20
+        self.window[WINDOW.context] = CONTEXT
+        self.range[RANGE.enable], self.range[RANGE.last] = 1, 23
+        self.range[RANGE.action] = action.value
+        fields = dict(
+            rows=1, run=1, wave_rows=1, waves_0=1, granularity=Granularity.WAVEFRONT.value
+        )
+        for name, value in (fields | command).items():
+            self.command[getattr(COMMAND, name)] = value
+        self.cycle = 0
+        self.inputs[CHANNEL_INPUTS + G.limit_in] = 100
+        self.inputs[I.dram_ready] = self.inputs[I.link_out_ready] = 1
+        self.strobe("launch")
+        self.settle()
+
+    def strobe(self, name):
+        """The strobe of this bit of CONTROL is high in the cycle that is next."""
+        _, low, mask = getattr(F, f"CONTROL_{name}")
+        self.state.gpu[U.strobes] = mask << low
+
+    def step(self, **inputs):
+        """One cycle with these words of the channel's inputs, which are 0 again afterwards."""
+        for name, value in inputs.items():
+            self.inputs[getattr(I, name)] = value
+        step(self.state, self.inputs, self.outputs)
+        for name in inputs:
+            self.inputs[getattr(I, name)] = 0
+        self.cycle += 1
+
+    def update(self, place, atom=5, wavefront=0):
+        self.step(
+            notices_valid=1,
+            notices_access=Access.UPDATE.value,
+            notices_atom=atom,
+            notices_place=place,
+            notices_wavefront=wavefront,
+        )
+
+    def store(self, place, atom=5, **fields):
+        self.step(
+            stores_valid=1,
+            stores_atom=atom,
+            stores_workgroup=place,
+            stores_context=CONTEXT,
+            **{f"stores_{name}": value for name, value in fields.items()},
+        )
+
+    def end(self, place, sectors=1):
+        self.store(place, kind=StoreKind.TILE_END.value, sectors=sectors)
+
+    def packet(self, place, kind=PacketKind.UPDATE, atom=5):
+        self.step(
+            link_in_valid=1,
+            link_in_kind=kind.value,
+            link_in_atom=atom,
+            link_in_workgroup=place,
+            link_in_context=CONTEXT,
+        )
+
+    def settle(self):
+        """Let everything come to its end, and count from 0 again."""
+        for _ in range(20):
+            self.step()
+        self.cycle = 0
+
+    def first(self, condition, limit=60):
+        """The cycle in which ``condition`` of the outputs or of the state holds first."""
+        while not condition(self):
+            assert self.cycle < limit
+            self.step()
+        return self.cycle
+
+
+def out(name):
+    """An output of the channel."""
+    return lambda gpu: gpu.outputs[getattr(O, name)]
+
+
+def interrupts(gpu):
+    return gpu.outputs[CHANNEL_OUTPUTS + H.irq]
+
+
+def errors(gpu):
+    return int(gpu.state.gpu[U.errors])
+
+
+@pytest.fixture
+def gpu():
+    return Gpu()
+
+
+def test_last_update_to_command_and_read(gpu):
+    gpu.end(2)
+    gpu.settle()
+    gpu.update(2)  # in cycle 0
+    # notices 1, candidates 2 (choose), address 3, check 4, compare 5, update 6, completion 7.
+    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 7
+    # Taken in 7; the ready command is pushed two cycles later, in TILE.
+    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 8
+    assert gpu.first(lambda g: g.state.gpu[U.ready_checked]) == 12
+    # Taken in 12, walked in 15, expanded in 16, merged in 17.
+    assert gpu.first(out("dram_valid")) == 18
+    assert gpu.outputs[O.dram_access] == Access.READ.value and gpu.outputs[O.dram_atom] == 5
+
+
+def test_tile_end_to_completion(gpu):
+    gpu.update(2)
+    gpu.settle()
+    gpu.end(2)  # stores 1, classified 2, ends 3
+    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 9
+
+
+def test_read_data_to_link(gpu):
+    gpu.end(2)
+    gpu.update(2)
+    gpu.first(out("dram_valid"))
+    gpu.settle()
+    gpu.step(returns_valid=1)  # sent in 1, in `sends` 3, in `link` 4
+    assert gpu.first(out("link_out_valid")) == 4
+
+
+def test_idle_counts_the_geometry_of_an_empty_walk():
+    gpu = Gpu(rows=0)
+    gpu.end(2)
+    gpu.settle()
+    gpu.update(2)
+    idle = []
+    for _ in range(20):
+        idle.append(int(gpu.outputs[CHANNEL_OUTPUTS + H.idle]))
+        gpu.step()
+    # The tile has an entry until its last update in 6, which is counted in 7. The command is stored
+    # in 10, corrected in 11, visible and taken in 12; SCALE 13, SHAPE 14. The register is one cycle
+    # behind.
+    busy = [cycle for cycle, on in enumerate(idle, 1) if not on]
+    assert busy == [*range(1, 9), 11, 12, 13, 14, 15]
+
+
+def test_a_store_and_a_packet_through_the_map(gpu):
+    gpu.store(2)  # stores 1, classified 2, writes 3
+    assert gpu.first(out("dram_valid")) == 4
+    gpu.settle()
+    gpu.packet(2)  # inbound 1, updates 2
+    assert gpu.first(out("dram_valid")) == 3
+
+
+@pytest.mark.parametrize(
+    ("provoke", "cycle"),
+    [
+        (lambda gpu: gpu.store(20), 1),  # ahead of the window: found at the head of `stores`
+        (lambda gpu: gpu.packet(20), 1),
+        (lambda gpu: gpu.end(2, sectors=0), 8),  # ends 3, candidates 4, update stage 8
+    ],
+    ids=["store", "packet", "tracker"],
+)
+def test_an_error_counts_in_the_cycle_after_its_event(gpu, provoke, cycle):
+    provoke(gpu)
+    # Registered in the cycle after, it counts there, and shows one later.
+    assert gpu.first(interrupts) == cycle + 2
+    assert errors(gpu) == 1
+
+
+def test_errors_of_one_cycle_count_as_one(gpu):
+    """The channel's goes before the tracker's, which is not kept."""
+    gpu.end(2, sectors=0)
+    for _ in range(6):
+        gpu.step()
+    gpu.store(20)
+    assert gpu.first(interrupts) == 10
+    assert errors(gpu) == 1 and gpu.state.gpu[U.report] >> 24 == 20
+    gpu.settle()
+    assert errors(gpu) == 1
+
+
+@pytest.mark.parametrize(("strobe", "left"), [(1, 1), (2, 1), (3, 0)])
+def test_clear_error_clears_what_counted_before(gpu, strobe, left):
+    """The store's event is in cycle 1, and counts in 2, where it wins."""
+    gpu.store(20)
+    while gpu.cycle < strobe:
+        gpu.step()
+    gpu.strobe("clear_error")
+    gpu.step()
+    gpu.step()
+    assert errors(gpu) == interrupts(gpu) == left
+
+
+@pytest.mark.parametrize("after", range(1, 10))
+def test_clear_loses_exactly_the_events_on_their_way(gpu, after):
+    """An update is chosen in cycle 2, and in its update stage in 6; the strobe is in ``after``."""
+    gpu.end(2)
+    gpu.settle()
+    gpu.update(2)
+    while gpu.cycle < after:
+        gpu.step()
+    gpu.strobe("clear")
+    gpu.settle()
+    gpu.end(2)
+    gpu.settle()
+    # In cycle 1 it is still a notice, which stays, and counts with the second tile end. Having been
+    # through the update stage in 6, it completes the tile of the first one.
+    assert gpu.outputs[CHANNEL_OUTPUTS + H.tiles] == (after == 1 or 6 <= after)
+    assert errors(gpu) == 0
+
+
+def test_clear_keeps_a_candidate_that_has_no_room(gpu):
+    gpu.strobe("clear")
+    gpu.step()
+    gpu.update(2)
+    gpu.step()
+    gpu.step()
+    assert waiting(gpu.state.channels[K.levels], Q.candidates) == 1
+    gpu.strobe("clear")
+    gpu.settle()
+    gpu.end(2)
+    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles]) == 10
+
+
+def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():
+    gpu = Gpu(action=Action.NONE)
+    gpu.inputs[I.dram_ready] = 0
+    gpu.store(2, atom=9)  # located in cycle 0
+    gpu.window[WINDOW.base] = 10
+    gpu.range[RANGE.action] = Action.OWN.value  # the range is found in cycle 1
+    gpu.store(2, atom=9)
+    assert gpu.first(out("dram_valid")) == 4
+    gpu.inputs[I.dram_ready] = 1
+    found = []
+    for _ in range(4):
+        if gpu.outputs[O.dram_valid]:
+            found.append(int(gpu.outputs[O.dram_access]))
+        gpu.step()
+    assert found == [Access.UPDATE.value, Access.WRITE.value]
+
+
+def test_a_packet_belongs_where_the_tables_put_it_when_it_was_taken(gpu):
+    gpu.packet(2, kind=PacketKind.STORE)
+    gpu.window[WINDOW.enable] = 0
+    gpu.packet(2, kind=PacketKind.STORE)
+    assert gpu.first(out("dram_valid")) == 3
+    gpu.settle()
+    assert errors(gpu) == 1
+
+
+def test_a_remote_store_takes_its_destination_at_routing():
+    """Operation and type are the command's in cycle 1, kind, context and offset in cycle 2."""
+    gpu = Gpu(action=Action.REMOTE)
+    names = "op dtype kind context atom_offset".split()
+    for cycle, values in enumerate([(0, 0, 0, 7, 70), (1, 2, 0, 8, 80), (2, 1, 1, 9, 90)]):
+        for name, value in zip(names, values, strict=True):
+            gpu.command[getattr(COMMAND, name)] = value
+        gpu.store(2, atom=5) if cycle == 0 else gpu.step()
+    for name in names:
+        gpu.command[getattr(COMMAND, name)] = 0
+    # remote 3, link 4
+    assert gpu.first(out("link_out_valid")) == 4
+    found = [int(gpu.outputs[getattr(O, f"link_out_{name}")]) for name in names[:-1]]
+    assert found == [1, 2, 1, 9] and gpu.outputs[O.link_out_atom] == 95

@@ -1,0 +1,295 @@
+"""The golden tracker's banks and front against the rules of the page."""
+
+import numpy as np
+import pytest
+from golden_state import fresh_state
+
+from rtl.interface.encodings import ErrorCode
+from sysmodel.engine.golden.queues import Q, back, commit, mark, waiting
+from sysmodel.engine.golden.state import CHANNEL_WORDS, COMPLETION, TILE, UPDATES, B, C, K, U
+from sysmodel.engine.golden.tracker_bank import (
+    accept,
+    clear_bank,
+    has_room,
+    step_bank,
+    take_completion,
+)
+from sysmodel.engine.golden.tracker_front import step_front
+
+
+@pytest.fixture
+def bank():
+    state = fresh_state(sector_bits=4)
+    state.config[C.updates_per_sector] = 2
+    at = state.config[C.at_banks]
+    for _ in range(state.config[C.rows]):
+        clear_bank(state, at, False)
+    assert not state.memory[at + B.clearing]
+    return state, at
+
+
+def event(*, end=0, place=3, wavefront=1, atom=100, count=1, sectors=0, edges=(0, 0)):
+    return np.array([end, place, wavefront, atom, count, sectors, *edges], np.int64)
+
+
+def step(bank, chosen=None, clear=False):
+    """One cycle in which the front chooses an event or none: the error code reported in it."""
+    state, at = bank
+    if chosen is not None:
+        accept(state, at, chosen, 0)
+    code = step_bank(state, at) & 255
+    clear_bank(state, at, clear)
+    state.gpu[U.cycle] += 1
+    return code
+
+
+def completion(bank):
+    """The next completion of the cycle, popped, or None."""
+    state, _ = bank
+    record = take_completion(state)
+    return None if record < 0 else tuple(state.memory[record : record + len(COMPLETION)])
+
+
+def track(bank, **fields):
+    """Run one event through the bank: error code, and the completion or None."""
+    codes = [step(bank, event(**fields)), *(step(bank) for _ in range(4))]
+    assert not any(codes[:4])
+    return codes[4], completion(bank)
+
+
+@pytest.mark.parametrize("end_at", range(7))
+def test_tracker_completes_at_the_threshold_once(bank, end_at):
+    atoms = [90, 70, 80, 75, 60, 99]
+    found = []
+    for index in range(7):
+        if index == end_at:
+            found.append(track(bank, end=1, sectors=3, edges=(1, 0)))
+        else:
+            found.append(track(bank, atom=atoms.pop()))
+    assert [code for code, _ in found] == [0] * 7
+    assert [completion for _, completion in found[:-1]] == [None] * 6
+    assert found[-1][1] == (3, 1, 60, 1, 0)
+
+
+def test_tracker_frees_the_entry(bank):
+    for _ in range(2):
+        track(bank, end=1, sectors=1)
+        assert track(bank, atom=5) == (0, None)
+        assert track(bank, atom=7) == (0, (3, 1, 5, 0, 0))
+
+
+def test_tracker_errors(bank):
+    code = ErrorCode
+    assert track(bank, end=1, sectors=0) == (code.ZERO_THRESHOLD.value, None)
+    assert track(bank, end=1, sectors=2) == (0, None)
+    assert track(bank, end=1, sectors=2) == (code.SECOND_TILE_END.value, None)
+    for place in (3 + 8, 3 + 16):
+        track(bank, place=place)
+    assert track(bank, place=3 + 24) == (code.SET_FULL.value, None)
+    assert track(bank, place=3 + 24, end=1, sectors=0) == (code.SET_FULL.value, None)
+
+
+def test_tracker_overrun(bank):
+    for _ in range(3):
+        assert track(bank)[0] == 0
+    assert track(bank, end=1, sectors=1) == (ErrorCode.OVERRUN.value, None)
+    assert track(bank, end=1, sectors=1) == (0, None)  # the entry was freed
+
+
+def test_tracker_count_overflow(bank):
+    for _ in range(63):
+        assert track(bank)[0] == 0
+    assert track(bank) == (ErrorCode.COUNT_OVERFLOW.value, None)
+    assert track(bank)[0] == 0
+
+
+def test_tracker_counts_updates_together(bank):
+    assert track(bank, end=1, sectors=9, count=5) == (0, None)
+    assert track(bank, atom=40, count=15) == (0, None)
+    assert track(bank, atom=30, count=3) == (0, (3, 1, 30, 0, 0))
+    assert track(bank, end=1, sectors=1) == (0, None)
+    assert track(bank, count=3) == (ErrorCode.OVERRUN.value, None)
+
+
+def test_tracker_count_overflow_by_more_than_one(bank):
+    for _ in range(4):
+        assert track(bank, count=15)[0] == 0
+    assert track(bank, count=4) == (ErrorCode.COUNT_OVERFLOW.value, None)
+
+
+def test_threshold_is_that_of_the_compare_cycle(bank):
+    state, _ = bank
+    for cycle in range(5):
+        state.config[C.updates_per_sector] = 1 if cycle == 3 else 3
+        assert step(bank, event(end=1, sectors=2) if cycle == 0 else None) == 0
+    assert track(bank) == (0, None)
+    assert track(bank, atom=8) == (0, (3, 1, 8, 0, 0))
+
+
+def test_no_updates_per_sector(bank):
+    state, _ = bank
+    state.config[C.updates_per_sector] = 0
+    assert track(bank, end=1, sectors=2) == (0, (3, 1, int(state.config[C.atom_mask]), 0, 0))
+
+
+def test_back_to_back(bank):
+    """An entry is made, completed, and made anew by events in successive cycles."""
+    events = [event(end=1, sectors=1), event(atom=9), event(atom=4), event(atom=50)]
+    events += [event(end=1, sectors=1), event(atom=60), event(count=2), event(end=1, sectors=1)]
+    seen = []
+    for chosen in [*events, *[None] * 5]:
+        found = completion(bank)  # what the trigger unit sees in this cycle
+        seen.append((found[2] if found else None, step(bank, chosen)))
+    # Events 2, 5 and 7 bring their tile to the threshold; they show five cycles after their choice.
+    expected = [(None, 0)] * 13
+    for index, start in ((2, 4), (5, 50), (7, 100)):
+        expected[index + 5] = (start, 0)
+    assert seen == expected
+
+
+def test_clear_loses_the_events_on_their_way(bank):
+    state, at = bank
+    codes = [step(bank, event(end=1, place=place)) for place in range(4)]
+    # The event of place 0 is in the update stage now, and its error is still reported.
+    codes.append(step(bank, event(end=1, place=4), clear=True))
+    assert codes == [0, 0, 0, 0, ErrorCode.ZERO_THRESHOLD.value]
+    for _ in range(state.config[C.rows]):
+        assert not has_room(state.memory, at)
+        assert step(bank) == 0
+    assert has_room(state.memory, at)
+
+
+def test_clear_keeps_completions_and_empties_the_table(bank):
+    step(bank, event(end=1, sectors=1, place=3))
+    step(bank, event(place=3, atom=77, count=2))
+    step(bank, event(place=4))
+    step(bank)
+    step(bank)
+    step(bank, clear=True)
+    for _ in range(8):
+        step(bank)
+    assert completion(bank) == (3, 1, 77, 0, 0)
+    state, at = bank
+    assert not state.memory[state.config[C.at_rows] : state.config[C.at_table]].any()
+
+
+class Front:
+    """Channels full of notices and ends of many tiles, and a trigger unit that stalls."""
+
+    def __init__(self, seed, channels, banks):
+        print(f"seed {seed}")
+        self.rng = np.random.default_rng(seed)
+        self.state = fresh_state(channels=channels, banks=banks, sets=16, ways=16)
+        self.channels, self.banks = channels, banks
+        self.state.config[C.updates_per_sector] = 1
+        for bank in self.bank_words():
+            while self.state.memory[bank + B.clearing]:
+                clear_bank(self.state, bank, False)
+
+    def bank_words(self):
+        at = self.state.config[C.at_banks]
+        size = (self.state.config[C.at_rows] - at) // self.banks
+        return [int(at + index * size) for index in range(self.banks)]
+
+    def push(self, channel, queue, fields):
+        words, k = self.state.channels, channel * CHANNEL_WORDS
+        to = back(k + K.body, words[k + K.levels], words[k + K.heads], queue)
+        words[to : to + len(fields)] = fields
+        words[k + K.pushed] += mark(queue)
+
+    def level(self, channel, queue):
+        return waiting(self.state.channels[channel * CHANNEL_WORDS + K.levels], queue)
+
+    def heads(self, queue):
+        words = self.state.channels[K.heads :: CHANNEL_WORDS]
+        return [waiting(word, queue) for word in words]
+
+    def step(self):
+        """Front and banks, then the ends of the queues: errors of the cycle."""
+        state = self.state
+        step_front(state)
+        errors = [step_bank(state, bank) for bank in self.bank_words()]
+        for channel in range(self.channels):
+            k = channel * CHANNEL_WORDS
+            words = state.channels
+            words[k + K.levels], words[k + K.heads] = commit(
+                *(words[k + field] for field in (K.levels, K.heads, K.popped, K.pushed))
+            )
+            words[k + K.popped] = words[k + K.pushed] = 0
+        state.gpu[U.cycle] += 1
+        return [error & 255 for error in errors if error]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("channels", "banks"), [(1, 1), (1, 4), (4, 1), (4, 4)])
+def test_back_pressure_loses_nothing(seed, channels, banks):
+    front = Front(seed, channels, banks)
+    rng = front.rng
+    tiles = [(place, wavefront) for place in range(16) for wavefront in range(8)]
+    todo = [[] for _ in range(channels)]
+    for tile in tiles:
+        todo[rng.integers(0, channels)].append((*tile, True))
+        todo[rng.integers(0, channels)].append((*tile, False))
+    for events in todo:
+        rng.shuffle(events)
+        # First (from the back) the updates, so that later every event completes a tile.
+        events.sort(key=lambda event: event[2], reverse=True)
+    found, most = [], 0
+    for cycle in range(3000):
+        # Long stalls fill the queues of completions.
+        if cycle % 200 > 120 and rng.random() < 0.7:
+            record = take_completion(front.state)
+            if record >= 0:
+                found.append(tuple(front.state.memory[record : record + 2]))
+        for channel, events in enumerate(todo):
+            queue = Q.ends if events and events[-1][2] else Q.notices
+            if events and front.level(channel, queue) < 2:
+                place, wavefront, end = events.pop()
+                if end:
+                    fields = [1, place, wavefront, 0, 0, 1, 0, 0]
+                    assert len(fields) == len(TILE)
+                else:
+                    fields = [0] * len(UPDATES)
+                    fields[UPDATES.place], fields[UPDATES.wavefront] = place, wavefront
+                    fields[UPDATES.count] = 1
+                front.push(channel, queue, fields)
+        assert front.step() == []
+        most = max(most, *(front.state.memory[bank + B.level] for bank in front.bank_words()))
+    assert sorted(found) == tiles
+    assert (7 if banks == 1 else 4) <= most <= 8
+
+
+def test_the_bank_of_a_candidate_follows_from_place_and_wavefront():
+    """With four banks bit 0 of the wavefront inverts bit 1 of the place, and bit 1 bit 0."""
+    front = Front(0, 1, 4)
+    for place in range(4):
+        for wavefront in range(8):
+            fields = [0] * len(UPDATES)
+            fields[UPDATES.place], fields[UPDATES.wavefront] = place, wavefront
+            front.push(0, Q.notices, fields)
+            seen = []
+            for _ in range(4):
+                front.step()
+                flying = [bool(front.state.memory[bank + B.flying]) for bank in front.bank_words()]
+                seen.append([number for number, on in enumerate(flying) if on])
+            swapped = (wavefront & 1) << 1 | wavefront >> 1 & 1
+            # Into the queue, into `candidates`, and chosen.
+            assert seen == [[], [], [place ^ swapped], [place ^ swapped]]
+            for _ in range(4):
+                front.step()
+
+
+def test_banks_take_turns_among_the_channels():
+    front = Front(0, 4, 1)
+    order = []
+    for _ in range(40):
+        for channel in range(4):
+            if front.level(channel, Q.notices) < 2:
+                fields = [0] * len(UPDATES)
+                fields[UPDATES.place], fields[UPDATES.count] = channel, 1
+                front.push(channel, Q.notices, fields)
+        before = front.heads(Q.candidates)
+        front.step()
+        moved = np.array(front.heads(Q.candidates)) != before
+        order += np.nonzero(moved)[0].tolist()
+    assert order == [cycle % 4 for cycle in range(len(order))] and len(order) == 38

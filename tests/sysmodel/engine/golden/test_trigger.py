@@ -1,0 +1,173 @@
+"""The golden trigger unit: which commands become ready, and when."""
+
+from golden_state import fresh_state
+
+from rtl.interface.encodings import Action, Granularity
+from sysmodel.engine.golden.state import COMMAND, RANGE, READY, B, C, U
+from sysmodel.engine.golden.trigger import (
+    IDLE,
+    begin_clearing,
+    push_ready,
+    step_ready,
+    step_trigger,
+)
+
+
+def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
+    """An idle trigger unit with one range of places 3 to `last`, and command 1."""
+    state = fresh_state()
+    for _ in range(16):
+        step_trigger(state)
+    assert state.gpu[U.trigger_state] == IDLE
+    entry = state.config[state.config[C.at_ranges] :]
+    for name, value in dict(enable=1, first=3, last=last, action=action.value, command=1).items():
+        entry[getattr(RANGE, name)] = value
+    command = state.config[state.config[C.at_commands] + len(COMMAND) :]
+    command[COMMAND.granularity] = granularity.value
+    command[COMMAND.group_log2] = group_log2
+    command[COMMAND.waves_0 : COMMAND.waves_3 + 1] = waves
+    return state
+
+
+def offer(state, place, wavefront, start):
+    """Put a completion behind the others that wait in the first bank."""
+    bank = state.config[C.at_banks]
+    position = state.memory[bank + B.head] + state.memory[bank + B.level]
+    record = bank + B.body + position % 8 * 16
+    state.memory[record : record + 5] = place, wavefront, start, 0, 0
+    state.memory[bank + B.level] += 1
+    state.gpu[U.completions] += 1
+
+
+def complete(state, place, wavefront, start, cycles=20):
+    """Hand over one completion: strobes (place, own), and the ready commands that follow."""
+    offer(state, place, wavefront, start)
+    strobes, ready = [], []
+    for _ in range(cycles):
+        pushed, done, own = step_trigger(state)
+        if done >= 0:
+            strobes.append((done, own))
+        step_ready(state, pushed, state.gpu[U.ready_checked] != 0)
+        if state.gpu[U.ready_checked]:
+            at = state.config[C.at_ready] + state.gpu[U.ready_head] * len(READY)
+            ready.append(tuple(state.memory[at : at + len(READY)]))
+    return strobes, ready
+
+
+def test_wavefront_commands():
+    state = trigger(granularity=Granularity.WAVEFRONT)
+    assert complete(state, 5, 1, 900) == ([], [(1, 5, 1, 900, 0, 0, 0)])
+    assert complete(state, 5, 0, 300) == ([(5, False)], [(1, 5, 0, 300, 0, 0, 1)])
+
+
+def test_workgroup_command_has_the_smallest_start():
+    state = trigger(granularity=Granularity.WORKGROUP, waves=3)
+    assert complete(state, 5, 1, 900) == ([], [])
+    assert complete(state, 5, 0, 300) == ([], [])
+    assert complete(state, 5, 2, 700) == ([(5, False)], [(1, 5, 0, 300, 0, 0, 1)])
+
+
+def test_group():
+    # Places 3-6 and 7-9: the last group is cut off by the range.
+    state = trigger(granularity=Granularity.WORKGROUP, group_log2=2, waves=1, last=9)
+    for place in (9, 4, 3, 7, 6):
+        assert complete(state, place, 0, 100 * place) == ([(place, False)], [])
+    assert complete(state, 8, 0, 800) == (
+        [(8, False)],
+        [(1, place, 0, 100 * place, 0, 0, 1) for place in (7, 8, 9)],
+    )
+    assert complete(state, 5, 0, 500) == (
+        [(5, False)],
+        [(1, place, 0, 100 * place, 0, 0, 1) for place in (3, 4, 5, 6)],
+    )
+
+
+def test_own_workgroup_sends_nothing():
+    state = trigger(granularity=Granularity.WORKGROUP, action=Action.OWN, waves=1)
+    assert complete(state, 12, 0, 5) == ([(12, True)], [])
+    assert complete(state, 13, 0, 5) == ([], [])
+
+
+def test_ready_queue_shows_an_entry_after_three_cycles():
+    state = fresh_state()
+    visible = []
+    for cycle in range(7):
+        visible.append(int(state.gpu[U.ready_checked]))
+        pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
+        step_ready(state, pushed, cycle == 3)
+    assert visible == [0, 0, 0, 1, 1, 1, 1]
+
+
+def events(state, cycles):
+    """Cycle by cycle: completions taken so far, place of ``complete``, place of what is pushed."""
+    seen = []
+    for _ in range(cycles):
+        pushed, done, _ = step_trigger(state)
+        place = -1
+        if pushed:
+            gpu = state.gpu
+            waiting = gpu[U.ready_checked] + gpu[U.ready_read] + gpu[U.ready_inner]
+            at = state.config[C.at_ready] + len(READY) * (gpu[U.ready_head] + waiting)
+            place = int(state.memory[at + READY.place])
+        step_ready(state, pushed, False)
+        seen.append((int(state.gpu[U.tiles]), int(done), place))
+    return seen
+
+
+def test_a_completion_every_two_cycles():
+    state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
+    for place in (3, 4, 20, 5):  # place 20 is in no range
+        offer(state, place, 0, 9)
+    taken = [1, 1, 2, 2, 3, 3, 4, 4, 4, 4]
+    places = [-1, -1, 3, -1, 4, -1, -1, -1, 5, -1]
+    assert events(state, 10) == list(zip(taken, places, places, strict=True))
+
+
+def test_the_next_completion_waits_for_the_group():
+    """Taken in TILE, it goes on after GROUP and the two cycles of RELEASE."""
+    state = trigger(granularity=Granularity.WORKGROUP, group_log2=1, waves=1)
+    for place in (3, 4, 5, 6):
+        offer(state, place, 0, 9)
+    assert events(state, 17) == [
+        (1, -1, -1),
+        (1, -1, -1),
+        (2, 3, -1),  # TILE of 3: takes 4
+        (2, -1, -1),  # GROUP
+        (2, -1, -1),  # LOOKUP of 4
+        (3, 4, -1),
+        (3, -1, -1),  # GROUP
+        (3, -1, 3),  # RELEASE
+        (3, -1, 4),
+        (3, -1, -1),  # LOOKUP of 5
+        (4, 5, -1),
+        (4, -1, -1),
+        (4, -1, -1),
+        (4, 6, -1),
+        (4, -1, -1),
+        (4, -1, 5),
+        (4, -1, 6),
+    ]
+
+
+def test_lookup_keeps_the_command_of_its_cycle():
+    state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
+    command = state.config[state.config[C.at_commands] + len(COMMAND) :]
+    entry = state.config[state.config[C.at_ranges] :]
+    offer(state, 5, 2, 70)
+    step_trigger(state)
+    entry[RANGE.action] = Action.OWN.value  # what LOOKUP sees
+    step_trigger(state)
+    entry[RANGE.enable] = 0
+    command[COMMAND.waves_0] = 2
+    assert step_trigger(state) == (False, 5, True)
+
+
+def test_clear_drops_what_is_under_way():
+    state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
+    for place in (3, 4, 5):
+        offer(state, place, 0, 9)
+    for _ in range(3):
+        step_trigger(state)
+    begin_clearing(state)  # 4 was taken in TILE of 3
+    assert all(place == -1 for _, _, place in events(state, 16))
+    assert [place for _, place, _ in events(state, 3)] == [-1, -1, 5]

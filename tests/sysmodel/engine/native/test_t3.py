@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from random_lockstep import random_inputs, run_simulator, steps
+
+from rtl.interface.encodings import Access, Action, PacketKind, Policy, StoreKind
+from rtl.parameters import T3Parameters
+from rtl.registers.map import load
+from rtl.top import T3
+from sysmodel.engine.native import Engine
+from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    G,
+    H,
+    I,
+    O,
+    input_words,
+    output_words,
+    top_words,
+)
+
+# Tiles of one sector that one update completes, so that random traffic completes some.
+PROGRAM = [
+    ("WORKGROUPS", {"count": 8}),
+    ("TRACKED_END", {"place": 8}),
+    ("WINDOW", {"workgroups": 8}),
+    ("COMMAND_WINDOW", {"workgroups": 16}),
+    ("TRACKING", {"updates_per_sector": 1, "epoch": 1}),
+    ("ARBITER", {"policy": Policy.MCA.value, "threshold": 20}),
+    ("STARVATION", {"cycles": 5}),
+    ("WINDOW_LIMIT_LO", {"bytes": 1 << 16}),
+    ("WINDOW_COMMIT", {"index": 0, "enable": 1}),
+    (
+        "COMMAND_TRANSFER",
+        {"kind": PacketKind.UPDATE.value, "granularity": 0, "wave_run_log2": 3},
+    ),
+    ("COMMAND_ROWS", {"rows": 4, "rows_edge": 4}),
+    ("COMMAND_RUN", {"run": 8, "run_edge": 8}),
+    ("COMMAND_PITCH", {"pitch": 256}),
+    ("COMMAND_WAVES", {"wave_rows": 4, "waves0": 1, "waves1": 1, "waves2": 1, "waves3": 1}),
+    ("COMMAND_COMMIT", {"index": 0}),
+    ("RANGE_PLACES", {"first": 0, "last": 7}),
+    ("RANGE_ACTION", {"action": Action.DMA.value}),
+    ("RANGE_COMMIT", {"index": 0, "enable": 1}),
+    ("CONTROL", {"launch": 1}),
+]
+
+
+def traffic(p, cycles, seed):
+    """Random inputs in a narrow range of tiles, after the program.
+
+    The traffic begins when the tracker and the command table are empty.
+    """
+    random = np.random.default_rng(seed)
+    inputs = random_inputs(top_words(p), cycles, input_words(p), seed)
+    registers = load()
+    gpu = inputs[:, p.channels * CHANNEL_INPUTS :]
+    gpu[:, [G.bus_awvalid, G.bus_wvalid, G.bus_arvalid]] = 0
+    gpu[:, G.bus_bready] = 1
+    gpu[:, G.limit_in] = 1000
+    # A write in every fourth cycle, which is as fast as they are answered.
+    for index, (name, fields) in enumerate(PROGRAM):
+        row = gpu[4 * index]
+        row[[G.bus_awvalid, G.bus_wvalid]] = 1
+        row[G.bus_wstrb] = 15
+        row[G.bus_awaddr] = registers[name].address
+        row[G.bus_wdata] = registers[name].pack(**fields)
+    begin = max(p.window_workgroups, p.sets) + 4 * len(PROGRAM)
+    for channel in range(p.channels):
+        block = inputs[:, channel * CHANNEL_INPUTS :][:, :CHANNEL_INPUTS]
+        for name in "reads_valid", "stores_valid", "link_in_valid", "notices_valid":
+            block[:begin, getattr(I, name)] = 0
+        block[:begin, I.returns_valid] = 0
+        small = {
+            "stores_atom": 2048,
+            "stores_context": 1,
+            "stores_workgroup": 9,
+            "stores_wavefront": 1,
+            "stores_sectors": 2,
+            "link_in_atom": 2100,
+            "link_in_context": 1,
+            "link_in_workgroup": 9,
+            "link_in_wavefront": 1,
+            "link_in_kind": 2,
+            "notices_place": 8,
+            "notices_wavefront": 1,
+            "notices_atom": 2048,
+            "occupancy": 40,
+        }
+        for name, end in small.items():
+            block[:, getattr(I, name)] = random.integers(0, end, cycles, np.uint64)
+        kinds = [StoreKind.STORE.value, StoreKind.TILE_END.value]
+        block[:, I.stores_kind] = random.choice(kinds, cycles)
+        block[:, I.notices_access] = random.choice(
+            [Access.WRITE.value, Access.UPDATE.value], cycles
+        )
+    return inputs, begin
+
+
+@pytest.mark.parametrize(
+    ("channels", "payload"), [(2, False), pytest.param(1, True, marks=pytest.mark.verify)]
+)
+def test_as_amaranths_simulator(channels, payload):
+    p = T3Parameters(
+        channels=channels,
+        system_channels=2,
+        sets=16,
+        ways=2,
+        banks=2,
+        window_workgroups=16,
+        command_depth=16,
+        egress_slots=8,
+        payload=payload,
+    )
+    inputs, begin = traffic(p, 250 if payload else 500, seed=5)
+    outputs = np.zeros((len(inputs) + 1, output_words(p)), np.uint64)
+    with Engine(p) as engine:
+        engine.reset(outputs[0])
+        steps(engine.step_address, engine.handle, inputs, outputs[1:])
+    expected = run_simulator(T3(p), top_words(p), inputs, output_words(p))
+    np.testing.assert_array_equal(outputs, expected)
+
+    # The traffic reached the hardware's depth: tiles, DMA reads, packets, errors.
+    gpu = expected[:, p.channels * CHANNEL_OUTPUTS :]
+    assert gpu[-1, H.tiles] >= 3
+    assert gpu[begin, H.irq] == 0 and gpu[-1, H.irq] == 1
+    assert expected[:, O.link_out_valid].any()
+    assert (expected[:, O.dram_valid] & (expected[:, O.dram_access] == Access.READ.value)).any()
+    assert expected[-1, O.stored] > 0

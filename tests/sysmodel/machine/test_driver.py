@@ -1,0 +1,314 @@
+import numpy as np
+import pytest
+from model_fixtures import OFFSET_BITS, small_kernel
+from small_system import scaled, small_system
+
+from rtl.interface.encodings import Action, Granularity, PacketKind, Policy
+from rtl.registers.map import load
+from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, OUTPUT_ATOM
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.interleave import channel_of_atom
+from sysmodel.machine.driver import (
+    collective_writes,
+    copy_writes,
+    flow_windows,
+    launch_writes,
+    map_writes,
+    measure_writes,
+    staging_offset,
+)
+
+
+class Programmed:
+    """What the hardware holds after a list of writes."""
+
+    def __init__(self, writes):
+        self._by_address = {register.address: register for register in load().values()}
+        self.values = {}
+        self.windows, self.ranges, self.commands, self.copies = {}, {}, {}, []
+        for address, word in writes:
+            register = self._by_address[address]
+            assert register.writable
+            assert 0 <= word < 1 << 32
+            assert word & ~sum(field.mask for field in register.fields) == 0
+            self.values[register.name] = register.unpack(word)
+            self._commit(register.name)
+
+    def __getitem__(self, name):
+        register, field = name.split(".")
+        return self.values[register][field]
+
+    def _bytes(self, name):
+        return self[f"{name}_LO.bytes"] | self[f"{name}_HI.bytes"] << 32
+
+    def _commit(self, name):
+        tables = {
+            "WINDOW_COMMIT": (self.windows, self._window),
+            "RANGE_COMMIT": (self.ranges, self._range),
+        }
+        if name in tables:
+            table, staged = tables[name]
+            index = self[f"{name}.index"]
+            table.pop(index, None)
+            if self[f"{name}.enable"]:
+                table[index] = staged()
+        elif name == "COMMAND_COMMIT":
+            command = {"offset": self._bytes("COMMAND_OFFSET")}
+            for part in ("TRANSFER", "ROWS", "RUN", "PITCH", "WAVES"):
+                command |= self.values.get(f"COMMAND_{part}", {})
+            self.commands[self["COMMAND_COMMIT.index"]] = command
+        elif name == "COPY":
+            self.copies.append((self._bytes("COPY_START"), self.commands[self["COPY.command"]]))
+
+    def _window(self):
+        context = self["WINDOW_CONTEXT.context"]
+        return self._bytes("WINDOW_BASE"), self._bytes("WINDOW_LIMIT"), context
+
+    def _range(self):
+        return self.values["RANGE_PLACES"] | self.values["RANGE_ACTION"]
+
+    def action(self, place):
+        """What the ranges say of a place; at most one of them says something."""
+        found = [one for one in self.ranges.values() if one["first"] <= place <= one["last"]]
+        assert len(found) <= 1
+        return Action(found[0]["action"]) if found else Action.NONE
+
+
+def walked(command, start, row_edge=False, run_edge=False):
+    """Atoms that the DMA engine visits from the byte ``start`` on."""
+    rows = command["rows_edge" if row_edge else "rows"]
+    run = command["run_edge" if run_edge else "run"]
+    assert start % ATOM_BYTES == 0
+    first = start // ATOM_BYTES
+    return [first + r * command["pitch"] + o for r in range(rows) for o in range(run)]
+
+
+KERNELS = {
+    "whole tiles": dict(),
+    "edges": dict(m=250, n=31),
+    "row-major": dict(tile_m=8, tile_n=64, n=250, m=31, waves_m=4, waves_n=2, column_major=False),
+    "four by two": dict(waves_m=4, waves_n=2),
+    "wavefronts beyond both edges": dict(m=200, n=27, waves_m=4, waves_n=2),
+    "one wavefront": dict(tile_m=48, waves_m=1, m=192),
+}
+
+
+@pytest.fixture(params=KERNELS, ids=str)
+def kernel(request):
+    return small_kernel(gpus=4, **KERNELS[request.param])
+
+
+def programmed(kernel, gpu=0, system=None, **options):
+    system = small_system() if system is None else system
+    return Programmed(map_writes(kernel, system, gpu, context=1, **options))
+
+
+def test_command_walks_every_tile(kernel):
+    command = programmed(kernel).commands[0]
+    sectors = kernel.sectors(1, OFFSET_BITS, 0)
+    first, _, _, row_edge, run_edge = kernel.walk
+    for w in range(kernel.workgroups):
+        walk = walked(command, int(first[w]) * ATOM_BYTES, row_edge[w], run_edge[w])
+        assert walk == sectors.atom[sectors.start[w] : sectors.start[w + 1]].tolist()
+
+
+def test_command_tells_the_wavefronts_apart(kernel):
+    command = programmed(kernel).commands[0]
+    sectors = kernel.sectors(1, OFFSET_BITS, 0)
+    first, _, _, row_edge, run_edge = kernel.walk
+    for w in range(kernel.workgroups):
+        mine = slice(sectors.start[w], sectors.start[w + 1])
+        row, offset = np.divmod(sectors.atom[mine] - first[w], kernel.pitch)
+        wave = (row // command["wave_rows"] << command["waves_minor_log2"]) + (
+            offset >> command["wave_run_log2"]
+        )
+        assert np.array_equal(wave, sectors.wave[mine])
+        live = command[f"waves{2 * run_edge[w] + row_edge[w]}"]
+        assert live == len(np.unique(sectors.wave[mine]))
+
+
+def test_command_sends_updates_to_the_same_address(kernel):
+    command = programmed(kernel, op=2, dtype=1).commands[0]
+    assert command["kind"] == PacketKind.UPDATE.value
+    assert (command["op"], command["dtype"], command["context"]) == (2, 1, 1)
+    assert command["offset"] == 0
+
+
+def test_window_is_the_output(kernel):
+    atoms = kernel.sectors(1, OFFSET_BITS, 0).atom
+    base, limit, context = programmed(kernel).windows[0]
+    assert base == OUTPUT_ATOM * ATOM_BYTES == atoms.min() * ATOM_BYTES
+    assert limit == (atoms.max() + 1) * ATOM_BYTES
+    assert context == 1
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 4, 7])
+def test_ring_of_chunks(gpus):
+    """The first chunk leaves, the own one stays, those between go on."""
+    kernel = small_kernel(gpus=gpus)
+    total, start = kernel.workgroups, kernel.chunk_start
+    firsts = [programmed(kernel, g)["FIRST_WORKGROUP.workgroup"] for g in range(gpus)]
+    for g in range(gpus):
+        program = programmed(kernel, g)
+        for place in range(total):
+            workgroup = (firsts[g] + place) % total
+            chunk = int(np.searchsorted(start, workgroup, side="right")) - 1
+            if chunk == g:
+                expected = Action.OWN
+            else:
+                expected = Action.REMOTE if chunk == (g + 1) % gpus else Action.DMA
+            assert program.action(place) == expected
+            tracked = program["TRACKED_FIRST.place"] <= place < program["TRACKED_END.place"]
+            assert tracked == (expected != Action.REMOTE)
+            there = (place + program["SHIFT.places"]) % total
+            assert (firsts[g - 1] + there) % total == workgroup
+        assert program.action(total) == Action.NONE
+        assert program["WORKGROUPS.count"] == total
+        assert {one["command"] for one in program.ranges.values()} == {0}
+
+
+def test_policies_and_limits():
+    system = small_system()
+    program = programmed(small_kernel(), system=system, policy=Policy.MCA, updates_per_sector=1)
+    assert program["ARBITER.policy"] == Policy.MCA.value
+    assert program["ARBITER.automatic"] == 1
+    assert program["TRACKING.updates_per_sector"] == 1
+    assert program["STARVATION.cycles"] == system.t3.starvation_limit_cycles
+    # Within a stage of all resident workgroups, and more than half of it.
+    flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
+    resident = system.gpu.compute_units * system.gpu.workgroups_per_cu
+    stage_ns = resident * small_kernel().steps * small_kernel().step_flops / flops_per_ns
+    measured_ns = (1 << program["MEASURE.log2"]) * 1e3 / system.dram.clock_mhz
+    assert stage_ns / 2 < measured_ns <= stage_ns
+    assert tuple(program[f"CUTS.cut{i}"] for i in range(3)) == system.t3.mca_cuts
+    assert tuple(program[f"LEVELS.level{i}"] for i in range(3)) == system.t3.mca_levels
+    plain = programmed(small_kernel())
+    assert plain["ARBITER.policy"] == Policy.ROUND_ROBIN.value
+    assert plain["ARBITER.automatic"] == 0
+    window, commands = flow_windows(small_kernel(), system)
+    assert plain["WINDOW.workgroups"] == window
+    assert plain["COMMAND_WINDOW.workgroups"] == commands
+
+
+@pytest.mark.parametrize(
+    "granularity,group,value,log2",
+    [
+        ("wavefront", 1, Granularity.WAVEFRONT, 0),
+        ("workgroup", 1, Granularity.WORKGROUP, 0),
+        ("workgroup", 8, Granularity.WORKGROUP, 3),
+    ],
+)
+def test_granularity(granularity, group, value, log2):
+    t3 = {"granularity": granularity, "group_workgroups": group}
+    command = programmed(small_kernel(), system=scaled(small_system(), t3=t3)).commands[0]
+    assert (command["granularity"], command["group_log2"]) == (value.value, log2)
+
+
+def test_value_too_large_for_its_field_is_refused():
+    with pytest.raises(ValueError, match="WINDOW_CONTEXT.context has 8 bits, not room for 256"):
+        map_writes(small_kernel(), small_system(), 0, context=256)
+
+
+def test_strobes():
+    (launch,) = Programmed(launch_writes()).values.values()
+    assert launch == {"launch": 1, "clear": 0, "measure": 0, "clear_error": 0}
+    (measure,) = Programmed(measure_writes()).values.values()
+    assert measure == {"launch": 0, "clear": 0, "measure": 1, "clear_error": 0}
+
+
+@pytest.mark.parametrize(
+    "t3,windows",
+    [
+        # 64 sets of 8 ways hold two wavefronts of each of 256 workgroups.
+        (dict(tracker_sets=64, tracker_ways=8), (256, 1024)),
+        (dict(tracker_sets=64, tracker_ways=5), (128, 1024)),
+        (dict(window_workgroups=128), (128, 1024)),
+        (dict(window_workgroups=128, group_workgroups=8), (120, 1024)),
+        (dict(granularity="wavefront"), (512 - 8, 512)),
+        (dict(command_depth=64), (56, 64)),
+    ],
+)
+def test_flow_windows(t3, windows):
+    kernel = small_kernel()
+    assert kernel.chunk_workgroups(0) == 8
+    defaults = dict(
+        granularity="workgroup", group_workgroups=1, tracker_sets=256, tracker_ways=8,
+        window_workgroups=512, command_depth=1024,
+    )  # fmt: skip
+    assert flow_windows(kernel, scaled(small_system(), t3=defaults | t3)) == windows
+
+
+@pytest.mark.parametrize(
+    "t3,field,message",
+    [
+        (dict(tracker_sets=2, tracker_ways=4), "t3.window_workgroups", "a chunk of 8 workgroups"),
+        (dict(tracker_ways=1), "t3.window_workgroups", "exceeds the 0 that the tracker's"),
+        (dict(window_workgroups=4), "t3.window_workgroups", "a window of 4 hold"),
+        (dict(command_depth=8), "t3.command_depth", "allowed: at least twice a chunk, 16"),
+        (
+            dict(command_depth=16, granularity="wavefront"),
+            "t3.command_depth",
+            "16 commands hold 8 workgroups; allowed: at least twice a chunk, 32",
+        ),
+    ],
+)
+def test_ring_that_could_not_move_is_refused(t3, field, message):
+    system = scaled(small_system(), t3={"granularity": "workgroup"} | t3)
+    with pytest.raises(InputError, match=message) as refused:
+        flow_windows(small_kernel(), system)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("t3", [dict(tracker_sets=4, tracker_ways=4), dict(command_depth=16)])
+def test_smallest_ring_that_moves_is_allowed(t3):
+    system = scaled(small_system(), t3={"granularity": "workgroup"} | t3)
+    window, commands = flow_windows(small_kernel(), system)
+    assert window == 8 and commands >= 16
+
+
+@pytest.mark.parametrize("channel_bits", range(9))
+def test_staging_copy_is_elsewhere_in_the_same_channel(channel_bits):
+    offset = staging_offset(channel_bits)
+    random = np.random.default_rng(channel_bits)
+    output = OUTPUT_ATOM + random.integers(0, MOST_OUTPUT_ATOMS, 500)
+    for atom in output:
+        assert channel_of_atom(atom, OFFSET_BITS, channel_bits) == channel_of_atom(
+            atom + offset, OFFSET_BITS, channel_bits
+        )
+    assert offset >= MOST_OUTPUT_ATOMS
+    assert OUTPUT_ATOM + MOST_OUTPUT_ATOMS + offset <= (1 << 40) // ATOM_BYTES
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_copy_walks_its_chunk(kernel, chunk):
+    sectors = kernel.sectors(1, OFFSET_BITS, 0)
+    first, end = sectors.start[kernel.chunk_start[chunk : chunk + 2]]
+    ((start, command),) = Programmed(copy_writes(kernel, chunk, 1)).copies
+    assert walked(command, start) == sorted(sectors.atom[first:end])
+    assert walked(command, start, True, True) == walked(command, start)
+    assert (command["kind"], command["context"]) == (PacketKind.STORE.value, 1)
+    assert command["offset"] == 0
+
+
+def test_copy_leaves_the_map_as_it_is(kernel):
+    mapped = programmed(kernel)
+    both = Programmed(map_writes(kernel, small_system(), 0, context=1) + copy_writes(kernel, 0, 1))
+    assert (both.windows, both.ranges) == (mapped.windows, mapped.ranges)
+    assert both.commands[0] == mapped.commands[0]
+
+
+def test_collective_maps_output_and_staging_copy():
+    kernel, offset = small_kernel(), staging_offset(2)
+    first = Programmed(collective_writes(kernel, 2, offset=offset))
+    end = OUTPUT_ATOM + 32 * 16
+    assert first.windows == {
+        0: (OUTPUT_ATOM * ATOM_BYTES, end * ATOM_BYTES, 2),
+        1: ((OUTPUT_ATOM + offset) * ATOM_BYTES, (end + offset) * ATOM_BYTES, 2),
+    }
+    assert first.action(0) == Action.REMOTE
+    command = first.commands[0]
+    assert (command["kind"], command["context"]) == (PacketKind.STORE.value, 2)
+    assert command["offset"] == offset * ATOM_BYTES
+    second = Programmed(collective_writes(kernel, 2, offset=0))
+    assert list(second.windows) == [0]
+    assert second.commands[0]["offset"] == 0

@@ -1,0 +1,89 @@
+"""Bytes that a ring all-reduce moves: the closed forms of the design, and that a loss is found."""
+
+import numpy as np
+import pytest
+from model_fixtures import bare_state, small_kernel
+from small_system import small_system, workload
+
+from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.conservation import Reduction, check_conservation
+from sysmodel.runs.phases import Session
+from sysmodel.runs.result import CONFIGURATIONS, RunOptions
+from sysmodel.runs.simulate import run
+
+N = 4
+# In chunks, for each GPU: GEMM write, RS read, RS write, AG read, AG write; sent in RS and AG.
+CLOSED_FORM = {
+    Reduction(): ([N, 2 * N - 1, N, N - 1, N - 1], [N - 1, N - 1]),
+    Reduction(tracked=True): ([N - 1, N - 2, N - 1, N - 1, N - 1], [N - 1, N - 1]),
+    Reduction(gemm=False, tracked=True, gather=False): ([0, N - 1, N - 1, 0, 0], [N - 1, 0]),
+}
+CATEGORIES = ("GEMM write", "RS read", "RS write", "AG read", "AG write", "RS link", "AG link")
+
+
+def counted(how: Reduction):
+    """A ring of ``N`` real GPUs with equal chunks, and what they count if nothing is lost."""
+    state, _ = bare_state(small_kernel(m=64 * N, gpus=N), gpus=N)
+    chunk = int(state.chunk_start[0, 1])
+    dram, link = (N * chunk * np.array(amounts) for amounts in CLOSED_FORM[how])
+    sectors = np.array([bin(mask).count("1") for mask in state.piece_mask]).sum()
+    gemm_read = N * sectors if how.gemm else 0
+    return state, np.array([gemm_read, *dram]), link * ATOM_BYTES
+
+
+@pytest.mark.parametrize("how", CLOSED_FORM, ids=str)
+def test_closed_form_is_accepted(how):
+    state, traffic, link = counted(how)
+    check_conservation(state, N, how, traffic, link)
+
+
+@pytest.mark.parametrize("how", CLOSED_FORM, ids=str)
+@pytest.mark.parametrize("category", range(7))
+@pytest.mark.parametrize("change", [-1, 1])
+def test_one_access_too_many_or_too_few_is_an_error(how, category, change):
+    state, traffic, link = counted(how)
+    if category < 5:
+        traffic[1 + category] += change
+    else:
+        link[category - 5] += change * ATOM_BYTES
+    with pytest.raises(SimulationError, match=f"not conserved: {CATEGORIES[category]} "):
+        check_conservation(state, N, how, traffic, link)
+
+
+@pytest.mark.parametrize("reads", ["none", "no reuse and one more"])
+def test_impossible_reads_of_the_gemm_are_an_error(reads):
+    how = Reduction()
+    state, traffic, link = counted(how)
+    kernel = small_kernel(m=64 * N, gpus=N)
+    # Every workgroup reads its rows of A and columns of B: tile x K elements of two bytes.
+    most = N * kernel.workgroups * (64 + 8) * kernel.k * 2 // ATOM_BYTES
+    traffic[0] = most
+    check_conservation(state, N, how, traffic, link)
+    traffic[0] = 0 if reads == "none" else most + 1
+    with pytest.raises(SimulationError, match="not conserved: GEMM read "):
+        check_conservation(state, N, how, traffic, link)
+
+
+@pytest.mark.parametrize("gpus", ["mirror", "all"])
+@pytest.mark.parametrize("m,n,tp", [(1024, 768, 4), (1024, 800, 2)])
+def test_every_configuration_conserves_bytes(m, n, tp, gpus):
+    options = RunOptions(engine="golden", configurations=CONFIGURATIONS, channels="all", gpus=gpus)
+    system = small_system(compute_units=20)
+    result = run(workload(m, n, 256, tp), system, options, no_progress)
+    assert set(result.configurations) == set(CONFIGURATIONS)
+
+
+def test_a_run_that_loses_bytes_fails(monkeypatch):
+    """The check is part of a run: one read of the reduce-scatter is taken away."""
+    finish = Session.finish
+
+    def lossy(self, how, **cycles):
+        self.machine.state.gpu["traffic"][0, 2] -= 1
+        return finish(self, how, **cycles)
+
+    monkeypatch.setattr(Session, "finish", lossy)
+    options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
+    with pytest.raises(SimulationError, match="not conserved: RS read"):
+        run(workload(512, 384, 128, 2), small_system(), options, no_progress)

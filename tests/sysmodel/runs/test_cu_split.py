@@ -1,0 +1,40 @@
+"""GEMM and collectives at once, on CUs of their own."""
+
+import pytest
+from small_system import small_system, workload
+
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.simulate import run
+
+
+def split(compute_units=32, k=1024, names=("sequential", "cu-split-8", "cu-split-16")):
+    options = RunOptions(engine="golden", configurations=names, channels="all")
+    system = small_system(compute_units=compute_units)
+    return run(workload(2048, 768, k, 4), system, options, no_progress).configurations
+
+
+@pytest.mark.parametrize("left,name", [(24, "cu-split-8"), (16, "cu-split-16")])
+def test_the_gemm_is_slower_than_alone_on_the_cus_that_are_left(left, name):
+    alone = split(compute_units=left, names=("sequential",))["sequential"]
+    shared = split(names=(name,))[name]
+    assert alone.gemm_ns < shared.gemm_ns < alone.total_ns
+
+
+def test_neither_waits_for_the_other():
+    for one in list(split().values())[1:]:
+        # The later end, and what is still on its way to the memory then.
+        assert max(one.gemm_ns, one.rs_ns + one.ag_ns) <= one.total_ns
+        assert one.total_ns <= max(one.gemm_ns, one.rs_ns + one.ag_ns) + 2000
+
+
+def test_more_cus_do_not_slow_the_collectives():
+    alone, eight, sixteen = split(k=256).values()
+    assert alone.rs_ns + alone.ag_ns < sixteen.rs_ns + sixteen.ag_ns
+    assert sixteen.rs_ns + sixteen.ag_ns <= 1.02 * (eight.rs_ns + eight.ag_ns)
+
+
+def test_a_gpu_without_cus_to_share_is_refused():
+    with pytest.raises(InputError, match=r"gpu\.compute_units: 8 leave no CU to the GEMM"):
+        split(compute_units=8, names=("cu-split-8",))

@@ -1,0 +1,228 @@
+"""Results: what follows from measured times, the JSON, and files that are whole or absent."""
+
+import json
+import math
+import os
+
+import pytest
+from example_run import example_result
+
+from sysmodel.config.system import load_system
+from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.output import OutputFolder, json_text, write_json
+from sysmodel.runs.check_options import CheckOptions
+from sysmodel.runs.plots import draw_configurations
+from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, ConfigurationResult, RunOptions
+
+_BYTES = DramBytes(gemm_read=1, gemm_write=2, rs_read=3, rs_write=4, ag_read=5, ag_write=6)
+
+
+def _of_times(**times) -> ConfigurationResult:
+    given = {"isolated_gemm_ns": 100.0, "sequential_ns": 180.0, "sequential_j": 22.0, **times}
+    return ConfigurationResult.from_times(
+        **given,
+        dram_bytes=_BYTES,
+        link_bytes=LinkBytes(7, 8),
+        activity=Activity(**{name: 9 for name in Activity.__dataclass_fields__}),
+        energy_j=Energy(**{name: 1.0 for name in Energy.__dataclass_fields__}),
+    )
+
+
+def test_nothing_overlaps():
+    one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=180.0)
+    assert one.exposed_communication_ns == 80
+    assert one.overlapped_communication_ns == 0
+    assert one.exposed_rs_ns == 50
+    assert one.speedup == one.gemm_slowdown == 1
+
+
+def test_reduce_scatter_overlaps():
+    one = _of_times(gemm_ns=110.0, rs_ns=60.0, ag_ns=30.0, total_ns=145.0)
+    assert one.exposed_communication_ns == 35
+    assert one.overlapped_communication_ns == 55
+    assert one.exposed_rs_ns == 5
+    assert one.gemm_slowdown == pytest.approx(1.1)
+    assert one.speedup == pytest.approx(180 / 145)
+
+
+def test_no_speedup_without_a_baseline():
+    one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=180.0, sequential_ns=None)
+    assert one.speedup is None
+
+
+def test_energy_against_the_baseline():
+    times = {"gemm_ns": 100.0, "rs_ns": 50.0, "ag_ns": 30.0, "total_ns": 180.0}
+    parts = len(Energy.__dataclass_fields__)
+    one = _of_times(**times, sequential_j=2.0 * parts)
+    assert one.energy_total_j == parts
+    assert one.energy_reduction == 0.5
+    assert _of_times(**times, sequential_j=None).energy_reduction is None
+
+
+def test_two_kernels_side_by_side():
+    one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=60.0, total_ns=115.0)
+    assert one.exposed_communication_ns == one.exposed_ag_ns == 15
+    assert one.exposed_rs_ns == 0
+    assert one.overlapped_communication_ns == 95
+
+
+@pytest.mark.parametrize("total", [99.0, 181.0])
+def test_times_that_contradict_each_other(total):
+    with pytest.raises(ValueError, match="total_ns must be between"):
+        _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=total)
+
+
+def test_keys_of_the_json():
+    data = json.loads(json_text(example_result().as_dict()))
+    assert set(data) >= {
+        *("workload", "system", "engine", "configurations", "gemm_efficiency"),
+        *("cycles", "wall_s", "cycles_per_s", "seed", "version"),
+    }
+    assert list(data["configurations"]) == list(DEFAULT_CONFIGURATIONS)
+    for one in data["configurations"].values():
+        assert set(one) == {
+            *(
+                "gemm_ns",
+                "gemm_held_ns",
+                "tracker_stall_ns",
+                "rs_ns",
+                "ag_ns",
+                "total_ns",
+                "speedup",
+                "gemm_slowdown",
+            ),
+            *("overlapped_communication_ns", "exposed_communication_ns"),
+            *("dram_bytes", "link_bytes", "activity"),
+            *("energy_j", "energy_total_j", "energy_reduction"),
+        }
+        assert list(one["dram_bytes"]) == [
+            *("gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write")
+        ]
+        assert sum(one["energy_j"].values()) == pytest.approx(one["energy_total_j"])
+    assert data["configurations"]["t3"]["energy_reduction"] == pytest.approx(0.2)
+    assert data["workload"]["k"] == 2128
+    assert data["system"]["dram"]["timing_cycles"]["tCCD_WL"] == 4
+    assert data["cycles_per_s"] == pytest.approx(11e6 / 14.2)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_json_has_only_finite_numbers(tmp_path, value):
+    with pytest.raises(ValueError):
+        write_json(tmp_path / "x.json", {"a": value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_is_replaced_whole(tmp_path, monkeypatch):
+    path = tmp_path / "x.json"
+    write_json(path, {"a": 1})
+
+    def fail(*_):
+        raise OSError("no")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError):
+        write_json(path, {"a": 2})
+    assert json.loads(path.read_text()) == {"a": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_appear_together(tmp_path):
+    target = tmp_path / "deep" / "out"
+    with OutputFolder(target, ("a", "b")) as folder:
+        (folder.staging / "a").write_text("1")
+        (folder.staging / "b").write_text("2")
+        assert {path.name for path in target.iterdir()} == {folder.staging.name}
+        assert folder.publish() == [target / "a", target / "b"]
+    assert sorted(path.name for path in target.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_nothing_is_left_of_what_failed(tmp_path, error):
+    with pytest.raises(error), OutputFolder(tmp_path / "deep" / "out", ("a",)) as folder:
+        (folder.staging / "a").write_text("1")
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_older_files_stay(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(ValueError), OutputFolder(tmp_path, ("a",)) as folder:
+        (folder.staging / "a").write_text("new")
+        raise ValueError
+    assert (tmp_path / "a").read_text() == "old"
+    with OutputFolder(tmp_path, ("a",)) as folder:
+        (folder.staging / "a").write_text("new")
+        folder.publish()
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_folders_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "out" / "a").mkdir(parents=True)
+    for path in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "out"):
+        with pytest.raises(InputError, match="^out: "), OutputFolder(path, ("a",)):
+            pytest.fail("entered")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "file", "out"]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"engine": "verilog"}, "engine: 'verilog' is not allowed; allowed: rtl, golden"),
+        ({"gpus": "8"}, "gpus: '8' is not allowed; allowed: mirror, all"),
+        ({"channels": 0}, "channels: 0 is not allowed; allowed: 1 or more, or all"),
+        ({"configurations": ()}, "configurations: none given"),
+        ({"configurations": ("t4",)}, "configurations: 't4' is not allowed; allowed: sequential"),
+        ({"configurations": ("t3", "t3")}, "configurations: each may be named once"),
+        ({"waves": (5, 5)}, "waves: 5:5 is not allowed"),
+        ({"waves": (-1, 5)}, "waves: -1:5 is not allowed"),
+        ({"waves": (0, 2_000_000)}, "waves: .* at most 1000000 cycles"),
+        ({"waves": (0, 5), "engine": "golden"}, "waves: a waveform needs --engine rtl"),
+        ({"seed": -1}, "seed: -1 is not allowed"),
+    ],
+)
+def test_options_of_a_run(change, message):
+    with pytest.raises(InputError, match=message):
+        RunOptions(**change)
+
+
+def test_channels_of_a_run():
+    system = load_system()
+    assert RunOptions(channels="all").simulated_channels(system) == 32
+    assert RunOptions(channels=32).simulated_channels(system) == 32
+    with pytest.raises(InputError, match=r"channels: 33 is not allowed; allowed: 1 to 32"):
+        RunOptions(channels=33).simulated_channels(system)
+
+
+@pytest.mark.parametrize(
+    "change, field",
+    [
+        ({"gpus": 1}, "gpus"),
+        ({"gpus": 9}, "gpus"),
+        ({"m": 0}, "m"),
+        ({"m": 10**9}, "m"),
+        ({"n": -3}, "n"),
+        ({"k": 8193}, "k"),
+        ({"m": 4096, "n": 4096}, "m"),
+        ({"channels": 3}, "channels"),
+        ({"channels": 64}, "channels"),
+        ({"skew": -1}, "skew"),
+        ({"back_pressure": 100}, "back-pressure"),
+        ({"seed": 1 << 32}, "seed"),
+        ({"dtype": "fp32"}, "dtype"),
+        ({"engine": "C"}, "engine"),
+    ],
+)
+def test_options_of_a_check(change, field):
+    with pytest.raises(InputError, match=f"^{field}: .*allowed: ") as caught:
+        CheckOptions(**change)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("configurations", [DEFAULT_CONFIGURATIONS, ("t3-mca",)])
+def test_the_picture_is_a_picture(tmp_path, configurations):
+    path = tmp_path / "bars.png"
+    draw_configurations(example_result(options=RunOptions(configurations=configurations)), path)
+    assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert path.stat().st_size > 10_000

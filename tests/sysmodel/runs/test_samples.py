@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from small_system import small_system
+
+from sysmodel.machine.loop import UNTIL_GEMM
+from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.runs.samples import timeline_of
+from sysmodel.runs.timeline import Span
+
+
+@pytest.fixture
+def machine():
+    system = small_system()
+    kernel = kernel_of(system, 512, 192, 256, 2)
+    with Machine(system, kernel, engine="golden", channels=2, mirror=True) as one:
+        # From the finest on, so that a short run fills the table.
+        one.state.fixed["sample_interval"] = 1
+        yield one
+
+
+@pytest.mark.parametrize("cycles", [100, 2047, 2048, 2049, 5000, 30_001])
+def test_number_of_samples_is_bounded_and_the_interval_doubles(machine, cycles):
+    machine.state.fixed["work"] = 0
+    machine.idle(cycles)
+    most = len(machine.state.samples)
+    count, interval = (int(machine.state.fixed[f"sample_{n}"][0]) for n in ("count", "interval"))
+    expected = 1
+    while -(-cycles // expected) > most:
+        expected *= 2
+    assert interval == expected
+    assert count == -(-cycles // interval) <= most
+    # None is missing, and they stand at equal distances from the start.
+    assert np.array_equal(machine.state.sample_time[:count], interval * np.arange(count))
+
+
+def test_samples_are_what_was_counted_by_then(machine):
+    seen = {}
+    for _ in range(8):
+        machine.idle(640)
+        seen[machine.now] = machine.state.gpu["traffic"][0].copy()
+    fixed = machine.state.fixed[0]
+    assert fixed["sample_interval"] > 1
+    times = machine.state.sample_time[: fixed["sample_count"]].tolist()
+    compared = 0
+    for now, traffic in seen.items():
+        if now in times:
+            compared += 1
+            assert machine.state.samples[times.index(now), :6].tolist() == traffic.tolist()
+    assert compared >= 6
+    assert traffic[0] > 0
+
+
+def test_timeline_adds_up_to_what_was_counted(machine):
+    machine.run(UNTIL_GEMM)
+    gpu = machine.state.gpu[0]
+    machine.idle(2 * int(machine.state.fixed["sample_interval"][0]) + 1)
+    spans = [Span("gemm", "GEMM", 0.0, 1.0)]
+    timeline = timeline_of(machine, spans, 0)
+    interval = int(machine.state.fixed["sample_interval"][0])
+    assert timeline.spans == spans
+    assert timeline.bucket_ns == interval * 1e3 / machine.system.dram.clock_mhz
+    whole = 32 * machine.system.dram.channels / machine.channels
+    for i, name in enumerate(["gemm read", "gemm write"]):
+        series = timeline.series[f"DRAM {name} (bytes/ns)"]
+        assert gpu["traffic"][i] > 0
+        assert (series * timeline.bucket_ns).sum() == pytest.approx(gpu["traffic"][i] * whole)
+    finished = timeline.series["workgroups finished (per us)"] * timeline.bucket_ns / 1e3
+    assert finished.sum() == pytest.approx(machine.kernel.workgroups)
+    assert not timeline.series["link (bytes/ns)"].any()
+    queue = timeline.series["DRAM queue, channel 0 (entries)"]
+    assert 0 < queue.max() <= machine.system.dram.queue_depth
+    assert {len(series) for series in timeline.series.values()} == {
+        int(machine.state.fixed["sample_count"][0]) - 1
+    }
+
+
+def test_timeline_may_begin_later(machine):
+    machine.run(UNTIL_GEMM)
+    whole, later = (timeline_of(machine, [], zero).series for zero in (0, machine.now // 2))
+    for name, series in later.items():
+        assert 0 < len(series) < 0.6 * len(whole[name])
+        assert np.array_equal(series, whole[name][-len(series) :])

@@ -1,0 +1,191 @@
+"""The main job: T-NLG FC-2 on 8 GPUs, and closed forms that it must meet."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from small_system import scaled, small_system, workload
+
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import known_workloads
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.phases import Setting
+from sysmodel.runs.report import library_efficiency
+from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
+from sysmodel.runs.ring_kernels import LAST_ADDITION
+from sysmodel.runs.sequential import sequential
+from sysmodel.runs.simulate import run
+from sysmodel.runs.timeline import MOST_BUCKETS
+
+GPUS = 8
+CHUNK = 8192 * 4256 * 2 // GPUS  # bytes of the output that end up on one GPU
+
+
+@pytest.fixture(scope="module")
+def tnlg():
+    work = known_workloads().workload("t-nlg", "fc2", GPUS)
+    return run(work, load_system(), RunOptions(engine="golden"), no_progress)
+
+
+def test_sequential_moves_the_bytes_of_the_closed_form(tnlg):
+    moved = tnlg.configurations["sequential"].dram_bytes
+    assert moved.gemm_write == GPUS * CHUNK
+    assert moved.rs_write == GPUS * CHUNK
+    assert moved.rs_read == (2 * GPUS - 1) * CHUNK
+    assert moved.ag_read == moved.ag_write == (GPUS - 1) * CHUNK
+
+
+@pytest.mark.parametrize("name", ["t3", "t3-mca"])
+def test_t3_moves_the_bytes_of_the_closed_form(tnlg, name):
+    moved = tnlg.configurations[name].dram_bytes
+    assert moved.gemm_write == (GPUS - 1) * CHUNK
+    assert moved.rs_write == (GPUS - 1) * CHUNK
+    assert moved.rs_read == (GPUS - 2) * CHUNK
+    assert moved.ag_read == moved.ag_write == (GPUS - 1) * CHUNK
+
+
+@pytest.mark.parametrize("name", DEFAULT_CONFIGURATIONS)
+def test_every_configuration_sends_each_chunk_but_one_twice(tnlg, name):
+    sent = tnlg.configurations[name].link_bytes
+    assert sent.rs == sent.ag == (GPUS - 1) * CHUNK
+
+
+def test_overlap_helps_and_no_more_than_the_ideal(tnlg):
+    total = {name: one.total_ns for name, one in tnlg.configurations.items()}
+    assert total["ideal-rs-nmc"] <= total["ideal-overlap"] < total["sequential"]
+    assert total["ideal-rs-nmc"] < total["t3-mca"] <= total["t3"] < total["sequential"]
+
+
+def test_contention_slows_the_gemm_but_little(tnlg):
+    for name in ("t3", "t3-mca"):
+        assert 1.0 < tnlg.configurations[name].gemm_slowdown < 1.1
+
+
+def test_times_add_up(tnlg):
+    for one in tnlg.configurations.values():
+        assert one.exposed_communication_ns == pytest.approx(one.total_ns - one.gemm_ns)
+        hidden = one.rs_ns + one.ag_ns - one.exposed_communication_ns
+        assert one.overlapped_communication_ns == pytest.approx(max(0, hidden))
+
+
+def test_gemm_efficiency_is_near_a_tuned_library(tnlg):
+    assert tnlg.gemm_efficiency == pytest.approx(library_efficiency(2128), abs=0.10)
+
+
+def test_timeline_is_bounded_and_counts_what_moved(tnlg):
+    timeline = tnlg.timelines["t3"]
+    assert 0 < len(timeline.series["link (bytes/ns)"]) <= MOST_BUCKETS
+    sent = timeline.series["link (bytes/ns)"].sum() * timeline.bucket_ns
+    # The samples end up to one interval before the last packet.
+    assert sent == pytest.approx(2 * (GPUS - 1) * CHUNK, rel=0.01)
+    assert {span.track for span in timeline.spans} >= {"GEMM", "Communication"}
+
+
+def test_rtl_and_golden_engine_give_the_same_result(tnlg):
+    options = RunOptions(engine="rtl", configurations=("t3-mca",))
+    rtl = run(tnlg.workload, tnlg.system, options, no_progress)
+    assert rtl.configurations["t3-mca"] == tnlg.configurations["t3-mca"]
+
+
+@pytest.mark.parametrize("bandwidth", [75.0, 150.0])
+@pytest.mark.parametrize("gpus", [2, 4, 8, 16])
+def test_ring_steps_take_the_closed_form_time(gpus, bandwidth):
+    system = scaled(load_system(), link={"bandwidth_gb_per_s": bandwidth})
+    work = workload(8192, 4256, 64, gpus)
+    options = RunOptions(engine="golden", configurations=("sequential",))
+    phases = sequential(Setting(work, system, options, no_progress))
+    chunk = work.output_bytes / gpus
+    steps = (gpus - 1) * (chunk / bandwidth + system.link.latency_ns)
+    last = next(span for span in phases.timeline.spans if span.track == "Last addition")
+    assert last.name == LAST_ADDITION
+    last_ns = last.end_ns - last.start_ns
+    assert phases.rs_cycles - last_ns == pytest.approx(steps, rel=0.03)
+    assert phases.ag_cycles == pytest.approx(steps, rel=0.03)
+    # Two chunks read and one written: no faster than the memory's peak, and not slower than the
+    # slowest mixed traffic of the independent DRAM simulators (0.49 of the peak).
+    peak_ns = 3 * chunk / system.dram_bytes_per_ns
+    assert peak_ns <= last_ns <= peak_ns / 0.49
+
+
+def test_more_link_latency_costs_its_share_of_every_step():
+    system = small_system()
+    options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
+    work = workload(1024, 768, 64, 4)
+    near, far = (
+        sequential(Setting(work, scaled(system, link={"latency_ns": ns}), options, no_progress))
+        for ns in (500.0, 5500.0)
+    )
+    assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.03)
+
+
+def test_unsymmetric_ring_is_refused_with_a_way_out():
+    with pytest.raises(InputError, match="--gpus all"):
+        run(
+            workload(1024, 800, 64, 7),
+            small_system(),
+            RunOptions(engine="golden", channels="all"),
+            no_progress,
+        )
+
+
+def test_chunk_larger_than_the_tracker_is_refused():
+    system = scaled(
+        small_system(), t3={"tracker_sets": 2, "tracker_banks": 1, "window_workgroups": 4}
+    )
+    with pytest.raises(InputError, match="chunk of 16 workgroups exceeds the 4"):
+        run(
+            workload(1024, 768, 64, 4),
+            system,
+            RunOptions(engine="golden", channels="all", configurations=("t3",)),
+            no_progress,
+        )
+
+
+def test_memory_and_files_of_the_command(tmp_path):
+    script = (
+        "import resource, sys, runpy; sys.argv = ['t3', *sys.argv[1:]]\n"
+        "from t3.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\n"
+    )
+    arguments = ["run", "--engine", "golden", "--out", str(tmp_path / "out"), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True, text=True, check=True, env=os.environ,
+    )  # fmt: skip
+    printed = json.loads(done.stdout)
+    assert printed == json.loads((tmp_path / "out" / "result.json").read_text())
+    assert set(printed["configurations"]) == set(DEFAULT_CONFIGURATIONS)
+    assert int(done.stderr.split()[-1]) * 1024 < 2e9
+    trace = json.loads((tmp_path / "out" / "timeline.json").read_text())
+    assert trace["traceEvents"]
+
+
+def test_memory_does_not_grow_with_time():
+    system = small_system()
+    options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
+    short, long = (
+        Setting(workload(1024, 768, k, 4), system, options, no_progress) for k in (64, 2048)
+    )
+    results = [sequential(setting) for setting in (short, long)]
+    assert results[1].simulated_cycles > 2 * results[0].simulated_cycles
+    for one in results:
+        sizes = [len(samples) for samples in one.timeline.series.values()]
+        assert max(sizes) <= MOST_BUCKETS
+
+
+def test_result_is_reproducible():
+    options = RunOptions(engine="golden", channels="all", configurations=("t3-mca",))
+    work, system = workload(1024, 768, 128, 4), small_system()
+    first, second = (run(work, system, options, no_progress) for _ in range(2))
+    assert first.configurations == second.configurations
+    assert dataclasses.asdict(first.configurations["t3-mca"])
+    assert np.array_equal(
+        first.timelines["t3-mca"].series["link (bytes/ns)"],
+        second.timelines["t3-mca"].series["link (bytes/ns)"],
+    )

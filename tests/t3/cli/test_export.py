@@ -1,0 +1,70 @@
+import json
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+
+from rtl.parameters import T3Parameters
+from t3.cli import main as cli
+
+SMALL = ["--sets", "8", "--ways", "1", "--banks", "1"]
+SMALL += ["--window-workgroups", "8", "--command-depth", "8"]
+
+
+def t3(*arguments):
+    return cli.main(["export", *map(str, arguments)])
+
+
+def test_writes_what_the_manifest_says(tmp_path, capsys):
+    assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--payload") == 0
+    folder = tmp_path / "a" / "b"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    asked = T3Parameters(
+        sets=8, ways=1, banks=1, window_workgroups=8, command_depth=8, payload=True
+    )
+    assert T3Parameters(**manifest["parameters"]) == asked
+    written = {path.name for path in folder.iterdir()}
+    assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}
+    assert {"gpu.v", "gpu_nmc_unit.v", "gpu.core", "gpu_registers.vh"} <= written
+    assert f"{len(written)} files in {folder}" in capsys.readouterr().out
+
+
+def test_an_option_for_every_parameter(capsys):
+    assert t3("--help") == 0
+    shown = capsys.readouterr().out
+    for field in fields(T3Parameters):
+        assert f"--{field.name.replace('_', '-')}" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--banks", "3"], "--banks: must be a power of two, not 3"),
+        (["--channels", "40"], "parameters: first_channel + channels must be at most"),
+        (["--channels", "x"], "--channels: "),
+        (["--name", "3x"], "--name: must be a Verilog identifier"),
+    ],
+)
+def test_bad_input(arguments, problem, tmp_path, capsys):
+    """One line, and no folder."""
+    assert t3("--out", tmp_path / "new", *arguments) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: {problem}")
+    assert shown.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_no_register_can_hold(tmp_path):
+    """Found when the hardware is made: still one line and nothing else."""
+    script = "import sys; from t3.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["export", "--out", tmp_path / "new", "--wavefronts", "4096"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error: parameters: ERROR.wavefront must have at least the 12 bits"
+    )
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "new").exists()

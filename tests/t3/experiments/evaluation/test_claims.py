@@ -1,0 +1,107 @@
+"""The file of claims, and how ours is compared."""
+
+import math
+
+import pytest
+from made_up_study import made_up_study
+
+from sysmodel.lib.errors import InputError
+from t3.experiments.evaluation.claims import Claim, Comparison, compare, known_claims, load_claims
+
+GOOD = """
+[figure]
+"Fig. 1" = "something"
+
+[[claim]]
+id = "one"
+figure = "Fig. 1"
+what = "speedup"
+value = 1.5
+unit = "x"
+source = "N1"
+confidence = "H"
+metric = "speedup"
+arguments = { configuration = "t3", statistic = "max" }
+
+[[difference]]
+topic = "one"
+text = "two"
+"""
+
+
+def test_every_claim_can_be_computed():
+    study = made_up_study()
+    found = compare(study)
+    assert [one.claim for one in found] == known_claims().claim
+    for one in found:
+        assert list(one.ours) == [150.0, 75.0]
+        assert math.isfinite(one.ours[150.0]), one.claim.id
+        doubled = "doubled" in one.claim.id
+        assert math.isnan(one.ours[75.0]) == doubled, one.claim.id
+
+
+def test_closed_forms_of_the_claims_agree_with_bytes_that_follow_them():
+    found = {one.claim.id: one for one in compare(made_up_study())}
+    exact = ("rs-reads-tp8", "writes-tp8", "writes-tp16", "total-tp8", "total-tp16", "ag-traffic")
+    for name in exact:
+        assert found[name].ours[75.0] == pytest.approx(found[name].claim.value, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("relation", "unit", "value", "ours", "difference", "agrees"),
+    [
+        ("is", "x", 1.25, 1.5, 20, False),
+        ("is", "x", 1.25, 1.2, -4, True),
+        ("is", "%", 12.0, 15.0, 3, False),
+        ("is", "%", 12.0, 10.5, -1.5, True),
+        ("at most", "%", 4.0, 3.9, -0.1, True),
+        ("at most", "%", 4.0, 4.1, 0.1, False),
+        ("at least", "%", 15.0, 14.0, -1.0, False),
+        ("grows", "%", 0.0, 0.1, 0.1, True),
+        ("shrinks", "%", 0.0, 0.1, 0.1, False),
+        ("is", "%", 12.0, float("nan"), float("nan"), False),
+    ],
+)
+def test_difference(relation, unit, value, ours, difference, agrees):
+    claim = known_claims().claim[0]
+    changed = {"relation": relation, "unit": unit, "value": value}
+    one = Comparison(claim=Claim.model_validate(claim.model_dump() | changed), ours={150.0: ours})
+    assert one.difference(150.0) == pytest.approx(difference, nan_ok=True)
+    assert one.agrees(150.0) == agrees
+
+
+def test_a_good_file_loads(tmp_path):
+    path = tmp_path / "claims.toml"
+    path.write_text(GOOD)
+    (claim,) = load_claims(path).claim
+    assert (claim.relation, claim.reason) == ("is", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('metric = "speedup"', 'metric = "speed"', "metric: 'speed' is not allowed"),
+        (', statistic = "max"', "", "arguments: speedup: missing a required argument: 'statistic'"),
+        ('statistic = "max"', 'statistik = "max"', "arguments: speedup: missing a required"),
+        ('figure = "Fig. 1"', 'figure = "Fig. 2"', "'Fig. 2' is not allowed; allowed: Fig. 1"),
+        ("value = 1.5", "", "value: missing"),
+        ('unit = "x"', 'unit = "us"', "unit: 'us' is not allowed; allowed: 'x', '%'"),
+        ("[[difference]]", "[[differences]]", "difference: missing"),
+        ('source = "N1"', 'sources = "N1"', "claim.0.source: missing"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name(tmp_path, old, new, problem):
+    path = tmp_path / "claims.toml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(InputError) as error:
+        load_claims(path)
+    assert str(error.value).startswith("claims.toml") and problem in str(error.value)
+
+
+def test_an_id_twice_is_refused(tmp_path):
+    path = tmp_path / "claims.toml"
+    claim = GOOD[GOOD.index("[[claim]]") : GOOD.index("[[difference]]")]
+    path.write_text(GOOD + claim)
+    with pytest.raises(InputError, match="'one' is there twice"):
+        load_claims(path)

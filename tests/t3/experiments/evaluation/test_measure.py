@@ -1,0 +1,78 @@
+"""The grids that are run, and what is made of their tables."""
+
+import importlib.resources
+
+import pytest
+
+from sysmodel.runs.result import CONFIGURATIONS
+from t3.experiments.evaluation.study import CUS, LINK
+from t3.experiments.sweep.grid import load_grid
+
+EVALUATED = {
+    *(("Mega-GPT-2", tp) for tp in (8, 16)),
+    *(("T-NLG", tp) for tp in (8, 16)),
+    *((model, 32) for model in ("GPT-3", "PALM", "MT-NLG")),
+    *((model, 64) for model in ("1T", "10T")),
+}
+
+
+@pytest.fixture
+def grid(request):
+    path = importlib.resources.files("t3.experiments.evaluation") / f"{request.param}.toml"
+    return load_grid(str(path), engine="golden")
+
+
+def varied(point):
+    return point.system.link.bandwidth_gb_per_s, point.system.gpu.compute_units
+
+
+@pytest.mark.parametrize("grid", ["paper"], indirect=True)
+def test_the_matrix_is_the_papers(grid):
+    points = {
+        (one.workload.model, one.workload.tp, one.workload.layer, *varied(one))
+        for one in grid.points
+    }
+    settings = {(150.0, 80), (75.0, 80), (150.0, 160)}
+    assert points == {
+        (*model, layer, *setting)
+        for model in EVALUATED
+        for layer in ("op", "fc1", "fc2", "ip")
+        for setting in settings
+    }
+    assert set(grid.system_keys) == {LINK, CUS}
+    for point in grid.points:
+        assert point.options.engine == "golden"
+        if varied(point)[1] == 80:
+            assert point.options.configurations == CONFIGURATIONS
+
+
+@pytest.mark.parametrize("grid", ["sensitivity"], indirect=True)
+def test_every_parameter_leaves_its_default_alone(grid):
+    """Each point differs from the defaults in one parameter, or in one with what it needs."""
+    needed = {"t3.command_depth": "t3.granularity", "t3.tracker_sets": "t3.window_workgroups"}
+    seen = {}
+    for point in grid.points:
+        assert set(point.options.configurations) >= {"sequential", "t3", "t3-mca", "ideal-overlap"}
+        changed = set(_differing(point.system.model_dump(), _defaults(grid)))
+        changed = {key for key in changed if needed.get(key) not in changed}
+        seen.setdefault(tuple(sorted(changed)), []).append(point)
+    complete = [keys for keys in seen if len(keys) > 1]
+    assert all(
+        point.system.name == "asplos24-complete" for keys in complete for point in seen[keys]
+    )
+    assert len(complete) == 1
+    # Both sublayers meet every change.
+    for points in seen.values():
+        assert len({(one.workload.n, one.workload.k, one.workload.tp) for one in points}) == 2
+
+
+def _defaults(grid):
+    return next(one.system for one in grid.points if one.system.name == "asplos24").model_dump()
+
+
+def _differing(ours, theirs, prefix=""):
+    for key, value in ours.items():
+        if isinstance(value, dict):
+            yield from _differing(value, theirs[key], f"{prefix}{key}.")
+        elif value != theirs[key] and prefix:
+            yield f"{prefix}{key}"

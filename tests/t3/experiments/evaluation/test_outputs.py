@@ -1,0 +1,111 @@
+"""Files of the evaluation: all or none, in the results and as a page of the docs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from made_up_study import made_up_study
+
+from sysmodel.lib.errors import InputError
+from t3.cli.reproduce import reproduce
+from t3.experiments.evaluation import outputs as module
+from t3.experiments.evaluation.figures import FIGURES
+from t3.experiments.evaluation.outputs import Outputs
+
+_PICTURES = {one.file for one in FIGURES.values()}
+
+
+@pytest.fixture
+def no_drawing(monkeypatch):
+    """Figures without content, in no time."""
+
+    def draw(study, folder):
+        for name in _PICTURES:
+            (folder / name).write_bytes(b"empty")
+
+    monkeypatch.setattr(module, "draw_figures", draw)
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def test_results_and_copy(tmp_path):
+    out, copy = tmp_path / "results", tmp_path / "docs" / "evaluation.md"
+    with Outputs(out, copy) as outputs:
+        files = outputs.write(made_up_study())
+    assert files == [out / "evaluation.md", out / "report.html", copy]
+    assert names(out) == {"evaluation.md", "report.html", "figures"}
+    assert names(out / "figures") == names(tmp_path / "docs" / "evaluation") == _PICTURES
+    assert names(tmp_path / "docs") == {"evaluation.md", "evaluation"}
+    for page in (out / "evaluation.md", copy):
+        links = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+        assert len(links) == len(_PICTURES)
+        for link in links:
+            assert (page.parent / link).is_file(), link
+
+
+def test_files_are_replaced(tmp_path, no_drawing):
+    for _ in range(2):
+        with Outputs(tmp_path, None) as outputs:
+            outputs.write(made_up_study())
+        assert names(tmp_path) == {"evaluation.md", "report.html", "figures"}
+
+
+def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):
+    def fail(study, folder):
+        (folder / "speedups.svg").write_text("half")
+        raise RuntimeError("in the middle")
+
+    monkeypatch.setattr(module, "draw_figures", fail)
+    out, copy = tmp_path / "results", tmp_path / "docs" / "evaluation.md"
+    with pytest.raises(RuntimeError, match="in the middle"), Outputs(out, copy) as outputs:
+        outputs.write(made_up_study())
+    assert names(tmp_path) == set()
+
+
+def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys, no_drawing):
+    from t3.experiments.evaluation import measure
+
+    def measured(*arguments):
+        asked.append(arguments)
+        return made_up_study()
+
+    asked = []
+    monkeypatch.setattr(measure, "measure", measured)
+    reproduce(engine="golden", out=tmp_path, workers=3)
+    assert asked == [(tmp_path, "golden", 3, None)]
+    printed = capsys.readouterr().out.split()
+    assert printed == [str(tmp_path / "evaluation.md"), str(tmp_path / "report.html")]
+    assert "golden model of the RTL" in (tmp_path / "evaluation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("where", ["results", "docs"])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, where):
+    (tmp_path / where).write_text("a file")
+    field = {"results": "out", "docs": "page"}[where]
+    with (
+        pytest.raises(InputError, match=f"^{field}: .*{where}.*cannot be written"),
+        Outputs(tmp_path / "results", tmp_path / "docs" / "evaluation.md"),
+    ):
+        pytest.fail("it was entered")
+    assert names(tmp_path) == {where}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"engine": "silver"}, "engine: 'silver' is not allowed; allowed: rtl, golden"),
+        (
+            {"page": Path("docs/page.html")},
+            "page: 'docs/page.html' is not allowed; allowed: a",
+        ),
+        ({"workers": 0}, "workers: 0 is not allowed; allowed: an integer from 1"),
+        ({"workers": 2, "scheduler": "tcp://127.0.0.1:1"}, "workers: 2 is not allowed"),
+    ],
+)
+def test_bad_options_are_refused_and_leave_nothing(tmp_path, options, problem):
+    with pytest.raises(InputError) as error:
+        reproduce(**({"out": tmp_path / "results"} | options))
+    assert str(error.value).startswith(problem)
+    assert names(tmp_path) == set()

@@ -1,0 +1,150 @@
+"""The Markdown page and the HTML report."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from made_up_study import made_up_study
+from markdown_it import MarkdownIt
+
+from t3.experiments.evaluation.claims import known_claims
+from t3.experiments.evaluation.figures import FIGURES, draw_figures
+from t3.experiments.evaluation.html import report
+from t3.experiments.evaluation.page import Origin, page
+
+ORIGIN = Origin("golden model of the RTL", "t3 0.1.0", "0123456789ab")
+_LARGEST_FIGURE = 150_000
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("figures")
+    draw_figures(made_up_study(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text():
+    return page(made_up_study(), ORIGIN, "figures")
+
+
+@pytest.fixture(scope="module")
+def html(text, figures):
+    return report(text, figures, "asplos24")
+
+
+def test_every_figure_is_drawn_and_small(figures):
+    assert {path.name for path in figures.iterdir()} == {one.file for one in FIGURES.values()}
+    for path in figures.iterdir():
+        assert 5_000 < path.stat().st_size < _LARGEST_FIGURE, path.name
+
+
+def test_equal_results_give_equal_figures(figures, tmp_path):
+    draw_figures(made_up_study(), tmp_path)
+    for path in figures.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+def test_page_has_every_claim_with_its_reason(text):
+    for claim in known_claims().claim:
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| {claim.what} |")]
+        cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+        assert len(cells) == 6
+        assert cells[-1] == (claim.reason or "–")
+    assert text.count("| – |\n") >= sum(not claim.reason for claim in known_claims().claim)
+
+
+def test_a_claim_shows_paper_and_ours_side_by_side(text):
+    row = next(line for line in text.splitlines() if line.startswith("| RS reads, sequential over"))
+    cells = "TP 8 | 2.50x (H) | 2.500x | 2.500x | 0.0 % / 0.0 % | – |"
+    assert row == f"| RS reads, sequential over T3, {cells}"
+    assert "| claim | paper | ours, 150 GB/s | ours, 75 GB/s | difference, 150 / 75 GB/s |" in text
+
+
+def test_page_links_to_every_figure(text, figures):
+    links = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert sorted(links) == sorted(f"figures/{one.file}" for one in FIGURES.values())
+    for link in links:
+        assert (figures.parent / figures.name / link.removeprefix("figures/")).is_file()
+
+
+def test_page_says_what_was_run_and_what_is_assumed(text):
+    for words in (
+        "`golden`",
+        "revision `0123456789ab`",
+        "1 of 32 memory channels",
+        "| `t3.starvation_limit_cycles` | 256 |",
+        "assumption: the paper has a limit and does not give it",
+        "TP H, rest an assumption",
+    ):
+        assert words in text
+
+
+def test_tables_are_well_formed(text):
+    """Every row of a table has as many cells as its heading."""
+    for block in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    tables = sum(token.type == "table_open" for token in tokens)
+    assert tables == len(re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)) > 15
+    rows = sum(token.type == "tr_open" for token in tokens)
+    assert rows == len(re.findall(r"^\|", text, flags=re.MULTILINE)) - tables
+
+
+def test_every_number_heading_has_a_unit(text):
+    """Headings of the folded tables end in their unit, or the unit stands before the link rate."""
+    for line in text.splitlines():
+        if line.startswith("| model | TP | layer |"):
+            numbers = [cell.strip() for cell in line.strip("|").split(" | ")][4:]
+            assert numbers and all(re.search(r"\((x|µs|MB|mJ|%)\)", cell) for cell in numbers), (
+                numbers
+            )
+
+
+class _Seen(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links, self.open = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("img", "meta", "link", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_html_is_self_contained(html):
+    seen = _Seen()
+    seen.feed(html)
+    assert seen.open == []
+    images = [attributes for tag, attributes in seen.tags if tag == "img"]
+    assert len(images) == len(FIGURES)
+    for image in images:
+        assert re.match(r"data:image/(svg\+xml|png);base64,", image["src"]) and image["alt"]
+    for tag, attributes in seen.tags:
+        assert tag not in ("script", "iframe", "object")
+        assert attributes.get("src", "data:").startswith("data:")
+        if tag == "link":
+            assert attributes["href"].startswith("data:")
+    assert not re.search(r"url\(|@import", html)
+    assert "MT128x96x64" in html  # the preset with its comments
+
+
+def test_contents_lead_to_headings(html):
+    seen = _Seen()
+    seen.feed(html)
+    names = {attributes["id"] for tag, attributes in seen.tags if tag == "h2"}
+    links = {attributes.get("href") for tag, attributes in seen.tags if tag == "a"}
+    assert {f"#{name}" for name in names} == {link for link in links if link.startswith("#")}
+    assert len(names) == html.count("<h2")
+
+
+def test_every_table_scrolls_by_itself(html):
+    seen = _Seen()
+    seen.feed(html)
+    tags = [(tag, attributes) for tag, attributes in seen.tags]
+    for before, (tag, _) in zip(tags, tags[1:], strict=False):
+        if tag == "table":
+            assert before[0] == "div" and "table" in before[1]["class"].split()

@@ -1,0 +1,36 @@
+"""Effects of single parameters."""
+
+import pandas as pd
+import pytest
+from made_up_study import DEFAULTS, made_up_study, sensitivity_rows
+
+from sysmodel.lib.errors import InputError
+from sysmodel.runs.result import CONFIGURATIONS
+from t3.experiments.evaluation.sensitivity import effects
+
+
+def test_effects_of_each_value():
+    moved = effects(made_up_study())
+    fc2 = moved[moved["layer"] == "fc2"].set_index(["parameter", "value"])
+    assert list(fc2.index) == [
+        ("t3.window_workgroups", "256"),
+        ("t3.mca_cuts", "[2, 8, 16]"),
+        ("gpu.cu_bandwidth_bytes_per_cycle", "32"),
+        ("gpu.cu_bandwidth_bytes_per_cycle", "128"),
+        ("system", "asplos24-complete"),
+        ("tokens", "4096"),
+    ]
+    assert list(fc2["default"]) == ["512", "[4, 16, 32]", "64", "64", "asplos24", "8192"]
+    for number, changed in enumerate(fc2["t3"] / fc2["t3 default"]):
+        assert changed == pytest.approx(1 - 0.01 * (number + 1))
+    assert len(moved) == 12
+
+
+def test_rows_at_the_defaults_are_needed():
+    rows = sensitivity_rows()
+    base = (rows[list(DEFAULTS)] == pd.Series(DEFAULTS)).all(axis=1)
+    base &= (rows["layer"] == "op") & (rows["system"] == "asplos24")
+    assert base.sum() == len(CONFIGURATIONS)
+    study = made_up_study(sensitivity=rows[~base])
+    with pytest.raises(InputError, match="T-NLG op, TP 16, lacks a row at the defaults"):
+        effects(study)

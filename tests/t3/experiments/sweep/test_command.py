@@ -1,0 +1,105 @@
+"""``t3 sweep``: output, exit codes, and what an interruption leaves."""
+
+import os
+import signal
+import time
+
+import pytest
+from small_grid import CONFIGURATIONS, POINTS, grid_text, started_sweep
+
+from t3.cli.main import main
+from t3.experiments.sweep.grid import load_grid
+from t3.experiments.sweep.run import CSV, PARQUET, RECORD, sweep
+from t3.experiments.sweep.run import POINTS as KEPT
+
+pytestmark = pytest.mark.verify
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(grid_text())
+    return path
+
+
+def _wait_for_points(out, count):
+    """Until so many points are kept."""
+    kept = out / KEPT
+    while not kept.exists() or kept.read_bytes().count(b"\n") < count:
+        time.sleep(0.01)
+
+
+def test_bad_input_is_one_line(path, tmp_path, capsys):
+    path.write_text(grid_text().replace("9.375", "-1"))
+    assert main(["sweep", str(path), "--out", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"error: {path}: grid.0.system.link.bandwidth_gb_per_s: -1 is")
+    assert printed.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_output(path, tmp_path):
+    out = tmp_path / "out"
+    with started_sweep(path, "--out", out, "--workers", "2") as process:
+        printed, shown = process.communicate()
+    assert process.returncode == 0
+    rows = POINTS * len(CONFIGURATIONS)
+    assert printed == f"{POINTS} points, {rows} rows in {out}: {CSV}, {PARQUET}, {RECORD}\n"
+    begin, *lines = shown.splitlines()
+    assert begin == f"{POINTS} points"
+    assert all("/8 points" in line for line in lines)
+
+
+def test_a_failed_point_ends_with_code_1(path, tmp_path):
+    path.write_text(grid_text("m = 640, n = 384, k = 64, tp = 8"))
+    with started_sweep(path, "--out", tmp_path / "out", "--workers", "1") as process:
+        printed, shown = process.communicate()
+    assert process.returncode == 1
+    assert printed == ""
+    first, second, last = shown.splitlines()[-3:]
+    assert first.startswith("failed: custom gemm, TP 8 (640 x 384 x 64) on asplos24, ")
+    assert second.startswith("failed: ")
+    assert last == "error: 2 of 2 points failed"
+
+
+# From the first moments, in which processes start, to the middle of the simulations.
+@pytest.mark.parametrize("moment", [0.1, 0.3, 0.6, 1.0, 1.5, 2.5, None])
+def test_interrupted(path, tmp_path, moment):
+    path.write_text(grid_text("m = [4096, 8192], n = 1536, k = [1024, 2048], tp = 4"))
+    out = tmp_path / "out"
+    with started_sweep(path, "--out", out, "--workers", "2") as process:
+        assert process.stderr.readline() == f"{POINTS} points\n"
+        if moment is None:
+            _wait_for_points(out, 2)
+        else:
+            time.sleep(moment)
+        os.killpg(process.pid, signal.SIGINT)
+        printed, shown = process.communicate()
+    assert process.returncode == 130
+    assert printed == ""
+    *lines, kept, last = shown.splitlines()
+    assert last == "t3: interrupted"
+    assert kept.endswith(
+        f"of {POINTS} points are kept in {out}; the same command goes on from there"
+    )
+    assert all("/8 points" in line for line in lines)
+    assert int(kept.split()[0]) >= (0 if moment else 1)
+
+
+def test_killed_and_resumed(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where it leaves the workers' folders
+    out, grid = tmp_path / "out", load_grid(path)
+    with started_sweep(path, "--out", out, "--workers", "2") as process:
+        _wait_for_points(out, 3)
+        process.kill()
+    kept = (out / KEPT).read_bytes()
+    whole = kept[: kept.rfind(b"\n") + 1]
+    seen = []
+    sweep(grid, out, workers=1, report=seen.append)
+    assert 3 <= seen[0].found == whole.count(b"\n") < POINTS
+    resumed = (out / KEPT).read_bytes()
+    assert resumed.startswith(whole)
+    assert resumed.count(b"\n") == POINTS
+    sweep(grid, tmp_path / "whole", workers=1)
+    assert (out / CSV).read_bytes() == (tmp_path / "whole" / CSV).read_bytes()

@@ -1,0 +1,57 @@
+"""What a sweep tells on the terminal."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from t3.experiments.sweep.display import Display, duration
+from t3.experiments.sweep.status import Status
+
+_BEGIN = Status(points=12, done=5, found=5, duplicates=2, other_code=3, unreadable=1)
+
+
+def test_time_left_is_weighted_by_work():
+    assert _BEGIN.left_s is None
+    assert replace(_BEGIN, share=0.25, elapsed_s=10.0).left_s == pytest.approx(30.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(7.4, "7 s"), (99, "99 s"), (240, "4 min"), (36_000, "10.0 h")]
+)
+def test_durations(seconds, words):
+    assert duration(seconds) == words
+
+
+def test_plain_lines(capsys):
+    with Display(Path("out")) as display:
+        display(_BEGIN)
+        for done in (5, 6, 7):
+            display(replace(_BEGIN, done=done, workers=2, share=0.5, elapsed_s=240.0))
+    begin, then = capsys.readouterr().err.splitlines()
+    assert begin.split(", ") == [
+        "12 points",
+        "2 given twice",
+        "5 found in out",
+        "3 results of other sources in out not used",
+        "1 unfinished lines in out not used",
+    ]
+    assert then == "5/12 points, about 4 min left"
+
+
+def test_failures_come_at_the_end(capsys):
+    failures = tuple(f"point {i}: [reason]" for i in range(25))
+    with Display(Path("out")) as display:
+        display(replace(_BEGIN, failures=failures, workers=0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "5/12 points, 25 failed, waiting for workers"
+    assert lines[1:21] == [f"failed: {line}" for line in failures[:20]]
+    assert lines[21:] == ["failed: 5 more, in sweep.json"]
+
+
+def test_an_interruption_says_what_is_kept(capsys):
+    with pytest.raises(KeyboardInterrupt), Display(Path("out")) as display:
+        display(_BEGIN)
+        raise KeyboardInterrupt
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "5 of 12 points are kept in out; the same command goes on from there"

@@ -1,0 +1,68 @@
+"""The table: its columns, and what is in them."""
+
+import pytest
+from example_run import example_result
+
+from t3.experiments.sweep.grid import load_grid
+from t3.experiments.sweep.rows import columns, measured, table
+
+_COLUMNS = """
+    model layer tp m n k dtype system link.bandwidth_gb_per_s gpu.compute_units engine channels gpus
+    configuration gemm_ns gemm_held_ns tracker_stall_ns rs_ns ag_ns total_ns speedup
+    overlapped_communication_ns
+    exposed_communication_ns gemm_slowdown dram_gemm_read_bytes dram_gemm_write_bytes
+    dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
+    link_rs_bytes link_ag_bytes gemm_efficiency activates gemm_updates rs_updates dma_reads
+    cu_loads cu_stores cu_additions tiles energy_dram_activate_j energy_dram_read_j
+    energy_dram_write_j energy_dram_update_j energy_nmc_j energy_link_j energy_network_j
+    energy_cu_j energy_dma_j energy_tracker_j energy_arbiter_j energy_total_j energy_reduction
+""".split()
+
+
+@pytest.fixture
+def grid(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(
+        'title = "x"\n[[grid]]\n'
+        'workload = {model = "t-nlg", layer = ["fc1", "op", "fc2"], tp = 8}\n'
+        "system = {link.bandwidth_gb_per_s = 150, gpu.compute_units = 80}\n"
+    )
+    return load_grid(path)
+
+
+def test_columns_of_the_contract(grid):
+    assert columns(grid) == _COLUMNS
+    assert list(table(grid, {}).columns) == _COLUMNS
+
+
+def test_rows_under_every_name_in_the_grids_order(grid):
+    result = example_result()
+    fc, op, _ = (point.identity for point in grid.points)
+    found = table(grid, {fc: measured(result)})
+    names = list(result.configurations)
+    assert list(found["layer"]) == ["fc1"] * len(names) + ["fc2"] * len(names)
+    assert list(found["configuration"]) == 2 * names
+    one, moved = result.configurations["t3"], result.configurations["t3"].dram_bytes
+    row = found[found["configuration"] == "t3"].iloc[1]
+    assert row["total_ns"] == one.total_ns
+    assert row["speedup"] == one.speedup
+    assert row["exposed_communication_ns"] == one.total_ns - one.gemm_ns
+    assert row["dram_rs_read_bytes"] == moved.rs_read
+    assert row["dram_total_bytes"] == sum(vars(moved).values())
+    assert row["link_ag_bytes"] == one.link_bytes.ag
+    assert row["gemm_efficiency"] == result.gemm_efficiency
+    assert row["dma_reads"] == one.activity.dma_reads
+    assert row["energy_link_j"] == one.energy_j.link
+    assert (row["energy_total_j"], row["energy_reduction"]) == (
+        *(one.energy_j.total, pytest.approx(0.2)),
+    )
+    assert (row["link.bandwidth_gb_per_s"], row["gpu.compute_units"]) == (150.0, 80)
+    assert (row["system"], row["engine"], row["channels"], row["gpus"]) == (
+        *("asplos24", "rtl", 1, "mirror"),
+    )
+
+
+def test_a_point_that_lacks_a_configuration_is_left_out(grid):
+    rows = measured(example_result())
+    del rows["t3-mca"]
+    assert table(grid, {grid.points[0].identity: rows}).empty

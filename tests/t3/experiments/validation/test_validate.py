@@ -1,0 +1,96 @@
+"""The page, the terminal and the exit code of ``t3 validate``."""
+
+from dataclasses import replace
+
+import pytest
+import typer
+from markdown_it import MarkdownIt
+
+from sysmodel.config.workload import known_workloads
+from sysmodel.lib.errors import InputError
+from t3.cli.validate import PAGE, validate
+from t3.experiments.validation import gemm_comparison, references, ring_comparison, sampling
+from t3.experiments.validation.page import Picture, Section, page, print_section
+
+RINGS = [one for one in references.ring_references() if one.buffer_bytes == 24_000_000][:2]
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """References that take no time: a row of each kind."""
+    dram = references.dram_references()
+    chosen = [dram[0], *(one for one in dram if one.timing != "hbm2_2pc")]
+    monkeypatch.setattr(references, "dram_references", lambda: chosen)
+    monkeypatch.setattr(references, "ring_references", lambda: RINGS)
+    monkeypatch.setattr(ring_comparison, "other_rings", lambda: RINGS[:1])
+    gemm = gemm_comparison.GemmComparison(2048, 0.85, 0.92, 0.78, 0.9)
+    monkeypatch.setattr(gemm_comparison, "compare_gemm", lambda report: [gemm])
+    work = known_workloads().workload("t-nlg", "fc2", 8)
+    same = sampling.SamplingComparison(work, "t3", 1e6, 1e6)
+    monkeypatch.setattr(sampling, "compare_sampling", lambda one, report: [same])
+    return chosen
+
+
+def test_page_and_figures_are_written(few, tmp_path, capsys):
+    validate(tmp_path / "a")
+    text = (tmp_path / "a" / PAGE).read_text(encoding="utf-8")
+    links = [
+        child.attrs["src"]
+        for token in MarkdownIt().parse(text)
+        for child in token.children or ()
+        if child.type == "image"
+    ]
+    assert sorted(links) == ["validation-dram.png", "validation-ring.png"]
+    files = {path.name: path for path in (tmp_path / "a").iterdir()}
+    assert set(files) == {PAGE, *links}
+    for link in links:
+        assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
+    tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
+    assert len(tables) == 8
+    for one in few:
+        assert f" {one.fraction_of_peak:.4f} |" in text
+    shown = capsys.readouterr().out
+    assert "DRAM: sequential" in shown and "bound broken" not in shown
+    assert all(str(path) in shown for path in files.values())
+
+
+def test_same_comparison_same_page(few, tmp_path):
+    for name in "ab":
+        validate(tmp_path / name)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["dram", "ring"])
+def test_broken_bound_is_shown_and_ends_with_one(few, kind, monkeypatch, tmp_path, capsys):
+    if kind == "dram":
+        wrong = [replace(few[0], fraction_of_peak=0.5)]
+        monkeypatch.setattr(references, "dram_references", lambda: wrong)
+    else:
+        wrong = [replace(RINGS[0], time_ns=1.02 * RINGS[0].time_ns)]
+        monkeypatch.setattr(references, "ring_references", lambda: wrong)
+    with pytest.raises(typer.Exit) as end:
+        validate(tmp_path)
+    assert end.value.exit_code == 1
+    assert "bound broken: " in capsys.readouterr().out
+    assert "**Bound broken**" in (tmp_path / PAGE).read_text(encoding="utf-8")
+
+
+def test_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="out: .*file.* cannot be written"):
+        validate(tmp_path / "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_sections_of_anybody(tmp_path, capsys):
+    picture = Picture("a.png", "what it shows", lambda path: path.write_text("drawn"))
+    full = Section("Full", "Words.", ("name", "value"), (("x | y", "1"),), picture=picture)
+    text = page("Title", "Start.", [full, Section("Bare", "Only words.")])
+    assert text == (
+        "# Title\n\nStart.\n\n## Full\n\nWords.\n\n| name | value |\n| :-- | --: |\n"
+        "| x \\| y | 1 |\n\n![what it shows](a.png)\n\n## Bare\n\nOnly words.\n"
+    )
+    print_section(replace(full, broken=("[red] is no colour here",)))
+    shown = capsys.readouterr().out
+    assert "x | y" in shown and "bound broken: [red] is no colour here" in shown

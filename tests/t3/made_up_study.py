@@ -1,0 +1,172 @@
+"""A study whose times are made up and whose bytes follow from arithmetic; only for tests."""
+
+import dataclasses
+import itertools
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.energy.constants import known_constants
+from sysmodel.energy.counts import Activity, DramBytes, LinkBytes
+from sysmodel.energy.model import energy_of
+from sysmodel.runs.result import CONFIGURATIONS
+from sysmodel.runs.timeline import Timeline
+from t3.experiments.evaluation.study import CUS, LINK, Study
+from t3.experiments.transformer.bert import bert_breakdown, by_setting
+from t3.experiments.transformer.end_to_end import VARIANTS, end_to_end
+
+__all__ = ["EVALUATED", "made_up_study", "sensitivity_rows", "table_of"]
+
+EVALUATED = [
+    *itertools.product(("Mega-GPT-2", "T-NLG"), (8, 16)),
+    *itertools.product(("GPT-3", "PALM", "MT-NLG"), (32,)),
+    *itertools.product(("1T", "10T"), (64,)),
+]
+LAYERS = ("op", "fc1", "fc2", "ip")
+_GEMM_READS = 400_000_000
+_SYSTEM = load_system()
+# Of the preset, for what ``sensitivity_rows`` changes.
+DEFAULTS = {
+    "t3.window_workgroups": 512,
+    "t3.mca_cuts": "[4, 16, 32]",
+    "gpu.cu_bandwidth_bytes_per_cycle": 64,
+}
+
+
+def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
+    """A row for each configuration: GEMM at 0.8 of the peak, communication at the link's rate."""
+    gpus, chunk = work.tp, work.output_bytes / work.tp
+    gemm = work.flops / (0.8 * compute_units * 1.4 * 1024)
+    ag = (gpus - 1) * chunk / link
+    rs = ag + 3 * chunk / 900
+    both = gemm + rs + ag
+    t3_gemm, mca_gemm = 1.10 * gemm, 1.02 * gemm
+    # GEMM, RS, AG, total
+    times = {
+        "sequential": (gemm, rs, ag, both),
+        "t3": (t3_gemm, 1.05 * max(t3_gemm, ag), ag, 1.05 * max(t3_gemm, ag) + ag),
+        "t3-mca": (mca_gemm, 1.01 * max(mca_gemm, ag), ag, 1.01 * max(mca_gemm, ag) + ag),
+        "ideal-overlap": (gemm, rs, ag, max(gemm, rs) + ag),
+        "ideal-rs-nmc": (gemm, ag, ag, max(gemm, ag) + ag),
+        "cu-split-8": (gemm / 0.9, 1.41 * rs, 1.41 * ag, max(gemm / 0.9, 1.41 * (rs + ag))),
+        "cu-split-16": (gemm / 0.8, 1.07 * rs, 1.07 * ag, max(gemm / 0.8, 1.07 * (rs + ag))),
+    }
+    rows = []
+    for name in CONFIGURATIONS:
+        gemm_ns, rs_ns, ag_ns, total_ns = times[name]
+        tracked = name in ("t3", "t3-mca")
+        exposed = total_ns - gemm_ns
+        moved = {
+            "gemm_read": _GEMM_READS / (1.25 if tracked else 1),
+            "gemm_write": chunk * (gpus - 1 if tracked else gpus),
+            "rs_read": chunk * (gpus - 2 if tracked else 2 * gpus - 1),
+            "rs_write": chunk * (gpus - 1 if tracked else gpus),
+            "ag_read": chunk * (gpus - 1),
+            "ag_write": chunk * (gpus - 1),
+        }
+        sent = LinkBytes(chunk * (gpus - 1), chunk * (gpus - 1))
+        activity = _activity(moved, chunk / 32, gpus, tracked)
+        energy = energy_of(DramBytes(**moved), sent, activity, _SYSTEM, known_constants())
+        rows.append(
+            dataclasses.asdict(work)
+            | {"system": "asplos24", LINK: link, CUS: compute_units}
+            | {"engine": "golden", "channels": 1, "gpus": "mirror", "configuration": name}
+            | {
+                "gemm_ns": gemm_ns,
+                "gemm_held_ns": 0.0,
+                "tracker_stall_ns": 0.0,
+                "rs_ns": rs_ns,
+                "ag_ns": ag_ns,
+            }
+            | {"total_ns": total_ns, "speedup": both / total_ns}
+            | {"overlapped_communication_ns": rs_ns + ag_ns - exposed}
+            | {"exposed_communication_ns": exposed, "gemm_slowdown": gemm_ns / gemm}
+            | {f"dram_{kind}_bytes": count for kind, count in moved.items()}
+            | {"dram_total_bytes": sum(moved.values())}
+            | {"link_rs_bytes": sent.rs, "link_ag_bytes": sent.ag}
+            | {"gemm_efficiency": 0.8}
+            | vars(activity)
+            | {f"energy_{part}_j": value for part, value in vars(energy).items()}
+            | {"energy_total_j": energy.total}
+        )
+    return rows
+
+
+def _activity(moved: dict[str, float], atoms: float, gpus: int, tracked: bool) -> Activity:
+    """A row for every 8 atoms; the collectives on the CUs, or by T3. ``atoms`` of a chunk."""
+    return Activity(
+        activates=sum(moved.values()) / 32 / 8,
+        gemm_updates=tracked * (gpus - 1) * atoms,
+        rs_updates=tracked * (gpus - 1) * atoms,
+        dma_reads=tracked * (2 * gpus - 3) * atoms,
+        cu_loads=(not tracked) * (3 * gpus - 2) * atoms,
+        cu_stores=(not tracked) * (2 * gpus - 1) * atoms,
+        cu_additions=(not tracked) * (gpus - 1) * atoms,
+        tiles=tracked * 10_000,
+    )
+
+
+def table_of(settings=((150.0, 80), (75.0, 80), (150.0, 160)), points=None) -> pd.DataFrame:
+    """The matrix, for each pair of link rate and number of CUs."""
+    points = points or [(model, tp, layer) for model, tp in EVALUATED for layer in LAYERS]
+    rows = []
+    for (link, units), (model, tp, layer) in itertools.product(settings, points):
+        rows += rows_of(known_workloads().workload(model, layer, tp), link, units)
+    return pd.DataFrame(rows)
+
+
+def sensitivity_rows() -> pd.DataFrame:
+    """Two points at the defaults, and with parameters changed one at a time, as a sweep has them:
+    every system key that changes somewhere has its value in each row."""
+    points = [("T-NLG", 8, "fc2"), ("T-NLG", 16, "op")]
+    base = table_of(settings=[(150.0, 80)], points=points).drop(columns=[LINK, CUS])
+    base = base.assign(**DEFAULTS)
+    changes = [
+        {},
+        {"t3.window_workgroups": 256},
+        {"t3.mca_cuts": "[2, 8, 16]"},
+        {"gpu.cu_bandwidth_bytes_per_cycle": 32},
+        {"gpu.cu_bandwidth_bytes_per_cycle": 128},
+        {"system": "asplos24-complete"},
+        {"model": "custom", "layer": "gemm", "m": 4096},
+    ]
+    frames = []
+    for number, change in enumerate(changes):
+        frame = base.assign(**change)
+        slower = np.where(frame["configuration"] == "sequential", 1, 1 - 0.01 * number)
+        frames.append(frame.assign(speedup=frame["speedup"] * slower))
+    return pd.concat(frames, ignore_index=True)
+
+
+@cache
+def _derived() -> dict[str, pd.DataFrame]:
+    """What the model of the Transformer makes of the table; it takes seconds."""
+    table, system = table_of(), load_system()
+    models = pd.concat([end_to_end(table, system, variant=one) for one in VARIANTS])
+    return {
+        "models": models.reset_index(drop=True),
+        "operators": by_setting(bert_breakdown(system)),
+    }
+
+
+def made_up_study(**changes) -> Study:
+    """The whole study; ``changes`` replace its members."""
+    time = np.arange(1500)
+    kinds = [f"{part} {way}" for part in ("gemm", "rs", "ag") for way in ("read", "write")]
+    series = {
+        f"DRAM {kind} (bytes/ns)": 80 * (1 + np.sin(time / (20 + 7 * i)))
+        for i, kind in enumerate(kinds)
+    } | {"DRAM queue, channel 0 (entries)": 30 + 25 * np.cos(time / 31)}
+    whole = {
+        "table": table_of(),
+        "sensitivity": sensitivity_rows(),
+        **{name: table.copy() for name, table in _derived().items()},
+        "efficiency": [(128, 0.6, 0.36), (512, 0.85, 0.67), (2048, 0.9, 0.85), (4096, 0.92, 0.89)],
+        "timelines": {name: Timeline(bucket_ns=1024.0, series=series) for name in ("t3", "t3-mca")},
+        "system": load_system(),
+        "engine": "golden",
+    }
+    return Study(**(whole | changes))

@@ -1,0 +1,105 @@
+"""The list of blocks against the hardware that is elaborated."""
+
+import gc
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from amaranth.hdl import Fragment
+
+from rtl.link.endpoint import LinkEndpoint
+from rtl.parameters import T3Parameters
+from rtl.top import T3
+from t3.silicon.area import Area
+from t3.silicon.blocks import BLOCKS, REFERENCE
+from t3.silicon.inventory import Inventory, area_jobs
+from t3.silicon.node7 import GATE_UM2, SRAM_UM2_PER_BIT, mm2
+
+# Blocks are made only to see what they are.
+pytestmark = pytest.mark.filterwarnings("ignore:.*never used:amaranth.hdl.UnusedElaboratable")
+
+SMALL = replace(REFERENCE, channels=2, banks=4)
+
+
+@pytest.fixture(autouse=True)
+def _collected():
+    """Lets go of them while the filter holds."""
+    yield
+    gc.collect()
+
+
+def _class_of(block):
+    return type(block.make(SMALL))
+
+
+def test_reference_is_one_gpu_of_the_paper():
+    defaults = T3Parameters()
+    assert (REFERENCE.channels, REFERENCE.sets, REFERENCE.ways) == (32, 256, 8)
+    assert replace(REFERENCE, channels=1, banks=1, payload=False) == defaults
+
+
+def test_counts_are_those_of_the_hardware(monkeypatch):
+    inside = [block for block in BLOCKS if _class_of(block) is not LinkEndpoint]
+    kinds = {_class_of(block) for block in inside}
+    elaborated = Counter()
+    for kind in kinds:
+        original = kind.elaborate
+
+        def elaborate(self, platform, original=original, kind=kind):
+            elaborated[kind] += 1
+            return original(self, platform)
+
+        monkeypatch.setattr(kind, "elaborate", elaborate)
+    Fragment.get(T3(SMALL), None)
+    for block in inside:
+        assert elaborated[_class_of(block)] == block.count(SMALL), block.name
+
+
+def test_what_is_left_out_of_a_block_is_a_block_of_its_own():
+    """Else it would be counted nowhere, or twice."""
+    measured = {_class_of(b).__name__ for b in BLOCKS if b.in_area and not b.inside}
+    boxed = {box for block in BLOCKS for box in block.boxes}
+    assert boxed <= measured
+    # What is a block of the sum is left out of all others.
+    alone = {
+        _class_of(b).__name__ for b in BLOCKS if b.in_area and not b.inside and not b.instead_of
+    }
+    assert alone - {"T3", "LinkEndpoint"} == boxed
+
+
+def test_names_are_unique_and_parents_exist():
+    names = [block.name for block in BLOCKS]
+    assert len(set(names)) == len(names)
+    assert {b.inside for b in BLOCKS} | {b.instead_of for b in BLOCKS} <= {*names, ""}
+
+
+def _inventory():
+    """Block number n has 2**n flip-flops, so that a sum tells what is in it."""
+    jobs = area_jobs(SMALL)
+    areas = {job.block.name: Area(2**n, 0.0, 0.0, 0, 0, 0.0) for n, job in enumerate(jobs)}
+    return Inventory(SMALL, areas), {job.block.name: 2**n for n, job in enumerate(jobs)}
+
+
+def test_sums():
+    inventory, size = _inventory()
+    whole = (
+        size["tracker front"]
+        + 4 * size["tracker bank"]
+        + size["tracker glue"]
+        + size["trigger"]
+        + size["window"]
+        + size["registers"]
+        + size["DMA engine"]
+        + 2 * size["channel"]
+        + size["top glue"]
+    )
+    assert inventory.whole().flip_flops == whole
+    change = 2 * (size["channel without payload"] - size["channel"])
+    assert inventory.without_payload().flip_flops == whole + change
+    assert inventory.apart()["NMC unit"].flip_flops == 2 * size["NMC unit"]
+
+
+def test_equivalent_area():
+    area = Area(1, 4.0, 6.0, 1, 1000, 99.0)
+    assert mm2(area) == pytest.approx((10 * GATE_UM2 + 1000 * SRAM_UM2_PER_BIT) * 1e-6)
+    assert SRAM_UM2_PER_BIT == pytest.approx(0.027 * 2 / 0.5)

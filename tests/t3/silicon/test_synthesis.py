@@ -1,0 +1,226 @@
+"""Small designs through Yosys: hand counts, black boxes, determinism; and against OpenSTA."""
+
+import itertools
+import shutil
+import subprocess
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from tiny_library import TINY, tiny
+
+from sysmodel.lib.errors import InputError
+from t3.silicon.area import area
+from t3.silicon.elaboration import TOP, rtlil_text
+from t3.silicon.library import load_library
+from t3.silicon.netlist import read_netlist
+from t3.silicon.osu018 import osu018
+from t3.silicon.sta import worst_paths
+from t3.silicon.synthesis import synthesize
+
+
+def _netlist(component, boxes=()):
+    library = tiny()
+    return read_netlist(synthesize(rtlil_text(component, boxes), TOP, library, [TINY]), library)
+
+
+class Registers(wiring.Component):
+    """Eight bits, stored; none is reset."""
+
+    d: In(8)
+    q: Out(8)
+
+    def elaborate(self, platform):
+        m = Module()
+        stored = Signal(8, reset_less=True)
+        m.d.sync += stored.eq(self.d)
+        m.d.comb += self.q.eq(stored)
+        return m
+
+
+class Memories(wiring.Component):
+    """A memory of 32 rows and one of 8, of 6 bits each, written and read."""
+
+    address: In(5)
+    data: In(6)
+    large: Out(6)
+    small: Out(6)
+
+    def elaborate(self, platform):
+        m = Module()
+        for name, rows in (("large", 32), ("small", 8)):
+            m.submodules[f"{name}_memory"] = memory = Memory(shape=6, depth=rows, init=[])
+            write, read = memory.write_port(), memory.read_port()
+            m.d.comb += [
+                write.addr.eq(self.address),
+                write.data.eq(self.data),
+                write.en.eq(self.data[0]),
+                read.addr.eq(self.address),
+                read.en.eq(1),
+                getattr(self, name).eq(read.data),
+            ]
+        return m
+
+
+class Pair(wiring.Component):
+    """Two blocks in a row, the second's output inverted."""
+
+    d: In(8)
+    q: Out(8)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.first = first = Registers()
+        m.submodules.second = second = Registers()
+        m.d.comb += [first.d.eq(self.d), second.d.eq(first.q), self.q.eq(~second.q)]
+        return m
+
+
+def test_flip_flops_are_counted():
+    found = area(_netlist(Registers()), tiny())
+    assert (found.flip_flops, found.macros, found.bits) == (8, 0, 0)
+    assert found.flip_flop_ge == pytest.approx(8 * 12 / 3)
+    assert found.cells_um2 == pytest.approx((found.flip_flop_ge + found.logic_ge) * 3)
+
+
+class Enabled(wiring.Component):
+    """A bit that is stored when told."""
+
+    d: In(1)
+    en: In(1)
+    q: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        stored = Signal(reset_less=True)
+        with m.If(self.en):
+            m.d.sync += stored.eq(self.d)
+        m.d.comb += self.q.eq(stored)
+        return m
+
+
+def test_an_enable_is_a_gate_where_the_library_has_a_flip_flop_for_it(tmp_path):
+    """Else nothing would buffer an enable of many bits."""
+    text = TINY.read_text()
+    plain = text[text.index("  cell (DFF) {") :]
+    pin = "    pin (E) { direction : input; capacitance : 0.01; }\n"
+    enabled = (
+        plain.replace("(DFF)", "(DFFE)")
+        .replace('next_state : "D"', 'next_state : "(D E) + (IQ !E)"')
+        .replace("    pin (D) {", f"{pin}    pin (D) {{", 1)
+    )
+    path = tmp_path / "enabled.lib"
+    path.write_text(text[: -len(plain)] + plain.rstrip().removesuffix("}") + enabled)
+    library = load_library([path])
+    assert library.cells["DFFE"].is_flip_flop
+    cells = synthesize(rtlil_text(Enabled(), ()), TOP, library, [path])["cells"]
+    kinds = [cell["type"] for cell in cells.values()]
+    assert kinds.count("DFF") == 1 and "DFFE" not in kinds and "NAND2" in kinds
+
+
+def test_memories_are_macros_from_sixteen_rows_on():
+    netlist = _netlist(Memories())
+    (macro,) = netlist.macros
+    assert (macro.rows, macro.width, macro.name) == (32, 6, "large_memory")
+    found = area(netlist, tiny())
+    assert (found.macros, found.bits) == (1, 32 * 6)
+    assert found.flip_flops == 8 * 6 + 6  # the small memory's rows and what it read last
+    starts = {path.start for path in worst_paths(netlist, tiny(), count=100)}
+    assert "large_memory read data" in starts
+
+
+def test_black_boxes_are_left_out():
+    whole, glue = _netlist(Pair()), _netlist(Pair(), ("Registers",))
+    assert area(whole, tiny()).flip_flops == 16
+    assert area(glue, tiny()).flip_flops == 0
+    assert sorted((box.name, box.kind) for box in glue.boxes) == [
+        ("first", "Registers"),
+        ("second", "Registers"),
+    ]
+    assert area(glue, tiny()).logic_ge == pytest.approx(8 * 2 / 3)  # eight inverters
+    ends = {(path.start, path.end) for path in worst_paths(glue, tiny(), count=9)}
+    assert ends == {("d", "first.d"), ("first.q", "second.d"), ("second.q", "q")}
+
+
+def test_names_are_the_designers():
+    paths = {path.kind: path for path in worst_paths(_netlist(Pair()), tiny())}
+    assert (paths["in->reg"].start, paths["reg->out"].end) == ("d", "q")
+    assert (paths["reg->reg"].start, paths["reg->reg"].end) == ("first.q", "second.q")
+
+
+def test_the_same_netlist_without_the_cache(tmp_path, monkeypatch):
+    library, texts = tiny(), []
+    for name in ("one", "two"):
+        monkeypatch.setenv("T3_CACHE_DIR", str(tmp_path / name))
+        texts.append(synthesize(rtlil_text(Memories()), TOP, library, [TINY]))
+        assert len(list((tmp_path / name).rglob("*.json"))) == 1
+    assert texts[0] == texts[1]
+
+
+class Sum(wiring.Component):
+    """a * b + c, registered: a few hundred gates with long paths of many fanouts."""
+
+    a: In(10)
+    b: In(10)
+    c: In(10)
+    total: Out(20)
+
+    def elaborate(self, platform):
+        m = Module()
+        operands = [Signal(10, name=f"held_{name}") for name in "abc"]
+        for held, port in zip(operands, (self.a, self.b, self.c), strict=True):
+            m.d.sync += held.eq(port)
+        a, b, c = operands
+        m.d.sync += self.total.eq(a * b + c)
+        return m
+
+
+_OPENSTA = """
+read_liberty cells.lib
+read_verilog netlist.v
+link_design top
+create_clock -name clk -period 0 clk
+report_checks -path_delay max -format full -digits 6
+exit
+"""
+
+
+def _verilog(netlist) -> str:
+    """Structural Verilog of the gates, for a tool that does not read Yosys' JSON."""
+    nets = {net for instance in netlist.instances for net in instance.pins.values()}
+    ports = sorted({*netlist.inputs, *netlist.outputs} & nets)
+    names = {net: f"n{net}" for net in nets}
+    clocks = [net for net, name in netlist.inputs.items() if name == "clk"]
+    names |= dict.fromkeys(clocks, "clk")
+    lines = [f"module top ({', '.join(names[net] for net in ports)});"]
+    lines += [f"  {'output' if net in netlist.outputs else 'input'} {names[net]};" for net in ports]
+    lines += [f"  wire {names[net]};" for net in sorted(nets - set(ports))]
+    for number, instance in zip(itertools.count(), netlist.instances):
+        pins = ", ".join(f".{pin}({names[net]})" for pin, net in instance.pins.items())
+        lines.append(f"  {instance.cell} u{number} ({pins});")
+    return "\n".join([*lines, "endmodule", ""])
+
+
+@pytest.mark.skipif(not shutil.which("sta"), reason="NOT CHECKED AGAINST OPENSTA: no sta here")
+@pytest.mark.parametrize("which", ["tiny", "osu018"])
+def test_agrees_with_opensta(which, tmp_path):
+    try:
+        liberty = TINY if which == "tiny" else osu018()
+    except InputError as error:
+        pytest.skip(f"NOT CHECKED AGAINST OPENSTA with osu018: {error}")
+    library = load_library([liberty])
+    module = synthesize(rtlil_text(Sum()), TOP, library, [liberty])
+    netlist = read_netlist(module, library)
+    (tmp_path / "netlist.v").write_text(_verilog(netlist))
+    (tmp_path / "cells.lib").write_bytes(liberty.read_bytes())
+    (tmp_path / "check.tcl").write_text(_OPENSTA)
+    done = subprocess.run(
+        ["sta", "-exit", "check.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    slack = next(line for line in done.stdout.splitlines() if "slack" in line)
+    theirs = -float(slack.split()[0])  # of a clock of period 0
+    ours = next(p for p in worst_paths(netlist, library) if p.kind == "reg->reg").delay_ns
+    # OpenSTA takes a pin's capacitance for each edge, we the larger for both.
+    assert ours == pytest.approx(theirs, rel=0.03)

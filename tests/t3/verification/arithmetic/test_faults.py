@@ -1,0 +1,125 @@
+"""A test of the comparison: the unit with a fault in a copy of its RTL must not pass."""
+
+import inspect
+
+import pytest
+
+import rtl.nmc.lane
+import rtl.nmc.unit
+from rtl.interface.encodings import Datatype, Operation
+from rtl.nmc import float_add
+from t3.verification.arithmetic.compare import compare_batches, compare_rows
+from t3.verification.arithmetic.unit import NativeUnit, build_unit
+
+SHORT = [Datatype.FP16, Datatype.BF16]
+ORDER = {Operation.MAX, Operation.MIN}
+# Each fault: a module, what is replaced in it by what, and the operations that it makes wrong.
+FAULTS = {
+    "halves rounded up": (
+        float_add,
+        "(odd | normal_3[:guard].any())",
+        "1",
+        {Operation.SUM},
+    ),
+    "sticky bits lost": (
+        float_add,
+        "value[: keep + 1].any()",
+        "value[keep]",
+        {Operation.SUM},
+    ),
+    "minus zero from cancellation": (
+        float_add,
+        "sign_3.eq(sign_2 & ~(subtract_2 & ~total_2.any()))",
+        "sign_3.eq(sign_2)",
+        {Operation.SUM},
+    ),
+    "NaN with a sign": (
+        float_add,
+        "Mux(self.swap, self.b.sign, self.a.sign) & ~self.nan",
+        "Mux(self.swap, self.b.sign, self.a.sign)",
+        set(Operation),
+    ),
+    "subnormal numbers taken as zero": (
+        float_add,
+        "Cat(number.fraction, normal)",
+        "Cat(Mux(normal, number.fraction, 0), normal)",
+        set(Operation),
+    ),
+    "maximum for minimum": (rtl.nmc.lane, "op != Operation.MAX", "op == Operation.MAX", ORDER),
+    "zeros in any order": (
+        rtl.nmc.lane,
+        "Mux(signs_differ, a.sign,",
+        "Mux(signs_differ, a.sign & (smaller | a.exponent.any() | a.fraction.any()),",
+        ORDER,
+    ),
+}
+
+
+def break_lanes(monkeypatch, fault, formats=(2, 3)):
+    """Put a fault into the lanes that know so many formats: 2 the upper ones, 3 the lower ones."""
+    module, right, wrong, _ = FAULTS[fault]
+    text = inspect.getsource(module)
+    assert text.count(right) == 1
+    copy = {"__name__": f"{module.__name__}_broken", "__package__": "rtl"}
+    exec(compile(text.replace(right, wrong), module.__file__, "exec"), copy)
+    if module is rtl.nmc.float_add:
+        user, name = rtl.nmc.lane, "FloatAdd"
+    else:
+        user, name = rtl.nmc.unit, "ReduceLane"
+    sound = getattr(user, name)
+
+    def component(datatypes):
+        return (copy[name] if len(datatypes) in formats else sound)(datatypes)
+
+    component.LATENCY = sound.LATENCY
+    monkeypatch.setattr(user, name, component)
+
+
+def special_rows(dtype):
+    """Both zeros, subnormal numbers, one, the largest number, infinity, NaNs."""
+    canonical = {Datatype.FP16: 0x7E00, Datatype.BF16: 0x7FC0}[dtype]
+    one = {Datatype.FP16: 0x3C00, Datatype.BF16: 0x3F80}[dtype]
+    return [0x0000, 0x8000, 0x0001, 0x8003, one, one | 0x8001, canonical, canonical | 0x8000]
+
+
+def wrong_results(unit):
+    """Formats and operations that have mismatches."""
+    wrong = set()
+    for op in Operation:
+        compared = [compare_rows(unit, op, dtype, special_rows(dtype)) for dtype in SHORT]
+        compared.append(compare_batches(unit, op, 531, [0]))
+        for dtype, comparison in zip(Datatype, compared, strict=True):
+            assert bool(comparison.mismatches) == bool(comparison.first)
+            assert all(expected != found for _, _, expected, found in comparison.first)
+            if comparison.mismatches:
+                wrong.add((dtype, op))
+    return wrong
+
+
+def test_wrong_rounding_is_found_and_shown(monkeypatch):
+    break_lanes(monkeypatch, "halves rounded up")
+    with NativeUnit(build_unit()) as unit:
+        assert wrong_results(unit) == {(dtype, Operation.SUM) for dtype in Datatype}
+        # Half a unit in the last place is lost beside 1024, and makes the odd 1025 1026.
+        even, odd = (
+            compare_rows(unit, Operation.SUM, Datatype.FP16, [row, row]) for row in (0x6400, 0x6401)
+        )
+    assert (0x6400, 0x3800, 0x6400, 0x6401) in even.first
+    assert 0x3800 not in [operand for _, operand, _, _ in odd.first]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_is_found_where_it_shows(monkeypatch, fault):
+    break_lanes(monkeypatch, fault)
+    with NativeUnit(build_unit()) as unit:
+        operations = FAULTS[fault][-1]
+        assert wrong_results(unit) == {(dtype, op) for dtype in Datatype for op in operations}
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("formats", "dtypes"), [(2, SHORT), (3, Datatype)])
+def test_a_fault_in_one_kind_of_lane_is_found(monkeypatch, formats, dtypes):
+    break_lanes(monkeypatch, "halves rounded up", (formats,))
+    with NativeUnit(build_unit()) as unit:
+        assert wrong_results(unit) == {(dtype, Operation.SUM) for dtype in dtypes}

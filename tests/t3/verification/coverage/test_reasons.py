@@ -1,0 +1,33 @@
+"""Which holes of the coverage are explained."""
+
+import pytest
+
+from t3.verification.coverage.reasons import reason_of
+
+
+@pytest.mark.parametrize(
+    "block, hole, part",
+    [
+        ("trigger", "toggle trigger.maps.commands[2].pitch", "does not read"),
+        ("top", "line top.trigger.1234 if", "a bench of its own"),
+        ("queue", "toggle queue.$12", "an expression"),
+    ],
+)
+def test_explained(block, hole, part):
+    assert part in reason_of(block, hole)
+
+
+@pytest.mark.parametrize(
+    "block, hole",
+    [
+        ("trigger", "line trigger.1234 if"),
+        ("top", "line top.1234 if"),
+        ("top", "toggle top.dram__payload.data"),
+        ("dma", "toggle dma.maps.commands[1].pitch"),
+        ("registers", "line registers.table$60.2993 if"),
+        ("map_table", "toggle map_table.maps.windows[0].base"),
+        ("queue", "functional queue full"),
+    ],
+)
+def test_not_explained(block, hole):
+    assert reason_of(block, hole) is None

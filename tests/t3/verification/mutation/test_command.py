@@ -1,0 +1,75 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from sysmodel.lib.errors import InputError
+from t3.cli import mutate as command
+from t3.verification.mutation.campaign import Outcome
+from t3.verification.mutation.netlist import Mutant
+from t3.verification.mutation.report import LEAST_OF_A_BLOCK, as_dict, as_markdown, holds, overall
+from t3.verification.mutation.simulate import Death
+
+
+def invoke(*arguments):
+    app = typer.Typer()
+    app.command()(command.mutate)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def outcome(block, *, killed, survived, same):
+    mutants = [
+        Mutant(number, "inv", f"cell{number}", "A", 0, ("rtl/lib/queue.py:1",), "")
+        for number in range(1, killed + survived + same + 1)
+    ]
+    deaths = {number: Death("a_test", "no") for number in range(1, killed + 1)}
+    equivalent = set(range(killed + 1, killed + same + 1))
+    return Outcome(block, mutants, deaths, equivalent, 1.0)
+
+
+def test_unknown_block(tmp_path):
+    result = invoke("--block", "nothing", "--out", tmp_path / "out")
+    assert isinstance(result.exception, InputError)
+    assert "block: 'nothing' is not allowed; allowed: address_map, arbiter" in str(result.exception)
+    assert not any(tmp_path.iterdir())
+
+
+def test_score_leaves_out_what_is_equivalent():
+    one = outcome("one", killed=30, survived=2, same=8)
+    assert one.score == 30 / 32 and [m.number for m in one.survivors] == [39, 40]
+    assert overall([one, outcome("two", killed=32, survived=0, same=0)]) == 62 / 64
+
+
+@pytest.mark.parametrize(
+    ("counts", "enough"),
+    [
+        ([(100, 0), (100, 0)], True),
+        ([(100, 0), (95, 5)], True),
+        ([(300, 0), (94, 6)], False),  # enough of all, too few of a block
+        ([(96, 4), (96, 4)], False),  # enough of each, too few of all
+    ],
+)
+def test_what_must_hold(counts, enough):
+    outcomes = [outcome("block", killed=a, survived=b, same=3) for a, b in counts]
+    assert all(each.score >= LEAST_OF_A_BLOCK for each in outcomes) or not enough
+    assert holds(outcomes) == enough
+
+
+def test_page_lists_survivors():
+    page = as_markdown([outcome("one", killed=30, survived=1, same=9)])
+    assert "| one | 40 | 30 | 1 | 9 | 96.8% | 1 |" in page
+    assert "| one | inv | `cell40.A[0]` | rtl/lib/queue.py:1 |" in page
+    record = as_dict([outcome("one", killed=30, survived=0, same=10)], 3)
+    assert record["seed"] == 3 and record["blocks"][0]["survivors"] == []
+
+
+@pytest.mark.verify
+def test_a_small_block(tmp_path):
+    result = invoke("--block", "queue", "--mutants", 12, "--seed", 1, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mutation.json", "mutation.md"]
+    found = json.loads((tmp_path / "mutation.json").read_text())
+    (block,) = found["blocks"]
+    assert block["mutants"] == 12 and block["killed"] >= 9
+    assert block["killed"] + block["survived"] + block["equivalent"] == 12

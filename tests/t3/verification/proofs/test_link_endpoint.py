@@ -1,0 +1,51 @@
+"""The link endpoint's proofs hold, and fail for broken copies."""
+
+from dataclasses import replace
+
+import pytest
+
+from t3.verification.proofs.link_endpoint import PROOFS
+from t3.verification.proofs.run import prove
+from t3.verification.seeded_bugs.copy import BrokenCopy
+from t3.verification.seeded_bugs.link_receiver import LINK_RECEIVER
+from t3.verification.seeded_bugs.link_sender import LINK_SENDER
+
+DELIVERY, PROGRESS = PROOFS
+NEVER_GOES_BACK = BrokenCopy(
+    module="rtl.link.sender",
+    block="LinkSender",
+    fault="sends nothing again",
+    right="self.replay.eq(decides & ~accept & expired)",
+    wrong="self.replay.eq(0)",
+)
+
+
+def test_delivery(tmp_path):
+    result = prove(DELIVERY, tmp_path)
+    assert result.status == "proved", result.notes
+
+
+@pytest.mark.verify
+def test_progress(tmp_path):
+    result = prove(PROGRESS, tmp_path)
+    assert result.status == "proved", result.notes
+
+
+@pytest.mark.parametrize(
+    ("proof", "broken", "message"),
+    [
+        (DELIVERY, LINK_RECEIVER, "a packet is delivered twice"),
+        pytest.param(DELIVERY, LINK_SENDER, "delivered without room", marks=pytest.mark.verify),
+        pytest.param(
+            replace(PROGRESS, cover_depth=18),
+            NEVER_GOES_BACK,
+            "no packet is delivered although the link works",
+            marks=pytest.mark.verify,
+        ),
+    ],
+)
+def test_broken_copy(proof, broken, message, tmp_path):
+    result = prove(proof.with_copy(broken.original, broken.copy()), tmp_path)
+    assert result.status == "failed"
+    assert result.trace is not None and result.trace.stat().st_size > 0
+    assert any(message in note for note in result.notes), result.notes

@@ -1,0 +1,44 @@
+"""The quick proofs hold (`t3 prove` has all of them), and none of them of a broken block."""
+
+import pytest
+
+from t3.verification.proofs.registry import PROOFS
+from t3.verification.proofs.run import prove
+from t3.verification.proofs.sby import warm_up
+from t3.verification.seeded_bugs.registry import BROKEN
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_yosys():
+    warm_up()
+
+
+@pytest.mark.parametrize(
+    "proof", [pytest.param(proof, id=proof.name) for proof in PROOFS if not proof.slow]
+)
+def test_holds(proof, tmp_path):
+    result = prove(proof, tmp_path)
+    assert (result.status, result.notes) == (result.expected, [])
+    assert result.covers > 0 and result.assertions > 0
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(one, id=one.block, marks=() if one.block == "Queue" else pytest.mark.verify)
+        for one in BROKEN
+    ],
+)
+def test_fails_of_a_broken_block(broken, tmp_path):
+    """With a waveform, and the line of an assertion of the contract, not of an invariant."""
+    # The one that is about this block most of all.
+    proofs = [proof for proof in PROOFS if broken.original in proof.blocks]
+    proof = min(proofs, key=lambda proof: (len(proof.blocks), proof.slow))
+    result = prove(proof.with_copy(broken.original, broken.copy()), tmp_path)
+    assert result.status == "failed" and not result.holds
+    assert result.trace.read_text().startswith("$") and result.trace.stat().st_size > 500
+    assert result.notes
+    for note in result.notes:
+        assert note.startswith("failed: ") and "invariant:" not in note
+        assert "(verification/proofs/" in note

@@ -1,0 +1,129 @@
+"""What the runner says of proofs that are not as they should be."""
+
+from dataclasses import replace
+
+import pytest
+from amaranth.asserts import AnySeq
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from t3.verification.proofs.inside import invariant, opened
+from t3.verification.proofs.proof import Mode, Proof
+from t3.verification.proofs.run import prove
+
+
+class Counter(wiring.Component):
+    """Counts to 5 and begins anew."""
+
+    step: In(1)
+    o: Out(3)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.If(self.step):
+            m.d.sync += self.o.eq(self.o + 1)
+            with m.If(self.o == 5):
+                m.d.sync += self.o.eq(0)
+        return m
+
+
+class Harness(Elaboratable):
+    def __init__(self, counter=Counter, *, most=5, reached=5, known=True):
+        self.counter, self.most, self.reached, self.known = counter, most, reached, known
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.counter()
+        m.d.comb += [
+            dut.step.eq(AnySeq(1)),
+            Assert(dut.o != 7, "seven"),
+            Assert(dut.o <= self.most, "too many"),
+            Cover(dut.o == self.reached, "reached"),
+        ]
+        if self.known:
+            m.d.comb += invariant(dut.o < 6, "no state")
+        return m
+
+
+PROOF = Proof(
+    name="counter",
+    statement="counts to five",
+    blocks=(Counter,),
+    harness=Harness,
+    geometry="3 bits",
+    depth=1,
+    cover_depth=8,
+)
+
+
+def status(tmp_path, **changes):
+    result = prove(replace(PROOF, **changes), tmp_path)
+    return result.status, result.notes, result.trace
+
+
+def test_proved(tmp_path):
+    assert status(tmp_path) == ("proved", [], None)
+
+
+@pytest.mark.verify
+def test_refuted_beyond_the_first_cycles(tmp_path):
+    """The induction fails at once; the counterexample is five cycles long."""
+    got, (note,), trace = status(tmp_path, harness=lambda c: Harness(c, most=4))
+    assert got == "failed" and trace == tmp_path / "counter" / "trace.vcd" and trace.exists()
+    assert note.startswith("failed: too many (tests/t3/verification/proofs/test_run.py:")
+
+
+@pytest.mark.verify
+def test_a_cover_that_is_not_reached(tmp_path):
+    got, (note,), trace = status(tmp_path, harness=lambda c: Harness(c, reached=6))
+    assert got == "vacuous" and note.startswith("not reached: reached (") and trace is None
+
+
+@pytest.mark.verify
+def test_neither_proved_nor_refuted(tmp_path):
+    """Without the invariant, and with the state that it excludes: 6 leads to 7."""
+    got, notes, trace = status(tmp_path, harness=lambda c: Harness(c, most=6, known=False))
+    assert got == "unknown" and notes and trace.name == "induction.vcd"
+
+
+@pytest.mark.verify
+def test_bounded(tmp_path):
+    bounded = {"mode": Mode.BOUNDED, "depth": 4, "reason": "to see"}
+    got, _, _ = status(tmp_path, harness=lambda c: Harness(c, most=4), cover_depth=6, **bounded)
+    assert got == "bounded"  # a fifth step is not looked at
+
+
+@pytest.mark.verify
+def test_an_old_waveform_goes(tmp_path):
+    _, _, trace = status(tmp_path, harness=lambda c: Harness(c, most=4))
+    assert trace.exists()
+    status(tmp_path)
+    assert not trace.exists()
+
+
+def test_a_bounded_proof_gives_its_reason():
+    with pytest.raises(ValueError, match="must give its reason: 'counter'"):
+        replace(PROOF, mode=Mode.BOUNDED)
+
+
+def test_a_copy_of_another_block():
+    with pytest.raises(ValueError, match="'counter' has no block"):
+        PROOF.with_copy(Harness, Counter)
+
+
+def test_opened_block_shows_its_variables():
+    class Doubler(wiring.Component):
+        i: In(4)
+        o: Out(5)
+
+        def elaborate(self, platform):
+            m = Module()
+            doubled = Signal(5)
+            m.d.comb += [doubled.eq(self.i << 1), self.o.eq(doubled)]
+            return m
+
+    dut = Doubler()
+    inside = opened(dut)
+    assert inside.doubled.shape().width == 5
+    assert dut.elaborate(None) is inside.m

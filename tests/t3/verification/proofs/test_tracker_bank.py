@@ -1,0 +1,17 @@
+"""The proof of a tracker bank fails for every way to break one."""
+
+import pytest
+
+from t3.verification.proofs.run import prove
+from t3.verification.proofs.tracker_bank import PROOFS
+from t3.verification.seeded_bugs.tracker_bank import MORE_TRACKER_BANKS
+
+(PROOF,) = PROOFS
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("broken", MORE_TRACKER_BANKS, ids=lambda broken: broken.fault)
+def test_broken_copy(broken, tmp_path):
+    result = prove(PROOF.with_copy(broken.original, broken.copy()), tmp_path)
+    assert result.status == "failed" and result.trace.stat().st_size > 500
+    assert not any("invariant:" in note for note in result.notes), result.notes
