@@ -33,23 +33,23 @@ class T3Parameters:
         Bits of a byte address; the default spans 1 TiB.
     workgroup_bits, wavefronts : int
         Width of a workgroup id; most wavefronts of a workgroup.
-    sector_bits : int
-        Width of the number of sectors (atoms) that a wavefront's tile has.
+    tile_atom_bits : int
+        Width of the number of atoms (atoms) that a wavefront's tile has.
     context_bits, tag_bits : int
         Width of an address-space id, and of the tag that a compute read takes along.
-    windows, ranges, commands : int
+    regions, ranges, commands : int
         Entries of the address map and of the DMA command templates.
     sets, ways : int
         Geometry of the tracker, over all its banks.
     banks : int
         Tracker banks; each takes one update per cycle.
-    window_workgroups : int
+    credit_window : int
         Most workgroups between the oldest incomplete one and the newest admitted one.
     command_depth : int
         Ready DMA commands that wait for the engine.
     egress_slots : int
         Atoms per channel that the DMA engine has in flight or waiting for the link.
-    payload : bool
+    with_data : bool
         Carry data. Without it the same hardware moves addresses and tags only.
     """
 
@@ -61,19 +61,19 @@ class T3Parameters:
     address_bits: int = 40
     workgroup_bits: int = 16
     wavefronts: int = 8
-    sector_bits: int = 10
+    tile_atom_bits: int = 10
     context_bits: int = 4
     tag_bits: int = 16
-    windows: int = 2
+    regions: int = 2
     ranges: int = 4
     commands: int = 4
     sets: int = 256
     ways: int = 8
     banks: int = 1
-    window_workgroups: int = 512
+    credit_window: int = 512
     command_depth: int = 1024
     egress_slots: int = 64
-    payload: bool = False
+    with_data: bool = False
 
     def __post_init__(self):
         for field in fields(self):
@@ -94,7 +94,7 @@ class T3Parameters:
             "wavefronts",
             "sets",
             "banks",
-            "window_workgroups",
+            "credit_window",
             "command_depth",
             "egress_slots",
         ):
@@ -123,7 +123,7 @@ class T3Parameters:
         return self.address_bits - (self.atom_bytes - 1).bit_length()
 
     @property
-    def place_bits(self) -> int:
+    def dispatch_index_bits(self) -> int:
         return self.workgroup_bits
 
     @property
@@ -132,14 +132,14 @@ class T3Parameters:
 
     @property
     def count_bits(self) -> int:
-        """Updates of one tile: at most three updates for each sector."""
-        return self.sector_bits + 2
+        """Updates of one tile: at most three updates for each atom."""
+        return self.tile_atom_bits + 2
 
     @property
     def slot_bits(self) -> int:
         return (self.egress_slots - 1).bit_length()
 
     @property
-    def limit_bits(self) -> int:
-        """A limit is a place, exclusive, so one past the last id must fit."""
-        return self.place_bits + 1
+    def credit_limit_bits(self) -> int:
+        """A credit limit is a dispatch index, exclusive, so one past the last id must fit."""
+        return self.dispatch_index_bits + 1

@@ -14,8 +14,8 @@ from .lib.wide_counter import WideCounter
 from .parameters import T3Parameters
 from .registers.port import Registers
 from .tracker.tracker import Tracker
+from .trigger.credit_window import CreditWindow
 from .trigger.trigger import Trigger
-from .trigger.window import Window
 
 __all__ = ["T3"]
 
@@ -25,8 +25,8 @@ class T3(wiring.Component):
 
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
     errors of one cycle the first is reported, a cycle later: those of the channels, lowest first
-    (its store's, its packet's, its notice's), of the tracker's banks, of the trigger unit, of the
-    window.
+    (its store's, its packet's, its issue acknowledgement's), of the tracker's banks, of the trigger
+    unit, of the credit_window.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class T3(wiring.Component):
 
     Members
     -------
-    channel, bus, limit_in, limit_out, dispatch_limit, tiles, done, idle, irq
+    channel, bus, credit_limit_in, credit_limit_out, dispatch_limit, tiles, done, idle, irq
         See :class:`T3Signature`.
 
     Raises
@@ -55,62 +55,62 @@ class T3(wiring.Component):
         m.submodules.registers = registers = Registers(p)
         m.submodules.tracker = tracker = Tracker(p)
         m.submodules.trigger = trigger = Trigger(p)
-        m.submodules.window = window = Window(p)
+        m.submodules.credit_window = credit_window = CreditWindow(p)
         m.submodules.engine = engine = DmaEngine(p)
         m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
         channels = [Channel(p) for _ in range(p.channels)]
         links = [channel.link_out for channel in channels]
         sends = Cat(link.valid & link.ready for link in links)
-        production = registers.production
+        launch_configuration = registers.launch_configuration
 
         for index, channel in enumerate(channels):
             m.submodules[f"channel_{index}"] = channel
             self._connect_ports(m, self.channel[index], channel)
-            wiring.connect(m, channel.tile_notices, tracker.notices[index])
-            wiring.connect(m, channel.tile_ends, tracker.ends[index])
-            wiring.connect(m, engine.pieces[index], channel.pieces)
+            wiring.connect(m, channel.tile_issue_acks, tracker.issue_acks[index])
+            wiring.connect(m, channel.end_of_tile_markers, tracker.ends[index])
+            wiring.connect(m, engine.segments[index], channel.segments)
             m.d.comb += [
                 channel.maps.eq(registers.maps),
-                channel.production.eq(production),
+                channel.launch_configuration.eq(launch_configuration),
                 channel.arbiter.eq(registers.arbiter),
                 channel.start.eq(registers.start),
-                channel.base.eq(window.base),
-                channel.limit.eq(window.limit),
+                channel.oldest.eq(credit_window.oldest),
+                channel.credit_limit.eq(credit_window.credit_limit),
             ]
-            if p.payload:
-                m.d.comb += channel.epoch.eq(production.epoch)
+            if p.with_data:
+                m.d.comb += channel.epoch.eq(launch_configuration.epoch)
 
         wiring.connect(m, tracker.o, trigger.completions)
         wiring.connect(m, trigger.ready, engine.ready)
         wiring.connect(m, registers.copies, engine.copies)
         wiring.connect(m, wiring.flipped(self.bus), registers.bus)
         m.d.comb += [
-            tracker.updates_per_sector.eq(production.updates_per_sector),
+            tracker.updates_per_atom.eq(launch_configuration.updates_per_atom),
             tracker.clear.eq(registers.clear),
             trigger.maps.eq(registers.maps),
             trigger.clear.eq(registers.clear),
             engine.maps.eq(registers.maps),
-            engine.production.eq(production),
-            engine.limit_in.eq(self.limit_in),
-            window.production.eq(production),
-            window.launch.eq(registers.launch),
-            window.complete.eq(trigger.complete),
-            window.complete_place.eq(trigger.complete_place),
-            window.own.eq(trigger.own),
-            window.picked.eq(engine.picked),
-            window.limit_in.eq(self.limit_in),
-            window.unfinished.eq(~self.idle & ~sends.any()),
-            registers.done.eq(window.done),
+            engine.launch_configuration.eq(launch_configuration),
+            engine.credit_limit_in.eq(self.credit_limit_in),
+            credit_window.launch_configuration.eq(launch_configuration),
+            credit_window.launch.eq(registers.launch),
+            credit_window.complete.eq(trigger.complete),
+            credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
+            credit_window.own.eq(trigger.own),
+            credit_window.issued.eq(engine.issued),
+            credit_window.credit_limit_in.eq(self.credit_limit_in),
+            credit_window.unfinished.eq(~self.idle & ~sends.any()),
+            registers.done.eq(credit_window.done),
             registers.idle.eq(self.idle),
             registers.clearing.eq(tracker.clearing | trigger.clearing),
             registers.tiles.eq(trigger.tiles),
             registers.corrected.eq(corrections.o),
-            registers.base.eq(window.base),
-            registers.limit.eq(window.limit),
-            self.limit_out.eq(window.limit),
-            self.dispatch_limit.eq(window.dispatch_limit),
+            registers.oldest.eq(credit_window.oldest),
+            registers.credit_limit.eq(credit_window.credit_limit),
+            self.credit_limit_out.eq(credit_window.credit_limit),
+            self.dispatch_limit.eq(credit_window.dispatch_limit),
             self.tiles.eq(trigger.tiles),
-            self.done.eq(window.done),
+            self.done.eq(credit_window.done),
             self.irq.eq(registers.irq),
         ]
         idle = [engine.idle, trigger.empty, tracker.empty, *(channel.idle for channel in channels)]
@@ -124,7 +124,7 @@ class T3(wiring.Component):
         self._first_error(m, tracker.errors, tracker_error)
         registered = []
         reports = (*(channel.error for channel in channels), tracker_error, trigger.error)
-        for error in (*reports, window.error):
+        for error in (*reports, credit_window.error):
             report = ErrorSignature(p).create()
             m.d.sync += [report.valid.eq(error.valid), report.report.eq(error.report)]
             registered.append(report)

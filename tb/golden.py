@@ -7,13 +7,13 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState, new_state, reset
-from sysmodel.engine.golden.state import COMMAND, RANGE, WINDOW, C
+from sysmodel.engine.golden.state import COMMAND, RANGE, REGION, C
 from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
-__all__ = ["golden_state", "set_arbiter", "set_maps", "set_production"]
+__all__ = ["golden_state", "set_arbiter", "set_maps", "set_launch_configuration"]
 
-_TABLES = {"windows": WINDOW, "ranges": RANGE, "commands": COMMAND}
+_TABLES = {"regions": REGION, "ranges": RANGE, "commands": COMMAND}
 
 
 def golden_state(p: T3Parameters) -> GoldenState:
@@ -35,9 +35,9 @@ def set_maps(state: GoldenState, maps: Mapping[str, Sequence[Mapping[str, Any]]]
             state.config[start : start + len(record)] = words
 
 
-def set_production(state: GoldenState, production: Mapping[str, int]) -> None:
-    """Fields of ``ProductionConfiguration``, those that are given."""
-    for name, value in production.items():
+def set_launch_configuration(state: GoldenState, launch_configuration: Mapping[str, int]) -> None:
+    """Fields of ``LaunchConfiguration``, those that are given."""
+    for name, value in launch_configuration.items():
         state.config[getattr(C, name)] = value
 
 

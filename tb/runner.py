@@ -22,8 +22,8 @@ _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
 # Of Verilator. What Amaranth's Verilog always gives.
 _QUIET = ("-Wno-WIDTH", "-Wno-CASEINCOMPLETE")
-# Compiling takes longer than running. In one piece, because the wheel's makefile does not know how
-# to name the precompiled header that pieces share.
+# Compiling takes longer than running. In one segment, because the wheel's makefile does not know
+# how to name the precompiled header that segments share.
 _QUICK = ("-CFLAGS", "-O0", "--output-split", "0")
 # As SystemVerilog, Icarus would not run the combinational blocks at time zero.
 _ARGUMENTS = {"verilator": (*_QUIET, *_QUICK), "icarus": ("-g2005",)}

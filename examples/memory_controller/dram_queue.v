@@ -1,5 +1,5 @@
 // The part of a memory controller behind T3: an in-order queue and the memory, one request at a
-// time. A real one reorders; T3 asks only that it gives a notice when it issues an update, or a
+// time. A real one reorders; T3 asks only that it gives a issue_ack when it issues an update, or a
 // write of the communication stream, and lets no later read of the atom overtake it.
 `include "t3_layouts.vh"
 
@@ -14,10 +14,10 @@ module dram_queue #(
   input  wire dram__valid,
   output wire dram__ready,
   output reg  [`T3_OCCUPANCY_BITS-1:0] occupancy,
-  // Issue notices to T3.
-  output reg  [`T3_NOTICES_BITS-1:0] notices__payload,
-  output reg  notices__valid,
-  input  wire notices__ready,
+  // Issue issue_acks to T3.
+  output reg  [`T3_ISSUE_ACKS_BITS-1:0] issue_acks__payload,
+  output reg  issue_acks__valid,
+  input  wire issue_acks__ready,
   // Data of T3's own reads.
   output reg  [`T3_RETURNS_BITS-1:0] returns__payload,
   output reg  returns__valid,
@@ -43,7 +43,7 @@ module dram_queue #(
   reg [1:0] state;
   reg [7:0] wait_cycles;
   wire take = dram__valid && dram__ready;
-  wire issue = state == IDLE && occupancy != 0 && (!notices__valid || notices__ready);
+  wire issue = state == IDLE && occupancy != 0 && (!issue_acks__valid || issue_acks__ready);
   assign dram__ready = occupancy != DEPTH;
 
   wire [`T3_DRAM_BITS-1:0] request = queue[head];
@@ -67,7 +67,7 @@ module dram_queue #(
     returns__valid <= 0;
     read_valid <= 0;
     nmc_in__valid <= 0;
-    if (notices__ready) notices__valid <= 0;
+    if (issue_acks__ready) issue_acks__valid <= 0;
     if (take) begin
       queue[tail] <= dram__payload;
       tail <= tail + 1'b1;
@@ -83,11 +83,11 @@ module dram_queue #(
           state <= ACCESS;
           if (access == `T3_ACCESS_UPDATE
               || access == `T3_ACCESS_WRITE && origin == `T3_ORIGIN_COMMUNICATION) begin
-            notices__valid <= 1;
-            notices__payload[`T3_NOTICES_ACCESS] <= access;
-            notices__payload[`T3_NOTICES_ATOM] <= request[`T3_DRAM_ATOM];
-            notices__payload[`T3_NOTICES_PLACE] <= request[`T3_DRAM_PLACE];
-            notices__payload[`T3_NOTICES_WAVEFRONT] <= request[`T3_DRAM_WAVEFRONT];
+            issue_acks__valid <= 1;
+            issue_acks__payload[`T3_ISSUE_ACKS_ACCESS] <= access;
+            issue_acks__payload[`T3_ISSUE_ACKS_ATOM] <= request[`T3_DRAM_ATOM];
+            issue_acks__payload[`T3_ISSUE_ACKS_DISPATCH_INDEX] <= request[`T3_DRAM_DISPATCH_INDEX];
+            issue_acks__payload[`T3_ISSUE_ACKS_WAVEFRONT] <= request[`T3_DRAM_WAVEFRONT];
           end
         end
       ACCESS:
@@ -131,10 +131,10 @@ module dram_queue #(
       occupancy <= 0;
       head <= 0;
       tail <= 0;
-      notices__valid <= 0;
+      issue_acks__valid <= 0;
       // A payload that is unknown beside a valid of 0 makes simulators see unknown bits spread.
       returns__payload <= 0;
-      notices__payload <= 0;
+      issue_acks__payload <= 0;
       nmc_in__payload <= 0;
     end
   end

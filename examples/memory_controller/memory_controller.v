@@ -41,8 +41,8 @@ module memory_controller #(
   output wire [`T3_LINK_OUT_BITS-1:0] link_out__payload,
   output wire link_out__valid,
   input  wire link_out__ready,
-  input  wire [`T3_LIMIT_IN_BITS-1:0] limit_in,
-  output wire [`T3_LIMIT_OUT_BITS-1:0] limit_out,
+  input  wire [`T3_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
+  output wire [`T3_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
   output wire [`T3_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
   output wire done,
   output wire idle,
@@ -51,8 +51,8 @@ module memory_controller #(
   wire [`T3_DRAM_BITS-1:0] dram__payload;
   wire dram__valid, dram__ready;
   wire [`T3_OCCUPANCY_BITS-1:0] occupancy;
-  wire [`T3_NOTICES_BITS-1:0] notices__payload;
-  wire notices__valid, notices__ready;
+  wire [`T3_ISSUE_ACKS_BITS-1:0] issue_acks__payload;
+  wire issue_acks__valid, issue_acks__ready;
   wire [`T3_RETURNS_BITS-1:0] returns__payload;
   wire returns__valid;
   wire [`T3_NMC_IN_BITS-1:0] nmc_in__payload;
@@ -99,9 +99,9 @@ module memory_controller #(
     .channel__0__dram__valid(dram__valid),
     .channel__0__dram__ready(dram__ready),
     .channel__0__occupancy(occupancy),
-    .channel__0__notices__payload(notices__payload),
-    .channel__0__notices__valid(notices__valid),
-    .channel__0__notices__ready(notices__ready),
+    .channel__0__issue_acks__payload(issue_acks__payload),
+    .channel__0__issue_acks__valid(issue_acks__valid),
+    .channel__0__issue_acks__ready(issue_acks__ready),
     .channel__0__returns__payload(returns__payload),
     .channel__0__returns__valid(returns__valid),
     .channel__0__stored(stored),
@@ -109,8 +109,8 @@ module memory_controller #(
     .channel__0__nmc_in__valid(nmc_in__valid),
     .channel__0__nmc_out__payload(nmc_out__payload),
     .channel__0__nmc_out__valid(nmc_out__valid),
-    .limit_in(limit_in),
-    .limit_out(limit_out),
+    .credit_limit_in(credit_limit_in),
+    .credit_limit_out(credit_limit_out),
     .dispatch_limit(dispatch_limit),
     .tiles(tiles),
     .done(done),
@@ -127,9 +127,9 @@ module memory_controller #(
     .dram__valid(dram__valid),
     .dram__ready(dram__ready),
     .occupancy(occupancy),
-    .notices__payload(notices__payload),
-    .notices__valid(notices__valid),
-    .notices__ready(notices__ready),
+    .issue_acks__payload(issue_acks__payload),
+    .issue_acks__valid(issue_acks__valid),
+    .issue_acks__ready(issue_acks__ready),
     .returns__payload(returns__payload),
     .returns__valid(returns__valid),
     .read_data(read_data),

@@ -1,8 +1,8 @@
 // A reduce-scatter of four workgroups on one GPU. The bench is the compute units, the upstream GPU
 // and the downstream GPU.
 //
-// Place 0 is remote: its stores leave for the downstream GPU as they are. Places 1 and 2 are
-// reduced here with what the upstream GPU sends, and sent on. Place 3 is reduced and stays.
+// DispatchIndex 0 is remote: its stores leave for the downstream GPU as they are. DispatchIndices 1 and 2 are
+// reduced here with what the upstream GPU sends, and sent on. DispatchIndex 3 is reduced and stays.
 `include "t3_registers.vh"
 `include "t3_layouts.vh"
 
@@ -10,10 +10,10 @@ module memory_controller_tb;
   localparam ATOM_BITS = 10;
   localparam TIMEOUT_CYCLES = 50000;
   // A workgroup's tile: two rows of eight atoms, of which a wavefront has four in each row.
-  localparam WORKGROUPS = 4, ROWS = 2, RUN = 8, PITCH = 32, WAVE_RUN_LOG2 = 2, WAVEFRONTS = 2;
+  localparam WORKGROUPS = 4, ROWS = 2, RUN = 8, STRIDE = 32, WAVE_INNER_LOG2 = 2, WAVEFRONTS = 2;
   localparam FIRST_WORKGROUP = 1;
-  localparam TILE_ATOMS = ROWS * RUN, SECTORS = TILE_ATOMS / WAVEFRONTS;
-  localparam ATOM_BYTES = 32, WINDOW_ATOM = 256, WINDOW_ATOMS = 128;
+  localparam TILE_ATOMS = ROWS * RUN, WAVE_ATOMS = TILE_ATOMS / WAVEFRONTS;
+  localparam ATOM_BYTES = 32, REGION_ATOM = 256, REGION_ATOMS = 128;
   localparam OFFSET_ATOMS = 1024;  // of the downstream GPU's buffer from ours
   localparam CONTEXT = 3, DOWNSTREAM_CONTEXT = 5;
 
@@ -40,7 +40,7 @@ module memory_controller_tb;
   wire [`T3_LINK_OUT_BITS-1:0] link_out__payload;
   wire link_out__valid;
   reg link_out__ready = 0;
-  wire [`T3_LIMIT_OUT_BITS-1:0] limit_out;
+  wire [`T3_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out;
   wire [`T3_DISPATCH_LIMIT_BITS-1:0] dispatch_limit;
   wire done, idle, irq;
 
@@ -81,8 +81,8 @@ module memory_controller_tb;
     .link_out__payload(link_out__payload),
     .link_out__valid(link_out__valid),
     .link_out__ready(link_out__ready),
-    .limit_in({`T3_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
-    .limit_out(limit_out),
+    .credit_limit_in({`T3_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
+    .credit_limit_out(credit_limit_out),
     .dispatch_limit(dispatch_limit),
     .done(done),
     .idle(idle),
@@ -91,14 +91,14 @@ module memory_controller_tb;
 
   // What is stored where.
 
-  function [`T3_STORES_ATOM_BITS-1:0] atom_of(input integer place, input integer index);
+  function [`T3_STORES_ATOM_BITS-1:0] atom_of(input integer dispatch_index, input integer index);
     // The workgroups' tiles lie side by side.
-    atom_of = WINDOW_ATOM + ((place + FIRST_WORKGROUP) % WORKGROUPS) * RUN
-        + (index / RUN) * PITCH + index % RUN;
+    atom_of = REGION_ATOM + ((dispatch_index + FIRST_WORKGROUP) % WORKGROUPS) * RUN
+        + (index / RUN) * STRIDE + index % RUN;
   endfunction
 
   function integer wavefront_of(input integer index);
-    wavefront_of = (index % RUN) >> WAVE_RUN_LOG2;
+    wavefront_of = (index % RUN) >> WAVE_INNER_LOG2;
   endfunction
 
   function [15:0] fp16(input integer value);  // of the integers 0 to 8
@@ -168,11 +168,11 @@ module memory_controller_tb;
   task add_range(input integer index, input integer first, input integer last, input [1:0] action);
     begin
       word = 0;
-      word[`T3_RANGE_PLACES_FIRST] = first;
-      word[`T3_RANGE_PLACES_LAST] = last;
-      write(`T3_RANGE_PLACES, word);
+      word[`T3_RANGE_DISPATCH_INDICES_FIRST] = first;
+      word[`T3_RANGE_DISPATCH_INDICES_LAST] = last;
+      write(`T3_RANGE_DISPATCH_INDICES, word);
       word = 0;
-      word[`T3_RANGE_ACTION_ACTION] = action;  // of window 0, by command 0
+      word[`T3_RANGE_ACTION_ACTION] = action;  // of region 0, by command 0
       write(`T3_RANGE_ACTION, word);
       word = 0;
       word[`T3_RANGE_COMMIT_INDEX] = index;
@@ -193,15 +193,15 @@ module memory_controller_tb;
       write(`T3_TRACKED_FIRST, 1);
       write(`T3_TRACKED_END, WORKGROUPS);
       write(`T3_SHIFT, 1);
-      write(`T3_WINDOW, WORKGROUPS);
+      write(`T3_CREDIT_WINDOW, WORKGROUPS);
       write(`T3_COMMAND_WINDOW, 2 * WORKGROUPS);
 
-      write(`T3_WINDOW_BASE_LO, WINDOW_ATOM * ATOM_BYTES);
-      write(`T3_WINDOW_LIMIT_LO, (WINDOW_ATOM + WINDOW_ATOMS) * ATOM_BYTES);
-      write(`T3_WINDOW_CONTEXT, CONTEXT);
+      write(`T3_REGION_BASE_LO, REGION_ATOM * ATOM_BYTES);
+      write(`T3_REGION_LIMIT_LO, (REGION_ATOM + REGION_ATOMS) * ATOM_BYTES);
+      write(`T3_REGION_CONTEXT, CONTEXT);
       word = 0;
-      word[`T3_WINDOW_COMMIT_ENABLE] = 1;
-      write(`T3_WINDOW_COMMIT, word);
+      word[`T3_REGION_COMMIT_ENABLE] = 1;
+      write(`T3_REGION_COMMIT, word);
 
       word = 0;
       word[`T3_COMMAND_TRANSFER_KIND] = `T3_PACKET_KIND_UPDATE;
@@ -209,14 +209,14 @@ module memory_controller_tb;
       word[`T3_COMMAND_TRANSFER_DTYPE] = `T3_DATATYPE_FP16;
       word[`T3_COMMAND_TRANSFER_CONTEXT] = DOWNSTREAM_CONTEXT;
       word[`T3_COMMAND_TRANSFER_GRANULARITY] = `T3_GRANULARITY_WORKGROUP;
-      word[`T3_COMMAND_TRANSFER_WAVE_RUN_LOG2] = WAVE_RUN_LOG2;
-      word[`T3_COMMAND_TRANSFER_WAVES_MINOR_LOG2] = 1;
+      word[`T3_COMMAND_TRANSFER_WAVE_INNER_LOG2] = WAVE_INNER_LOG2;
+      word[`T3_COMMAND_TRANSFER_WAVES_INNER_LOG2] = 1;
       write(`T3_COMMAND_TRANSFER, word);
-      write(`T3_COMMAND_ROWS, ROWS);
-      write(`T3_COMMAND_RUN, RUN);
-      write(`T3_COMMAND_PITCH, PITCH);
+      write(`T3_COMMAND_OUTER, ROWS);
+      write(`T3_COMMAND_INNER, RUN);
+      write(`T3_COMMAND_STRIDE, STRIDE);
       word = 0;
-      word[`T3_COMMAND_WAVES_WAVE_ROWS] = ROWS;
+      word[`T3_COMMAND_WAVES_WAVE_OUTER_EXTENT] = ROWS;
       word[`T3_COMMAND_WAVES_WAVES0] = WAVEFRONTS;
       write(`T3_COMMAND_WAVES, word);
       write(`T3_COMMAND_OFFSET_LO, OFFSET_ATOMS * ATOM_BYTES);
@@ -245,26 +245,26 @@ module memory_controller_tb;
     end
   endtask
 
-  task store_workgroup(input integer place);
+  task store_workgroup(input integer dispatch_index);
     integer index, wavefront;
     reg [`T3_STORES_ATOM_BITS-1:0] atom;
     begin
-      while (dispatch_limit <= place) @(negedge clk);
+      while (dispatch_limit <= dispatch_index) @(negedge clk);
       for (index = 0; index < TILE_ATOMS; index = index + 1) begin
-        atom = atom_of(place, index);
+        atom = atom_of(dispatch_index, index);
         store = 0;
         store[`T3_STORES_KIND] = `T3_STORE_KIND_STORE;
         store[`T3_STORES_ATOM] = atom;
         store[`T3_STORES_CONTEXT] = CONTEXT;
-        store[`T3_STORES_WORKGROUP] = (place + FIRST_WORKGROUP) % WORKGROUPS;
+        store[`T3_STORES_WORKGROUP] = (dispatch_index + FIRST_WORKGROUP) % WORKGROUPS;
         store[`T3_STORES_WAVEFRONT] = wavefront_of(index);
         store[`T3_STORES_DATA] = numbers(atom, 0);
         push_store;
       end
       for (wavefront = 0; wavefront < WAVEFRONTS; wavefront = wavefront + 1) begin
-        store[`T3_STORES_KIND] = `T3_STORE_KIND_TILE_END;
+        store[`T3_STORES_KIND] = `T3_STORE_KIND_END_OF_TILE;
         store[`T3_STORES_WAVEFRONT] = wavefront;
-        store[`T3_STORES_SECTORS] = SECTORS;
+        store[`T3_STORES_TILE_ATOMS] = WAVE_ATOMS;
         push_store;
       end
     end
@@ -274,18 +274,18 @@ module memory_controller_tb;
 
   reg [`T3_LINK_IN_BITS-1:0] packet;
 
-  task send_workgroup(input integer place);
+  task send_workgroup(input integer dispatch_index);
     integer index;
     reg [`T3_LINK_IN_ATOM_BITS-1:0] atom;
     begin
-      while (limit_out <= place) @(negedge clk);
+      while (credit_limit_out <= dispatch_index) @(negedge clk);
       for (index = 0; index < TILE_ATOMS; index = index + 1) begin
-        atom = atom_of(place, index);
+        atom = atom_of(dispatch_index, index);
         packet = 0;
         packet[`T3_LINK_IN_KIND] = `T3_PACKET_KIND_UPDATE;
         packet[`T3_LINK_IN_ATOM] = atom;
         packet[`T3_LINK_IN_CONTEXT] = CONTEXT;
-        packet[`T3_LINK_IN_WORKGROUP] = (place + FIRST_WORKGROUP) % WORKGROUPS;
+        packet[`T3_LINK_IN_WORKGROUP] = (dispatch_index + FIRST_WORKGROUP) % WORKGROUPS;
         packet[`T3_LINK_IN_WAVEFRONT] = wavefront_of(index);
         packet[`T3_LINK_IN_OP] = `T3_OPERATION_SUM;
         packet[`T3_LINK_IN_DTYPE] = `T3_DATATYPE_FP16;
@@ -329,12 +329,12 @@ module memory_controller_tb;
       sums[16*lane+:16] = fp16(2 * ((lane + atom) % 4) + 1);
   endfunction
 
-  task check_sent(input integer place);
+  task check_sent(input integer dispatch_index);
     integer index, atom;
     for (index = 0; index < TILE_ATOMS; index = index + 1) begin
-      atom = atom_of(place, index);
+      atom = atom_of(dispatch_index, index);
       if (packets[atom] != 1) fail("an atom was sent on not exactly once");
-      if (sent[atom] != (place == 0 ? numbers(atom, 0) : sums(atom)))
+      if (sent[atom] != (dispatch_index == 0 ? numbers(atom, 0) : sums(atom)))
         fail("an atom was sent on with a wrong value");
     end
   endtask
@@ -367,7 +367,7 @@ module memory_controller_tb;
     end
   endtask
 
-  integer place, other, cycles = 0;
+  integer dispatch_index, other, cycles = 0;
   always @(posedge clk) begin
     cycles = cycles + 1;
     if (cycles == TIMEOUT_CYCLES) fail("it takes too long");
@@ -379,7 +379,7 @@ module memory_controller_tb;
     rst = 0;
     program_registers;
     fork
-      for (place = 0; place < WORKGROUPS; place = place + 1) store_workgroup(place);
+      for (dispatch_index = 0; dispatch_index < WORKGROUPS; dispatch_index = dispatch_index + 1) store_workgroup(dispatch_index);
       for (other = 1; other < WORKGROUPS; other = other + 1) send_workgroup(other);
     join
     while (!done || !idle) @(negedge clk);

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import MapConfiguration, ProductionConfiguration
+from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Action, Datatype, Operation
 from rtl.interface.layouts import Location
 from rtl.lib.select import one_hot_first, one_hot_select
@@ -14,10 +14,10 @@ __all__ = ["LocationLookup", "RangeLookup"]
 
 
 class LocationLookup(wiring.Component):
-    """Finds the window of an atom, and the place of a workgroup.
+    """Finds the region of an atom, and the dispatch index of a workgroup.
 
-    Combinational. The lowest-numbered window wins. An atom of another context than the window's is
-    not in the window.
+    Combinational. The lowest-numbered region wins. An atom of another context than the region's is
+    not in the region.
 
     Parameters
     ----------
@@ -28,9 +28,10 @@ class LocationLookup(wiring.Component):
     atom, context, workgroup : In
         What is looked up.
     maps : In(:func:`MapConfiguration`)
-    production : In(:func:`ProductionConfiguration`)
+    launch : In(:func:`LaunchConfiguration`)
     location : Out(:func:`Location`)
-        The window is 0 outside every window; the place is computed whether or not it is valid.
+        The region is 0 outside every region; the dispatch index is computed whether or not it is
+        valid.
 
     Raises
     ------
@@ -47,17 +48,17 @@ class LocationLookup(wiring.Component):
                 "context": In(p.context_bits),
                 "workgroup": In(p.workgroup_bits),
                 "maps": In(MapConfiguration(p)),
-                "production": In(ProductionConfiguration(p)),
+                "launch_configuration": In(LaunchConfiguration(p)),
                 "location": Out(Location(p)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        windows, production = self.maps.windows, self.production
+        regions, launch_configuration = self.maps.regions, self.launch_configuration
 
-        hits = Signal(len(windows))
-        for index, entry in enumerate(windows):
+        hits = Signal(len(regions))
+        for index, entry in enumerate(regions):
             m.d.comb += hits[index].eq(
                 entry.enable
                 & (entry.base <= self.atom)
@@ -66,21 +67,21 @@ class LocationLookup(wiring.Component):
             )
 
         workgroup = self.workgroup
-        first, workgroups = production.first_workgroup, production.workgroups
-        # Both places at once; the comparison chooses late.
+        first, workgroups = launch_configuration.first_workgroup, launch_configuration.workgroups
+        # Both dispatch indices at once; the comparison chooses late.
         direct = workgroup - first
         wrapped = workgroup + (workgroups - first)
         m.d.comb += [
-            self.location.place.eq(Mux(workgroup < first, wrapped, direct)),
+            self.location.dispatch_index.eq(Mux(workgroup < first, wrapped, direct)),
             self.location.mapped.eq(hits.any()),
-            self.location.window.eq(one_hot_select(one_hot_first(hits), range(len(windows)))),
+            self.location.region.eq(one_hot_select(one_hot_first(hits), range(len(regions)))),
             self.location.valid.eq(hits.any() & (workgroup < workgroups)),
         ]
         return m
 
 
 class RangeLookup(wiring.Component):
-    """Finds the range that holds a place of a window, and what its command does.
+    """Finds the range that holds a dispatch index of a region, and what its command does.
 
     Combinational. The lowest-numbered range wins.
 
@@ -131,9 +132,9 @@ class RangeLookup(wiring.Component):
             m.d.comb += hits[index].eq(
                 location.valid
                 & entry.enable
-                & (entry.window == location.window)
-                & (entry.first <= location.place)
-                & (location.place <= entry.last)
+                & (entry.region == location.region)
+                & (entry.first <= location.dispatch_index)
+                & (location.dispatch_index <= entry.last)
             )
         first = Signal.like(hits)
         m.d.comb += first.eq(one_hot_first(hits))

@@ -1,4 +1,5 @@
-"""The datapath of one memory channel: stores, link and DMA to the DRAM, and its notices back."""
+"""The datapath of one memory channel: stores, link and DMA to the DRAM, and its acknowledgements
+back."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -7,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from rtl.dma.lane import DmaLane
 from rtl.interface.configuration import (
     ArbiterConfiguration,
+    LaunchConfiguration,
     MapConfiguration,
-    ProductionConfiguration,
 )
 from rtl.interface.encodings import Access, Action, ErrorCode, Origin, PacketKind, StoreKind, Target
 from rtl.interface.layouts import (
@@ -16,8 +17,8 @@ from rtl.interface.layouts import (
     DramRequest,
     Location,
     Packet,
-    Piece,
     ReadRequest,
+    Segment,
     StoreRequest,
     TileUpdates,
     TrackerInput,
@@ -32,24 +33,27 @@ from rtl.parameters import T3Parameters
 
 from .address_map import LocationLookup, RangeLookup
 from .arbiter import Arbiter
-from .notice_buffer import NoticeBuffer
-from .notice_queue import NoticeQueue
+from .issue_ack_buffer import IssueAckBuffer
+from .issue_ack_queue import IssueAckQueue
 
-__all__ = ["NOTICE_BUFFER", "NOTICE_EVENTS", "Channel"]
+__all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "Channel"]
 
-NOTICE_BUFFER = 128  # notices that wait; deep enough for the bursts at the end of a GEMM's stage
-NOTICE_EVENTS = 8  # tiles whose updates are put together
+ISSUE_ACK_BUFFER = (
+    128  # issue acknowledgements that wait; deep enough for the bursts at the end of a GEMM's stage
+)
+ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
 
 
 class Channel(wiring.Component):
-    """Classifies stores, checks packets, merges all accesses, and sorts the DRAM's notices.
+    """Classifies stores, checks packets, merges all accesses, and sorts the DRAM's
+    acknowledgements.
 
     A read is before the arbiter one cycle after its port, a packet two, a store three; what the
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
     output but ``error`` and ``idle`` is a queue's end or a register.
 
-    Updates are let through for places from ``base`` to ``limit - 1`` only; others are dropped and
-    reported.
+    Updates are let through for dispatch indices from ``oldest`` to ``credit_limit - 1`` only;
+    others are dropped and reported.
 
     Parameters
     ----------
@@ -57,28 +61,29 @@ class Channel(wiring.Component):
 
     Members
     -------
-    reads, stores, link_in, link_out, dram, occupancy, notices, returns, stored, nmc_in, nmc_out
+    reads, stores, link_in, link_out, dram, occupancy, issue_acks, returns, stored, nmc_in, nmc_out
         See :class:`ChannelSignature`.
-    maps, production, arbiter : In
+    maps, launch, arbiter : In
         Configuration.
     start : In(1)
         Begin the arbiter's measurement.
-    base, limit : In(limit_bits)
-        Places that may be updated.
-    tile_notices : Out(stream)
+    oldest, credit_limit : In(credit_limit_bits)
+        Dispatch indices that may be updated.
+    tile_issue_acks : Out(stream)
         Issued updates for the tracker; those of a tile that wait are one payload.
-    tile_ends : Out(stream)
-        Tile ends, for the tracker.
-    pieces : In(stream)
+    end_of_tile_markers : Out(stream)
+        End-of-tile markers, for the tracker.
+    segments : In(stream)
         From the DMA engine.
     error : Out(ErrorSignature)
-        A store, a packet or a notice was dropped in this cycle; the first of them is reported.
+        A store, a packet or an issue acknowledgement was dropped in this cycle; the first of them
+        is reported.
     corrected : Out(1)
-        In this cycle, a wrong bit of a notice was corrected.
+        In this cycle, a wrong bit of an issue acknowledgement was corrected.
     idle : Out(1)
         No DMA work is here, and nothing waits for the link.
     epoch : In(8)
-        Of this production, for the reduce unit; with ``payload`` only.
+        Of this launch, for the reduce unit; with ``with_data`` only.
 
     Raises
     ------
@@ -99,19 +104,19 @@ class Channel(wiring.Component):
             {
                 **ChannelSignature(p).members,
                 "maps": In(MapConfiguration(p)),
-                "production": In(ProductionConfiguration(p)),
+                "launch_configuration": In(LaunchConfiguration(p)),
                 "arbiter": In(ArbiterConfiguration(p)),
                 "start": In(1),
-                "base": In(p.limit_bits),
-                "limit": In(p.limit_bits),
-                "tile_notices": Out(stream.Signature(TileUpdates(p))),
-                "tile_ends": Out(stream.Signature(TrackerInput(p))),
-                "pieces": In(stream.Signature(Piece(p))),
+                "oldest": In(p.credit_limit_bits),
+                "credit_limit": In(p.credit_limit_bits),
+                "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
+                "end_of_tile_markers": Out(stream.Signature(TrackerInput(p))),
+                "segments": In(stream.Signature(Segment(p))),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
                 "idle": Out(1),
             }
-            | ({"epoch": In(8)} if p.payload else {})
+            | ({"epoch": In(8)} if p.with_data else {})
         )
 
     def elaborate(self, platform):
@@ -127,17 +132,17 @@ class Channel(wiring.Component):
         m.submodules.lane = lane = DmaLane(p)
         wiring.connect(m, wiring.flipped(self.reads), reads.i)
         wiring.connect(m, wiring.flipped(self.returns), lane.returns)
-        wiring.connect(m, wiring.flipped(self.pieces), lane.pieces)
+        wiring.connect(m, wiring.flipped(self.segments), lane.segments)
         wiring.connect(m, link.o, wiring.flipped(self.link_out))
         wiring.connect(m, issue.o, wiring.flipped(self.dram))
 
         classified, store_error = self._classify(m)
         self._route(m, classified, writes, remote)
         packet_error = self._check(m, updates)
-        notice_error = self._notice(m)
+        issue_ack_error = self._issue_ack(m)
         m.d.comb += [
-            self.error.valid.eq(store_error.valid | packet_error.valid | notice_error.valid),
-            self.error.report.eq(notice_error.report),
+            self.error.valid.eq(store_error.valid | packet_error.valid | issue_ack_error.valid),
+            self.error.report.eq(issue_ack_error.report),
         ]
         with m.If(store_error.valid):
             m.d.comb += self.error.report.eq(store_error.report)
@@ -175,7 +180,7 @@ class Channel(wiring.Component):
             self.idle.eq(lane.idle & ~remote.o.valid & ~link.o.valid),
         ]
 
-        if p.payload:
+        if p.with_data:
             m.submodules.nmc = nmc = NmcUnit(p)
             wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
             wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
@@ -201,7 +206,7 @@ class Channel(wiring.Component):
             lookup.context.eq(port.p.context),
             lookup.workgroup.eq(port.p.workgroup),
             lookup.maps.eq(self.maps),
-            lookup.production.eq(self.production),
+            lookup.launch_configuration.eq(self.launch_configuration),
             queue.i.valid.eq(port.valid),
             port.ready.eq(queue.i.ready),
             queue.i.p.location.eq(lookup.location),
@@ -220,7 +225,7 @@ class Channel(wiring.Component):
         m.submodules.classified = classified = Queue(Classified(p), depth=2)
         stores = self._locate(m, "stores", self.stores, StoreRequest(p))
         store, out = stores.o.p, classified.i.p
-        place = store.location.place
+        dispatch_index = store.location.dispatch_index
         lookup = self._range(m, "store_range", store.location)
         error = ErrorSignature(p).create()
         end = Signal()
@@ -228,18 +233,18 @@ class Channel(wiring.Component):
         ahead = Signal()
         keep = Signal()
         m.d.comb += [
-            end.eq(store.kind == StoreKind.TILE_END),
-            late.eq(place < self.base),
-            ahead.eq(place >= self.limit),
-            out.place.eq(place),
+            end.eq(store.kind == StoreKind.END_OF_TILE),
+            late.eq(dispatch_index < self.oldest),
+            ahead.eq(dispatch_index >= self.credit_limit),
+            out.dispatch_index.eq(dispatch_index),
             out.command.eq(lookup.command),
             out.op.eq(lookup.op),
             out.dtype.eq(lookup.dtype),
             error.report.code.eq(Mux(late, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)),
-            error.report.place.eq(place),
+            error.report.dispatch_index.eq(dispatch_index),
             error.report.wavefront.eq(store.wavefront),
         ]
-        names = ("atom", "workgroup", "wavefront", "sectors", "row_edge", "run_edge", "data")
+        names = ("atom", "workgroup", "wavefront", "tile_atoms", "outer_edge", "inner_edge", "data")
         m.d.comb += [out[name].eq(store[name]) for name in names]
         tracked = (lookup.action == Action.DMA) | (lookup.action == Action.OWN)
         m.d.comb += [
@@ -247,7 +252,7 @@ class Channel(wiring.Component):
             error.valid.eq(stores.o.valid & tracked & (late | ahead)),
         ]
         with m.If(tracked):
-            m.d.comb += out.target.eq(Mux(end, Target.TILE_END, Target.UPDATE))
+            m.d.comb += out.target.eq(Mux(end, Target.END_OF_TILE, Target.UPDATE))
         with m.Elif(lookup.action == Action.REMOTE):
             m.d.comb += out.target.eq(Target.REMOTE)
         with m.Else():
@@ -262,12 +267,12 @@ class Channel(wiring.Component):
     def _route(self, m: Module, classified: Queue, writes: Queue, remote: Queue) -> None:
         """Classified stores into the queue of their target."""
         p = self._p
-        # What the tracker wants of a tile end.
+        # What the tracker wants of an end-of-tile marker.
         members = TrackerInput(p).members
-        tile_end = data.StructLayout(
+        end_of_tile = data.StructLayout(
             {name: members[name] for name in members if name not in ("end", "atom", "count")}
         )
-        m.submodules.ends = ends = Queue(tile_end, depth=2)
+        m.submodules.ends = ends = Queue(end_of_tile, depth=2)
         store = classified.o.p
         written, packet = writes.i.p, remote.i.p
         m.d.comb += [
@@ -289,11 +294,11 @@ class Channel(wiring.Component):
             packet.context.eq(of_command("context")),
             packet.atom.eq(store.atom + of_command("atom_offset")),
         ]
-        m.d.comb += [ends.i.p[name].eq(store[name]) for name in tile_end.members]
+        m.d.comb += [ends.i.p[name].eq(store[name]) for name in end_of_tile.members]
         with m.If(store.target == Target.UPDATE):
             m.d.comb += [
                 written.access.eq(Access.UPDATE),
-                written.place.eq(store.place),
+                written.dispatch_index.eq(store.dispatch_index),
                 written.wavefront.eq(store.wavefront),
                 written.op.eq(store.op),
                 written.dtype.eq(store.dtype),
@@ -302,7 +307,7 @@ class Channel(wiring.Component):
             for target, queue in (
                 ((Target.WRITE, Target.UPDATE), writes),
                 ((Target.REMOTE,), remote),
-                ((Target.TILE_END,), ends),
+                ((Target.END_OF_TILE,), ends),
             ):
                 with m.Case(*target):
                     m.d.comb += [
@@ -310,17 +315,19 @@ class Channel(wiring.Component):
                         classified.o.ready.eq(queue.i.ready),
                     ]
         m.d.comb += [
-            self.tile_ends.valid.eq(ends.o.valid),
-            ends.o.ready.eq(self.tile_ends.ready),
-            self.tile_ends.p.end.eq(1),
+            self.end_of_tile_markers.valid.eq(ends.o.valid),
+            ends.o.ready.eq(self.end_of_tile_markers.ready),
+            self.end_of_tile_markers.p.end.eq(1),
         ]
-        m.d.comb += [self.tile_ends.p[name].eq(ends.o.p[name]) for name in tile_end.members]
+        m.d.comb += [
+            self.end_of_tile_markers.p[name].eq(ends.o.p[name]) for name in end_of_tile.members
+        ]
 
     def _check(self, m: Module, updates: Queue) -> ErrorSignature:
         """Packets into updates and writes, and the error. One that is dropped needs no room."""
         inbound = self._locate(m, "inbound", self.link_in, Packet(self._p))
         packet, out = inbound.o.p, updates.i.p
-        place = packet.location.place
+        dispatch_index = packet.location.dispatch_index
         lookup = self._range(m, "packet_range", packet.location)
         error = ErrorSignature(self._p).create()
         keep = Signal()
@@ -329,12 +336,12 @@ class Channel(wiring.Component):
         ahead = Signal()
         m.d.comb += [
             tracked.eq((lookup.action == Action.DMA) | (lookup.action == Action.OWN)),
-            late.eq(place < self.base),
-            ahead.eq(place >= self.limit),
+            late.eq(dispatch_index < self.oldest),
+            ahead.eq(dispatch_index >= self.credit_limit),
             out.access.eq(Access.WRITE),
             out.atom.eq(packet.atom),
             out.data.eq(packet.data),
-            error.report.place.eq(packet.workgroup),
+            error.report.dispatch_index.eq(packet.workgroup),
             error.report.wavefront.eq(packet.wavefront),
         ]
         with m.If(packet.kind == PacketKind.STORE):
@@ -343,7 +350,7 @@ class Channel(wiring.Component):
             m.d.comb += [
                 keep.eq(tracked & ~late & ~ahead),
                 out.access.eq(Access.UPDATE),
-                out.place.eq(place),
+                out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),
                 out.dtype.eq(packet.dtype),
@@ -362,22 +369,24 @@ class Channel(wiring.Component):
         ]
         return error
 
-    def _notice(self, m: Module) -> ErrorSignature:
-        """The DRAM's notices: updates to the tracker, writes counted. Gives the error."""
-        m.submodules.notice_buffer = buffer = NoticeBuffer(self._p, depth=NOTICE_BUFFER)
-        m.submodules.notices = notices = NoticeQueue(self._p, depth=NOTICE_EVENTS)
-        wiring.connect(m, buffer.o, notices.i)
-        wiring.connect(m, notices.o, wiring.flipped(self.tile_notices))
-        access = self.notices.p.access
+    def _issue_ack(self, m: Module) -> ErrorSignature:
+        """The DRAM's acknowledgements: updates to the tracker, writes counted. Gives the error."""
+        m.submodules.issue_ack_buffer = buffer = IssueAckBuffer(self._p, depth=ISSUE_ACK_BUFFER)
+        m.submodules.issue_acks = issue_acks = IssueAckQueue(self._p, depth=ISSUE_ACK_EVENTS)
+        wiring.connect(m, buffer.o, issue_acks.i)
+        wiring.connect(m, issue_acks.o, wiring.flipped(self.tile_issue_acks))
+        access = self.issue_acks.p.access
         m.d.comb += [
-            buffer.i.p.eq(self.notices.p),
-            buffer.i.valid.eq(self.notices.valid & (access == Access.UPDATE)),
-            self.notices.ready.eq(buffer.i.ready),
+            buffer.i.p.eq(self.issue_acks.p),
+            buffer.i.valid.eq(self.issue_acks.valid & (access == Access.UPDATE)),
+            self.issue_acks.ready.eq(buffer.i.ready),
             self.corrected.eq(buffer.corrected),
         ]
         m.submodules.stored_count = stored = WideCounter(len(self.stored))
         m.d.comb += [
-            stored.step.eq(self.notices.valid & self.notices.ready & (access == Access.WRITE)),
+            stored.step.eq(
+                self.issue_acks.valid & self.issue_acks.ready & (access == Access.WRITE)
+            ),
             self.stored.eq(stored.o),
         ]
         return buffer.error

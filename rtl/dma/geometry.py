@@ -17,10 +17,12 @@ def share(total: Value, begin: Value, size: Value) -> tuple[Value, Value]:
     return length, begins & size.any()
 
 
-def workgroup_of(place: Value, production: data.View) -> Value:
-    """The workgroup at a place of the production order."""
-    first, workgroups = production.first_workgroup, production.workgroups
+def workgroup_of(dispatch_index: Value, launch_configuration: data.View) -> Value:
+    """The workgroup at a dispatch index of the dispatch order."""
+    first, workgroups = launch_configuration.first_workgroup, launch_configuration.workgroups
     # Both at once; the comparison chooses late.
-    direct = place + first
-    wrapped = place + (first - workgroups)
-    return Mux(sum_less_than(place, first, workgroups), direct, wrapped)[: len(place)]
+    direct = dispatch_index + first
+    wrapped = dispatch_index + (first - workgroups)
+    return Mux(sum_less_than(dispatch_index, first, workgroups), direct, wrapped)[
+        : len(dispatch_index)
+    ]

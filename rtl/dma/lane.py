@@ -6,19 +6,19 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Access, Origin
-from rtl.interface.layouts import DramRequest, Packet, Piece, ReadReturn
+from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
 
 __all__ = ["DmaLane"]
 
-PIECES_DEPTH = 4
+SEGMENTS_DEPTH = 4
 READS_DEPTH = 2
 SENDS_DEPTH = 4
 
 
 class DmaLane(wiring.Component):
-    """Expands pieces to reads, and sends the atoms that were read as packets, in their order.
+    """Expands segments to reads, and sends the atoms that were read as packets, in their order.
 
     An atom is read only after an egress slot is reserved for it. Data may return in any order and
     in any cycle; a packet leaves when its atom and all earlier ones are there. One atom per cycle
@@ -30,7 +30,7 @@ class DmaLane(wiring.Component):
 
     Members
     -------
-    pieces : In(stream)
+    segments : In(stream)
         From the engine.
     reads : Out(stream)
         To the DRAM; ``tag`` is the egress slot.
@@ -53,7 +53,7 @@ class DmaLane(wiring.Component):
         self._p = p
         super().__init__(
             {
-                "pieces": In(stream.Signature(Piece(p))),
+                "segments": In(stream.Signature(Segment(p))),
                 "reads": Out(stream.Signature(DramRequest(p))),
                 "returns": In(stream.Signature(ReadReturn(p), always_ready=True)),
                 "sends": Out(stream.Signature(Packet(p))),
@@ -71,13 +71,13 @@ class DmaLane(wiring.Component):
         members = Packet(p).members
         held = data.StructLayout({name: members[name] for name in members if name != "data"})
 
-        m.submodules.pieces = pieces = Queue(Piece(p), depth=PIECES_DEPTH)
+        m.submodules.segments = segments = Queue(Segment(p), depth=SEGMENTS_DEPTH)
         m.submodules.reads = reads = Queue(read, depth=READS_DEPTH)
         m.submodules.sends = sends = Queue(Packet(p), depth=SENDS_DEPTH)
         m.submodules.metadata = metadata = Memory(shape=held, depth=p.egress_slots, init=[])
         metadata_write = metadata.write_port()
         metadata_read = metadata.read_port()
-        wiring.connect(m, wiring.flipped(self.pieces), pieces.i)
+        wiring.connect(m, wiring.flipped(self.segments), segments.i)
         wiring.connect(m, sends.o, wiring.flipped(self.sends))
 
         head = Signal(p.slot_bits)
@@ -86,33 +86,34 @@ class DmaLane(wiring.Component):
         filled = Signal(p.egress_slots)
         flying = Signal()  # read from the memories in the last cycle, not yet in the queue
 
-        piece = pieces.o.p
-        index = Signal(piece.length.shape())
+        segment = segments.o.p
+        index = Signal(segment.length.shape())
         expand = Signal()
         wave = Signal(16)
         atom = Signal(p.atom_address_bits)
         low_bits = (p.interleave_atoms - 1).bit_length()
         m.d.comb += [
-            expand.eq(pieces.o.valid & reads.i.ready & (used != p.egress_slots)),
-            pieces.o.ready.eq(expand & (index + 1 == piece.length)),
-            # A piece lies within what the channel holds in one place: no carry leaves the low bits.
-            atom.eq(Cat((piece.atom[:low_bits] + index)[:low_bits], piece.atom[low_bits:])),
-            wave.eq((piece.offset + index) >> piece.wave_run_log2),
+            expand.eq(segments.o.valid & reads.i.ready & (used != p.egress_slots)),
+            segments.o.ready.eq(expand & (index + 1 == segment.length)),
+            # A segment lies within what the channel holds in one place: no carry leaves the low
+            # bits.
+            atom.eq(Cat((segment.atom[:low_bits] + index)[:low_bits], segment.atom[low_bits:])),
+            wave.eq((segment.offset + index) >> segment.wave_inner_log2),
             reads.i.valid.eq(expand),
             reads.i.p.atom.eq(atom),
             reads.i.p.slot.eq(tail),
             metadata_write.en.eq(expand),
             metadata_write.addr.eq(tail),
-            metadata_write.data.kind.eq(piece.kind),
-            metadata_write.data.atom.eq(piece.remote + index),
-            metadata_write.data.context.eq(piece.context),
-            metadata_write.data.workgroup.eq(piece.workgroup),
-            metadata_write.data.wavefront.eq(piece.wavefront + wave),
-            metadata_write.data.op.eq(piece.op),
-            metadata_write.data.dtype.eq(piece.dtype),
+            metadata_write.data.kind.eq(segment.kind),
+            metadata_write.data.atom.eq(segment.remote + index),
+            metadata_write.data.context.eq(segment.context),
+            metadata_write.data.workgroup.eq(segment.workgroup),
+            metadata_write.data.wavefront.eq(segment.wavefront + wave),
+            metadata_write.data.op.eq(segment.op),
+            metadata_write.data.dtype.eq(segment.dtype),
         ]
         with m.If(expand):
-            m.d.sync += index.eq(Mux(pieces.o.ready, 0, index + 1))
+            m.d.sync += index.eq(Mux(segments.o.ready, 0, index + 1))
         m.d.comb += [
             self.reads.valid.eq(reads.o.valid),
             reads.o.ready.eq(self.reads.ready),
@@ -141,7 +142,7 @@ class DmaLane(wiring.Component):
             used.eq(used + expand - send),
         ]
 
-        if p.payload:
+        if p.with_data:
             m.submodules.data = memory = Memory(
                 shape=ReadReturn(p)["data"].shape, depth=p.egress_slots, init=[]
             )
@@ -157,6 +158,6 @@ class DmaLane(wiring.Component):
             ]
 
         m.d.comb += self.idle.eq(
-            ~pieces.o.valid & ~reads.o.valid & ~sends.o.valid & ~flying & (used == 0)
+            ~segments.o.valid & ~reads.o.valid & ~sends.o.valid & ~flying & (used == 0)
         )
         return m

@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
 from rtl.channel.arbiter import Arbiter
-from rtl.channel.channel import NOTICE_EVENTS, Channel
-from rtl.channel.notice_queue import NoticeQueue
+from rtl.channel.channel import ISSUE_ACK_EVENTS, Channel
+from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.dma.engine import DmaEngine
 from rtl.dma.lane import DmaLane
 from rtl.link.endpoint import LinkEndpoint
@@ -19,10 +19,10 @@ from rtl.top import T3
 from rtl.tracker.bank import TrackerBank
 from rtl.tracker.front import TrackerFront
 from rtl.tracker.tracker import Tracker
+from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.trigger import Trigger
-from rtl.trigger.window import Window
 
-__all__ = ["BLOCKS", "TOP", "WITH_PAYLOAD", "Block"]
+__all__ = ["BLOCKS", "TOP", "WITH_DATA", "Block"]
 
 TOP = "t3"
 
@@ -35,14 +35,14 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "location_lookup": LocationLookup,
         "range_lookup": RangeLookup,
         "arbiter": Arbiter,
-        "notice_queue": lambda p: NoticeQueue(p, depth=NOTICE_EVENTS),
+        "issue_ack_queue": lambda p: IssueAckQueue(p, depth=ISSUE_ACK_EVENTS),
         "dma_lane": DmaLane,
         "dma_engine": DmaEngine,
         "tracker": Tracker,
         "tracker_front": TrackerFront,
         "tracker_bank": TrackerBank,
         "trigger": Trigger,
-        "window": Window,
+        "credit_window": CreditWindow,
         "registers": Registers,
         "nmc_unit": NmcUnit,
         "link_endpoint": LinkEndpoint,
@@ -50,5 +50,5 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
 )
 """How to make each block, by the name of its module; the top is first."""
 
-WITH_PAYLOAD = frozenset({"nmc_unit"})
-"""Blocks that hardware without payload does not have."""
+WITH_DATA = frozenset({"nmc_unit"})
+"""Blocks that only hardware with data has."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rtl.parameters import T3Parameters
 
-from .blocks import BLOCKS, TOP, WITH_PAYLOAD
+from .blocks import BLOCKS, TOP, WITH_DATA
 from .core_file import core_file
 from .headers import layout_header, register_header
 from .hierarchy import Hierarchies
@@ -66,7 +66,7 @@ def export_files(
     about = _about(p)
     files, modules = {}, {}
     hierarchies = Hierarchies()
-    blocks = [block for block in BLOCKS if p.payload or block not in WITH_PAYLOAD]
+    blocks = [block for block in BLOCKS if p.with_data or block not in WITH_DATA]
     for number, block in enumerate(blocks):
         report("Verilog", number / len(blocks))
         component = BLOCKS[block](p)

@@ -1,6 +1,6 @@
-"""Configuration words: the tables that software fills, the production order, the arbiter's policy.
+"""Configuration words: the tables that software fills, the dispatch order, the arbiter's policy.
 
-Addresses are in atoms. Places are those of :mod:`rtl.interface.layouts`.
+Addresses are in atoms. Dispatch indices are those of :mod:`rtl.interface.layouts`.
 """
 
 from amaranth.lib import data
@@ -13,13 +13,13 @@ __all__ = [
     "ArbiterConfiguration",
     "CommandEntry",
     "MapConfiguration",
-    "ProductionConfiguration",
+    "LaunchConfiguration",
     "RangeEntry",
-    "WindowEntry",
+    "RegionEntry",
 ]
 
 
-def WindowEntry(p: T3Parameters):
+def RegionEntry(p: T3Parameters):
     """A mapped buffer of one context: atoms ``base`` to ``limit - 1``."""
     return data.StructLayout(
         {
@@ -32,13 +32,13 @@ def WindowEntry(p: T3Parameters):
 
 
 def RangeEntry(p: T3Parameters):
-    """Places ``first`` to ``last``, both included, of a window's workgroups."""
+    """Dispatch indices ``first`` to ``last``, both included, of a region's workgroups."""
     return data.StructLayout(
         {
             "enable": 1,
-            "window": range(p.windows) if p.windows > 1 else 1,
-            "first": p.place_bits,
-            "last": p.place_bits,
+            "region": range(p.regions) if p.regions > 1 else 1,
+            "first": p.dispatch_index_bits,
+            "last": p.dispatch_index_bits,
             "action": Action,
             "command": range(p.commands) if p.commands > 1 else 1,
         }
@@ -48,12 +48,13 @@ def RangeEntry(p: T3Parameters):
 def CommandEntry(p: T3Parameters):
     """What a transfer does, and the geometry of a workgroup's tile.
 
-    The walk has ``rows`` rows, ``pitch`` atoms apart, of ``run`` contiguous atoms. A workgroup at
-    the matrix edge has ``rows_edge`` rows, or runs of ``run_edge``. Its wavefronts divide a run in
-    pieces of ``2**wave_run_log2`` atoms and the rows in groups of ``wave_rows``; wavefront ids
-    count along the run first. ``waves[run_edge * 2 + row_edge]`` is the number of wavefronts that
-    write at all. ``group_log2``: that many workgroups (a power of two) trigger together.
-    ``atom_offset`` is added to an address to make it the receiver's, modulo the address space.
+    The walk is two-dimensional: ``outer_extent`` rows, ``stride`` atoms apart, of ``inner_extent``
+    contiguous atoms. A workgroup at the matrix edge has ``outer_extent_edge`` rows, or rows of
+    ``inner_extent_edge`` atoms. Its wavefronts divide a row in parts of ``2**wave_inner_log2``
+    atoms and the rows in groups of ``wave_outer_extent``; wavefront ids count along the row first.
+    ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write at all.
+    ``group_log2``: that many workgroups (a power of two) trigger together. ``atom_offset`` is added
+    to an address to make it the receiver's, modulo the address space.
     """
     return data.StructLayout(
         {
@@ -64,14 +65,14 @@ def CommandEntry(p: T3Parameters):
             "atom_offset": p.atom_address_bits,
             "granularity": Granularity,
             "group_log2": 3,
-            "rows": 16,
-            "rows_edge": 16,
-            "run": 16,
-            "run_edge": 16,
-            "pitch": 24,
-            "wave_rows": 16,
-            "wave_run_log2": 4,
-            "waves_minor_log2": 2,
+            "outer_extent": 16,
+            "outer_extent_edge": 16,
+            "inner_extent": 16,
+            "inner_extent_edge": 16,
+            "stride": 24,
+            "wave_outer_extent": 16,
+            "wave_inner_log2": 4,
+            "waves_inner_log2": 2,
             "waves": data.ArrayLayout(4, 4),
         }
     )
@@ -80,29 +81,30 @@ def CommandEntry(p: T3Parameters):
 def MapConfiguration(p: T3Parameters):
     return data.StructLayout(
         {
-            "windows": data.ArrayLayout(WindowEntry(p), p.windows),
+            "regions": data.ArrayLayout(RegionEntry(p), p.regions),
             "ranges": data.ArrayLayout(RangeEntry(p), p.ranges),
             "commands": data.ArrayLayout(CommandEntry(p), p.commands),
         }
     )
 
 
-def ProductionConfiguration(p: T3Parameters):
-    """The production order, and the flow control that rests on it.
+def LaunchConfiguration(p: T3Parameters):
+    """The dispatch order, and the flow control that rests on it.
 
-    ``shift`` takes a place to the downstream GPU's place of the same workgroup. Places from
-    ``tracked_first`` to ``tracked_end - 1`` are updated here; the ones before leave by remote_map.
+    ``shift`` takes a dispatch index to the downstream GPU's dispatch index of the same workgroup.
+    Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here; the ones before
+    leave by remote_map.
     """
     return data.StructLayout(
         {
             "first_workgroup": p.workgroup_bits,
             "workgroups": p.workgroup_bits + 1,
-            "tracked_first": p.limit_bits,
-            "tracked_end": p.limit_bits,
-            "shift": p.limit_bits,
-            "window": p.limit_bits,
-            "command_window": p.limit_bits,
-            "updates_per_sector": 2,
+            "tracked_first": p.credit_limit_bits,
+            "tracked_end": p.credit_limit_bits,
+            "shift": p.credit_limit_bits,
+            "credit_window": p.credit_limit_bits,
+            "command_window": p.credit_limit_bits,
+            "updates_per_atom": 2,
             "timeout": 32,
             "epoch": 8,
         }

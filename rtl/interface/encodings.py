@@ -12,7 +12,7 @@ __all__ = [
     "Origin",
     "PacketKind",
     "Policy",
-    "Refusal",
+    "ConfigurationError",
     "StoreKind",
     "Target",
 ]
@@ -31,7 +31,7 @@ class Origin(enum.Enum, shape=1):
 
 class StoreKind(enum.Enum, shape=1):
     STORE = 0
-    TILE_END = 1  # a wavefront's last word: how many sectors its tile has
+    END_OF_TILE = 1  # a wavefront's last word: how many atoms its tile has
 
 
 class PacketKind(enum.Enum, shape=1):
@@ -40,7 +40,7 @@ class PacketKind(enum.Enum, shape=1):
 
 
 class Action(enum.Enum, shape=2):
-    """What becomes of a store into a range of places."""
+    """What becomes of a store into a range of dispatch indices."""
 
     NONE = 0
     REMOTE = 1  # remote_map: leaves over the link
@@ -54,7 +54,7 @@ class Target(enum.Enum, shape=2):
     WRITE = 0
     UPDATE = 1
     REMOTE = 2
-    TILE_END = 3
+    END_OF_TILE = 3
 
 
 class Operation(enum.Enum, shape=2):
@@ -83,13 +83,13 @@ class Policy(enum.Enum, shape=2):
 class ErrorCode(enum.Enum, shape=4):
     NONE = 0
     STORE_LATE = 1  # a local update to a tile that is already complete
-    STORE_AHEAD = 2  # a local update beyond the window
-    PACKET_UNMAPPED = 3  # a packet outside every window, range or context
+    STORE_AHEAD = 2  # a local update beyond the credit window
+    PACKET_UNMAPPED = 3  # a packet outside every region, range or context
     PACKET_LATE = 4
     PACKET_AHEAD = 5
     SET_FULL = 6
-    ZERO_THRESHOLD = 7  # a tile end that announces no sector
-    SECOND_TILE_END = 8
+    ZERO_THRESHOLD = 7  # an end-of-tile marker that announces no atom
+    SECOND_END_OF_TILE = 8
     OVERRUN = 9  # more updates than the tile has
     COUNT_OVERFLOW = 10
     TIMEOUT = 11  # for the programmed time no tile completed, or something was left in the end
@@ -98,7 +98,7 @@ class ErrorCode(enum.Enum, shape=4):
     LINK_DOWN = 14  # no progress on a link for its bounded time
 
 
-class Refusal(enum.Enum, shape=4):
+class ConfigurationError(enum.Enum, shape=4):
     """Why a table entry or a copy was refused."""
 
     NONE = 0
@@ -107,6 +107,6 @@ class Refusal(enum.Enum, shape=4):
     OUT_OF_SPACE = 3
     EMPTY = 4
     OVERLAP = 5
-    WINDOW_DISABLED = 6
-    WINDOW_IN_USE = 7
+    REGION_DISABLED = 6
+    REGION_IN_USE = 7
     QUEUE_FULL = 8

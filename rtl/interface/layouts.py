@@ -1,7 +1,7 @@
 """Payloads of the streams, each defined once and shared by all blocks.
 
-Addresses are in atoms. A *place* is a workgroup's position in the production order of the GPU
-that holds the tile: ``(workgroup - first_workgroup) mod workgroups``.
+Addresses are in atoms. A *dispatch index* is a workgroup's position in the dispatch order of the
+GPU that holds the tile: ``(workgroup - first_workgroup) mod workgroups``.
 """
 
 from amaranth.lib import data
@@ -19,9 +19,9 @@ __all__ = [
     "Location",
     "NmcRequest",
     "NmcResult",
-    "Notice",
+    "IssueAck",
     "Packet",
-    "Piece",
+    "Segment",
     "ReadRequest",
     "ReadReturn",
     "ReadyCommand",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_NOTICE_COUNT_BITS = 4  # updates of a tile that pass the tracker's front as one: at most 15
+_ISSUE_ACK_COUNT_BITS = 4  # updates of a tile that pass the tracker's front as one: at most 15
 
 
 def _atoms(p: T3Parameters):
@@ -40,7 +40,7 @@ def _atoms(p: T3Parameters):
 
 def _data(p: T3Parameters):
     """An atom's data in 64-bit words, or nothing."""
-    return data.ArrayLayout(64, p.atom_bytes // 8 if p.payload else 0)
+    return data.ArrayLayout(64, p.atom_bytes // 8 if p.with_data else 0)
 
 
 def ReadRequest(p: T3Parameters):
@@ -49,11 +49,11 @@ def ReadRequest(p: T3Parameters):
 
 
 def StoreRequest(p: T3Parameters):
-    """A store of one atom, or a wavefront's tile end.
+    """A store of one atom, or a wavefront's end-of-tile marker.
 
-    ``sectors``, ``row_edge`` and ``run_edge`` count for a tile end only: the number of sectors
-    that the wavefront really wrote in the channels served here, and whether its workgroup lies at
-    the matrix edge in the direction of the DMA walk's rows or along its runs.
+    ``tile_atoms``, ``outer_edge`` and ``inner_edge`` count for an end-of-tile marker only: the
+    number of atoms that the wavefront really wrote in the channels served here, and whether its
+    workgroup lies at the matrix edge in the direction of the DMA walk's rows or along its runs.
     """
     return data.StructLayout(
         {
@@ -62,25 +62,25 @@ def StoreRequest(p: T3Parameters):
             "context": p.context_bits,
             "workgroup": p.workgroup_bits,
             "wavefront": p.wavefront_bits,
-            "sectors": p.sector_bits,
-            "row_edge": 1,
-            "run_edge": 1,
+            "tile_atoms": p.tile_atom_bits,
+            "outer_edge": 1,
+            "inner_edge": 1,
             "data": _data(p),
         }
     )
 
 
 def Location(p: T3Parameters):
-    """Where a store or a packet belongs: ``window`` if ``mapped``, ``place`` if ``valid``.
+    """Where a store or a packet belongs: ``region`` if ``mapped``, ``dispatch_index`` if ``valid``.
 
-    ``valid`` implies ``mapped``, and that the production has the workgroup.
+    ``valid`` implies ``mapped``, and that the launch has the workgroup.
     """
     return data.StructLayout(
         {
             "mapped": 1,
-            "window": range(p.windows) if p.windows > 1 else 1,
+            "region": range(p.regions) if p.regions > 1 else 1,
             "valid": 1,
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
         }
     )
 
@@ -92,11 +92,11 @@ def Classified(p: T3Parameters):
             "target": Target,
             "atom": _atoms(p),
             "workgroup": p.workgroup_bits,
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
-            "sectors": p.sector_bits,
-            "row_edge": 1,
-            "run_edge": 1,
+            "tile_atoms": p.tile_atom_bits,
+            "outer_edge": 1,
+            "inner_edge": 1,
             "command": range(p.commands) if p.commands > 1 else 1,
             "op": Operation,
             "dtype": Datatype,
@@ -125,7 +125,8 @@ def DramRequest(p: T3Parameters):
     """An access for the DRAM queue.
 
     ``tag`` is a compute read's tag or a DMA read's egress slot. The queue gives ``origin``,
-    ``place`` and ``wavefront`` back in the notice of an update or of a communication write.
+    ``dispatch_index`` and ``wavefront`` back in the issue acknowledgement of an update or of a
+    communication write.
     """
     return data.StructLayout(
         {
@@ -133,7 +134,7 @@ def DramRequest(p: T3Parameters):
             "origin": Origin,
             "atom": _atoms(p),
             "tag": max(p.tag_bits, p.slot_bits),
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "op": Operation,
             "dtype": Datatype,
@@ -142,7 +143,7 @@ def DramRequest(p: T3Parameters):
     )
 
 
-def Notice(p: T3Parameters):
+def IssueAck(p: T3Parameters):
     """The DRAM issued an update, or a write of the communication stream.
 
     From then on no later read can overtake it.
@@ -151,7 +152,7 @@ def Notice(p: T3Parameters):
         {
             "access": Access,
             "atom": _atoms(p),
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
         }
     )
@@ -183,28 +184,29 @@ def TileUpdates(p: T3Parameters):
     return data.StructLayout(
         {
             "atom": _atoms(p),
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
-            "count": _NOTICE_COUNT_BITS,
+            "count": _ISSUE_ACK_COUNT_BITS,
         }
     )
 
 
 def TrackerInput(p: T3Parameters):
-    """One event of a tile: ``count`` issued updates, or (``end``) its wavefront's tile end.
+    """One event of a tile: ``count`` issued updates, or (``end``) its wavefront's end-of-tile
+    marker.
 
-    ``count`` and ``atom`` are 0 in a tile end.
+    ``count`` and ``atom`` are 0 in an end-of-tile marker.
     """
     return data.StructLayout(
         {
             "end": 1,
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "atom": _atoms(p),
-            "count": _NOTICE_COUNT_BITS,
-            "sectors": p.sector_bits,
-            "row_edge": 1,
-            "run_edge": 1,
+            "count": _ISSUE_ACK_COUNT_BITS,
+            "tile_atoms": p.tile_atom_bits,
+            "outer_edge": 1,
+            "inner_edge": 1,
         }
     )
 
@@ -213,11 +215,11 @@ def Completion(p: T3Parameters):
     """A tile is complete; ``start`` is the smallest atom address that was seen."""
     return data.StructLayout(
         {
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "start": _atoms(p),
-            "row_edge": 1,
-            "run_edge": 1,
+            "outer_edge": 1,
+            "inner_edge": 1,
         }
     )
 
@@ -230,11 +232,11 @@ def ReadyCommand(p: T3Parameters):
     return data.StructLayout(
         {
             "command": range(p.commands) if p.commands > 1 else 1,
-            "place": p.place_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "start": _atoms(p),
-            "row_edge": 1,
-            "run_edge": 1,
+            "outer_edge": 1,
+            "inner_edge": 1,
             "last": 1,
         }
     )
@@ -247,18 +249,18 @@ def Copy(p: T3Parameters):
     )
 
 
-def Piece(p: T3Parameters):
+def Segment(p: T3Parameters):
     """Consecutive atoms of one tile in one channel, for that channel's DMA lane.
 
-    Atom ``i`` of the piece belongs to wavefront
-    ``wavefront + ((offset + i) >> wave_run_log2)``.
+    Atom ``i`` of the segment belongs to wavefront
+    ``wavefront + ((offset + i) >> wave_inner_log2)``.
     """
     return data.StructLayout(
         {
             "atom": _atoms(p),
             "length": range(p.interleave_atoms + 1),
             "offset": 16,
-            "wave_run_log2": 4,
+            "wave_inner_log2": 4,
             "wavefront": p.wavefront_bits,
             "workgroup": p.workgroup_bits,
             "context": p.context_bits,
@@ -271,7 +273,8 @@ def Piece(p: T3Parameters):
 
 
 def ErrorReport(p: T3Parameters):
-    """What went wrong, and for which tile (``place`` is a workgroup id for packet errors)."""
+    """What went wrong, and for which tile (``dispatch_index`` is a workgroup id for packet
+    errors)."""
     return data.StructLayout(
-        {"code": ErrorCode, "place": p.place_bits, "wavefront": p.wavefront_bits}
+        {"code": ErrorCode, "dispatch_index": p.dispatch_index_bits, "wavefront": p.wavefront_bits}
     )

@@ -9,9 +9,9 @@ from .axi_lite import AxiLiteSignature
 from .layouts import (
     DramRequest,
     ErrorReport,
+    IssueAck,
     NmcRequest,
     NmcResult,
-    Notice,
     Packet,
     ReadRequest,
     ReadReturn,
@@ -45,14 +45,14 @@ class ChannelSignature(wiring.Signature):
         Accesses for the DRAM queue.
     occupancy : In(7)
         Entries of that queue.
-    notices : In(stream)
+    issue_acks : In(stream)
         Issued updates and communication writes.
     returns : In(stream)
         Data of DMA reads; always taken.
     stored : Out(32)
         Communication writes issued so far.
     nmc_in, nmc_out : stream
-        The reduce unit's ends, with ``payload`` only. Always taken.
+        The reduce unit's ends, with ``with_data`` only. Always taken.
     """
 
     def __init__(self, p: T3Parameters):
@@ -63,11 +63,11 @@ class ChannelSignature(wiring.Signature):
             "link_out": Out(stream.Signature(Packet(p))),
             "dram": Out(stream.Signature(DramRequest(p))),
             "occupancy": In(7),
-            "notices": In(stream.Signature(Notice(p))),
+            "issue_acks": In(stream.Signature(IssueAck(p))),
             "returns": In(stream.Signature(ReadReturn(p), always_ready=True)),
             "stored": Out(32),
         }
-        if p.payload:
+        if p.with_data:
             members |= {
                 "nmc_in": In(stream.Signature(NmcRequest(p), always_ready=True)),
                 "nmc_out": Out(stream.Signature(NmcResult(p), always_ready=True)),
@@ -83,10 +83,10 @@ class T3Signature(wiring.Signature):
     channel : array of :class:`ChannelSignature`
     bus : In(:class:`AxiLiteSignature`)
         The register port.
-    limit_in, limit_out : limit_bits
+    credit_limit_in, credit_limit_out : credit_limit_bits
         Admission of the downstream GPU, and this GPU's for its upstream one.
-    dispatch_limit : Out(limit_bits)
-        Workgroups of smaller places may be dispatched.
+    dispatch_limit : Out(credit_limit_bits)
+        Workgroups of smaller dispatch indices may be dispatched.
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
@@ -100,9 +100,9 @@ class T3Signature(wiring.Signature):
             {
                 "channel": Out(ChannelSignature(p)).array(p.channels),
                 "bus": In(AxiLiteSignature()),
-                "limit_in": In(p.limit_bits),
-                "limit_out": Out(p.limit_bits),
-                "dispatch_limit": Out(p.limit_bits),
+                "credit_limit_in": In(p.credit_limit_bits),
+                "credit_limit_out": Out(p.credit_limit_bits),
+                "dispatch_limit": Out(p.credit_limit_bits),
                 "tiles": Out(32),
                 "done": Out(1),
                 "idle": Out(1),

@@ -42,7 +42,7 @@ class NmcUnit(wiring.Component):
     TypeError
         If ``parameters`` are not :class:`T3Parameters`.
     ValueError
-        If they leave out the payload.
+        If they leave out the data.
     """
 
     LATENCY = ReduceLane.LATENCY + 1
@@ -50,8 +50,8 @@ class NmcUnit(wiring.Component):
     def __init__(self, parameters: T3Parameters):
         if not isinstance(parameters, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {parameters!r}")
-        if not parameters.payload:
-            raise ValueError(f"Parameters must have payload set, not {parameters.payload!r}")
+        if not parameters.with_data:
+            raise ValueError(f"Parameters must have with_data set, not {parameters.with_data!r}")
         super().__init__(
             {
                 "i": In(stream.Signature(NmcRequest(parameters), always_ready=True)),

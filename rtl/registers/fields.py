@@ -6,18 +6,18 @@ from amaranth.hdl import Value
 
 from .map import Register
 
-__all__ = ["ARBITER", "PRODUCTION", "STAGING", "leaves", "resets"]
+__all__ = ["ARBITER", "LAUNCH_CONFIGURATION", "STAGING", "leaves", "resets"]
 
 # Where software's fields go: shaped like the layouts, with a register and a field at each leaf.
-PRODUCTION = {
+LAUNCH_CONFIGURATION = {
     "first_workgroup": ("FIRST_WORKGROUP", "workgroup"),
     "workgroups": ("WORKGROUPS", "count"),
-    "tracked_first": ("TRACKED_FIRST", "place"),
-    "tracked_end": ("TRACKED_END", "place"),
-    "shift": ("SHIFT", "places"),
-    "window": ("WINDOW", "workgroups"),
+    "tracked_first": ("TRACKED_FIRST", "dispatch_index"),
+    "tracked_end": ("TRACKED_END", "dispatch_index"),
+    "shift": ("SHIFT", "dispatch_indices"),
+    "credit_window": ("CREDIT_WINDOW", "workgroups"),
     "command_window": ("COMMAND_WINDOW", "workgroups"),
-    "updates_per_sector": ("TRACKING", "updates_per_sector"),
+    "updates_per_atom": ("TRACKING", "updates_per_atom"),
     "timeout": ("TIMEOUT", "cycles"),
     "epoch": ("TRACKING", "epoch"),
 }
@@ -31,15 +31,15 @@ ARBITER = {
     "levels": [("LEVELS", f"level{index}") for index in range(3)],
 }
 STAGING = {
-    "window": {
-        "base": [("WINDOW_BASE_LO", "bytes"), ("WINDOW_BASE_HI", "bytes")],
-        "limit": [("WINDOW_LIMIT_LO", "bytes"), ("WINDOW_LIMIT_HI", "bytes")],
-        "context": ("WINDOW_CONTEXT", "context"),
+    "region": {
+        "base": [("REGION_BASE_LO", "bytes"), ("REGION_BASE_HI", "bytes")],
+        "limit": [("REGION_LIMIT_LO", "bytes"), ("REGION_LIMIT_HI", "bytes")],
+        "context": ("REGION_CONTEXT", "context"),
     },
     "range": {
-        "window": ("RANGE_ACTION", "window"),
-        "first": ("RANGE_PLACES", "first"),
-        "last": ("RANGE_PLACES", "last"),
+        "region": ("RANGE_ACTION", "region"),
+        "first": ("RANGE_DISPATCH_INDICES", "first"),
+        "last": ("RANGE_DISPATCH_INDICES", "last"),
         "action": ("RANGE_ACTION", "action"),
         "command": ("RANGE_ACTION", "command"),
     },
@@ -53,16 +53,16 @@ STAGING = {
                 "context",
                 "granularity",
                 "group_log2",
-                "wave_run_log2",
-                "waves_minor_log2",
+                "wave_inner_log2",
+                "waves_inner_log2",
             )
         },
-        "rows": ("COMMAND_ROWS", "rows"),
-        "rows_edge": ("COMMAND_ROWS", "rows_edge"),
-        "run": ("COMMAND_RUN", "run"),
-        "run_edge": ("COMMAND_RUN", "run_edge"),
-        "pitch": ("COMMAND_PITCH", "pitch"),
-        "wave_rows": ("COMMAND_WAVES", "wave_rows"),
+        "outer_extent": ("COMMAND_OUTER", "outer_extent"),
+        "outer_extent_edge": ("COMMAND_OUTER", "outer_extent_edge"),
+        "inner_extent": ("COMMAND_INNER", "inner_extent"),
+        "inner_extent_edge": ("COMMAND_INNER", "inner_extent_edge"),
+        "stride": ("COMMAND_STRIDE", "stride"),
+        "wave_outer_extent": ("COMMAND_WAVES", "wave_outer_extent"),
         "waves": [("COMMAND_WAVES", f"waves{index}") for index in range(4)],
         "offset": [("COMMAND_OFFSET_LO", "bytes"), ("COMMAND_OFFSET_HI", "bytes")],
     },

@@ -1,11 +1,11 @@
-"""The tables of windows, ranges and commands, and what may be written into them."""
+"""The tables of regions, ranges and commands, and what may be written into them."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import CommandEntry, MapConfiguration
-from rtl.interface.encodings import Action, Refusal
+from rtl.interface.encodings import Action, ConfigurationError
 from rtl.interface.layouts import Copy
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
@@ -20,7 +20,7 @@ class Table(enum.Enum, shape=3):
     """What a commit writes."""
 
     NONE = 0
-    WINDOW = 1
+    REGION = 1
     RANGE = 2
     COMMAND = 3
     COPY = 4
@@ -31,14 +31,14 @@ def Staging(p: T3Parameters):
     command = {name: field.shape for name, field in CommandEntry(p) if name != "atom_offset"}
     return data.StructLayout(
         {
-            "window": data.StructLayout(
+            "region": data.StructLayout(
                 {"base": _ADDRESS, "limit": _ADDRESS, "context": p.context_bits}
             ),
             "range": data.StructLayout(
                 {
-                    "window": INDEX_BITS,
-                    "first": p.place_bits,
-                    "last": p.place_bits,
+                    "region": INDEX_BITS,
+                    "first": p.dispatch_index_bits,
+                    "last": p.dispatch_index_bits,
                     "action": Action,
                     "command": INDEX_BITS,
                 }
@@ -56,9 +56,9 @@ def _any_of(values) -> Value:
 class MapTable(wiring.Component):
     """Holds the address map, and refuses entries that contradict themselves or each other.
 
-    ``refusal`` is combinational in the cycle of ``table``. With ``Refusal.NONE`` the whole entry
-    is in ``maps``, or the copy in ``copies``, in the next cycle; otherwise nothing changes. One
-    commit per cycle.
+    ``configuration_error`` is combinational in the cycle of ``table``. With
+    ``ConfigurationError.NONE`` the whole entry is in ``maps``, or the copy in ``copies``, in the
+    next cycle; otherwise nothing changes. One commit per cycle.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ class MapTable(wiring.Component):
     index : In
         Entry that it writes; of a copy, the command.
     enable : In(1)
-        0 removes a window or a range.
+        0 removes a region or a range.
     staging : In(:func:`Staging`)
-    refusal : Out(:class:`Refusal`)
+    configuration error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
         Two copies deep.
@@ -87,7 +87,7 @@ class MapTable(wiring.Component):
                 "index": In(INDEX_BITS),
                 "enable": In(1),
                 "staging": In(Staging(p)),
-                "refusal": Out(Refusal),
+                "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
                 "copies": Out(stream.Signature(Copy(p))),
             }
@@ -99,10 +99,10 @@ class MapTable(wiring.Component):
         wiring.connect(m, copies.o, wiring.flipped(self.copies))
 
         accept = Signal()
-        m.d.comb += accept.eq(self.refusal == Refusal.NONE)
+        m.d.comb += accept.eq(self.configuration_error == ConfigurationError.NONE)
         with m.Switch(self.table):
-            with m.Case(Table.WINDOW):
-                self._window(m, accept)
+            with m.Case(Table.REGION):
+                self._region(m, accept)
             with m.Case(Table.RANGE):
                 self._range(m, accept)
             with m.Case(Table.COMMAND):
@@ -112,10 +112,10 @@ class MapTable(wiring.Component):
         return m
 
     def _refuse(self, m: Module, *causes) -> None:
-        """The first cause that holds is the refusal."""
+        """The first cause that holds is the configuration error."""
         for code, condition in reversed(causes):
             with m.If(condition):
-                m.d.comb += self.refusal.eq(code)
+                m.d.comb += self.configuration_error.eq(code)
 
     @property
     def _offset_bits(self) -> int:
@@ -138,29 +138,29 @@ class MapTable(wiring.Component):
             for index, entry in enumerate(entries)
         )
 
-    def _window(self, m: Module, accept: Signal) -> None:
-        staged, windows, ranges = self.staging.window, self.maps.windows, self.maps.ranges
+    def _region(self, m: Module, accept: Signal) -> None:
+        staged, regions, ranges = self.staging.region, self.maps.regions, self.maps.ranges
         base, limit = self._atoms(staged.base), self._atoms(staged.limit)
-        named = [entry.enable & (entry.window == self.index) for entry in ranges]
+        named = [entry.enable & (entry.region == self.index) for entry in ranges]
         self._refuse(
             m,
-            (Refusal.UNKNOWN_INDEX, self.index >= self._p.windows),
-            (Refusal.WINDOW_IN_USE, ~self.enable & _any_of(named)),
+            (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
+            (ConfigurationError.REGION_IN_USE, ~self.enable & _any_of(named)),
             (
-                Refusal.MISALIGNED,
+                ConfigurationError.MISALIGNED,
                 self.enable & (self._misaligned(staged.base) | self._misaligned(staged.limit)),
             ),
             (
-                Refusal.OUT_OF_SPACE,
+                ConfigurationError.OUT_OF_SPACE,
                 self.enable & (self._outside(staged.base) | self._outside(staged.limit)),
             ),
-            (Refusal.EMPTY, self.enable & (limit <= base)),
+            (ConfigurationError.EMPTY, self.enable & (limit <= base)),
             (
-                Refusal.OVERLAP,
-                self.enable & self._any(windows, lambda w: (base < w.limit) & (w.base < limit)),
+                ConfigurationError.OVERLAP,
+                self.enable & self._any(regions, lambda w: (base < w.limit) & (w.base < limit)),
             ),
         )
-        for index, entry in enumerate(windows):
+        for index, entry in enumerate(regions):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
@@ -171,28 +171,28 @@ class MapTable(wiring.Component):
                     ]
 
     def _range(self, m: Module, accept: Signal) -> None:
-        staged, windows, ranges = self.staging.range, self.maps.windows, self.maps.ranges
-        enabled = [entry.enable & (staged.window == index) for index, entry in enumerate(windows)]
+        staged, regions, ranges = self.staging.range, self.maps.regions, self.maps.ranges
+        enabled = [entry.enable & (staged.region == index) for index, entry in enumerate(regions)]
         self._refuse(
             m,
             (
-                Refusal.UNKNOWN_INDEX,
+                ConfigurationError.UNKNOWN_INDEX,
                 (self.index >= self._p.ranges)
-                | (staged.window >= self._p.windows)
+                | (staged.region >= self._p.regions)
                 | (staged.command >= self._p.commands),
             ),
             (
-                Refusal.EMPTY,
+                ConfigurationError.EMPTY,
                 self.enable & ((staged.last < staged.first) | (staged.action == Action.NONE)),
             ),
-            (Refusal.WINDOW_DISABLED, self.enable & ~_any_of(enabled)),
+            (ConfigurationError.REGION_DISABLED, self.enable & ~_any_of(enabled)),
             (
-                Refusal.OVERLAP,
+                ConfigurationError.OVERLAP,
                 self.enable
                 & self._any(
                     ranges,
                     lambda r: (
-                        (r.window == staged.window)
+                        (r.region == staged.region)
                         & (staged.first <= r.last)
                         & (r.first <= staged.last)
                     ),
@@ -205,15 +205,15 @@ class MapTable(wiring.Component):
                 with m.If(self.enable):
                     m.d.sync += [
                         getattr(entry, name).eq(getattr(staged, name))
-                        for name in ("window", "first", "last", "action", "command")
+                        for name in ("region", "first", "last", "action", "command")
                     ]
 
     def _command(self, m: Module, accept: Signal) -> None:
         staged = self.staging.command
         self._refuse(
             m,
-            (Refusal.UNKNOWN_INDEX, self.index >= self._p.commands),
-            (Refusal.MISALIGNED, self._misaligned(staged.offset)),
+            (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (ConfigurationError.MISALIGNED, self._misaligned(staged.offset)),
         )
         for index, entry in enumerate(self.maps.commands):
             with m.If(accept & (self.index == index)):
@@ -228,9 +228,9 @@ class MapTable(wiring.Component):
         start = self.staging.copy.start
         self._refuse(
             m,
-            (Refusal.UNKNOWN_INDEX, self.index >= self._p.commands),
-            (Refusal.MISALIGNED, self._misaligned(start)),
-            (Refusal.QUEUE_FULL, ~copies.i.ready),
+            (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (ConfigurationError.MISALIGNED, self._misaligned(start)),
+            (ConfigurationError.QUEUE_FULL, ~copies.i.ready),
         )
         m.d.comb += [
             copies.i.valid.eq(accept),

@@ -7,16 +7,16 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.axi_lite import AxiLiteSignature
 from rtl.interface.configuration import (
     ArbiterConfiguration,
+    LaunchConfiguration,
     MapConfiguration,
-    ProductionConfiguration,
 )
-from rtl.interface.encodings import Refusal
+from rtl.interface.encodings import ConfigurationError
 from rtl.interface.layouts import Copy, ErrorReport
 from rtl.interface.signatures import ErrorSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
-from .fields import ARBITER, PRODUCTION, STAGING, leaves, resets
+from .fields import ARBITER, LAUNCH_CONFIGURATION, STAGING, leaves, resets
 from .map import Register
 from .map_table import MapTable, Staging, Table
 
@@ -30,14 +30,14 @@ class Response(enum.Enum, shape=2):
 
 # What a write to these registers commits, and the fields with the entry's number.
 _COMMITS = {
-    "WINDOW_COMMIT": (Table.WINDOW, "index"),
+    "REGION_COMMIT": (Table.REGION, "index"),
     "RANGE_COMMIT": (Table.RANGE, "index"),
     "COMMAND_COMMIT": (Table.COMMAND, "index"),
     "COPY": (Table.COPY, "command"),
 }
 _INDICES = [
-    ("windows", "WINDOW_COMMIT", "index"),
-    ("windows", "RANGE_ACTION", "window"),
+    ("regions", "REGION_COMMIT", "index"),
+    ("regions", "RANGE_ACTION", "region"),
     ("ranges", "RANGE_COMMIT", "index"),
     ("commands", "COMMAND_COMMIT", "index"),
     ("commands", "RANGE_ACTION", "command"),
@@ -63,13 +63,13 @@ class Registers(wiring.Component):
     Members
     -------
     bus : In(:class:`AxiLiteSignature`)
-    maps, production, arbiter : Out
+    maps, launch, arbiter : Out
         Registers.
     launch, clear, start : Out(1)
-        Strobes of one cycle: a production begins, the tracker empties, the arbiters measure.
+        Strobes of one cycle: a launch begins, the tracker empties, the arbiters measure.
     copies : Out(stream)
         Copies that software started, two deep.
-    done, idle, clearing, tiles, corrected, base, limit : In
+    done, idle, clearing, tiles, corrected, oldest, credit_limit : In
         What software reads, in the cycle in which the read acts.
     error : In(:class:`ErrorSignature`)
         The first one is kept and all are counted until software clears both. One that comes in
@@ -101,7 +101,10 @@ class Registers(wiring.Component):
             {
                 "bus": In(AxiLiteSignature()),
                 "maps": Out(MapConfiguration(p)),
-                "production": Out(ProductionConfiguration(p), init=resets(PRODUCTION, registers)),
+                "launch_configuration": Out(
+                    LaunchConfiguration(p),
+                    init=resets(LAUNCH_CONFIGURATION, registers),
+                ),
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "launch": Out(1),
                 "clear": Out(1),
@@ -111,8 +114,8 @@ class Registers(wiring.Component):
                 "idle": In(1),
                 "clearing": In(1),
                 "tiles": In(32),
-                "base": In(p.limit_bits),
-                "limit": In(p.limit_bits),
+                "oldest": In(p.credit_limit_bits),
+                "credit_limit": In(p.credit_limit_bits),
                 "error": In(ErrorSignature(p)),
                 "corrected": In(32),
                 "irq": Out(1),
@@ -121,7 +124,7 @@ class Registers(wiring.Component):
         self._clear_error = Signal()
         self._errors = Signal(32)
         self._first_error = Signal(ErrorReport(p))
-        self._refusal = Signal(Refusal)
+        self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes = {
             "launch": self.launch,
@@ -130,7 +133,7 @@ class Registers(wiring.Component):
             "clear_error": self._clear_error,
         }
         self._storage = {
-            **dict(leaves(PRODUCTION, self.production)),
+            **dict(leaves(LAUNCH_CONFIGURATION, self.launch_configuration)),
             **dict(leaves(ARBITER, self.arbiter)),
             **dict(leaves(STAGING, self._staging)),
         }
@@ -139,15 +142,15 @@ class Registers(wiring.Component):
             ("STATUS", "idle"): self.idle,
             ("STATUS", "error"): self.irq,
             ("STATUS", "clearing"): self.clearing,
-            ("STATUS", "refusal"): Value.cast(self._refusal),
+            ("STATUS", "configuration_error"): Value.cast(self._configuration_error),
             ("ERROR", "code"): Value.cast(self._first_error.code),
             ("ERROR", "wavefront"): self._first_error.wavefront,
-            ("ERROR", "place"): self._first_error.place,
+            ("ERROR", "dispatch_index"): self._first_error.dispatch_index,
             ("ERRORS", "count"): self._errors,
             ("CORRECTED", "count"): self.corrected,
             ("TILES", "count"): self.tiles,
-            ("BASE", "place"): self.base,
-            ("LIMIT", "place"): self.limit,
+            ("OLDEST", "dispatch_index"): self.oldest,
+            ("CREDIT_LIMIT", "dispatch_index"): self.credit_limit,
         }
         for (register, field), value in (self._storage | self._status).items():
             if len(value) > registers[register][field].width:
@@ -205,9 +208,9 @@ class Registers(wiring.Component):
                 table.table.eq(which),
                 table.index.eq(part[index]),
                 table.enable.eq(part.get("enable", 1)),
-                okay.eq(table.refusal == Refusal.NONE),
+                okay.eq(table.configuration_error == ConfigurationError.NONE),
             ]
-            m.d.sync += self._refusal.eq(table.refusal)
+            m.d.sync += self._configuration_error.eq(table.configuration_error)
             return
         for field in register.fields:
             if field.singlepulse:

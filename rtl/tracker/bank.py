@@ -29,7 +29,7 @@ class TrackerBank(wiring.Component):
 
     Four stages, one event per cycle in each, whatever its set and tile: the memory is addressed,
     the row is corrected, the row is compared, the entry is updated. The event that makes a tile's
-    count reach ``sectors * updates_per_sector`` frees the entry; its completion leaves four cycles
+    count reach ``tile_atoms * updates_per_atom`` frees the entry; its completion leaves four cycles
     after it came at the earliest.
 
     An entry that the memory has lost counts as free, so its tile never completes; the event that
@@ -43,14 +43,14 @@ class TrackerBank(wiring.Component):
     Members
     -------
     i : In(stream), always ready
-        Updates and tile ends of places that belong to this bank.
+        Updates and end-of-tile markers of dispatch indices that belong to this bank.
     room : Out(1)
         What is chosen for the bank in this cycle may come in the next. Off only while completions
         wait, or while the table is cleared.
     o : Out(stream)
         Complete tiles, each once.
-    updates_per_sector : In(2)
-        Updates that every sector of a tile gets.
+    updates_per_atom : In(2)
+        Updates that every atom of a tile gets.
     clear : In(1)
         Strobe: empties the table, one set per cycle. What is in the first three stages is lost.
     clearing : Out(1)
@@ -67,13 +67,13 @@ class TrackerBank(wiring.Component):
     def __init__(self, p: T3Parameters):
         self._p = p
         self._rows = p.sets // p.banks
-        self._tag_bits = p.place_bits - _log2(p.sets) + p.wavefront_bits
+        self._tag_bits = p.dispatch_index_bits - _log2(p.sets) + p.wavefront_bits
         self._entry = data.StructLayout(
             {
                 "valid": 1,
                 "tag": self._tag_bits,
-                # Updates so far; less the threshold, once the tile end has told it: then it is
-                # negative until it is zero, and the tile complete.
+                # Updates so far; less the threshold, once the end-of-tile marker has told it: then
+                # it is negative until it is zero, and the tile complete.
                 "balance": signed(p.count_bits + 1),
                 "edges": 2,
                 "start": p.atom_address_bits,
@@ -84,7 +84,7 @@ class TrackerBank(wiring.Component):
                 "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
                 "room": Out(1),
                 "o": Out(stream.Signature(Completion(p))),
-                "updates_per_sector": In(2),
+                "updates_per_atom": In(2),
                 "clear": In(1),
                 "clearing": Out(1),
                 "error": Out(ErrorSignature(p)),
@@ -93,12 +93,12 @@ class TrackerBank(wiring.Component):
             }
         )
 
-    def _set_of(self, place):
+    def _set_of(self, dispatch_index):
         bank_bits = _log2(self._p.banks)
-        return place[bank_bits : bank_bits + _log2(self._rows)]
+        return dispatch_index[bank_bits : bank_bits + _log2(self._rows)]
 
     def _tag_of(self, event):
-        return Cat(event.place[_log2(self._p.sets) :], event.wavefront)
+        return Cat(event.dispatch_index[_log2(self._p.sets) :], event.wavefront)
 
     def elaborate(self, platform):
         m = Module()
@@ -124,7 +124,7 @@ class TrackerBank(wiring.Component):
         compared = Signal(TrackerInput(p), reset_less=True)
         m.d.comb += [
             table.read.eq(self.i.valid),
-            table.read_set.eq(self._set_of(self.i.p.place)),
+            table.read_set.eq(self._set_of(self.i.p.dispatch_index)),
         ]
         m.d.sync += [
             checking.eq(self.i.valid & ~self.clearing & ~self.clear),
@@ -149,7 +149,9 @@ class TrackerBank(wiring.Component):
         tag = self._tag_of(compared)
         rewritten = Signal(ways)
         result_hits = Signal()
-        m.d.sync += two_ahead_in_set.eq(self._set_of(updated.place) == self._set_of(checked.place))
+        m.d.sync += two_ahead_in_set.eq(
+            self._set_of(updated.dispatch_index) == self._set_of(checked.dispatch_index)
+        )
         m.d.comb += [
             rewritten.eq(Mux(two_ahead_in_set, result_ways, 0)),
             result_hits.eq(result.valid & (result.tag == tag) & rewritten.any()),
@@ -179,11 +181,13 @@ class TrackerBank(wiring.Component):
             | (~hit).replicate(p.atom_address_bits)
         )
         threshold = Signal(p.count_bits + 1)
-        m.d.comb += threshold.eq(compared.sectors * self.updates_per_sector)
+        m.d.comb += threshold.eq(compared.tile_atoms * self.updates_per_atom)
 
         # Update, first with what the event one ahead has changed.
-        same_set = self._set_of(updated.place) == self._set_of(compared.place)
-        same_tile = Cat(updated.place, updated.wavefront) == Cat(compared.place, compared.wavefront)
+        same_set = self._set_of(updated.dispatch_index) == self._set_of(compared.dispatch_index)
+        same_tile = Cat(updated.dispatch_index, updated.wavefront) == Cat(
+            compared.dispatch_index, compared.wavefront
+        )
         written = Signal()
         gone = Signal()  # the entry is freed
         follows_set = Signal()
@@ -195,8 +199,10 @@ class TrackerBank(wiring.Component):
         old_ways = Signal(ways)
         old_free = Signal(ways)
         old = Signal(self._entry, reset_less=True)
-        change = Signal(p.count_bits + 1, reset_less=True)  # without its carry, if a tile end's
-        no_sectors = Signal()
+        change = Signal(
+            p.count_bits + 1, reset_less=True
+        )  # without its carry, if an end-of-tile marker's
+        no_atoms = Signal()
         lossy = Signal()  # an entry of the set is lost
         m.d.comb += written.eq(same_tile & write_ways.any())
         m.d.sync += [
@@ -211,7 +217,7 @@ class TrackerBank(wiring.Component):
             old_free.eq(~valid),
             old.eq(stored),
             change.eq(Mux(compared.end, ~threshold, compared.count)),
-            no_sectors.eq(compared.end & (compared.sectors == 0)),
+            no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
             lossy.eq(table.lost),
         ]
         found = Signal()
@@ -243,7 +249,7 @@ class TrackerBank(wiring.Component):
         # A sum is zero if at every bit the half sum meets a carry, which a one below makes.
         carries = Cat(updated.end, before | change)[: len(before)]
         m.d.comb += [
-            edges.eq(Mux(updated.end, Cat(updated.row_edge, updated.run_edge), known.edges)),
+            edges.eq(Mux(updated.end, Cat(updated.outer_edge, updated.inner_edge), known.edges)),
             # Either start is compared, before it is known which of them counts.
             lower.eq(
                 one_hot_select(choice, [updated.atom < old.start, updated.atom < result.start])
@@ -266,7 +272,7 @@ class TrackerBank(wiring.Component):
         m.d.comb += [
             full.eq(~found & ~free.any()),
             second.eq(updated.end & before[-1]),
-            keep.eq(full | no_sectors | second),
+            keep.eq(full | no_atoms | second),
             above.eq(Mux(updated.end, less_than(~change[:-1], before[:-1]), turns & ~zero)),
             gone.eq(above | (zero & (before[-1] | updated.end))),
             complete.eq(~keep & zero & (before[-1] | updated.end)),
@@ -275,10 +281,10 @@ class TrackerBank(wiring.Component):
             m.d.comb += code.eq(ErrorCode.TRACKER_CORRUPT)
         with m.Elif(full):
             m.d.comb += code.eq(ErrorCode.SET_FULL)
-        with m.Elif(no_sectors):
+        with m.Elif(no_atoms):
             m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
         with m.Elif(second):
-            m.d.comb += code.eq(ErrorCode.SECOND_TILE_END)
+            m.d.comb += code.eq(ErrorCode.SECOND_END_OF_TILE)
         with m.Elif(updated.end | before[-1]):
             m.d.comb += code.eq(ErrorCode.OVERRUN)
         with m.Else():
@@ -293,10 +299,10 @@ class TrackerBank(wiring.Component):
             # Whether it is complete comes too late for every bit of the queue.
             completions.i.valid.eq(updating),
             completions.drop.eq(~complete),
-            completions.i.p.eq(Cat(updated.place, updated.wavefront, start, edges)),
+            completions.i.p.eq(Cat(updated.dispatch_index, updated.wavefront, start, edges)),
             self.error.valid.eq(updating & (lossy | keep | above)),
-            self.error.report.eq(Cat(code, updated.place, updated.wavefront)),
-            table.write_set.eq(self._set_of(updated.place)),
+            self.error.report.eq(Cat(code, updated.dispatch_index, updated.wavefront)),
+            table.write_set.eq(self._set_of(updated.dispatch_index)),
             table.write_ways.eq(write_ways),
             table.write.eq(entry),
         ]

@@ -66,9 +66,10 @@ class _Candidates(wiring.Component):
 class TrackerFront(wiring.Component):
     """Gives every bank one event per cycle, fairly over the channels.
 
-    A channel's updates and tile ends take turns. The tile's place and wavefront decide about the
-    bank, so that tiles of one workgroup lie in different ones; each bank that has room chooses
-    among the channels in turn. An event is at its bank two cycles after it came, at the earliest.
+    A channel's updates and end-of-tile markers take turns. The tile's dispatch index and wavefront
+    decide about the bank, so that tiles of one workgroup lie in different ones; each bank that has
+    room chooses among the channels in turn. An event is at its bank two cycles after it came, at
+    the earliest.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ class TrackerFront(wiring.Component):
 
     Members
     -------
-    notices, ends : In(stream).array(channels)
-        Issued updates, and tile ends. ``ready`` depends on the other one's ``valid``.
+    issue_acks, ends : In(stream).array(channels)
+        Issued updates, and end-of-tile markers. ``ready`` depends on the other one's ``valid``.
     room : In(banks)
         Banks that an event may be chosen for in this cycle.
     o : Out(stream).array(banks), always ready
@@ -89,7 +90,7 @@ class TrackerFront(wiring.Component):
         self._p = p
         super().__init__(
             {
-                "notices": In(stream.Signature(TileUpdates(p))).array(p.channels),
+                "issue_acks": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "room": In(p.banks),
                 "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
@@ -97,26 +98,27 @@ class TrackerFront(wiring.Component):
         )
 
     def _bank_of(self, event):
-        """A wavefront's lowest bit turns the bank's highest: away from the next places' tiles."""
+        """A wavefront's lowest bit turns the bank's highest: away from the next dispatch
+        indices' tiles."""
         bits = (self._p.banks - 1).bit_length()
         turn = Cat(Const(0, bits), event.wavefront[::-1])[self._p.wavefront_bits :]
-        return (event.place ^ turn)[:bits]
+        return (event.dispatch_index ^ turn)[:bits]
 
     def elaborate(self, platform):
         m = Module()
         p = self._p
 
         candidates = []
-        for channel, (notice, end) in enumerate(zip(self.notices, self.ends, strict=True)):
+        for channel, (issue_ack, end) in enumerate(zip(self.issue_acks, self.ends, strict=True)):
             m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(p))
             m.submodules[f"candidates_{channel}"] = queue = _Candidates(p)
             m.d.comb += [
-                merge.a.valid.eq(notice.valid),
-                merge.a.p.place.eq(notice.p.place),
-                merge.a.p.wavefront.eq(notice.p.wavefront),
-                merge.a.p.atom.eq(notice.p.atom),
-                merge.a.p.count.eq(notice.p.count),
-                notice.ready.eq(merge.a.ready),
+                merge.a.valid.eq(issue_ack.valid),
+                merge.a.p.dispatch_index.eq(issue_ack.p.dispatch_index),
+                merge.a.p.wavefront.eq(issue_ack.p.wavefront),
+                merge.a.p.atom.eq(issue_ack.p.atom),
+                merge.a.p.count.eq(issue_ack.p.count),
+                issue_ack.ready.eq(merge.a.ready),
             ]
             wiring.connect(m, merge.b, wiring.flipped(end))
             wiring.connect(m, merge.o, queue.i)

@@ -28,11 +28,11 @@ class Tracker(wiring.Component):
 
     Members
     -------
-    notices, ends : In(stream).array(channels)
+    issue_acks, ends : In(stream).array(channels)
         See :class:`TrackerFront`.
     o : Out(stream)
         Complete tiles, each once; the banks take turns.
-    updates_per_sector, clear
+    updates_per_atom, clear
         See :class:`TrackerBank`.
     clearing : Out(1)
         Nothing is taken.
@@ -48,10 +48,10 @@ class Tracker(wiring.Component):
         self._p = p
         super().__init__(
             {
-                "notices": In(stream.Signature(TileUpdates(p))).array(p.channels),
+                "issue_acks": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "o": Out(stream.Signature(Completion(p))),
-                "updates_per_sector": In(2),
+                "updates_per_atom": In(2),
                 "clear": In(1),
                 "clearing": Out(1),
                 "errors": Out(ErrorSignature(p)).array(p.banks),
@@ -66,7 +66,7 @@ class Tracker(wiring.Component):
         m.submodules.front = front = TrackerFront(p)
         m.submodules.merge = merge = Merge(Completion(p), p.banks)
         for channel in range(p.channels):
-            wiring.connect(m, wiring.flipped(self.notices[channel]), front.notices[channel])
+            wiring.connect(m, wiring.flipped(self.issue_acks[channel]), front.issue_acks[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
         corrected = Signal(p.banks)
         empty = Signal(p.banks)
@@ -78,7 +78,7 @@ class Tracker(wiring.Component):
             m.d.comb += front.room[index].eq(bank.room)
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
             m.d.comb += [
-                bank.updates_per_sector.eq(self.updates_per_sector),
+                bank.updates_per_atom.eq(self.updates_per_atom),
                 bank.clear.eq(self.clear),
                 corrected[index].eq(bank.corrected),
                 empty[index].eq(bank.empty),

@@ -28,7 +28,7 @@ def TileEntry(p: T3Parameters):
 
 
 class TileLookup(wiring.Component):
-    """Finds the lowest enabled range, of any window, that holds a tile's place.
+    """Finds the lowest enabled range, of any region, that holds a tile's dispatch index.
 
     Parameters
     ----------
@@ -54,11 +54,16 @@ class TileLookup(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         ranges = self.maps.ranges
-        place, edges = self.tile.place, Cat(self.tile.row_edge, self.tile.run_edge)
+        dispatch_index, edges = (
+            self.tile.dispatch_index,
+            Cat(self.tile.outer_edge, self.tile.inner_edge),
+        )
         hits = Signal(len(ranges))
         for index, entry in enumerate(ranges):
             m.d.comb += hits[index].eq(
-                entry.enable & ~less_than(place, entry.first) & ~less_than(entry.last, place)
+                entry.enable
+                & ~less_than(dispatch_index, entry.first)
+                & ~less_than(entry.last, dispatch_index)
             )
         first = Signal.like(hits)
         m.d.comb += first.eq(one_hot_first(hits))

@@ -18,7 +18,7 @@ from .tile_lookup import TileLookup
 
 __all__ = ["Trigger"]
 
-GROUP_BITS = 7  # places of a group, less one
+GROUP_BITS = 7  # dispatch indices of a group, less one
 
 
 class _State(enum.Enum):
@@ -43,7 +43,8 @@ class Trigger(wiring.Component):
     Parameters
     ----------
     p : :class:`T3Parameters`
-        ``window_workgroups`` workgroups are under way at most; ``command_depth`` commands wait.
+        ``credit_window`` workgroups are under way at most; ``command_depth`` commands
+        wait.
 
     Members
     -------
@@ -56,7 +57,7 @@ class Trigger(wiring.Component):
         Strobe: forgets all counts, one workgroup per cycle. Commands already ready stay.
     clearing : Out(1)
         On meanwhile, also after reset. Nothing is taken.
-    complete, complete_place : Out
+    complete, complete_dispatch_index : Out
         Strobe: a workgroup is complete.
     own : Out(1)
         With ``complete``: it needs no DMA.
@@ -80,7 +81,7 @@ class Trigger(wiring.Component):
                 "clear": In(1),
                 "clearing": Out(1),
                 "complete": Out(1),
-                "complete_place": Out(p.place_bits),
+                "complete_dispatch_index": Out(p.dispatch_index_bits),
                 "own": Out(1),
                 "tiles": Out(32),
                 "empty": Out(1),
@@ -92,11 +93,11 @@ class Trigger(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p = self._p
-        rows = p.window_workgroups
+        rows = p.credit_window
         depth = max(rows, 2)  # with one row there would be no address
         index_bits = (rows - 1).bit_length()
         row_shape = data.StructLayout(
-            {"tiles": 4, "start": p.atom_address_bits, "row_edge": 1, "run_edge": 1}
+            {"tiles": 4, "start": p.atom_address_bits, "outer_edge": 1, "inner_edge": 1}
         )
         m.submodules.table = table = ProtectedMemory(row_shape, depth=depth)
         m.submodules.groups = groups = ProtectedMemory(unsigned(8), depth=depth)
@@ -115,7 +116,7 @@ class Trigger(wiring.Component):
         taken = Signal()
         m.d.comb += [
             taken.eq(self.completions.valid & self.completions.ready),
-            self.complete_place.eq(tile.place),
+            self.complete_dispatch_index.eq(tile.dispatch_index),
         ]
         with m.If(taken):
             m.d.sync += tile.eq(self.completions.p)
@@ -132,7 +133,11 @@ class Trigger(wiring.Component):
             fetched.eq(taken),
             written.eq(table.i),
             rewritten.eq(
-                table.write & (tile.place[:index_bits] == self.completions.p.place[:index_bits])
+                table.write
+                & (
+                    tile.dispatch_index[:index_bits]
+                    == self.completions.p.dispatch_index[:index_bits]
+                )
             ),
         ]
         with m.If(fetched):
@@ -160,16 +165,17 @@ class Trigger(wiring.Component):
             full.eq((row.tiles + 1 == entry.waves) & ~row_lost),
         ]
 
-        # The place's group: first place, and how many more it has. Kept for the states after TILE.
+        # The dispatch index's group: first dispatch index, and how many more it has. Kept for the
+        # states after TILE.
         mask = Signal(GROUP_BITS)
-        below = Signal(GROUP_BITS)  # places of the group before this one
-        first = Signal(p.place_bits)
-        rest = Signal(p.place_bits)  # places of the range behind this one
+        below = Signal(GROUP_BITS)  # dispatch indices of the group before this one
+        first = Signal(p.dispatch_index_bits)
+        rest = Signal(p.dispatch_index_bits)  # dispatch indices of the range behind this one
         m.d.comb += [
             mask.eq((1 << entry.group_log2) - 1),
-            below.eq((tile.place - entry.first) & mask),
-            first.eq(tile.place - below),
-            rest.eq(entry.last - tile.place),
+            below.eq((tile.dispatch_index - entry.first) & mask),
+            first.eq(tile.dispatch_index - below),
+            rest.eq(entry.last - tile.dispatch_index),
         ]
         group = Signal(
             data.StructLayout(
@@ -182,7 +188,7 @@ class Trigger(wiring.Component):
             ),
             reset_less=True,
         )
-        member = Signal(p.place_bits, reset_less=True)
+        member = Signal(p.dispatch_index_bits, reset_less=True)
         members_left = Signal(GROUP_BITS, reset_less=True)
         count = groups.o
         short = Signal()  # the range ends within the group
@@ -223,20 +229,20 @@ class Trigger(wiring.Component):
             with m.Case(_State.TILE):
                 m.d.comb += [
                     self.completions.ready.eq(1),
-                    table.write_address.eq(tile.place[:index_bits]),
+                    table.write_address.eq(tile.dispatch_index[:index_bits]),
                     table.i.tiles.eq(Mux(full, 0, tiles)),
                     table.i.start.eq(start),
-                    table.i.row_edge.eq(tile.row_edge),
-                    table.i.run_edge.eq(tile.run_edge),
+                    table.i.outer_edge.eq(tile.outer_edge),
+                    table.i.inner_edge.eq(tile.inner_edge),
                     table.write.eq(mapped & ~row_lost),
                     self.complete.eq(full & mapped),
                     self.own.eq(self.complete & ~dma),
                     push.command.eq(entry.command),
-                    push.place.eq(tile.place),
+                    push.dispatch_index.eq(tile.dispatch_index),
                     push.wavefront.eq(tile.wavefront),
                     push.start.eq(tile.start),
-                    push.row_edge.eq(tile.row_edge),
-                    push.run_edge.eq(tile.run_edge),
+                    push.outer_edge.eq(tile.outer_edge),
+                    push.inner_edge.eq(tile.inner_edge),
                     push.last.eq(full),
                     queue.i.valid.eq(
                         dma & (entry.granularity == Granularity.WAVEFRONT) & ~row_lost
@@ -278,10 +284,10 @@ class Trigger(wiring.Component):
             with m.Case(_State.RELEASE):  # the row of `member` is there
                 m.d.comb += [
                     push.command.eq(group.command),
-                    push.place.eq(member),
+                    push.dispatch_index.eq(member),
                     push.start.eq(table.o.start),
-                    push.row_edge.eq(table.o.row_edge),
-                    push.run_edge.eq(table.o.run_edge),
+                    push.outer_edge.eq(table.o.outer_edge),
+                    push.inner_edge.eq(table.o.inner_edge),
                     push.last.eq(1),
                     queue.i.valid.eq(~table.lost),
                     lost.eq(table.lost),
@@ -296,20 +302,20 @@ class Trigger(wiring.Component):
 
         with m.If(taken):
             m.d.comb += [
-                table.read_address.eq(self.completions.p.place[:index_bits]),
+                table.read_address.eq(self.completions.p.dispatch_index[:index_bits]),
                 table.read.eq(1),
             ]
         with m.If(self.clear):
             m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0)]
 
-        lost_place = Signal(p.place_bits)
+        lost_dispatch_index = Signal(p.dispatch_index_bits)
         m.d.comb += [
             self.error.valid.eq(lost | queue.lost),
-            lost_place.eq(Mux(state == _State.RELEASE, member, tile.place)),
+            lost_dispatch_index.eq(Mux(state == _State.RELEASE, member, tile.dispatch_index)),
             self.error.report.eq(
                 Cat(
                     Const(ErrorCode.TRIGGER_CORRUPT),
-                    Mux(lost, lost_place, queue.suspect.place),
+                    Mux(lost, lost_dispatch_index, queue.suspect.dispatch_index),
                     Mux(lost, tile.wavefront, queue.suspect.wavefront),
                 )
             ),

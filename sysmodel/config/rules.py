@@ -96,8 +96,8 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
     )
     yield (
         "t3.group_workgroups",
-        t3.group_workgroups == 1 or 2 * t3.group_workgroups <= t3.window_workgroups,
-        f"at most half of t3.window_workgroups, {t3.window_workgroups // 2}",
+        t3.group_workgroups == 1 or 2 * t3.group_workgroups <= t3.credit_window_workgroups,
+        f"at most half of t3.credit_window_workgroups, {t3.credit_window_workgroups // 2}",
     )
 
 
@@ -136,7 +136,7 @@ def _tile_rules(
         f"what makes a wavefront's run of {per_atom} elements times a power of two, not {run}",
     )
     atoms = tile.tile_m * tile.tile_n * _ELEMENT_BYTES // (waves * dram.atom_bytes)
-    most = (1 << hardware.sector_bits) - 1
+    most = (1 << hardware.tile_atom_bits) - 1
     yield (
         f"{where}.tile_m",
         atoms <= most,

@@ -158,7 +158,7 @@ class T3(Strict):
     tracker_sets: power_of_two(1, 32_768)
     tracker_ways: integer(1, 64)
     tracker_banks: power_of_two(1, 256)
-    window_workgroups: power_of_two(2, 32_768)
+    credit_window_workgroups: power_of_two(2, 32_768)
     command_depth: power_of_two(2, 65_536)
     egress_slots: power_of_two(1, 65_536)
 
@@ -219,17 +219,17 @@ class System(Strict):
         return count
 
     def hardware(
-        self, *, channels: int = 1, first_channel: int = 0, payload: bool = False
+        self, *, channels: int = 1, first_channel: int = 0, with_data: bool = False
     ) -> T3Parameters:
         """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
         Raises
         ------
         InputError
-            With ``payload``, the memory is faster than the reduce unit.
+            With ``with_data``, the memory is faster than the reduce unit.
         """
         dram, t3 = self.dram, self.t3
-        if payload:
+        if with_data:
             from rtl.nmc.unit import NmcUnit  # it brings Amaranth along
 
             # An atom's second update must find the first one's result.
@@ -248,10 +248,10 @@ class System(Strict):
             sets=t3.tracker_sets,
             ways=t3.tracker_ways,
             banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
-            window_workgroups=t3.window_workgroups,
+            credit_window=t3.credit_window_workgroups,
             command_depth=t3.command_depth,
             egress_slots=t3.egress_slots,
-            payload=payload,
+            with_data=with_data,
         )
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 Both engines, the RTL compiled natively and the golden model, read an array of inputs and write one
 of outputs. Each leaf field of ``T3Signature`` is one word; an atom's data is four. The columns are
-the same with and without payload, so that the cycle loop is compiled once.
+the same with and without data, so that the cycle loop is compiled once.
 
 An array holds a block of ``CHANNEL_INPUTS`` (``CHANNEL_OUTPUTS``) words for each channel, then the
 words of the whole GPU: the input ``name`` of channel *c* is at ``c * CHANNEL_INPUTS + I.name``, the
@@ -105,7 +105,7 @@ def _columns(kind: str, words: list[PortWord], direction: str):
     return namedtuple(kind, names)(*range(len(names)))
 
 
-_widest = T3Parameters(payload=True)
+_widest = T3Parameters(with_data=True)
 _channel = list(port_words(ChannelSignature(_widest)))
 _gpu = list(port_words(T3Signature(_widest)))
 
@@ -137,9 +137,9 @@ def top_words(p: T3Parameters) -> Iterator[PortWord]:
     ValueError
         If an atom's data has more words than there are columns.
     """
-    if p.payload and p.atom_bytes > _widest.atom_bytes:
+    if p.with_data and p.atom_bytes > _widest.atom_bytes:
         raise ValueError(
-            f"atom_bytes must be at most {_widest.atom_bytes} with payload, not {p.atom_bytes!r}"
+            f"atom_bytes must be at most {_widest.atom_bytes} with data, not {p.atom_bytes!r}"
         )
     for channel in range(p.channels):
         for word in port_words(ChannelSignature(p)):

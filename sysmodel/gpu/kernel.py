@@ -8,7 +8,7 @@ from numba import njit
 
 from sysmodel.lib.interleave import channel_of_atom
 
-__all__ = ["Kernel", "Sectors"]
+__all__ = ["Kernel", "OutputAtoms"]
 
 ELEMENT_BYTES = 2
 ATOM_BYTES = 32
@@ -28,7 +28,7 @@ def _ceil(a: int, b: int) -> int:
 
 
 @dataclass(frozen=True)
-class Sectors:
+class OutputAtoms:
     """Atoms of the output in the simulated channels, workgroup by workgroup.
 
     ``start[w]`` to ``start[w + 1]`` are workgroup *w*'s entries of ``atom`` (ascending), ``wave``
@@ -49,8 +49,8 @@ class Sectors:
 class Kernel:
     """A GEMM of m × n × k elements of two bytes, cut into macro-tiles for a ring of GPUs.
 
-    A is stored with K contiguous, so is B (the BLAS's TN layout). The output is column-major (runs
-    along M) or row-major (runs along N). Rows of the DMA walk are counted across the runs.
+    A is stored with K contiguous, so is B (the BLAS's TN layout). The output is column-major or
+    row-major; the inner extent of the DMA walk lies along M or along N, the outer one across it.
 
     Workgroup ids follow the dispatch order: chunk after chunk, in each one bands of ``band`` tile
     rows, in each band down the rows, then on to the next tile column.
@@ -69,25 +69,26 @@ class Kernel:
     column_major: bool
 
     def __post_init__(self):
-        run_elements = self.tile_m if self.column_major else self.tile_n
-        run_waves = self.waves_m if self.column_major else self.waves_n
-        if run_elements % (ELEMENTS * run_waves):
+        inner_elements = self.tile_m if self.column_major else self.tile_n
+        inner_waves = self.waves_m if self.column_major else self.waves_n
+        if inner_elements % (ELEMENTS * inner_waves):
             raise ValueError(
-                f"kernel: a wavefront's run of {run_elements // run_waves} elements must be a "
+                f"kernel: a wavefront's inner extent of {inner_elements // inner_waves} elements "
+                f"must be a "
                 f"multiple of {ELEMENTS} (one {ATOM_BYTES}-byte atom)"
             )
-        wave_run = run_elements // run_waves // ELEMENTS
-        if run_waves > 1 and wave_run & (wave_run - 1):
+        wave_inner_extent = inner_elements // inner_waves // ELEMENTS
+        if inner_waves > 1 and wave_inner_extent & (wave_inner_extent - 1):
             raise ValueError(
-                "kernel: a wavefront's run must be a power of two atoms where wavefronts share a "
-                f"run, not {wave_run}"
+                "kernel: a wavefront's inner extent must be a power of two atoms where wavefronts "
+                f"share a row, not {wave_inner_extent}"
             )
         for name in ("waves_m", "waves_n"):
             if getattr(self, name) not in (1, 2, 4):
                 raise ValueError(f"kernel.{name} must be 1, 2 or 4, not {getattr(self, name)}")
-        if self.rows_total * self.pitch > MOST_OUTPUT_ATOMS:
+        if self.outer_total * self.stride > MOST_OUTPUT_ATOMS:
             raise ValueError(
-                f"output of {self.rows_total * self.pitch * ATOM_BYTES} bytes exceeds the "
+                f"output of {self.outer_total * self.stride * ATOM_BYTES} bytes exceeds the "
                 f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} bytes that the model maps"
             )
         if self.workgroups < self.gpus:
@@ -183,8 +184,8 @@ class Kernel:
         """Whether all chunks consist of the same tiles in the same order."""
         if self.workgroups % self.gpus:
             return False
-        _, rows, run, _, _ = self.walk
-        shapes = np.stack([rows, run], axis=1).reshape(self.gpus, -1)
+        _, outer, inner, _, _ = self.walk
+        shapes = np.stack([outer, inner], axis=1).reshape(self.gpus, -1)
         return bool((shapes == shapes[0]).all())
 
     @cached_property
@@ -199,77 +200,80 @@ class Kernel:
     def chunk_workgroups(self, chunk: int) -> int:
         return int(self.chunk_start[chunk + 1] - self.chunk_start[chunk])
 
-    # The walk: rows of runs, as the DMA engine sees the output.
+    # The two-dimensional walk, as the DMA engine sees the output.
 
     @property
-    def run(self) -> int:
+    def inner_extent(self) -> int:
         return (self.tile_m if self.column_major else self.tile_n) // ELEMENTS
 
     @property
-    def rows(self) -> int:
+    def outer_extent(self) -> int:
         return self.tile_n if self.column_major else self.tile_m
 
     @property
-    def run_waves(self) -> int:
+    def inner_waves(self) -> int:
         return self.waves_m if self.column_major else self.waves_n
 
     @property
-    def row_waves(self) -> int:
+    def outer_waves(self) -> int:
         return self.waves_n if self.column_major else self.waves_m
 
     @property
-    def wave_run(self) -> int:
-        return self.run // self.run_waves
+    def wave_inner_extent(self) -> int:
+        return self.inner_extent // self.inner_waves
 
     @property
-    def wave_rows(self) -> int:
-        return self.rows // self.row_waves
+    def wave_outer_extent(self) -> int:
+        return self.outer_extent // self.outer_waves
 
     @property
-    def pitch(self) -> int:
+    def stride(self) -> int:
         """Atoms from one row to the next."""
         return _ceil(self.m if self.column_major else self.n, ELEMENTS)
 
     @property
-    def rows_total(self) -> int:
+    def outer_total(self) -> int:
         return self.n if self.column_major else self.m
 
     @property
-    def run_edge(self) -> int:
-        """Atoms of a run in the last tile along the runs."""
-        return self.pitch - (_ceil(self.pitch, self.run) - 1) * self.run
+    def inner_extent_edge(self) -> int:
+        """Atoms of a row of the walk in the last tile along it."""
+        return self.stride - (_ceil(self.stride, self.inner_extent) - 1) * self.inner_extent
 
     @property
-    def rows_edge(self) -> int:
-        return self.rows_total - (_ceil(self.rows_total, self.rows) - 1) * self.rows
+    def outer_extent_edge(self) -> int:
+        return (
+            self.outer_total - (_ceil(self.outer_total, self.outer_extent) - 1) * self.outer_extent
+        )
 
     @cached_property
     def walk(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """First atom, rows, run, row_edge and run_edge of each workgroup's tile."""
+        """First atom, extents (outer, inner) and edges (outer, inner) of each workgroup's tile."""
         tile_row, tile_column = self.tiles
         along, across = (tile_row, tile_column) if self.column_major else (tile_column, tile_row)
-        run_edge = along == _ceil(self.pitch, self.run) - 1
-        row_edge = across == _ceil(self.rows_total, self.rows) - 1
-        first = OUTPUT_ATOM + across * self.rows * self.pitch + along * self.run
+        inner_edge = along == _ceil(self.stride, self.inner_extent) - 1
+        outer_edge = across == _ceil(self.outer_total, self.outer_extent) - 1
+        first = OUTPUT_ATOM + across * self.outer_extent * self.stride + along * self.inner_extent
         return (
             first.astype(np.int64),
-            np.where(row_edge, self.rows_edge, self.rows).astype(np.int64),
-            np.where(run_edge, self.run_edge, self.run).astype(np.int64),
-            row_edge,
-            run_edge,
+            np.where(outer_edge, self.outer_extent_edge, self.outer_extent).astype(np.int64),
+            np.where(inner_edge, self.inner_extent_edge, self.inner_extent).astype(np.int64),
+            outer_edge,
+            inner_edge,
         )
 
-    def live_waves(self, row_edge: bool, run_edge: bool) -> int:
+    def live_waves(self, outer_edge: bool, inner_edge: bool) -> int:
         """Wavefronts of a workgroup that have anything to write."""
-        run = self.run_edge if run_edge else self.run
-        rows = self.rows_edge if row_edge else self.rows
-        return _ceil(run, self.wave_run) * _ceil(rows, self.wave_rows)
+        inner = self.inner_extent_edge if inner_edge else self.inner_extent
+        outer = self.outer_extent_edge if outer_edge else self.outer_extent
+        return _ceil(inner, self.wave_inner_extent) * _ceil(outer, self.wave_outer_extent)
 
-    def sectors(self, channels: int, offset_bits: int, channel_bits: int) -> Sectors:
+    def output_atoms(self, channels: int, offset_bits: int, channel_bits: int) -> OutputAtoms:
         """The output's atoms in the first ``channels`` channels of the interleave."""
-        first, rows, run, _, _ = self.walk
+        first, outer, inner, _, _ = self.walk
         start, atom, wave, channel = _enumerate(
-            first, rows, run, self.pitch, self.wave_run, self.wave_rows, self.run_waves,
+            first, outer, inner, self.stride,
+            self.wave_inner_extent, self.wave_outer_extent, self.inner_waves,
             channels, offset_bits, channel_bits,
         )  # fmt: skip
         per_wave = np.zeros((self.workgroups, self.waves), np.int64)
@@ -279,15 +283,16 @@ class Kernel:
         np.minimum.at(wave_first, tile, atom)
         v = np.arange(self.waves)
         corner = (
-            v // self.run_waves * self.wave_rows * self.pitch + v % self.run_waves * self.wave_run
+            v // self.inner_waves * self.wave_outer_extent * self.stride
+            + v % self.inner_waves * self.wave_inner_extent
         )
         wave_start = first[:, None] + corner
         none = per_wave == 0
         wave_first[none] = wave_start[none] = -1
-        return Sectors(start, atom, wave, channel, per_wave, wave_first, wave_start)
+        return OutputAtoms(start, atom, wave, channel, per_wave, wave_first, wave_start)
 
     def chunk_rectangle(self, chunk: int) -> tuple[int, int, int]:
-        """A chunk as one walk: first atom, rows, run.
+        """A chunk as one walk: first atom, outer extent, inner extent.
 
         Raises
         ------
@@ -295,40 +300,41 @@ class Kernel:
             If its tiles do not form a rectangle.
         """
         members = slice(self.chunk_start[chunk], self.chunk_start[chunk + 1])
-        first, rows, run, _, _ = self.walk
-        first, rows, run = first[members] - OUTPUT_ATOM, rows[members], run[members]
-        row, offset = first // self.pitch, first % self.pitch
-        bottom, right = (row + rows).max(), (offset + run).max()
+        first, outer, inner, _, _ = self.walk
+        first, outer, inner = first[members] - OUTPUT_ATOM, outer[members], inner[members]
+        row, offset = first // self.stride, first % self.stride
+        bottom, right = (row + outer).max(), (offset + inner).max()
         top, left = row.min(), offset.min()
-        if (bottom - top) * (right - left) != (rows * run).sum():
+        if (bottom - top) * (right - left) != (outer * inner).sum():
             raise ValueError(
                 f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is no "
                 "rectangle of tiles, which the all-gather's copies need: use a --tp that divides "
                 "the tile rows"
             )
-        return int(OUTPUT_ATOM + top * self.pitch + left), int(bottom - top), int(right - left)
+        return int(OUTPUT_ATOM + top * self.stride + left), int(bottom - top), int(right - left)
 
 
 @njit(cache=True)
 def _enumerate(
-    first, rows, run, pitch, wave_run, wave_rows, run_waves, channels, offset_bits, channel_bits
+    first, outer, inner, stride, wave_inner_extent, wave_outer_extent, inner_waves,
+    channels, offset_bits, channel_bits
 ):  # fmt: skip
     start = np.zeros(len(first) + 1, np.int64)
     most = 0
     for w in range(len(first)):
-        most += rows[w] * run[w]
+        most += outer[w] * inner[w]
     atom = np.empty(most, np.int64)
     wave = np.empty(most, np.int64)
     channel = np.empty(most, np.int64)
     used = 0
     for w in range(len(first)):
-        for r in range(rows[w]):
-            for o in range(run[w]):
-                a = first[w] + r * pitch + o
+        for r in range(outer[w]):
+            for o in range(inner[w]):
+                a = first[w] + r * stride + o
                 c = channel_of_atom(a, offset_bits, channel_bits)
                 if c < channels:
                     atom[used] = a
-                    wave[used] = (r // wave_rows) * run_waves + o // wave_run
+                    wave[used] = (r // wave_outer_extent) * inner_waves + o // wave_inner_extent
                     channel[used] = c
                     used += 1
         start[w + 1] = used

@@ -1,6 +1,6 @@
 """The GEMM on the compute units: workgroups that fetch, wait, compute and store.
 
-A workgroup is dispatched in production order as a slot becomes free, fetches the A and B tiles of
+A workgroup is dispatched in dispatch order as a slot becomes free, fetches the A and B tiles of
 each depth-U step through the L2 ``prefetch`` steps ahead, writes them into its LDS buffer, and
 computes on its CU's matrix pipe, which serves one workgroup's step at a time. After the last step
 it stores its output tile and gives the slot back when the last store has left the CU. Workgroups of
@@ -15,7 +15,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
 from .events import heap_pop, heap_push, next_event
-from .kernel import ATOM_BYTES, ELEMENT_BYTES, Kernel, Sectors
+from .kernel import ATOM_BYTES, ELEMENT_BYTES, Kernel, OutputAtoms
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -53,20 +53,20 @@ FIXED_FIELDS = [
     for name in (
         "mode", "slots", "slots_per_cu", "prefetch", "steps", "tail_k", "workgroups", "waves",
         "grid_m", "depth_u", "launch", "lds",
-        "epilogue", "fetch_cycles", "store_cycles", "most_pieces",
+        "epilogue", "fetch_cycles", "store_cycles", "most_line_requests",
     )
 ] + [("step_cycles", np.float64), ("dispatch_interval", np.float64)]  # fmt: skip
 
 GPU_FIELDS = [
     ("first_workgroup", np.int64),
     ("tracked_first", np.int64),
-    ("place", np.int64, (MOST_SLOTS,)),
+    ("dispatch_index", np.int64, (MOST_SLOTS,)),
     ("step", np.int64, (MOST_SLOTS,)),
     ("waiting", np.int64, (MOST_SLOTS,)),  # for the step's tiles
     ("remaining", np.int64, (MOST_SLOTS,)),  # stores and tile ends that have not left
     ("emitted", np.int64, (MOST_SLOTS,)),
     ("emit_from", np.int64, (MOST_SLOTS,)),
-    ("pending", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # pieces of a prefetch buffer
+    ("pending", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # line requests of a prefetch buffer
     ("ready_at", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
     ("arrived", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
     ("heap", np.int64, (_EVENTS,)),
@@ -75,13 +75,13 @@ GPU_FIELDS = [
     ("free_ring", np.int64, (MOST_SLOTS,)),
     ("free_head", np.int64),
     ("free_count", np.int64),
-    ("next_place", np.int64),
+    ("next_dispatch_index", np.int64),
     ("next_dispatch", np.float64),
     ("finished", np.int64),
-    ("held", np.int64),  # slot-cycles in which flow control kept free slots empty
+    ("throttled", np.int64),  # slot-cycles in which flow control kept free slots empty
 ]
 
-# Rings. A store is a slot and a sector's index in the table or, negative, a tile end.
+# Rings. A store is a slot and an atom's index in the table or, negative, a tile end.
 CHANNEL_FIELDS = [
     ("store_slot", np.int32, (STORES,)),
     ("store_what", np.int32, (STORES,)),
@@ -98,7 +98,7 @@ CHANNEL_FIELDS = [
 def set_up(
     state,
     kernel: Kernel,
-    sectors: Sectors,
+    output_atoms: OutputAtoms,
     *,
     mode: int,
     compute_units: int,
@@ -131,10 +131,14 @@ def set_up(
     if prefetch > MOST_PREFETCH:
         raise ValueError(f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {prefetch}")
     depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
-    tile_pieces = (kernel.tile_m + kernel.tile_n) * (depth_atoms // 4 + 2)
-    most_pieces = prefetch * max(tile_pieces, int(np.diff(sectors.start).max(initial=1)))
-    if most_pieces > REQUESTS:
-        raise ValueError(f"kernel: a step of {most_pieces} lines exceeds the {REQUESTS} of a queue")
+    tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // 4 + 2)
+    most_line_requests = prefetch * max(
+        tile_line_requests, int(np.diff(output_atoms.start).max(initial=1))
+    )
+    if most_line_requests > REQUESTS:
+        raise ValueError(
+            f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} of a queue"
+        )
     values = {
         "mode": mode,
         "slots": slots,
@@ -151,7 +155,7 @@ def set_up(
         "epilogue": epilogue_cycles,
         "fetch_cycles": fetch_cycles,
         "store_cycles": store_cycles,
-        "most_pieces": most_pieces,
+        "most_line_requests": most_line_requests,
         "step_cycles": step_cycles,
         "dispatch_interval": dispatch_interval_cycles,
     }
@@ -177,25 +181,25 @@ def _has_room(s, g):
     """Whether every channel's queue takes a step's requests."""
     f = s.fixed[0]
     for c in range(f.channels):
-        if s.channel[g * f.channels + c].request_count > REQUESTS - f.most_pieces:
+        if s.channel[g * f.channels + c].request_count > REQUESTS - f.most_line_requests:
             return False
     return True
 
 
 @inlined
-def workgroup_at(f, gpu, place):
-    """Workgroup at a place of the GPU's production order."""
-    w = place + gpu.first_workgroup
+def workgroup_at(f, gpu, dispatch_index):
+    """Workgroup at a dispatch index of the GPU's dispatch order."""
+    w = dispatch_index + gpu.first_workgroup
     return w - f.workgroups if w >= f.workgroups else w
 
 
 @inlined
 def _fetch_tile(s, g, tile, step, buffer):
     """Request the lines of an operand's tile that lie in the simulated channels."""
-    first, end = s.piece_start[tile, step], s.piece_start[tile, step + 1]
+    first, end = s.line_request_start[tile, step], s.line_request_start[tile, step + 1]
     for i in range(first, end):
-        channel = s.channel[g * s.fixed[0].channels + s.piece_channel[i]]
-        _request(channel, s.piece_line[i], s.piece_mask[i], buffer)
+        channel = s.channel[g * s.fixed[0].channels + s.line_request_channel[i]]
+        _request(channel, s.line_request_line[i], s.line_request_mask[i], buffer)
     return end - first
 
 
@@ -204,7 +208,7 @@ def _fetch(s, g, slot, step, now):
     """Ask for the A and B tiles of one step."""
     f, gpu = s.fixed[0], s.gpu[g]
     buffer = slot * f.prefetch + step % f.prefetch
-    w = workgroup_at(f, gpu, gpu.place[slot])
+    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
     count = _fetch_tile(s, g, s.tile_row[w], step, buffer)
     count += _fetch_tile(s, g, f.grid_m + s.tile_column[w], step, buffer)
     _expect(f, gpu, buffer, count, now)
@@ -214,15 +218,15 @@ def _fetch(s, g, slot, step, now):
 def _fetch_output(s, g, slot, now):
     """Ask for the workgroup's own output tile."""
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(f, gpu, gpu.place[slot])
+    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
     buffer = slot * f.prefetch
     count = 0
-    i = s.sector_start[w]
-    while i < s.sector_start[w + 1]:
-        atom = s.sector_atom[i]
+    i = s.output_start[w]
+    while i < s.output_start[w + 1]:
+        atom = s.output_atom[i]
         mask = 0
-        while i < s.sector_start[w + 1] and s.sector_atom[i] >> 2 == atom >> 2:
-            mask |= 1 << (s.sector_atom[i] & 3)
+        while i < s.output_start[w + 1] and s.output_atom[i] >> 2 == atom >> 2:
+            mask |= 1 << (s.output_atom[i] & 3)
             i += 1
         local = local_of_atom(atom, f.offset_bits, f.channel_bits)
         c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
@@ -244,7 +248,7 @@ def _expect(f, gpu, buffer, count, now):
 
 @compiled
 def buffer_progress(gpu, buffer, change, at):
-    """Outstanding pieces of a buffer change; the last one's arrival ``at`` completes it."""
+    """Outstanding line requests of a buffer change; the last one's arrival ``at`` completes it."""
     gpu.pending[buffer] += change
     if at > gpu.ready_at[buffer]:
         gpu.ready_at[buffer] = at
@@ -278,18 +282,18 @@ def _compute(f, gpu, slot, now):
 @compiled
 def _begin_stores(s, g, slot, now):
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(f, gpu, gpu.place[slot])
+    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
     ends = 0
     for v in range(f.waves):
         if s.per_wave[w, v] > 0:
             ends += 1
     gpu.emit_from[slot] = now
     gpu.emitted[slot] = 0
-    sectors = s.sector_start[w + 1] - s.sector_start[w]
-    if f.mode == MODE_SCATTER and gpu.place[slot] >= gpu.tracked_first:
-        gpu.emitted[slot] = sectors
-        sectors = 0
-    gpu.remaining[slot] = sectors + ends
+    output_atoms = s.output_start[w + 1] - s.output_start[w]
+    if f.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= gpu.tracked_first:
+        gpu.emitted[slot] = output_atoms
+        output_atoms = 0
+    gpu.remaining[slot] = output_atoms + ends
     if gpu.remaining[slot] == 0:
         _finish(s, g, slot, now)
     else:
@@ -308,13 +312,13 @@ def _queue_store(channel, slot, what):
 def _emit(s, g, slot, now):
     """Give the channels what the CU has put out by now; a CU stores at its own pace."""
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(f, gpu, gpu.place[slot])
-    first = s.sector_start[w]
-    sectors = s.sector_start[w + 1] - first
+    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
+    first = s.output_start[w]
+    output_atoms = s.output_start[w + 1] - first
     i = gpu.emitted[slot]
-    while i < sectors:
-        due = gpu.emit_from[slot] + i * f.store_cycles // sectors
-        channel = s.channel[g * f.channels + s.sector_channel[first + i]]
+    while i < output_atoms:
+        due = gpu.emit_from[slot] + i * f.store_cycles // output_atoms
+        channel = s.channel[g * f.channels + s.output_channel[first + i]]
         if due > now or channel.store_count == STORES:
             gpu.emitted[slot] = i
             heap_push(gpu, max(due, now + 1), slot * 8 + _STORE)
@@ -322,7 +326,7 @@ def _emit(s, g, slot, now):
         _queue_store(channel, slot, first + i)
         i += 1
     gpu.emitted[slot] = i
-    channel = s.channel[g * f.channels + gpu.place[slot] % f.channels]
+    channel = s.channel[g * f.channels + gpu.dispatch_index[slot] % f.channels]
     if channel.store_count > STORES - f.waves:
         heap_push(gpu, now + 1, slot * 8 + _STORE)
         return
@@ -344,7 +348,7 @@ def store_left(s, g, slot, now):
 def _finish(s, g, slot, now):
     f, gpu = s.fixed[0], s.gpu[g]
     gpu.finished += 1
-    s.stage_end[g, gpu.place[slot] // f.slots] = now
+    s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now
     gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot
     gpu.free_count += 1
     if gpu.finished == f.workgroups:
@@ -356,20 +360,20 @@ def _dispatch(s, g, now, limit):
     f, gpu = s.fixed[0], s.gpu[g]
     while (
         gpu.free_count > 0
-        and gpu.next_place < f.workgroups
-        and gpu.next_place < limit
+        and gpu.next_dispatch_index < f.workgroups
+        and gpu.next_dispatch_index < limit
         and gpu.next_dispatch <= now
     ):
         slot = gpu.free_ring[gpu.free_head]
         gpu.free_head = (gpu.free_head + 1) % f.slots
         gpu.free_count -= 1
-        gpu.place[slot] = gpu.next_place
+        gpu.dispatch_index[slot] = gpu.next_dispatch_index
         gpu.step[slot] = 0
         gpu.waiting[slot] = 0
-        stage = gpu.next_place // f.slots
+        stage = gpu.next_dispatch_index // f.slots
         if s.stage_begin[g, stage] < 0:
             s.stage_begin[g, stage] = now
-        gpu.next_place += 1
+        gpu.next_dispatch_index += 1
         # A fraction of a cycle is kept while dispatches follow each other.
         gpu.next_dispatch = max(gpu.next_dispatch, now - 1.0) + f.dispatch_interval
         heap_push(gpu, now + f.launch, slot * 8 + _LAUNCHED)
@@ -380,7 +384,7 @@ def _launched(s, g, slot, now):
     """A workgroup has started up and asks for its first tiles."""
     f, gpu = s.fixed[0], s.gpu[g]
     if f.steps == 0:
-        if gpu.place[slot] < gpu.tracked_first:
+        if gpu.dispatch_index[slot] < gpu.tracked_first:
             _fetch_output(s, g, slot, now)
         else:
             _begin_stores(s, g, slot, now)
@@ -425,11 +429,12 @@ def _event(s, g, code, now):
 
 @inlined
 def produce(s, g, now, limit):
-    """Advance the workgroups of GPU ``g`` to cycle ``now``; places below ``limit`` may start."""
+    """Advance the workgroups of GPU ``g`` to cycle ``now``; dispatch indices below ``limit`` may
+    start."""
     f, gpu = s.fixed[0], s.gpu[g]
-    if gpu.free_count > 0 and gpu.next_place < f.workgroups:
+    if gpu.free_count > 0 and gpu.next_dispatch_index < f.workgroups:
         _dispatch(s, g, now, limit)
-        if limit <= gpu.next_place < f.workgroups:
-            gpu.held += gpu.free_count
+        if limit <= gpu.next_dispatch_index < f.workgroups:
+            gpu.throttled += gpu.free_count
     while next_event(gpu) <= now:
         _event(s, g, heap_pop(gpu), now)

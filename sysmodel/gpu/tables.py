@@ -1,53 +1,54 @@
-"""Tables of a kernel that the cycle loop looks up: tiles, output sectors, and operand lines."""
+"""Tables of a kernel that the cycle loop looks up: tiles, output atoms, and operand lines."""
 
 import numpy as np
 
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
-from .kernel import A_ATOM, ATOM_BYTES, B_ATOM, ELEMENT_BYTES, Kernel, Sectors
+from .kernel import A_ATOM, ATOM_BYTES, B_ATOM, ELEMENT_BYTES, Kernel, OutputAtoms
 
 __all__ = ["kernel_tables"]
 
 
 def kernel_tables(
-    kernel: Kernel, sectors: Sectors, channels: int, offset_bits: int, channel_bits: int
+    kernel: Kernel, output_atoms: OutputAtoms, channels: int, offset_bits: int, channel_bits: int
 ) -> dict[str, np.ndarray]:
     """Fields of the cycle loop's state that follow from the kernel and the channels.
 
-    The lines that one depth-U step reads of a tile row of A are at ``piece_start[row, step]`` to
-    ``piece_start[row, step + 1] - 1``; those of a tile column of B follow all tile rows.
+    The lines that one depth-U step reads of a tile row of A are at ``line_request_start[row,
+    step]`` to ``line_request_start[row, step + 1] - 1``; those of a tile column of B follow all
+    tile rows.
     """
     tile_row, tile_column = kernel.tiles
-    _, _, _, row_edge, run_edge = kernel.walk
-    start, line, mask, channel = _pieces(kernel, channels, offset_bits, channel_bits)
+    _, _, _, outer_edge, inner_edge = kernel.walk
+    start, line, mask, channel = _line_requests(kernel, channels, offset_bits, channel_bits)
     return {
         "tile_row": tile_row.astype(np.int64),
         "tile_column": tile_column.astype(np.int64),
-        "row_edge": row_edge.astype(np.int64),
-        "run_edge": run_edge.astype(np.int64),
-        "sector_start": sectors.start,
-        "sector_atom": sectors.atom,
-        "sector_wave": sectors.wave,
-        "sector_channel": sectors.channel,
-        "per_wave": sectors.per_wave,
-        "wave_first": sectors.wave_first,
-        "wave_start": sectors.wave_start,
-        "piece_start": start,
-        "piece_line": line,
-        "piece_mask": mask,
-        "piece_channel": channel,
+        "outer_edge": outer_edge.astype(np.int64),
+        "inner_edge": inner_edge.astype(np.int64),
+        "output_start": output_atoms.start,
+        "output_atom": output_atoms.atom,
+        "output_wave": output_atoms.wave,
+        "output_channel": output_atoms.channel,
+        "per_wave": output_atoms.per_wave,
+        "wave_first": output_atoms.wave_first,
+        "wave_start": output_atoms.wave_start,
+        "line_request_start": start,
+        "line_request_line": line,
+        "line_request_mask": mask,
+        "line_request_channel": channel,
     }
 
 
-def _pieces(kernel: Kernel, channels: int, offset_bits: int, channel_bits: int):
-    pitch = -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES)
+def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits: int):
+    stride = -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES)
     depth = max(1, -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES))
     geometry = np.array(
         [kernel.grid_m, kernel.tile_m, kernel.m, kernel.grid_n, kernel.tile_n, kernel.n], np.int64
     )
     start = np.zeros((kernel.grid_m + kernel.grid_n, kernel.steps + 1), np.int64)
-    arguments = geometry, pitch, depth, channels, offset_bits, channel_bits, start
+    arguments = geometry, stride, depth, channels, offset_bits, channel_bits, start
     nothing = np.zeros(0, np.int64)
     count = _fill(*arguments, nothing, nothing, nothing)
     line, mask, channel = (np.zeros(count, np.int64) for _ in range(3))
@@ -56,8 +57,8 @@ def _pieces(kernel: Kernel, channels: int, offset_bits: int, channel_bits: int):
 
 
 @compiled
-def _fill(geometry, pitch, depth, channels, offset_bits, channel_bits, start, line, mask, channel):
-    """Counts the pieces and, if there is room for them, writes them down."""
+def _fill(geometry, stride, depth, channels, offset_bits, channel_bits, start, line, mask, channel):
+    """Counts the line requests and, if there is room for them, writes them down."""
     used = 0
     write = len(line) > 0
     for tile in range(start.shape[0]):
@@ -68,8 +69,8 @@ def _fill(geometry, pitch, depth, channels, offset_bits, channel_bits, start, li
         for step in range(start.shape[1] - 1):
             start[tile, step] = used
             for row in range(index * size, min((index + 1) * size, end)):
-                atom = base + row * pitch + step * depth
-                last = base + row * pitch + min((step + 1) * depth, pitch)
+                atom = base + row * stride + step * depth
+                last = base + row * stride + min((step + 1) * depth, stride)
                 while atom < last:
                     stop = min(last, (atom | 3) + 1)
                     c = channel_of_atom(atom, offset_bits, channel_bits)

@@ -13,7 +13,7 @@ __all__ = [
     "STAGING_ATOMS",
     "collective_writes",
     "copy_writes",
-    "flow_windows",
+    "credit_windows",
     "launch_writes",
     "map_writes",
     "measure_writes",
@@ -65,19 +65,19 @@ def staging_offset(channel_bits: int) -> int:
     return STAGING_ATOMS + (STAGING_ATOMS << above)
 
 
-def _window(index: int, first: int, end: int, context: int) -> Writes:
+def _region(index: int, first: int, end: int, context: int) -> Writes:
     return [
-        *_bytes("WINDOW_BASE", first),
-        *_bytes("WINDOW_LIMIT", end),
-        _write("WINDOW_CONTEXT", context=context),
-        _write("WINDOW_COMMIT", index=index, enable=1),
+        *_bytes("REGION_BASE", first),
+        *_bytes("REGION_LIMIT", end),
+        _write("REGION_CONTEXT", context=context),
+        _write("REGION_COMMIT", index=index, enable=1),
     ]
 
 
 def _range(index: int, first: int, last: int, action: Action, command: int) -> Writes:
     return [
-        _write("RANGE_PLACES", first=first, last=last),
-        _write("RANGE_ACTION", window=0, action=action.value, command=command),
+        _write("RANGE_DISPATCH_INDICES", first=first, last=last),
+        _write("RANGE_ACTION", region=0, action=action.value, command=command),
         _write("RANGE_COMMIT", index=index, enable=1),
     ]
 
@@ -87,11 +87,11 @@ def _remove_ranges(count: int) -> Writes:
 
 
 def _output_end(kernel: Kernel) -> int:
-    return OUTPUT_ATOM + kernel.rows_total * kernel.pitch
+    return OUTPUT_ATOM + kernel.outer_total * kernel.stride
 
 
-def flow_windows(kernel: Kernel, system: System) -> tuple[int, int]:
-    """Workgroups that the window and the command queue admit.
+def credit_windows(kernel: Kernel, system: System) -> tuple[int, int]:
+    """Workgroups that the credit window and the command queue admit.
 
     Raises
     ------
@@ -99,28 +99,30 @@ def flow_windows(kernel: Kernel, system: System) -> tuple[int, int]:
         If a chunk is larger than that: the ring could not move.
     """
     t3 = system.t3
-    window = min(t3.window_workgroups, t3.tracker_sets * (t3.tracker_ways // kernel.waves))
+    credit_window = min(
+        t3.credit_window_workgroups, t3.tracker_sets * (t3.tracker_ways // kernel.waves)
+    )
     if t3.group_workgroups > 1:
-        window = min(window, t3.window_workgroups - t3.group_workgroups)
+        credit_window = min(credit_window, t3.credit_window_workgroups - t3.group_workgroups)
     per_workgroup = kernel.waves if t3.granularity == "wavefront" else 1
     commands = t3.command_depth // per_workgroup
     chunk = max(kernel.chunk_workgroups(i) for i in range(kernel.gpus))
-    if window < chunk:
+    if credit_window < chunk:
         raise InputError(
-            "t3.window_workgroups",
-            f"a chunk of {chunk} workgroups exceeds the {window} that the tracker's "
-            f"{t3.tracker_sets} sets of {t3.tracker_ways} ways and a window of "
-            f"{t3.window_workgroups} hold; allowed: at least the chunk",
+            "t3.credit_window_workgroups",
+            f"a chunk of {chunk} workgroups exceeds the {credit_window} that the tracker's "
+            f"{t3.tracker_sets} sets of {t3.tracker_ways} ways and a credit window of "
+            f"{t3.credit_window_workgroups} hold; allowed: at least the chunk",
         )
-    if commands < chunk + window:
-        window = commands - chunk
-        if window < chunk:
+    if commands < chunk + credit_window:
+        credit_window = commands - chunk
+        if credit_window < chunk:
             raise InputError(
                 "t3.command_depth",
                 f"{t3.command_depth} commands hold {commands} workgroups; allowed: at least twice "
                 f"a chunk, {2 * chunk * per_workgroup}",
             )
-    return window, commands
+    return credit_window, commands
 
 
 def stage_cycles(kernel: Kernel, system: System) -> int:
@@ -140,22 +142,22 @@ def map_writes(
     op: int = 0,
     dtype: int = 0,
     policy: Policy = Policy.ROUND_ROBIN,
-    updates_per_sector: int = 2,
+    updates_per_atom: int = 2,
 ) -> Writes:
     """Map the output for a ring reduce-scatter that the GEMM's stores drive."""
-    window, commands = flow_windows(kernel, system)
+    credit_window, commands = credit_windows(kernel, system)
     t3 = system.t3
     total = kernel.workgroups
     tracked = kernel.chunk_workgroups((gpu + 1) % kernel.gpus)
     own = kernel.chunk_workgroups(gpu)
     waves = {
-        f"waves{2 * run_edge + row_edge}": kernel.live_waves(bool(row_edge), bool(run_edge))
-        for run_edge in (0, 1)
-        for row_edge in (0, 1)
+        f"waves{2 * inner_edge + outer_edge}": kernel.live_waves(bool(outer_edge), bool(inner_edge))
+        for inner_edge in (0, 1)
+        for outer_edge in (0, 1)
     }
-    shared_run = kernel.run_waves > 1
+    shared_run = kernel.inner_waves > 1
     writes = [
-        *_window(0, OUTPUT_ATOM, _output_end(kernel), context),
+        *_region(0, OUTPUT_ATOM, _output_end(kernel), context),
         _write(
             "COMMAND_TRANSFER",
             kind=PacketKind.UPDATE.value,
@@ -166,13 +168,21 @@ def map_writes(
                 Granularity.WAVEFRONT if t3.granularity == "wavefront" else Granularity.WORKGROUP
             ).value,
             group_log2=t3.group_workgroups.bit_length() - 1,
-            wave_run_log2=kernel.wave_run.bit_length() - 1 if shared_run else 15,
-            waves_minor_log2=kernel.run_waves.bit_length() - 1,
+            wave_inner_log2=kernel.wave_inner_extent.bit_length() - 1 if shared_run else 15,
+            waves_inner_log2=kernel.inner_waves.bit_length() - 1,
         ),
-        _write("COMMAND_ROWS", rows=kernel.rows, rows_edge=kernel.rows_edge),
-        _write("COMMAND_RUN", run=kernel.run, run_edge=kernel.run_edge),
-        _write("COMMAND_PITCH", pitch=kernel.pitch),
-        _write("COMMAND_WAVES", wave_rows=kernel.wave_rows, **waves),
+        _write(
+            "COMMAND_OUTER",
+            outer_extent=kernel.outer_extent,
+            outer_extent_edge=kernel.outer_extent_edge,
+        ),
+        _write(
+            "COMMAND_INNER",
+            inner_extent=kernel.inner_extent,
+            inner_extent_edge=kernel.inner_extent_edge,
+        ),
+        _write("COMMAND_STRIDE", stride=kernel.stride),
+        _write("COMMAND_WAVES", wave_outer_extent=kernel.wave_outer_extent, **waves),
         *_bytes("COMMAND_OFFSET", 0),
         _write("COMMAND_COMMIT", index=_TRANSFER),
         *_range(0, 0, tracked - 1, Action.REMOTE, _TRANSFER),
@@ -183,12 +193,12 @@ def map_writes(
     writes += [
         _write("FIRST_WORKGROUP", workgroup=kernel.first_workgroup(gpu)),
         _write("WORKGROUPS", count=total),
-        _write("TRACKED_FIRST", place=tracked),
-        _write("TRACKED_END", place=total),
-        _write("SHIFT", places=own),
-        _write("WINDOW", workgroups=window),
+        _write("TRACKED_FIRST", dispatch_index=tracked),
+        _write("TRACKED_END", dispatch_index=total),
+        _write("SHIFT", dispatch_indices=own),
+        _write("CREDIT_WINDOW", workgroups=credit_window),
         _write("COMMAND_WINDOW", workgroups=commands),
-        _write("TRACKING", updates_per_sector=updates_per_sector, epoch=1),
+        _write("TRACKING", updates_per_atom=updates_per_atom, epoch=1),
         _write("ARBITER", policy=policy.value, automatic=int(policy is Policy.MCA), threshold=127),
         _write("STARVATION", cycles=t3.starvation_limit_cycles),
         _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),
@@ -211,10 +221,12 @@ def copy_writes(kernel: Kernel, chunk: int, context: int) -> Writes:
     """Send a chunk on as plain stores, all of it by one copy."""
     first, rows, run = kernel.chunk_rectangle(chunk)
     return [
-        _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value, context=context, wave_run_log2=15),
-        _write("COMMAND_ROWS", rows=rows, rows_edge=rows),
-        _write("COMMAND_RUN", run=run, run_edge=run),
-        _write("COMMAND_PITCH", pitch=kernel.pitch),
+        _write(
+            "COMMAND_TRANSFER", kind=PacketKind.STORE.value, context=context, wave_inner_log2=15
+        ),
+        _write("COMMAND_OUTER", outer_extent=rows, outer_extent_edge=rows),
+        _write("COMMAND_INNER", inner_extent=run, inner_extent_edge=run),
+        _write("COMMAND_STRIDE", stride=kernel.stride),
         *_bytes("COMMAND_OFFSET", 0),
         _write("COMMAND_COMMIT", index=_COPY),
         *_bytes("COPY_START", first),
@@ -230,7 +242,7 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
         _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value, context=context),
         *_bytes("COMMAND_OFFSET", offset),
         _write("COMMAND_COMMIT", index=_TRANSFER),
-        *_window_once(end, context, offset),
+        *_region_once(end, context, offset),
         _write("FIRST_WORKGROUP", workgroup=0),
         _write("WORKGROUPS", count=1),
         *_range(0, 0, 0, Action.REMOTE, _TRANSFER),
@@ -238,14 +250,14 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
     return writes
 
 
-def _window_once(end: int, context: int, offset: int) -> Writes:
+def _region_once(end: int, context: int, offset: int) -> Writes:
     writes = [
-        _write("WINDOW_COMMIT", index=0, enable=0),
-        *_window(0, OUTPUT_ATOM, end, context),
+        _write("REGION_COMMIT", index=0, enable=0),
+        *_region(0, OUTPUT_ATOM, end, context),
     ]
     if offset:
         writes += [
-            _write("WINDOW_COMMIT", index=1, enable=0),
-            *_window(1, OUTPUT_ATOM + offset, end + offset, context),
+            _write("REGION_COMMIT", index=1, enable=0),
+            *_region(1, OUTPUT_ATOM + offset, end + offset, context),
         ]
     return writes

@@ -83,12 +83,12 @@ def _l2(s, g, q, now):
         channel.request_count -= 1
         served += 1
         missing = 0
-        for sector in range(4):
-            if (new | merged) >> sector & 1:
+        for atom in range(4):
+            if (new | merged) >> atom & 1:
                 missing += 1
-            if new >> sector & 1:
+            if new >> atom & 1:
                 i = (channel.miss_head + channel.misses) & (MISSES - 1)
-                channel.miss_atom[i] = line * 4 + sector
+                channel.miss_atom[i] = line * 4 + atom
                 channel.misses += 1
         buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
 
@@ -104,7 +104,7 @@ def _read_back(s, g, q, now, inputs):
     if channel.origin[token] == 1:
         inputs[I.returns_valid] = 1
         inputs[I.returns_slot] = tag
-        if f.payload:
+        if f.with_data:
             for word in range(4):
                 inputs[I.returns_data_0 + word] = channel.data[token, word]
     elif tag & COLLECTIVE_TAG:
@@ -158,28 +158,28 @@ def _reads(s, gpu, channel, c, now, inputs, ready):
 
 @inlined
 def _gemm_store(s, g, channel, now, inputs, ready):
-    """Offer the oldest store or tile end of the kernel."""
+    """Offer the oldest store or end-of-tile marker of the kernel."""
     f, gpu = s.fixed[0], s.gpu[g]
     head = channel.store_head
     slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
-    w = workgroup_at(f, gpu, gpu.place[slot])
+    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
     inputs[I.stores_valid] = 1
     inputs[I.stores_context] = CONTEXT_GEMM
     inputs[I.stores_workgroup] = w
     if what >= 0:
         inputs[I.stores_kind] = 0
-        inputs[I.stores_atom] = s.sector_atom[what]
-        inputs[I.stores_wavefront] = s.sector_wave[what]
-        if f.payload:
-            value_of(s, g, s.sector_atom[what], inputs)
+        inputs[I.stores_atom] = s.output_atom[what]
+        inputs[I.stores_wavefront] = s.output_wave[what]
+        if f.with_data:
+            value_of(s, g, s.output_atom[what], inputs)
     else:
         wave = -1 - what
         inputs[I.stores_kind] = 1
-        inputs[I.stores_atom] = s.sector_atom[s.sector_start[w]]
+        inputs[I.stores_atom] = s.output_atom[s.output_start[w]]
         inputs[I.stores_wavefront] = wave
-        inputs[I.stores_sectors] = s.per_wave[w, wave]
-        inputs[I.stores_row_edge] = s.row_edge[w]
-        inputs[I.stores_run_edge] = s.run_edge[w]
+        inputs[I.stores_tile_atoms] = s.per_wave[w, wave]
+        inputs[I.stores_outer_edge] = s.outer_edge[w]
+        inputs[I.stores_inner_edge] = s.inner_edge[w]
     if ready:
         channel.store_head = (head + 1) & (STORES - 1)
         channel.store_count -= 1
@@ -216,14 +216,14 @@ def _stores(s, g, channel, c, now, inputs, ready, link_free):
 
 @inlined
 def _stand_in(s, gpu, inputs):
-    """The first sector that a tile has in the simulated channels speaks for the tile's first
-    sector, which lies in a channel that may not be simulated: the tracker learns the true start.
+    """The first atom that a tile has in the simulated channels speaks for the tile's first
+    atom, which lies in a channel that may not be simulated: the tracker learns the true start.
     """
-    if inputs[I.notices_access] == ACCESS_UPDATE:
-        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[I.notices_place]))
-        v = np.int64(inputs[I.notices_wavefront])
-        if np.int64(inputs[I.notices_atom]) == s.wave_first[w, v]:
-            inputs[I.notices_atom] = s.wave_start[w, v]
+    if inputs[I.issue_acks_access] == ACCESS_UPDATE:
+        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[I.issue_acks_dispatch_index]))
+        v = np.int64(inputs[I.issue_acks_wavefront])
+        if np.int64(inputs[I.issue_acks_atom]) == s.wave_first[w, v]:
+            inputs[I.issue_acks_atom] = s.wave_start[w, v]
 
 
 @inlined
@@ -235,17 +235,17 @@ def _channel(s, g, c, now, inputs, outputs):
     # Views with constant indices, which the compiler need not check.
     inputs = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
     outputs = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
-    if f.payload:
+    if f.with_data:
         inputs[I.nmc_in_valid] = 0
         reduce_results(s, g, channel, outputs)
-    inputs[I.notices_valid] = 0
-    allowed = outputs[O.notices_ready] == 1
+    inputs[I.issue_acks_valid] = 0
+    allowed = outputs[O.issue_acks_ready] == 1
     if not allowed:
         gpu.stalls += 1
     token = dram_step(s.dram, q, now, allowed)
     if token >= 0:
         issue(s, g, channel, token, now, inputs)
-        if inputs[I.notices_valid]:
+        if inputs[I.issue_acks_valid]:
             _stand_in(s, gpu, inputs)
     inputs[I.returns_valid] = 0
     if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
@@ -367,10 +367,10 @@ def _gpu(s, g, now):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
     drive_bus(gpu, own_inputs, own_outputs)
-    gpu.limits[now & (LAG - 1)] = np.int64(own_outputs[H.limit_out])
+    gpu.credit_limits[now & (LAG - 1)] = np.int64(own_outputs[H.credit_limit_out])
     downstream = 0 if f.mirror else (g if g > 0 else s.gpu.shape[0]) - 1
-    sent = s.gpu[downstream].limits[(now - f.link_latency) & (LAG - 1)]
-    own_inputs[G.limit_in] = np.uint64(sent)
+    sent = s.gpu[downstream].credit_limits[(now - f.link_latency) & (LAG - 1)]
+    own_inputs[G.credit_limit_in] = np.uint64(sent)
 
 
 @compiled

@@ -89,7 +89,7 @@ class Machine:
     Raises
     ------
     ValueError
-        If a mirrored ring would not be symmetric, or a wavefront has no sector in the simulated
+        If a mirrored ring would not be symmetric, or a wavefront has no atom in the simulated
         channels.
     """
 
@@ -114,9 +114,9 @@ class Machine:
         self._collective_cus = collective_cus
         self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
         self.channel_bits = system.dram.channels.bit_length() - 1
-        parameters = system.hardware(channels=channels, payload=partial is not None)
-        self._sectors = kernel.sectors(channels, self.offset_bits, self.channel_bits)
-        self._require_sectors()
+        parameters = system.hardware(channels=channels, with_data=partial is not None)
+        self._output_atoms = kernel.output_atoms(channels, self.offset_bits, self.channel_bits)
+        self._require_output_atoms()
         self.chunk_start, chunk_atom = self._chunks()
         if mirror:
             self._require_symmetry()
@@ -244,8 +244,9 @@ class Machine:
             if self.state.outputs[g, gpu_out + H.irq]:
                 error = self.read(g, "ERROR")
                 raise SimulationError(
-                    f"GPU {g}: the hardware reports error {error['code']} for place "
-                    f"{error['place']}, wavefront {error['wavefront']}, in cycle {self.now}"
+                    f"GPU {g}: the hardware reports error {error['code']} for dispatch index "
+                    f"{error['dispatch_index']}, wavefront {error['wavefront']}, in cycle "
+                    f"{self.now}"
                 )
 
     def read(self, gpu: int, name: str) -> dict[str, int]:
@@ -259,19 +260,19 @@ class Machine:
                 return {f.name: (value >> f.low) & ((1 << f.width) - 1) for f in register.fields}
         raise SimulationError(f"GPU {gpu}: the register port does not answer")
 
-    def _require_sectors(self) -> None:
+    def _require_output_atoms(self) -> None:
         if self.channels == self.system.dram.channels:
             return
-        _, _, _, row_edge, run_edge = self.kernel.walk
+        _, _, _, outer_edge, inner_edge = self.kernel.walk
         live = np.array(
             [
                 self.kernel.live_waves(bool(r), bool(e))
-                for r, e in zip(row_edge, run_edge, strict=True)
+                for r, e in zip(outer_edge, inner_edge, strict=True)
             ]
         )
-        if ((self._sectors.per_wave > 0).sum(axis=1) != live).any():
+        if ((self._output_atoms.per_wave > 0).sum(axis=1) != live).any():
             raise ValueError(
-                f"{self.channels} of {self.system.dram.channels} channels hold no sector of some "
+                f"{self.channels} of {self.system.dram.channels} channels hold no atom of some "
                 "wavefront's tile: use --channels all, or more of them"
             )
 
@@ -284,8 +285,8 @@ class Machine:
             )
         chunk = kernel.workgroups // kernel.gpus
         held = np.zeros((kernel.workgroups, kernel.waves, self.channels), np.int64)
-        owner = np.repeat(np.arange(kernel.workgroups), np.diff(self._sectors.start))
-        np.add.at(held, (owner, self._sectors.wave, self._sectors.channel), 1)
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(self._output_atoms.start))
+        np.add.at(held, (owner, self._output_atoms.wave, self._output_atoms.channel), 1)
         if (held != np.roll(held, -chunk, axis=0)).any():
             raise ValueError(
                 "the chunks spread unevenly over the simulated channels, so one GPU does not stand "
@@ -294,15 +295,15 @@ class Machine:
 
     def _chunks(self) -> tuple[np.ndarray, np.ndarray]:
         """Atoms of each chunk, channel by channel: where they start, and a row of them."""
-        kernel, sectors = self.kernel, self._sectors
-        owner = np.repeat(np.arange(kernel.workgroups), np.diff(sectors.start))
+        kernel, output_atoms = self.kernel, self._output_atoms
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
         chunk = np.searchsorted(kernel.chunk_start, owner, side="right") - 1
         starts = np.zeros((self.channels, kernel.gpus + 1), np.int64)
         rows = []
         for c in range(self.channels):
-            here = sectors.channel == c
-            order = np.lexsort((sectors.atom[here], chunk[here]))
-            rows.append(sectors.atom[here][order])
+            here = output_atoms.channel == c
+            order = np.lexsort((output_atoms.atom[here], chunk[here]))
+            rows.append(output_atoms.atom[here][order])
             starts[c, 1:] = np.cumsum(np.bincount(chunk[here], minlength=kernel.gpus))
         atoms = np.zeros((self.channels, max(map(len, rows))), np.int64)
         for c, row in enumerate(rows):
@@ -312,7 +313,7 @@ class Machine:
     def _new_state(self, mode, partial, chunk_atom, link_stall, seed) -> State:
         system, kernel, gpus, channels = self.system, self.kernel, self.gpus, self.channels
         dram, gpu = system.dram, system.gpu
-        sectors, queues = self._sectors, gpus * channels
+        output_atoms, queues = self._output_atoms, gpus * channels
         ns = system.memory_cycles
 
         def cu_cycles(cycles: float) -> int:
@@ -326,7 +327,7 @@ class Machine:
             gpus,
             channels,
             -(-kernel.workgroups // slots),
-            **kernel_tables(kernel, sectors, channels, self.offset_bits, self.channel_bits),
+            **kernel_tables(kernel, output_atoms, channels, self.offset_bits, self.channel_bits),
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
             # What was there before is random, and of another epoch.
@@ -355,7 +356,7 @@ class Machine:
         fixed["hit_latency"] = ns(system.l2.latency_ns)
         fixed["l2_requests"] = slices
         fixed["work"] = 1
-        fixed["payload"] = partial is not None
+        fixed["with_data"] = partial is not None
         fixed["contents_base"] = OUTPUT_ATOM
         for g in range(gpus):
             state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
@@ -365,7 +366,7 @@ class Machine:
         set_up(
             state,
             kernel,
-            sectors,
+            output_atoms,
             mode=mode,
             compute_units=kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,

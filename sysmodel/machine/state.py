@@ -82,19 +82,19 @@ class State(NamedTuple):
     channel: np.ndarray
     tile_row: np.ndarray  # [workgroup]
     tile_column: np.ndarray
-    row_edge: np.ndarray
-    run_edge: np.ndarray
-    sector_start: np.ndarray  # see kernel.Sectors
-    sector_atom: np.ndarray
-    sector_wave: np.ndarray
-    sector_channel: np.ndarray
+    outer_edge: np.ndarray
+    inner_edge: np.ndarray
+    output_start: np.ndarray  # see kernel.OutputAtoms
+    output_atom: np.ndarray
+    output_wave: np.ndarray
+    output_channel: np.ndarray
     per_wave: np.ndarray
     wave_first: np.ndarray
     wave_start: np.ndarray
-    piece_start: np.ndarray  # [tile, step]: see tables.py
-    piece_line: np.ndarray  # in the channel
-    piece_mask: np.ndarray  # sectors of the line
-    piece_channel: np.ndarray
+    line_request_start: np.ndarray  # [tile, step]: see tables.py
+    line_request_line: np.ndarray  # in the channel
+    line_request_mask: np.ndarray  # atoms of the line
+    line_request_channel: np.ndarray
     chunk_start: np.ndarray  # [c, chunk + 1]
     chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
     stage_begin: np.ndarray  # [g, stage]: cycle, or -1

@@ -39,7 +39,7 @@ MISSES = 4096
 _IN_UNIT = 16
 
 FIXED_FIELDS = [
-    ("payload", np.int64),  # data mode
+    ("with_data", np.int64),  # data mode
     ("contents_base", np.int64),  # first atom of the output buffer, in data mode
     ("read_latency", np.int64),  # from a read's issue to its data
 ]
@@ -60,7 +60,7 @@ CHANNEL_FIELDS = [
     ("origin", np.int64, (TOKENS,)),
     ("atom", np.int64, (TOKENS,)),
     ("tag", np.int64, (TOKENS,)),
-    ("tile_place", np.int64, (TOKENS,)),
+    ("tile_dispatch_index", np.int64, (TOKENS,)),
     ("tile_wave", np.int64, (TOKENS,)),
     ("op", np.int64, (TOKENS,)),
     ("dtype", np.int64, (TOKENS,)),
@@ -115,7 +115,7 @@ def accept(gpu, channel, outputs):
     channel.origin[token] = origin
     channel.atom[token] = outputs[O.dram_atom]
     channel.tag[token] = outputs[O.dram_tag]
-    channel.tile_place[token] = outputs[O.dram_place]
+    channel.tile_dispatch_index[token] = outputs[O.dram_dispatch_index]
     channel.tile_wave[token] = outputs[O.dram_wavefront]
     channel.op[token] = outputs[O.dram_op]
     channel.dtype[token] = outputs[O.dram_dtype]
@@ -151,20 +151,20 @@ def issue(s, g, channel, token, now, inputs):
         channel.back_time[i] = now + f.read_latency
         channel.back_token[i] = token
         channel.back_count += 1
-        if f.payload:
+        if f.with_data:
             a = channel.atom[token] - f.contents_base
             if 0 <= a < s.stored.shape[1]:
                 for word in range(4):
                     channel.data[token, word] = s.stored[g, a, word]
         return
-    if f.payload:
+    if f.with_data:
         _apply(s, g, channel, token, inputs)
     if access == ACCESS_UPDATE or channel.origin[token] == 1:
-        inputs[I.notices_valid] = 1
-        inputs[I.notices_access] = access
-        inputs[I.notices_atom] = channel.atom[token]
-        inputs[I.notices_place] = channel.tile_place[token]
-        inputs[I.notices_wavefront] = channel.tile_wave[token]
+        inputs[I.issue_acks_valid] = 1
+        inputs[I.issue_acks_access] = access
+        inputs[I.issue_acks_atom] = channel.atom[token]
+        inputs[I.issue_acks_dispatch_index] = channel.tile_dispatch_index[token]
+        inputs[I.issue_acks_wavefront] = channel.tile_wave[token]
     release(channel, token)
 
 

@@ -250,7 +250,7 @@ def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
     Parameters
     ----------
     allow_update : bool
-        Whether a write or an update may be issued: there is room for its notice.
+        Whether a write or an update may be issued: there is room for its acknowledgement.
 
     Returns
     -------

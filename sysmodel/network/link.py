@@ -48,7 +48,7 @@ GPU_FIELDS = [
     ("credit_bytes", np.float64),
     ("sent_bytes", np.int64, (2,)),  # reduce-scatter, all-gather
     ("first_send", np.int64),  # cycle, or -1
-    ("limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
+    ("credit_limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
 ]
 
 CHANNEL_FIELDS = [
@@ -113,10 +113,10 @@ def _find(table, low, high, atom):
 
 @compiled
 def _nth_of_channel(s, start, c, atom):
-    """How many of the sectors from ``start`` to ``atom`` lie in channel ``c``."""
+    """How many of the atoms from ``start`` to ``atom`` lie in channel ``c``."""
     n = 0
-    while s.sector_atom[start] != atom:
-        if s.sector_channel[start] == c:
+    while s.output_atom[start] != atom:
+        if s.output_channel[start] == c:
             n += 1
         start += 1
     return n
@@ -124,7 +124,7 @@ def _nth_of_channel(s, start, c, atom):
 
 @inlined
 def _mirrored(s, c, is_update, workgroup, atom):
-    """What the upstream GPU sends while we send this: same place, one chunk on.
+    """What the upstream GPU sends while we send this: same dispatch index, one chunk on.
 
     Returns the workgroup and the atom, in the same channel.
     """
@@ -137,17 +137,17 @@ def _mirrored(s, c, is_update, workgroup, atom):
     other = workgroup + f.mirror_shift
     if other >= f.workgroups:
         other -= f.workgroups
-    start, end = s.sector_start[workgroup], s.sector_start[workgroup + 1]
+    start, end = s.output_start[workgroup], s.output_start[workgroup + 1]
     if f.channels == 1:
-        n = _find(s.sector_atom, start, end, atom) - start
-        return other, s.sector_atom[s.sector_start[other] + n]
+        n = _find(s.output_atom, start, end, atom) - start
+        return other, s.output_atom[s.output_start[other] + n]
     n = _nth_of_channel(s, start, c, atom)
-    i = s.sector_start[other]
-    while s.sector_channel[i] != c or n > 0:
-        if s.sector_channel[i] == c:
+    i = s.output_start[other]
+    while s.output_channel[i] != c or n > 0:
+        if s.output_channel[i] == c:
             n -= 1
         i += 1
-    return other, s.sector_atom[i]
+    return other, s.output_atom[i]
 
 
 @inlined
@@ -208,7 +208,7 @@ def send(s, gpu, receiver, c, now, outputs):
     receiver.packet[i, _WAVEFRONT] = outputs[O.link_out_wavefront]
     receiver.packet[i, _OP] = outputs[O.link_out_op]
     receiver.packet[i, _DTYPE] = outputs[O.link_out_dtype]
-    if f.payload:
+    if f.with_data:
         for word in range(4):
             receiver.packet[i, _DATA + word] = outputs[O.link_out_data_0 + word]
 
@@ -228,7 +228,7 @@ def deliver(f, channel, now, inputs, ready):
     inputs[I.link_in_wavefront] = channel.packet[i, _WAVEFRONT]
     inputs[I.link_in_op] = channel.packet[i, _OP]
     inputs[I.link_in_dtype] = channel.packet[i, _DTYPE]
-    if f.payload:
+    if f.with_data:
         for word in range(4):
             inputs[I.link_in_data_0 + word] = channel.packet[i, _DATA + word]
     if ready:

@@ -64,14 +64,14 @@ def _partials(options: CheckOptions, dtype: np.dtype) -> np.ndarray:
 def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
     """A matrix in the layout of the output buffer: (atoms, 4) words. Padding is zero."""
     rows = matrix.T if kernel.column_major else matrix
-    padded = np.zeros((rows.shape[0], kernel.pitch * ELEMENTS), matrix.dtype)
+    padded = np.zeros((rows.shape[0], kernel.stride * ELEMENTS), matrix.dtype)
     padded[:, : rows.shape[1]] = rows
     return padded.view(np.uint64).reshape(-1, 4)
 
 
 def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The inverse of :func:`_words`."""
-    rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.rows_total, -1)
+    rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.outer_total, -1)
     along = kernel.m if kernel.column_major else kernel.n
     matrix = rows[:, :along]
     return matrix.T if kernel.column_major else matrix

@@ -88,12 +88,12 @@ def _moved(size: np.ndarray, how: Reduction) -> np.ndarray:
 
 
 def _operand_reads(state: State) -> tuple[int, int]:
-    """Fewest and most sectors that the GEMM reads from the simulated channels' memory."""
-    sectors = np.array([bin(mask).count("1") for mask in range(16)])[state.piece_mask]
+    """Fewest and most atoms that the GEMM reads from the simulated channels' memory."""
+    output_atoms = np.array([bin(mask).count("1") for mask in range(16)])[state.line_request_mask]
     per_tile = np.add.reduceat(
-        np.append(sectors, 0), np.minimum(state.piece_start[:, 0], len(sectors))
+        np.append(output_atoms, 0), np.minimum(state.line_request_start[:, 0], len(output_atoms))
     )
-    per_tile[state.piece_start[:, 0] == state.piece_start[:, -1]] = 0
+    per_tile[state.line_request_start[:, 0] == state.line_request_start[:, -1]] = 0
     rows = int(state.tile_row.max()) + 1
     uses = np.concatenate(
         [
@@ -101,9 +101,9 @@ def _operand_reads(state: State) -> tuple[int, int]:
             np.bincount(state.tile_column, minlength=len(per_tile) - rows),
         ]
     )
-    # Lines of neighbouring steps may share a sector.
-    line = (state.piece_channel << 48) | state.piece_line << 2
+    # Lines of neighbouring steps may share an atom.
+    line = (state.line_request_channel << 48) | state.line_request_line << 2
     distinct = np.unique(
-        np.concatenate([(line + s)[state.piece_mask >> s & 1 == 1] for s in range(4)])
+        np.concatenate([(line + s)[state.line_request_mask >> s & 1 == 1] for s in range(4)])
     )
     return len(distinct), int((per_tile * uses).sum())

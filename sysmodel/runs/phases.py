@@ -21,20 +21,20 @@ from .result import RunOptions
 from .samples import timeline_of
 from .timeline import Span, Timeline
 
-__all__ = ["Phases", "Report", "Session", "Setting"]
+__all__ = ["PhaseResult", "Report", "Simulation", "RunContext"]
 
 Report = Callable[[str, float], None]
 
 
 @dataclass
-class Phases:
+class PhaseResult:
     """What a configuration took, in cycles of the memory clock, and what it moved.
 
     ``traffic`` counts accesses of a whole GPU: gemm_read, gemm_write, rs_read, rs_write, ag_read,
     ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather. ``activity``
     counts what :class:`.energy.counts.Activity` has, by phase (GEMM, reduce-scatter, all-gather).
-    ``held_cycles`` is the time in which flow control kept free workgroup slots empty, averaged over
-    all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
+    ``throttled_cycles`` is the time in which flow control kept free workgroup slots empty, averaged
+    over all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
     averaged over the channels.
     """
 
@@ -42,7 +42,7 @@ class Phases:
     rs_cycles: int = 0
     ag_cycles: int = 0
     total_cycles: int = 0
-    held_cycles: int = 0
+    throttled_cycles: int = 0
     stall_cycles: float = 0.0
     traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
     link_bytes: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
@@ -52,7 +52,7 @@ class Phases:
     timeline: Timeline | None = None
 
 
-class Setting:
+class RunContext:
     """What all configurations of a run share."""
 
     def __init__(self, workload: Workload, system: System, options: RunOptions, report: Report):
@@ -70,7 +70,7 @@ class Setting:
         return Trace(self.options.waves_file, *self.options.waves)
 
 
-class Session:
+class Simulation:
     """A machine while it runs one configuration; a context manager.
 
     Attributes
@@ -80,28 +80,28 @@ class Session:
     """
 
     def __init__(
-        self, setting: Setting, name: str, *, mode: int = MODE_GEMM, collective_cus: int = 0
+        self, context: RunContext, name: str, *, mode: int = MODE_GEMM, collective_cus: int = 0
     ):
-        self._setting, self._name = setting, name
+        self._context, self._name = context, name
         self._exit = ExitStack()
         self._wall_s = 0.0
         self._spans: list[Span] = []
         self._activates = np.zeros(3, np.int64)
         self.zero = 0
         self.machine = Machine(
-            setting.system,
-            setting.kernel,
-            engine=setting.options.engine,
-            channels=setting.channels,
-            mirror=setting.options.gpus == "mirror",
+            context.system,
+            context.kernel,
+            engine=context.options.engine,
+            channels=context.channels,
+            mirror=context.options.gpus == "mirror",
             collective_cus=collective_cus,
             mode=mode,
-            trace=setting.trace(name),
-            seed=setting.options.seed,
-            progress=setting.report,
+            trace=context.trace(name),
+            seed=context.options.seed,
+            progress=context.report,
         )
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> "Simulation":
         self._exit.enter_context(self.machine)
         return self
 
@@ -111,17 +111,17 @@ class Session:
     def run(self, phase: str, until: int) -> None:
         """Run until a condition of the loop holds."""
         finished = self.machine.state.gpu["finished"]
-        workgroups = self._setting.kernel.workgroups * self.machine.gpus
+        workgroups = self._context.kernel.workgroups * self.machine.gpus
         task = f"{self._name}: {phase}"
 
         def show(now: int) -> None:
             share = finished.sum() / workgroups
-            self._setting.report(task, float(share) if share < 1 else 0.99)
+            self._context.report(task, float(share) if share < 1 else 0.99)
 
         begin = time.perf_counter()
         self.machine.run(until, show)
         self._wall_s += time.perf_counter() - begin
-        self._setting.report(task, 1.0)
+        self._context.report(task, 1.0)
 
     def program(self, writes: list[Writes], until: int) -> None:
         """Write registers of every GPU."""
@@ -130,13 +130,13 @@ class Session:
 
     def copy_chunks(self, step: int) -> None:
         """Chunks under way in a step, as GPU 0 sends and as its upstream neighbour does."""
-        fixed, n = self.machine.state.fixed, self._setting.kernel.gpus
+        fixed, n = self.machine.state.fixed, self._context.kernel.gpus
         fixed["copy_from"] = step % n
         fixed["copy_to"] = (step + 1) % n
 
     def span(self, name: str, track: str, begin: int, end: int) -> None:
         """Note something that lasted."""
-        ns = 1e3 / self._setting.system.dram.clock_mhz
+        ns = 1e3 / self._context.system.dram.clock_mhz
         begin, end = max(0, begin - self.zero), max(0, end - self.zero)
         self._spans.append(Span(name, track, begin * ns, end * ns))
 
@@ -145,8 +145,8 @@ class Session:
         opened = int(self.machine.state.dram.channel["activate_count"].sum())
         self._activates[phase] += opened - self._activates.sum()
 
-    def finish(self, how: Reduction, **cycles: int) -> Phases:
-        """Gather what the machine counted; ``cycles`` are the times of :class:`Phases`.
+    def finish(self, how: Reduction, **cycles: int) -> PhaseResult:
+        """Gather what the machine counted; ``cycles`` are the times of :class:`PhaseResult`.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class Session:
         traffic[2 * GEMM + 1] -= kept
         traffic[2 * RS + 1] += kept
         link_bytes = state.gpu["sent_bytes"].sum(axis=0)
-        check_conservation(state, self._setting.kernel.gpus, how, traffic, link_bytes)
+        check_conservation(state, self._context.kernel.gpus, how, traffic, link_bytes)
         # Of what overlaps, no part alone opened a row: it is the sum that counts.
         self.count_activates(AG if how.gather else RS)
         activity = self._activity(how, traffic, link_bytes)
@@ -168,11 +168,11 @@ class Session:
         ):
             if begin >= 0:
                 self.span(f"stage {i}", "GEMM", int(begin), int(end))
-        return Phases(
+        return PhaseResult(
             **cycles,
             traffic=traffic * machine.whole // machine.gpus,
-            held_cycles=int(state.gpu["held"].mean() / state.fixed["slots"][0]),
-            stall_cycles=float(state.gpu["stalls"].mean()) / self._setting.channels,
+            throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
+            stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             link_bytes=link_bytes * machine.whole // machine.gpus,
             activity={name: n // machine.gpus for name, n in activity.items()},
             simulated_cycles=machine.now,

@@ -214,8 +214,8 @@ def print_presets() -> None:
         table.add_row("link", f"{link.bandwidth_gb_per_s:g} GB/s, {link.latency_ns:g} ns")
         table.add_row(
             "T3",
-            f"tracker {t3.tracker_sets} sets x {t3.tracker_ways} ways, window of "
-            f"{t3.window_workgroups} workgroups, triggered by {t3.granularity}",
+            f"tracker {t3.tracker_sets} sets x {t3.tracker_ways} ways, credit window of "
+            f"{t3.credit_window_workgroups} workgroups, triggered by {t3.granularity}",
         )
         console.print(table)
         console.print(f"Source: {system.source}.\n", soft_wrap=True, markup=False)

@@ -129,7 +129,7 @@ class ConfigurationResult:
     ----------
     gemm_ns, rs_ns, ag_ns : float
         Each from its own first to its own last event; they may overlap.
-    gemm_held_ns : float
+    gemm_throttled_ns : float
         Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
         slots; the rest of the GEMM's slow-down is contention.
     tracker_stall_ns : float
@@ -157,7 +157,7 @@ class ConfigurationResult:
     """
 
     gemm_ns: float
-    gemm_held_ns: float
+    gemm_throttled_ns: float
     tracker_stall_ns: float
     rs_ns: float
     ag_ns: float
@@ -178,7 +178,7 @@ class ConfigurationResult:
         cls,
         *,
         gemm_ns: float,
-        gemm_held_ns: float = 0.0,
+        gemm_throttled_ns: float = 0.0,
         tracker_stall_ns: float = 0.0,
         rs_ns: float,
         ag_ns: float,
@@ -208,7 +208,7 @@ class ConfigurationResult:
         exposed = total_ns - gemm_ns
         return cls(
             gemm_ns=gemm_ns,
-            gemm_held_ns=gemm_held_ns,
+            gemm_throttled_ns=gemm_throttled_ns,
             tracker_stall_ns=tracker_stall_ns,
             rs_ns=rs_ns,
             ag_ns=ag_ns,

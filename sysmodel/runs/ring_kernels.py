@@ -11,64 +11,64 @@ from sysmodel.machine.loop import (
 )
 from sysmodel.memory.accesses import AG, RS
 
-from .phases import Session, Setting
+from .phases import RunContext, Simulation
 
 __all__ = ["LAST_ADDITION", "all_gather", "reduce_scatter"]
 
 LAST_ADDITION = "last addition"
 
 
-def reduce_scatter(setting: Setting, session: Session, *, alone: bool = True) -> int:
+def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
     """Reduce and scatter the output; returns the cycles that it took.
 
     ``alone``: nothing else runs, and the end is when the memory is quiet.
     """
-    machine, n = session.machine, setting.kernel.gpus
+    machine, n = simulation.machine, context.kernel.gpus
     state, gpus = machine.state, range(machine.gpus)
     offset = staging_offset(machine.channel_bits)
-    _map(setting, session, RS, offset)
+    _map(context, simulation, RS, offset)
     begin = machine.now
     for step in range(n - 1):
-        session.copy_chunks(1 + step)
+        simulation.copy_chunks(1 + step)
         for g in gpus:
             begin_step(state, g, (g + 1 + step) % n, 1 if step == 0 else 2, offset)
         machine.expect([(g + 2 + step) % n for g in gpus])
-        session.run("RS", UNTIL_COLLECTIVE)
+        simulation.run("RS", UNTIL_COLLECTIVE)
     last = machine.now
     state.gpu["store_context"] = CONTEXT_NONE
     for g in gpus:
         begin_step(state, g, g, 2, offset)
-    session.run("RS", UNTIL_COLLECTIVE)
+    simulation.run("RS", UNTIL_COLLECTIVE)
     if alone:
-        session.run("RS", UNTIL_QUIET)
-    session.span("reduce-scatter", "Communication", begin, machine.now)
-    session.span(LAST_ADDITION, "Last addition", last, machine.now)
+        simulation.run("RS", UNTIL_QUIET)
+    simulation.span("reduce-scatter", "Communication", begin, machine.now)
+    simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
     return machine.now - begin
 
 
-def all_gather(setting: Setting, session: Session, *, alone: bool = True) -> int:
+def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
     """Gather the reduced chunks; returns the cycles that it took."""
-    machine, n = session.machine, setting.kernel.gpus
+    machine, n = simulation.machine, context.kernel.gpus
     gpus = range(machine.gpus)
-    _map(setting, session, AG, 0)
+    _map(context, simulation, AG, 0)
     begin = machine.now
     for step in range(n - 1):
-        session.copy_chunks(step)
+        simulation.copy_chunks(step)
         for g in gpus:
             begin_step(machine.state, g, (g + step) % n, 1, 0)
         machine.expect([(g + 1 + step) % n for g in gpus])
-        session.run("AG", UNTIL_COLLECTIVE)
+        simulation.run("AG", UNTIL_COLLECTIVE)
     if alone:
-        session.run("AG", UNTIL_QUIET)
-    session.span("all-gather", "Communication", begin, machine.now)
+        simulation.run("AG", UNTIL_QUIET)
+    simulation.span("all-gather", "Communication", begin, machine.now)
     return machine.now - begin
 
 
-def _map(setting: Setting, session: Session, phase: int, offset: int) -> None:
+def _map(context: RunContext, simulation: Simulation, phase: int, offset: int) -> None:
     """Map the output so that stores to it leave for the neighbour, ``offset`` atoms on."""
-    writes = collective_writes(setting.kernel, CONTEXT_COLLECTIVE, offset=offset)
-    session.program([writes] * session.machine.gpus, UNTIL_PROGRAMMED)
-    state = session.machine.state
+    writes = collective_writes(context.kernel, CONTEXT_COLLECTIVE, offset=offset)
+    simulation.program([writes] * simulation.machine.gpus, UNTIL_PROGRAMMED)
+    state = simulation.machine.state
     state.gpu["phase"] = phase
     state.gpu["store_context"] = CONTEXT_COLLECTIVE
     state.fixed["copy_offset"] = offset

@@ -12,7 +12,7 @@ from sysmodel.lib.errors import InputError
 from sysmodel.memory.accesses import GEMM, RS
 
 from .cu_split import cu_split
-from .phases import Phases, Report, Setting
+from .phases import PhaseResult, Report, RunContext
 from .result import ConfigurationResult, RunOptions, RunResult
 from .sequential import sequential
 from .transparent import scatter, transparent
@@ -21,21 +21,21 @@ __all__ = ["run"]
 
 
 class _Configurations:
-    """Configurations of one setting, each simulated once; some build on others."""
+    """Configurations of one context, each simulated once; some build on others."""
 
-    def __init__(self, setting: Setting):
-        self._setting = setting
-        self.done: dict[str, Phases] = {}
+    def __init__(self, context: RunContext):
+        self._context = context
+        self.done: dict[str, PhaseResult] = {}
 
-    def __getitem__(self, name: str) -> Phases:
+    def __getitem__(self, name: str) -> PhaseResult:
         if name not in self.done:
             if name in _IDEAL:
                 self.done[name] = self._ideal(_IDEAL[name])
             else:
-                self.done[name] = _SIMULATED[name](self._setting)
+                self.done[name] = _SIMULATED[name](self._context)
         return self.done[name]
 
-    def _ideal(self, scatter_name: str) -> Phases:
+    def _ideal(self, scatter_name: str) -> PhaseResult:
         """GEMM and reduce-scatter as fast side by side as each alone, then the all-gather."""
         base, rs = self["sequential"], self[scatter_name]
         traffic = base.traffic.copy()
@@ -43,7 +43,7 @@ class _Configurations:
         activity = {name: counts.copy() for name, counts in base.activity.items()}
         for name, counts in activity.items():
             counts[RS] = rs.activity[name][RS]
-        return Phases(
+        return PhaseResult(
             gemm_cycles=base.gemm_cycles,
             rs_cycles=rs.rs_cycles,
             ag_cycles=base.ag_cycles,
@@ -54,13 +54,13 @@ class _Configurations:
         )
 
 
-_SIMULATED: dict[str, Callable[[Setting], Phases]] = {
+_SIMULATED: dict[str, Callable[[RunContext], PhaseResult]] = {
     "sequential": sequential,
-    "t3": lambda setting: transparent(setting, "t3", Policy.ROUND_ROBIN),
-    "t3-mca": lambda setting: transparent(setting, "t3-mca", Policy.MCA),
+    "t3": lambda context: transparent(context, "t3", Policy.ROUND_ROBIN),
+    "t3-mca": lambda context: transparent(context, "t3-mca", Policy.MCA),
     "rs-nmc": scatter,
-    "cu-split-8": lambda setting: cu_split(setting, 8),
-    "cu-split-16": lambda setting: cu_split(setting, 16),
+    "cu-split-8": lambda context: cu_split(context, 8),
+    "cu-split-16": lambda context: cu_split(context, 16),
 }
 # Which simulated reduce-scatter the ideal overlap hides.
 _IDEAL = {"ideal-overlap": "sequential", "ideal-rs-nmc": "rs-nmc"}
@@ -77,7 +77,7 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         If the hardware reports an error, or nothing moves any more.
     """
     try:
-        configurations = _Configurations(Setting(workload, system, options, progress))
+        configurations = _Configurations(RunContext(workload, system, options, progress))
         base = configurations["sequential"]
         phases = {name: configurations[name] for name in options.configurations}
     except InputError:
@@ -98,12 +98,12 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
     )
 
 
-def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
+def _result(one: PhaseResult, base: PhaseResult, system: System) -> ConfigurationResult:
     ns = 1e3 / system.dram.clock_mhz
     dram_bytes, link_bytes, activity = _counts(one, system)
     return ConfigurationResult.from_times(
         gemm_ns=one.gemm_cycles * ns,
-        gemm_held_ns=one.held_cycles * ns,
+        gemm_throttled_ns=one.throttled_cycles * ns,
         tracker_stall_ns=one.stall_cycles * ns,
         rs_ns=one.rs_cycles * ns,
         ag_ns=one.ag_cycles * ns,
@@ -118,7 +118,7 @@ def _result(one: Phases, base: Phases, system: System) -> ConfigurationResult:
     )
 
 
-def _counts(one: Phases, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
+def _counts(one: PhaseResult, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
     accesses = zip(DramBytes.__dataclass_fields__, one.traffic, strict=True)
     by_phase = one.activity
     updates = by_phase["updates"]
@@ -130,5 +130,5 @@ def _counts(one: Phases, system: System) -> tuple[DramBytes, LinkBytes, Activity
     )
 
 
-def _energy(one: Phases, system: System) -> Energy:
+def _energy(one: PhaseResult, system: System) -> Energy:
     return energy_of(*_counts(one, system), system, known_constants())

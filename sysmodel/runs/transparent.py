@@ -7,24 +7,24 @@ from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL
 from sysmodel.memory.accesses import AG, RS
 
 from .conservation import Reduction
-from .phases import Phases, Session, Setting
+from .phases import PhaseResult, RunContext, Simulation
 
 __all__ = ["scatter", "transparent"]
 
 
-def transparent(setting: Setting, name: str, policy: Policy) -> Phases:
+def transparent(context: RunContext, name: str, policy: Policy) -> PhaseResult:
     """Simulate T3 under an arbitration policy."""
-    with Session(setting, name) as session:
-        machine = session.machine
-        zero = session.zero = _launch(setting, session, policy, updates_per_sector=2)
-        session.run("GEMM and RS", UNTIL_REDUCED)
+    with Simulation(context, name) as simulation:
+        machine = simulation.machine
+        zero = simulation.zero = _launch(context, simulation, policy, updates_per_atom=2)
+        simulation.run("GEMM and RS", UNTIL_REDUCED)
         gpu = machine.state.gpu
         reduced = machine.now
         first_send = int(gpu["first_send"].min())
-        session.span("reduce-scatter", "Communication", first_send, reduced)
-        _all_gather(setting, session)
-        session.span("all-gather", "Communication", reduced, machine.now)
-        return session.finish(
+        simulation.span("reduce-scatter", "Communication", first_send, reduced)
+        _all_gather(context, simulation)
+        simulation.span("all-gather", "Communication", reduced, machine.now)
+        return simulation.finish(
             Reduction(tracked=True),
             gemm_cycles=int(gpu["finish_cycle"].max()) - zero,
             rs_cycles=reduced - first_send,
@@ -33,41 +33,45 @@ def transparent(setting: Setting, name: str, policy: Policy) -> Phases:
         )
 
 
-def scatter(setting: Setting) -> Phases:
+def scatter(context: RunContext) -> PhaseResult:
     """Simulate the reduce-scatter by the T3 hardware alone, the partial products in memory."""
-    with Session(setting, "rs-nmc", mode=MODE_SCATTER) as session:
-        session.machine.state.gpu["kernel_phase"] = RS
-        zero = session.zero = _launch(setting, session, Policy.ROUND_ROBIN, updates_per_sector=1)
-        session.run("RS", UNTIL_REDUCED)
-        cycles = session.machine.now - zero
+    with Simulation(context, "rs-nmc", mode=MODE_SCATTER) as simulation:
+        simulation.machine.state.gpu["kernel_phase"] = RS
+        zero = simulation.zero = _launch(
+            context, simulation, Policy.ROUND_ROBIN, updates_per_atom=1
+        )
+        simulation.run("RS", UNTIL_REDUCED)
+        cycles = simulation.machine.now - zero
         how = Reduction(gemm=False, tracked=True, gather=False)
-        return session.finish(how, rs_cycles=cycles, total_cycles=cycles)
+        return simulation.finish(how, rs_cycles=cycles, total_cycles=cycles)
 
 
-def _launch(setting: Setting, session: Session, policy: Policy, updates_per_sector: int) -> int:
-    return session.machine.launch(
+def _launch(
+    context: RunContext, simulation: Simulation, policy: Policy, updates_per_atom: int
+) -> int:
+    return simulation.machine.launch(
         [
             map_writes(
-                setting.kernel,
-                setting.system,
+                context.kernel,
+                context.system,
                 g,
                 context=CONTEXT_GEMM,
                 policy=policy,
-                updates_per_sector=updates_per_sector,
+                updates_per_atom=updates_per_atom,
             )
-            for g in range(session.machine.gpus)
+            for g in range(simulation.machine.gpus)
         ]
     )
 
 
-def _all_gather(setting: Setting, session: Session) -> None:
-    machine, n = session.machine, setting.kernel.gpus
+def _all_gather(context: RunContext, simulation: Simulation) -> None:
+    machine, n = simulation.machine, context.kernel.gpus
     gpus = range(machine.gpus)
     machine.state.fixed["work"] = 0
     machine.state.gpu["phase"] = AG
     for step in range(n - 1):
-        session.copy_chunks(step)
-        machine.write([copy_writes(setting.kernel, (g + step) % n, CONTEXT_GEMM) for g in gpus])
+        simulation.copy_chunks(step)
+        machine.write([copy_writes(context.kernel, (g + step) % n, CONTEXT_GEMM) for g in gpus])
         machine.expect([(g + 1 + step) % n for g in gpus])
-        session.run("AG", UNTIL_COPIED)
-    session.run("AG", UNTIL_QUIET)
+        simulation.run("AG", UNTIL_COPIED)
+    simulation.run("AG", UNTIL_QUIET)

@@ -28,7 +28,7 @@ def totals(inventory: Inventory) -> dict[str, Area]:
     """The sums, by what they are of."""
     found = {
         "whole, without NMC": inventory.whole(),
-        "whole without payload": inventory.without_payload(),
+        "whole without data": inventory.without_data(),
         "tracker": inventory.tracker(),
     }
     return found | inventory.apart()

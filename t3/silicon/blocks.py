@@ -7,9 +7,9 @@ from amaranth.lib import wiring
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
 from rtl.channel.arbiter import Arbiter
-from rtl.channel.channel import NOTICE_BUFFER, NOTICE_EVENTS, Channel
-from rtl.channel.notice_buffer import NoticeBuffer
-from rtl.channel.notice_queue import NoticeQueue
+from rtl.channel.channel import ISSUE_ACK_BUFFER, ISSUE_ACK_EVENTS, Channel
+from rtl.channel.issue_ack_buffer import IssueAckBuffer
+from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.dma.engine import DmaEngine
 from rtl.dma.lane import DmaLane
 from rtl.link.endpoint import LinkEndpoint
@@ -21,15 +21,15 @@ from rtl.top import T3
 from rtl.tracker.bank import TrackerBank
 from rtl.tracker.front import TrackerFront
 from rtl.tracker.tracker import Tracker
+from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.trigger import Trigger
-from rtl.trigger.window import Window
 from sysmodel.config.system import load_system
 
 from .elaboration import rtlil_text
 
 __all__ = ["BLOCKS", "REFERENCE", "Block"]
 
-REFERENCE = load_system().hardware(channels=32, payload=True)
+REFERENCE = load_system().hardware(channels=32, with_data=True)
 """One GPU of the paper's system."""
 
 
@@ -51,7 +51,7 @@ class Block:
     apart : bool
         Not counted with the whole: the arithmetic in memory.
     instead_of : str
-        Block that this one replaces in hardware without payload; not counted with the whole.
+        Block that this one replaces in hardware without data; not counted with the whole.
     tracks : bool
         Belongs to the tracker.
     in_area, in_timing : bool
@@ -111,7 +111,7 @@ BLOCKS = (
         limit_fo4=_SHORT_FO4,
     ),
     Block(name="trigger", make=Trigger),
-    Block(name="window", make=Window),
+    Block(name="credit_window", make=CreditWindow),
     Block(name="registers", make=Registers),
     Block(name="map table", make=MapTable, inside="registers"),
     Block(name="DMA engine", make=DmaEngine),
@@ -120,32 +120,32 @@ BLOCKS = (
     Block(name="range lookup", make=RangeLookup, count=_lookups, inside="channel"),
     Block(name="arbiter", make=Arbiter, count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
     Block(
-        name="notice queue",
-        make=lambda p: NoticeQueue(p, depth=NOTICE_EVENTS),
+        name="issue acknowledgement queue",
+        make=lambda p: IssueAckQueue(p, depth=ISSUE_ACK_EVENTS),
         count=_channels,
         inside="channel",
     ),
     Block(
-        name="notice buffer",
-        make=lambda p: NoticeBuffer(p, depth=NOTICE_BUFFER),
+        name="issue acknowledgement buffer",
+        make=lambda p: IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER),
         count=_channels,
         inside="channel",
     ),
     Block(name="DMA lane", make=DmaLane, count=_channels, inside="channel"),
     Block(
-        name="channel without payload",
-        make=lambda p: Channel(replace(p, payload=False)),
+        name="channel without data",
+        make=lambda p: Channel(replace(p, with_data=False)),
         count=_channels,
         instead_of="channel",
     ),
     Block(
         name="top glue",
         make=T3,
-        boxes=("Registers", "Tracker", "Trigger", "Window", "DmaEngine", "Channel"),
+        boxes=("Registers", "Tracker", "Trigger", "CreditWindow", "DmaEngine", "Channel"),
     ),
     Block(
         name="top of one channel, flat",
-        make=lambda p: T3(replace(p, channels=1, payload=False)),
+        make=lambda p: T3(replace(p, channels=1, with_data=False)),
         in_area=False,
     ),
     Block(name="NMC unit", make=NmcUnit, count=_channels, apart=True),

@@ -16,34 +16,48 @@ from .waveforms import Diagram, Lane
 
 __all__ = ["diagrams"]
 
-_P = T3Parameters(channels=1, window_workgroups=2, sets=2, payload=True)
-_COMMAND = {"rows": 2, "run": 4, "pitch": 64, "wave_rows": 2, "wave_run_log2": 2, "waves": [1] * 4}
+_P = T3Parameters(channels=1, credit_window=2, sets=2, with_data=True)
+_COMMAND = {
+    "outer_extent": 2,
+    "inner_extent": 4,
+    "stride": 64,
+    "wave_outer_extent": 2,
+    "wave_inner_log2": 2,
+    "waves": [1] * 4,
+}
 _CLEARED = 4  # cycles in which these small tables are emptied
 
 
 def _tracker() -> Diagram:
-    notice = {"notices.0.valid": 1, "notices.0.payload.place": 6, "notices.0.payload.count": 1}
-    end = {"ends.0.valid": 1, "ends.0.payload.end": 1, "ends.0.payload.place": 6}
+    issue_ack = {
+        "issue_acks.0.valid": 1,
+        "issue_acks.0.payload.dispatch_index": 6,
+        "issue_acks.0.payload.count": 1,
+    }
+    end = {"ends.0.valid": 1, "ends.0.payload.end": 1, "ends.0.payload.dispatch_index": 6}
     return Diagram(
         name="tracker",
-        title="Tracker: the last of two updates completes a tile of one sector",
+        title="Tracker: the last of two updates completes a tile of one atom",
         component=Tracker(_P),
         skip=_CLEARED,
-        settings={"updates_per_sector": 2, "o.ready": 1},
+        settings={"updates_per_atom": 2, "o.ready": 1},
         stimulus={
-            0: end | {"ends.0.payload.sectors": 1} | notice | {"notices.0.payload.atom": 41},
-            1: end | {"ends.0.payload.sectors": 1},
-            3: notice | {"notices.0.payload.atom": 40},
+            0: end
+            | {"ends.0.payload.tile_atoms": 1}
+            | issue_ack
+            | {"issue_acks.0.payload.atom": 41},
+            1: end | {"ends.0.payload.tile_atoms": 1},
+            3: issue_ack | {"issue_acks.0.payload.atom": 40},
         },
         lanes=[
-            Lane(signal="notices.0.valid"),
-            Lane(signal="notices.0.ready"),
-            Lane(signal="notices.0.payload.atom", when="notices.0.valid"),
+            Lane(signal="issue_acks.0.valid"),
+            Lane(signal="issue_acks.0.ready"),
+            Lane(signal="issue_acks.0.payload.atom", when="issue_acks.0.valid"),
             Lane(signal="ends.0.valid"),
             Lane(signal="ends.0.ready"),
-            Lane(signal="ends.0.payload.sectors", when="ends.0.valid"),
+            Lane(signal="ends.0.payload.tile_atoms", when="ends.0.valid"),
             Lane(signal="o.valid"),
-            Lane(signal="o.payload.place", when="o.valid"),
+            Lane(signal="o.payload.dispatch_index", when="o.valid"),
             Lane(signal="o.payload.start", when="o.valid"),
         ],
         cycles=10,
@@ -61,7 +75,7 @@ def _trigger(granularity: Granularity) -> Diagram:
             *[{}] * (_P.commands - 1),
         ],
     }
-    tile = {"completions.valid": 1, "completions.payload.place": 6}
+    tile = {"completions.valid": 1, "completions.payload.dispatch_index": 6}
     kind = granularity.name.lower()
     return Diagram(
         name=f"trigger-{kind}",
@@ -91,28 +105,28 @@ def _trigger(granularity: Granularity) -> Diagram:
 def _engine() -> Diagram:
     command = _COMMAND | {"granularity": Granularity.WORKGROUP, "atom_offset": 1000}
     maps = {"commands": [command, *[{}] * (_P.commands - 1)]}
-    # One channel for the whole memory: every piece is served here.
-    p = T3Parameters(channels=1, system_channels=1, payload=True)
+    # One channel for the whole memory: every segment is served here.
+    p = T3Parameters(channels=1, system_channels=1, with_data=True)
     ready = {"ready.valid": 1, "ready.payload.start": 38, "ready.payload.last": 1}
     return Diagram(
         name="dma-engine",
-        title="DMA engine: two rows of four atoms, the interleave cuts each run",
+        title="DMA engine: two rows of four atoms, the interleave cuts each row",
         component=DmaEngine(p),
         settings={
             "maps": maps,
-            "limit_in": 8,
-            "pieces.0.ready": 1,
-            "production.workgroups": 8,
+            "credit_limit_in": 8,
+            "segments.0.ready": 1,
+            "launch_configuration.workgroups": 8,
         },
         stimulus={1: ready},
         lanes=[
             Lane(signal="ready.valid"),
             Lane(signal="ready.ready"),
-            Lane(signal="picked"),
-            Lane(signal="pieces.0.valid"),
-            Lane(signal="pieces.0.payload.atom", when="pieces.0.valid"),
-            Lane(signal="pieces.0.payload.length", when="pieces.0.valid"),
-            Lane(signal="pieces.0.payload.remote", when="pieces.0.valid"),
+            Lane(signal="issued"),
+            Lane(signal="segments.0.valid"),
+            Lane(signal="segments.0.payload.atom", when="segments.0.valid"),
+            Lane(signal="segments.0.payload.length", when="segments.0.valid"),
+            Lane(signal="segments.0.payload.remote", when="segments.0.valid"),
             Lane(signal="idle"),
         ],
         cycles=11,
@@ -120,25 +134,25 @@ def _engine() -> Diagram:
 
 
 def _lane() -> Diagram:
-    piece = {
-        "pieces.valid": 1,
-        "pieces.payload.atom": 38,
-        "pieces.payload.length": 2,
-        "pieces.payload.remote": 1038,
-        "pieces.payload.wave_run_log2": 15,
+    segment = {
+        "segments.valid": 1,
+        "segments.payload.atom": 38,
+        "segments.payload.length": 2,
+        "segments.payload.remote": 1038,
+        "segments.payload.wave_inner_log2": 15,
     }
     return Diagram(
         name="dma-lane",
-        title="DMA lane: a piece of two atoms, whose data return in the other order",
+        title="DMA lane: a segment of two atoms, whose data return in the other order",
         component=DmaLane(_P),
         settings={"reads.ready": 1, "sends.ready": 1},
         stimulus={
-            0: piece,
+            0: segment,
             6: {"returns.valid": 1, "returns.payload.slot": 1},
             7: {"returns.valid": 1, "returns.payload.slot": 0},
         },
         lanes=[
-            Lane(signal="pieces.valid"),
+            Lane(signal="segments.valid"),
             Lane(signal="reads.valid"),
             Lane(signal="reads.payload.atom", when="reads.valid"),
             Lane(signal="reads.payload.tag", when="reads.valid"),
@@ -196,7 +210,7 @@ def _registers() -> Diagram:
             Lane(signal="bus.wready"),
             Lane(signal="bus.bvalid"),
             Lane(signal="bus.bresp", when="bus.bvalid"),
-            Lane(signal="production.workgroups"),
+            Lane(signal="launch_configuration.workgroups"),
         ],
         cycles=6,
     )

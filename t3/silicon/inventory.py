@@ -40,7 +40,7 @@ class Inventory:
         """Everything but what is counted apart."""
         return self._sum(b for b in self._disjoint() if not b.apart)
 
-    def without_payload(self) -> Area:
+    def without_data(self) -> Area:
         """The whole with no data in it: what tracks, triggers and addresses."""
         variants = {block.instead_of: block for block in self.blocks if block.instead_of}
         return self._sum(variants.get(b.name, b) for b in self._disjoint() if not b.apart)
@@ -61,7 +61,7 @@ class Inventory:
 
 def area_jobs(p: T3Parameters) -> list[Job]:
     """All blocks that have an area of their own."""
-    return [Job(block, p) for block in BLOCKS if block.in_area and (p.payload or not block.apart)]
+    return [Job(block, p) for block in BLOCKS if block.in_area and (p.with_data or not block.apart)]
 
 
 def measure_inventory(p: T3Parameters, liberty: Sequence[Path], report: Report) -> Inventory:

@@ -20,7 +20,7 @@ class Lane:
     Parameters
     ----------
     signal : str
-        Path of the component's member, as in ``"i.payload.place"``.
+        Path of the component's member, as in ``"i.payload.dispatch_index"``.
     when : str
         Path of the bit that says when the value counts; empty: always.
     label : str

@@ -39,8 +39,8 @@ class Target:
 # The longest first, so that the others fill up what it leaves.
 BLOCKS: tuple[str, ...] = (
     *("channel", "link_endpoint", "nmc", "trigger", "registers", "tracker_bank", "dma"),
-    *("map_table", "window", "tracker_front", "dma_lane", "arbiter", "address_map"),
-    *("notice_queue", "notice_buffer", "queue", "protected_memory", "round_robin"),
+    *("map_table", "credit_window", "tracker_front", "dma_lane", "arbiter", "address_map"),
+    *("issue_ack_queue", "issue_ack_buffer", "queue", "protected_memory", "round_robin"),
 )
 
 TARGETS: Mapping[str, Target] = MappingProxyType(

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 
-from rtl.interface.configuration import MapConfiguration, ProductionConfiguration
+from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Action
 from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
@@ -16,17 +16,17 @@ from sysmodel.engine.golden.state import COMMAND, LOCATION, RANGE, C
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state, set_maps, set_production
+from tb.golden import golden_state, set_launch_configuration, set_maps
 from tb.payload import Fields
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
-    address_bits=14, workgroup_bits=6, sets=8, ways=2, context_bits=2, window_workgroups=16
+    address_bits=14, workgroup_bits=6, sets=8, ways=2, context_bits=2, credit_window=16
 )
 _MAPS = Fields(MapConfiguration(PARAMETERS))
-_PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))
+_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _LOCATION = Fields(Location(PARAMETERS))
-_ATOMS, _PLACES = 1 << PARAMETERS.atom_address_bits, 1 << PARAMETERS.place_bits
+_ATOMS, _DISPATCH_INDICES = 1 << PARAMETERS.atom_address_bits, 1 << PARAMETERS.dispatch_index_bits
 _TABLES, _LOOKUPS = 60, 40
 
 expect(
@@ -35,17 +35,17 @@ expect(
     "last atom",
     "at the limit",
     "other context",
-    "disabled window",
-    "two windows",
+    "disabled region",
+    "two regions",
     "no such workgroup",
     "last workgroup",
-    "first place",
-    "wrapped place",
+    "first dispatch index",
+    "wrapped dispatch index",
     "first of a range",
     "last of a range",
     "next to a range",
     "two ranges",
-    "range of another window",
+    "range of another region",
     "disabled range",
     "no range",
     *(action.name for action in Action),
@@ -67,20 +67,20 @@ def _random_tables(rng: random.Random) -> tuple[dict, dict]:
     def edges(values: int) -> list[int]:
         return sorted(rng.choice([0, values - 1, rng.randrange(values)]) for _ in range(2))
 
-    windows, ranges, commands = [], [], []
-    for _ in range(p.windows):
+    regions, ranges, commands = [], [], []
+    for _ in range(p.regions):
         base, limit = edges(_ATOMS)
         context = rng.getrandbits(p.context_bits)
         enable = int(rng.random() < 0.9)
-        windows.append({"enable": enable, "base": base, "limit": limit, "context": context})
+        regions.append({"enable": enable, "base": base, "limit": limit, "context": context})
     if rng.random() < 0.5:
-        windows[1]["context"] = windows[0]["context"]
+        regions[1]["context"] = regions[0]["context"]
     for _ in range(p.ranges):
-        first, last = edges(_PLACES)
+        first, last = edges(_DISPATCH_INDICES)
         ranges.append(
             {
                 "enable": int(rng.random() < 0.9),
-                "window": rng.randrange(p.windows),
+                "region": rng.randrange(p.regions),
                 "first": first,
                 "last": last if rng.random() < 0.9 else first,
                 "action": rng.choice(list(Action)[1:]).value,
@@ -89,29 +89,32 @@ def _random_tables(rng: random.Random) -> tuple[dict, dict]:
         )
     for _ in range(p.commands):
         commands.append({"op": rng.randrange(3), "dtype": rng.randrange(3)})
-    workgroups = rng.choice([1, _PLACES, rng.randint(1, _PLACES)])
-    production = {"workgroups": workgroups, "first_workgroup": rng.randrange(workgroups)}
-    return {"windows": windows, "ranges": ranges, "commands": commands}, production
+    workgroups = rng.choice([1, _DISPATCH_INDICES, rng.randint(1, _DISPATCH_INDICES)])
+    launch_configuration = {"workgroups": workgroups, "first_workgroup": rng.randrange(workgroups)}
+    return {"regions": regions, "ranges": ranges, "commands": commands}, launch_configuration
 
 
-def _random_lookup(rng: random.Random, maps: dict, production: dict) -> tuple[int, int, int]:
+def _random_lookup(
+    rng: random.Random, maps: dict, launch_configuration: dict
+) -> tuple[int, int, int]:
     """Atom, context and workgroup, mostly about an edge."""
-    window, entry = rng.choice(maps["windows"]), rng.choice(maps["ranges"])
-    atom = rng.choice([window["base"], window["limit"], window["limit"] - 1, rng.randrange(_ATOMS)])
+    region, entry = rng.choice(maps["regions"]), rng.choice(maps["ranges"])
+    atom = rng.choice([region["base"], region["limit"], region["limit"] - 1, rng.randrange(_ATOMS)])
     near = rng.choice([entry["first"], entry["last"]]) + rng.choice([-1, 0, 0, 1])
-    first, workgroups = production["first_workgroup"], production["workgroups"]
+    first, workgroups = launch_configuration["first_workgroup"], launch_configuration["workgroups"]
     workgroup = rng.choice(
         [first, first - 1, workgroups, workgroups - 1, (near + first) % workgroups]
-        + [rng.randrange(_PLACES)]
+        + [rng.randrange(_DISPATCH_INDICES)]
     )
-    context = window["context"]
+    context = region["context"]
     if rng.random() < 0.15:
         context = rng.getrandbits(PARAMETERS.context_bits)
-    return (atom + rng.choice([-1, 0, 0, 0])) % _ATOMS, context, workgroup % _PLACES
+    return (atom + rng.choice([-1, 0, 0, 0])) % _ATOMS, context, workgroup % _DISPATCH_INDICES
 
 
 class _Model:
-    """The golden model's lookup, on the place in the record where the queues keep a location."""
+    """The golden model's lookup, on the dispatch index in the record where the queues keep a
+    location."""
 
     def __init__(self):
         self.state: GoldenState = golden_state(PARAMETERS)
@@ -127,7 +130,7 @@ class _Model:
         config = self.state.config
         if not location["valid"]:
             return [0, 0, 0, 0]
-        entry = range_of(config, location["window"], location["place"])
+        entry = range_of(config, location["region"], location["dispatch_index"])
         if entry < 0:
             return [0, 0, 0, 0]
         command = int(config[entry + RANGE.command])
@@ -137,42 +140,45 @@ class _Model:
         ]
 
 
-def _cover_location(lookup, maps: dict, production: dict, location: dict) -> None:
+def _cover_location(lookup, maps: dict, launch_configuration: dict, location: dict) -> None:
     atom, context, workgroup = lookup
     hits = 0
-    for window in maps["windows"]:
-        inside = window["base"] <= atom < window["limit"]
-        mine = context == window["context"]
-        on = window["enable"] and mine
+    for region in maps["regions"]:
+        inside = region["base"] <= atom < region["limit"]
+        mine = context == region["context"]
+        on = region["enable"] and mine
         hits += inside and on
-        cover("below the base", on and atom == window["base"] - 1)
-        cover("at the base", on and inside and atom == window["base"])
-        cover("last atom", on and inside and atom == window["limit"] - 1)
-        cover("at the limit", on and atom == window["limit"])
-        cover("other context", inside and window["enable"] and not mine)
-        cover("disabled window", inside and mine and not window["enable"])
-    cover("two windows", hits == 2)
+        cover("below the base", on and atom == region["base"] - 1)
+        cover("at the base", on and inside and atom == region["base"])
+        cover("last atom", on and inside and atom == region["limit"] - 1)
+        cover("at the limit", on and atom == region["limit"])
+        cover("other context", inside and region["enable"] and not mine)
+        cover("disabled region", inside and mine and not region["enable"])
+    cover("two regions", hits == 2)
     if hits:
-        cover("no such workgroup", workgroup == production["workgroups"])
-        cover("last workgroup", workgroup == production["workgroups"] - 1)
-        cover("first place", location["valid"] and location["place"] == 0)
-        cover("wrapped place", location["valid"] and workgroup < production["first_workgroup"])
+        cover("no such workgroup", workgroup == launch_configuration["workgroups"])
+        cover("last workgroup", workgroup == launch_configuration["workgroups"] - 1)
+        cover("first dispatch index", location["valid"] and location["dispatch_index"] == 0)
+        cover(
+            "wrapped dispatch index",
+            location["valid"] and workgroup < launch_configuration["first_workgroup"],
+        )
 
 
 def _cover_range(maps: dict, location: dict, action: int) -> None:
     cover(Action(action).name)
     if not location["valid"]:
         return
-    place, hits = location["place"], 0
+    dispatch_index, hits = location["dispatch_index"], 0
     for entry in maps["ranges"]:
-        inside = entry["first"] <= place <= entry["last"]
-        mine = entry["window"] == location["window"]
+        inside = entry["first"] <= dispatch_index <= entry["last"]
+        mine = entry["region"] == location["region"]
         on = mine and entry["enable"]
         hits += on and inside
-        cover("first of a range", on and inside and place == entry["first"])
-        cover("last of a range", on and inside and place == entry["last"])
-        cover("next to a range", on and place in (entry["first"] - 1, entry["last"] + 1))
-        cover("range of another window", inside and entry["enable"] and not mine)
+        cover("first of a range", on and inside and dispatch_index == entry["first"])
+        cover("last of a range", on and inside and dispatch_index == entry["last"])
+        cover("next to a range", on and dispatch_index in (entry["first"] - 1, entry["last"] + 1))
+        cover("range of another region", inside and entry["enable"] and not mine)
         cover("disabled range", inside and mine and not entry["enable"])
     cover("two ranges", hits >= 2)
     cover("no range", not hits)
@@ -185,23 +191,23 @@ async def random_lookups(dut):
     await reset(dut, _INPUTS)
     model, before = _Model(), None
     for _ in range(scaled(_TABLES)):
-        maps, production = _random_tables(rng)
+        maps, launch_configuration = _random_tables(rng)
         set_maps(model.state, maps)
-        set_production(model.state, production)
+        set_launch_configuration(model.state, launch_configuration)
         dut.maps.value = _MAPS.pack(maps)
-        dut.production.value = _PRODUCTION.pack(production)
+        dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
         for _ in range(_LOOKUPS):
-            lookup = _random_lookup(rng, maps, production)
+            lookup = _random_lookup(rng, maps, launch_configuration)
             for port, value in zip((dut.atom, dut.context, dut.workgroup), lookup, strict=True):
                 port.value = value
             await settled()
             expected = model.location(*lookup)
             found = _LOCATION.named(int(dut.location.value))
             assert [found["mapped"], found["valid"]] == [expected["mapped"], expected["valid"]]
-            assert found["window"] == (expected["window"] if expected["mapped"] else 0)
+            assert found["region"] == (expected["region"] if expected["mapped"] else 0)
             if expected["valid"]:
-                assert found["place"] == expected["place"]
-            _cover_location(lookup, maps, production, expected)
+                assert found["dispatch_index"] == expected["dispatch_index"]
+            _cover_location(lookup, maps, launch_configuration, expected)
             if before is not None:
                 ports = (dut.action, dut.command, dut.op, dut.dtype)
                 result = model.result(before)

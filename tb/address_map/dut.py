@@ -42,7 +42,7 @@ class AddressMap(wiring.Component):
             range_.location.eq(located),
             range_.maps.eq(self.maps),
         ]
-        inputs = ("atom", "context", "workgroup", "maps", "production")
+        inputs = ("atom", "context", "workgroup", "maps", "launch_configuration")
         m.d.comb += [getattr(location, name).eq(getattr(self, name)) for name in inputs]
         m.d.comb += [getattr(self, name).eq(getattr(range_, name)) for name in self._results]
         return m

@@ -17,7 +17,7 @@ from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
-PARAMETERS = T3Parameters(payload=True)
+PARAMETERS = T3Parameters(with_data=True)
 _CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
 _REQUEST = Fields(DramRequest(PARAMETERS))
 _CYCLES = 150
@@ -149,13 +149,13 @@ class _Bench:
 
     def measure(self, rng: random.Random, log2: int) -> int:
         """Configure a measurement of ``2 ** log2`` samples; gives one of its cuts."""
-        cut, place = rng.randint(2, 127), rng.randrange(3)
+        cut, dispatch_index = rng.randint(2, 127), rng.randrange(3)
         self.configure(
             policy=Policy.MCA,
             automatic=1,
             starvation_limit=0xFFFF,
             measure_log2=log2,
-            cuts=[cut // 2] * place + [cut] + [127] * (2 - place),
+            cuts=[cut // 2] * dispatch_index + [cut] + [127] * (2 - dispatch_index),
             levels=[rng.getrandbits(7) for _ in range(3)],
         )
         return cut

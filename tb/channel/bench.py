@@ -9,8 +9,8 @@ import cocotb
 from rtl.channel.channel import Channel
 from rtl.interface.configuration import (
     ArbiterConfiguration,
+    LaunchConfiguration,
     MapConfiguration,
-    ProductionConfiguration,
 )
 from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, Policy
 from rtl.interface.layouts import ErrorReport
@@ -18,21 +18,27 @@ from sysmodel.engine.golden.state import U
 from tb.channel.flips import one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle
-from tb.channel.tables import PARAMETERS, Traffic, random_arbiter, random_maps, random_production
+from tb.channel.tables import (
+    PARAMETERS,
+    Traffic,
+    random_arbiter,
+    random_launch_configuration,
+    random_maps,
+)
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import set_arbiter, set_maps, set_production
+from tb.golden import set_arbiter, set_launch_configuration, set_maps
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
 __all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
-_PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))
+_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_IN = ("reads", "stores", "link_in", "notices", "pieces", "nmc_in")
-_OUT = ("dram", "link_out", "tile_notices", "tile_ends", "nmc_out")
+_IN = ("reads", "stores", "link_in", "issue_acks", "segments", "nmc_in")
+_OUT = ("dram", "link_out", "tile_issue_acks", "end_of_tile_markers", "nmc_out")
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
 _SUMS = 600
@@ -60,23 +66,23 @@ class _Bench:
         self.outstanding: list[int] = []  # slots of the DMA reads that left
         self.updates = 0  # that the tracker took
         self.failures: list[ErrorCode] = []
-        self.maps, self.production = random_maps(rng), random_production(rng)
+        self.maps, self.launch_configuration = random_maps(rng), random_launch_configuration(rng)
         self.arbiter = random_arbiter(rng)
         self.base, self.limit = 12, 30
         self.configure()
 
     def configure(self) -> None:
-        """Give both the tables, and the places that may be updated, as they are now."""
+        """Give both the tables, and the dispatch indices that may be updated, as they are now."""
         dut, state = self.dut, self.model.state
         dut.maps.value = _MAPS.pack(self.maps)
-        dut.production.value = _PRODUCTION.pack(self.production)
+        dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(self.launch_configuration)
         dut.arbiter.value = _ARBITER.pack(self.arbiter)
-        dut.epoch.value = self.production["epoch"]
-        dut.base.value, dut.limit.value = self.base, self.limit
+        dut.epoch.value = self.launch_configuration["epoch"]
+        dut.oldest.value, dut.credit_limit.value = self.base, self.limit
         set_maps(state, self.maps)
-        set_production(state, self.production)
+        set_launch_configuration(state, self.launch_configuration)
         set_arbiter(state, self.arbiter)
-        state.gpu[U.base], state.gpu[U.limit] = self.base, self.limit
+        state.gpu[U.oldest], state.gpu[U.credit_limit] = self.base, self.limit
 
     async def cycle(
         self,
@@ -129,7 +135,7 @@ class _Bench:
                 continue
             found = fields.unpack(int(getattr(dut, f"{stream}__payload").value))
             assert found == expected, stream
-            if stream == "tile_notices" and stream in takes:
+            if stream == "tile_issue_acks" and stream in takes:
                 self.updates += expected[fields.names.index("count")]
             if stream == "dram" and stream in takes:
                 request = dict(zip(fields.names, expected, strict=True))
@@ -168,7 +174,10 @@ async def random_traffic(dut):
     room = Pace(rng, (*_OUT, "returns"), rates=_BLOCKED, cycles=90)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 40 == 0:
-            bench.maps, bench.production = random_maps(rng), random_production(rng)
+            bench.maps, bench.launch_configuration = (
+                random_maps(rng),
+                random_launch_configuration(rng),
+            )
             bench.base = rng.choice([0, 10, 12, 30])
             bench.limit = rng.choice([12, 30, 45, 64])
             most = rng.choice([1, 30, 127])
@@ -189,10 +198,10 @@ async def random_traffic(dut):
 
 
 def _plain(bench: _Bench) -> None:
-    """Every window and range is enabled, every place is admitted, nobody is preferred."""
-    for entry in (*bench.maps["windows"], *bench.maps["ranges"]):
+    """Every region and range is enabled, every dispatch index is admitted, nobody is preferred."""
+    for entry in (*bench.maps["regions"], *bench.maps["ranges"]):
         entry["enable"] = 1
-    bench.production |= {"first_workgroup": 0}
+    bench.launch_configuration |= {"first_workgroup": 0}
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.base, bench.limit = 0, 64
     bench.configure()
@@ -217,10 +226,10 @@ async def updates_sink_with_the_egress_blocked(dut):
     _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
     _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
     for _ in range(150):
-        await bench.cycle(("stores", "link_in", "pieces"), ("dram",))
+        await bench.cycle(("stores", "link_in", "segments"), ("dram",))
     before = bench.checker.transfers["link_in"]
     for _ in range(100):
-        await bench.cycle(("stores", "link_in", "pieces"), ("dram",))
+        await bench.cycle(("stores", "link_in", "segments"), ("dram",))
     assert bench.checker.transfers["link_in"] - before == 100
     assert not bench.checker.transfers["link_out"]
     for _ in range(100):
@@ -296,7 +305,7 @@ async def sums(dut):
     """One in every cycle, of numbers that meet; none is a first update."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = await _start(dut, rng)
-    epoch = bench.production["epoch"]
+    epoch = bench.launch_configuration["epoch"]
     _repeat(bench, "nmc_in", stored_epoch=epoch, op=Operation.SUM.value)
     for _ in range(scaled(_SUMS)):
         await bench.cycle(("nmc_in",), ("nmc_out",))
@@ -305,15 +314,15 @@ async def sums(dut):
 
 @cocotb.test()
 async def tracker_behind(dut):
-    """Notices wait until there is no room for them; then all of their updates leave."""
+    """Acknowledgements wait until there is no room for them; then all of their updates leave."""
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await _start(dut, rng)
     _plain(bench)
-    _repeat(bench, "notices", access=Access.UPDATE.value)
+    _repeat(bench, "issue_acks", access=Access.UPDATE.value)
     for _ in range(400):
-        await bench.cycle(("notices",), ())
-    assert not bench.model.ready("notices")
+        await bench.cycle(("issue_acks",), ())
+    assert not bench.model.ready("issue_acks")
     for _ in range(400):
-        await bench.cycle((), ("tile_notices",))
+        await bench.cycle((), ("tile_issue_acks",))
     transfers = bench.checker.transfers
-    assert bench.updates == transfers["notices"] > transfers["tile_notices"]
+    assert bench.updates == transfers["issue_acks"] > transfers["tile_issue_acks"]

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Wrong bits in the notices that wait in a channel's memory."""
+"""Wrong bits in the issue acknowledgements that wait in a channel's memory."""
 
 import random
 
@@ -7,7 +7,7 @@ import cocotb
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import Access, ErrorCode
-from rtl.interface.layouts import ErrorReport, Notice, TileUpdates
+from rtl.interface.layouts import ErrorReport, IssueAck, TileUpdates
 from tb.channel.tables import PARAMETERS
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
@@ -17,47 +17,48 @@ from tb.payload import Fields
 __all__ = ["one_wrong_bit", "two_wrong_bits"]
 
 _INPUTS = inputs_of(Channel(PARAMETERS))
-_NOTICE, _UPDATES = Fields(Notice(PARAMETERS)), Fields(TileUpdates(PARAMETERS))
+_ISSUE_ACK, _UPDATES = Fields(IssueAck(PARAMETERS)), Fields(TileUpdates(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_MEMORY = "notice_buffer.waiting.words.storage"
+_MEMORY = "issue_ack_buffer.waiting.words.storage"
 _EVENTS = 8  # that wait behind the buffer; what comes after them waits in its memory
-_NOTICES = 24
+_ISSUE_ACKS = 24
 _ROW = 9
 _PAIRS = 10
 
-expect("waiting notice corrected", "waiting notice lost")
+expect("waiting issue acknowledgement corrected", "waiting issue acknowledgement lost")
 
 
-def _notice(number: int) -> dict[str, int]:
+def _issue_ack(number: int) -> dict[str, int]:
     """All of different tiles, so that none joins another."""
-    place, wavefront = divmod(number, PARAMETERS.wavefronts)
-    return {"atom": 10 * number, "place": place, "wavefront": wavefront}
+    dispatch_index, wavefront = divmod(number, PARAMETERS.wavefronts)
+    return {"atom": 10 * number, "dispatch_index": dispatch_index, "wavefront": wavefront}
 
 
 async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
-    """Notices of which one has wrong bits while it waits: those that leave, corrections, errors."""
+    """Acknowledgements of which one has wrong bits while it waits: those that leave,
+    corrections, errors."""
     await reset(dut, _INPUTS)
-    for number in range(_NOTICES):
-        notice = _notice(number) | {"access": Access.UPDATE.value}
-        dut.notices__payload.value = _NOTICE.pack(notice)
-        dut.notices__valid.value = 1
+    for number in range(_ISSUE_ACKS):
+        issue_ack = _issue_ack(number) | {"access": Access.UPDATE.value}
+        dut.issue_acks__payload.value = _ISSUE_ACK.pack(issue_ack)
+        dut.issue_acks__valid.value = 1
         await settled()
-        assert int(dut.notices__ready.value)
+        assert int(dut.issue_acks__ready.value)
         await next_cycle(dut)
-    dut.notices__valid.value = 0
+    dut.issue_acks__valid.value = 0
     await next_cycle(dut)
     turn(inside(dut, _MEMORY)[_ROW], *bits)
-    dut.tile_notices__ready.value = 1
+    dut.tile_issue_acks__ready.value = 1
     left, corrected, errors = [], 0, []
-    for _ in range(4 * _NOTICES):
+    for _ in range(4 * _ISSUE_ACKS):
         await settled()
         corrected += int(dut.corrected.value)
         if int(dut.error__valid.value):
             errors.append(_REPORT.unpack(int(dut.error__report.value)))
-        if int(dut.tile_notices__valid.value):
-            event = _UPDATES.named(int(dut.tile_notices__payload.value))
-            number = event["place"] * PARAMETERS.wavefronts + event["wavefront"]
-            assert event == _notice(number) | {"count": 1}
+        if int(dut.tile_issue_acks__valid.value):
+            event = _UPDATES.named(int(dut.tile_issue_acks__payload.value))
+            number = event["dispatch_index"] * PARAMETERS.wavefronts + event["wavefront"]
+            assert event == _issue_ack(number) | {"count": 1}
             left.append(number)
         await next_cycle(dut)
     return left, corrected, errors
@@ -65,10 +66,10 @@ async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
 
 @cocotb.test()
 async def one_wrong_bit(dut):
-    """Each bit of a notice: it leaves as it came."""
+    """Each bit of an issue acknowledgement: it leaves as it came."""
     for bit in range(len(inside(dut, _MEMORY)[0])):
-        assert await _pass(dut, bit) == ([*range(_NOTICES)], 1, []), bit
-        cover("waiting notice corrected")
+        assert await _pass(dut, bit) == ([*range(_ISSUE_ACKS)], 1, []), bit
+        cover("waiting issue acknowledgement corrected")
 
 
 @cocotb.test()
@@ -77,13 +78,13 @@ async def two_wrong_bits(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     lost = _EVENTS + _ROW
     width = len(inside(dut, _MEMORY)[0])
-    tile = _notice(lost)
+    tile = _issue_ack(lost)
     for _ in range(scaled(_PAIRS)):
         # Of the check bits, so that the tile reads right.
-        bits = rng.sample(range(_NOTICE.width, width), 2)
+        bits = rng.sample(range(_ISSUE_ACK.width, width), 2)
         left, corrected, errors = await _pass(dut, *bits)
-        assert left == [number for number in range(_NOTICES) if number != lost]
+        assert left == [number for number in range(_ISSUE_ACKS) if number != lost]
         assert not corrected
         code = ErrorCode.TRACKER_CORRUPT.value
-        assert errors == [[code, tile["place"], tile["wavefront"]]]
-        cover("waiting notice lost")
+        assert errors == [[code, tile["dispatch_index"], tile["wavefront"]]]
+        cover("waiting issue acknowledgement lost")

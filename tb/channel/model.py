@@ -6,7 +6,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.channel import step_channel, write_channel
 from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
-from sysmodel.engine.golden.state import PIECE, TILE, UPDATES, K, U
+from sysmodel.engine.golden.state import SEGMENT, TILE, UPDATES, K, U
 from sysmodel.engine.ports import I, O, input_words, output_words
 from tb.golden import golden_state
 
@@ -14,7 +14,7 @@ __all__ = ["Model"]
 
 _U64 = (1 << 64) - 1
 # What the tracker takes, with the record of each queue.
-_TO_TRACKER = {"tile_notices": (Q.notices, UPDATES), "tile_ends": (Q.ends, TILE)}
+_TO_TRACKER = {"tile_issue_acks": (Q.issue_acks, UPDATES), "end_of_tile_markers": (Q.ends, TILE)}
 
 
 class Model:
@@ -42,8 +42,8 @@ class Model:
 
     def ready(self, stream: str) -> bool:
         """Whether an input is taken."""
-        if stream == "pieces":
-            return not self.full(Q.pieces, D.pieces)
+        if stream == "segments":
+            return not self.full(Q.segments, D.segments)
         return bool(self._outputs[getattr(O, f"{stream}_ready")])
 
     def offers(self, stream: str, fields: tuple[str, ...]) -> list[int] | None:
@@ -77,8 +77,8 @@ class Model:
         inputs[:] = 0
         words = inputs.view("u8")
         for stream, values in offered.items():
-            if stream == "pieces":
-                self._push_piece(values)
+            if stream == "segments":
+                self._push_segment(values)
                 continue
             inputs[getattr(I, f"{stream}_valid")] = 1
             for name, value in values.items():
@@ -95,9 +95,9 @@ class Model:
         state.gpu[U.cycle] += 1
         return not busy
 
-    def _push_piece(self, values: dict[str, int]) -> None:
+    def _push_segment(self, values: dict[str, int]) -> None:
         channel = self.state.channels
-        if not self.full(Q.pieces, D.pieces):
-            to = back(K.body, channel[K.levels], channel[K.heads], Q.pieces)
-            channel[to : to + len(PIECE)] = [values[name] for name in PIECE._fields]
-            channel[K.pushed] += mark(Q.pieces)
+        if not self.full(Q.segments, D.segments):
+            to = back(K.body, channel[K.levels], channel[K.heads], Q.segments)
+            channel[to : to + len(SEGMENT)] = [values[name] for name in SEGMENT._fields]
+            channel[K.pushed] += mark(Q.segments)

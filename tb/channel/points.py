@@ -20,21 +20,29 @@ ERRORS = (
 )
 _TARGETS = {target.value: target.name for target in Target}
 _FULL = ("reads", "stores", "classified", "writes", "remote", "ends", "link", "inbound", "updates")
-_FULL += ("dma_reads", "sends", "issue", "notices", "pieces")
+_FULL += ("dma_reads", "sends", "issue", "issue_acks", "segments")
 
 expect(
     *(f"{name} full" for name in _FULL),
-    *(f"{name} blocked" for name in ("egress", "DRAM queue", "tracker's notices", "tile ends")),
+    *(
+        f"{name} blocked"
+        for name in (
+            "egress",
+            "DRAM queue",
+            "tracker's issue acknowledgements",
+            "end-of-tile markers",
+        )
+    ),
     *(f"store becomes {name}" for name in _TARGETS.values()),
     *(code.name for code in ERRORS),
-    "no room for a notice",
+    "no room for an issue acknowledgement",
     "all four sources wait",
     "reads and writes wait",
     "updates and DMA reads wait",
     "remote stores and sends wait",
     "starvation limit reached",
     "communication held back by the occupancy",
-    "read, store, packet and notice in one cycle",
+    "read, store, packet and issue acknowledgement in one cycle",
     "store and packet dropped in one cycle",
     "back-to-back stores to one tile",
     "store and packet to one atom",
@@ -54,8 +62,8 @@ def cover_cycle(
     for name, stream, queue in (
         ("egress", "link_out", Q.link),
         ("DRAM queue", "dram", Q.issue),
-        ("tracker's notices", "tile_notices", Q.notices),
-        ("tile ends", "tile_ends", Q.ends),
+        ("tracker's issue acknowledgements", "tile_issue_acks", Q.issue_acks),
+        ("end-of-tile markers", "end_of_tile_markers", Q.ends),
     ):
         cover(f"{name} blocked", model.has(queue) and stream not in takes)
     compute = [model.has(queue) for queue in (Q.reads, Q.writes)]
@@ -64,10 +72,10 @@ def cover_cycle(
     cover("updates and DMA reads wait", all(communication))
     cover("all four sources wait", all(compute) and all(communication))
     cover("remote stores and sends wait", model.has(Q.remote) and model.has(Q.sends))
-    cover("no room for a notice", not model.ready("notices"))
-    ports = ("reads", "stores", "link_in", "notices")
+    cover("no room for an issue acknowledgement", not model.ready("issue_acks"))
+    ports = ("reads", "stores", "link_in", "issue_acks")
     taken = [name in offered and model.ready(name) for name in ports]
-    cover("read, store, packet and notice in one cycle", all(taken))
+    cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
     if arbiter["policy"] == Policy.MCA.value and any(communication):
         channel = model.state.channels
@@ -93,7 +101,7 @@ def _cover_store(model: Model) -> None:
     for store in stores[:1]:
         cover(f"store becomes {_TARGETS[store[CLASSIFIED.target]]}")
     if len(stores) == 2:
-        tile = CLASSIFIED.target, CLASSIFIED.place, CLASSIFIED.wavefront
+        tile = CLASSIFIED.target, CLASSIFIED.dispatch_index, CLASSIFIED.wavefront
         update = stores[0][CLASSIFIED.target] == Target.UPDATE.value
         same = all(stores[0][name] == stores[1][name] for name in tile)
         cover("back-to-back stores to one tile", update and same)

@@ -1,4 +1,4 @@
-"""Tables of the channel's bench, and stores, packets and notices about their edges."""
+"""Tables of the channel's bench, and stores, packets and acknowledgements about their edges."""
 
 import random
 from typing import Any
@@ -10,7 +10,7 @@ from rtl.parameters import T3Parameters
 from tb.nmc.operands import structured, to_word
 from tb.nmc.reference import BITS
 
-__all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_production"]
+__all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_launch_configuration"]
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
@@ -19,47 +19,47 @@ PARAMETERS = T3Parameters(
     address_bits=17,
     workgroup_bits=6,
     wavefronts=4,
-    sector_bits=4,
+    tile_atom_bits=4,
     context_bits=2,
     tag_bits=6,
     sets=8,
     ways=2,
-    window_workgroups=16,
+    credit_window=16,
     egress_slots=8,
-    payload=True,
+    with_data=True,
 )
 WORKGROUPS = 50
 _ATOMS = 1 << PARAMETERS.atom_address_bits
-_WINDOWS = ((1000, 2000, 1), (3000, 3500, 2))
+_REGIONS = ((1000, 2000, 1), (3000, 3500, 2))
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
 
-def random_production(rng: random.Random) -> dict[str, int]:
+def random_launch_configuration(rng: random.Random) -> dict[str, int]:
     first = rng.choice([17, 0, WORKGROUPS - 1])
     epoch = rng.choice([rng.randrange(3), rng.getrandbits(8)])
     return {"first_workgroup": first, "workgroups": WORKGROUPS, "epoch": epoch}
 
 
 def random_maps(rng: random.Random) -> dict[str, Any]:
-    """Two windows. The first one's places leave, are updated and sent on, or stay."""
-    places = ((0, 0, 9), (0, 10, 29), (0, 30, 44), (1, 0, WORKGROUPS - 1))
+    """Two regions. The first one's dispatch indices leave, are updated and sent on, or stay."""
+    dispatch_indices = ((0, 0, 9), (0, 10, 29), (0, 30, 44), (1, 0, WORKGROUPS - 1))
     actions = (Action.REMOTE, Action.DMA, Action.OWN, rng.choice(list(Action)[1:]))
     return {
-        "windows": [
+        "regions": [
             {"enable": int(rng.random() < 0.95), "base": base, "limit": limit, "context": context}
-            for base, limit, context in _WINDOWS
+            for base, limit, context in _REGIONS
         ],
         "ranges": [
             {
                 "enable": int(rng.random() < 0.95),
-                "window": window,
+                "region": region,
                 "first": first,
                 "last": last,
                 "action": action.value,
                 "command": command,
             }
-            for command, ((window, first, last), action) in enumerate(
-                zip(places, actions, strict=True)
+            for command, ((region, first, last), action) in enumerate(
+                zip(dispatch_indices, actions, strict=True)
             )
         ],
         "commands": [
@@ -100,7 +100,7 @@ class Traffic:
 
     def _store_like(self) -> dict[str, int]:
         rng, p = self._rng, PARAMETERS
-        base, limit, context = rng.choice(_WINDOWS)
+        base, limit, context = rng.choice(_REGIONS)
         if rng.random() < 0.1:
             context = rng.getrandbits(p.context_bits)
         workgroup = rng.randrange(WORKGROUPS) if rng.random() < 0.95 else WORKGROUPS
@@ -119,9 +119,9 @@ class Traffic:
         rng = self._rng
         return self._store_like() | {
             "kind": int(rng.random() < 0.2),
-            "sectors": rng.getrandbits(PARAMETERS.sector_bits),
-            "row_edge": rng.getrandbits(1),
-            "run_edge": rng.getrandbits(1),
+            "tile_atoms": rng.getrandbits(PARAMETERS.tile_atom_bits),
+            "outer_edge": rng.getrandbits(1),
+            "inner_edge": rng.getrandbits(1),
         }
 
     def _link_in(self) -> dict[str, int]:
@@ -132,16 +132,16 @@ class Traffic:
             "dtype": rng.randrange(3),
         }
 
-    def _notices(self) -> dict[str, int]:
+    def _issue_acks(self) -> dict[str, int]:
         rng = self._rng
         return {
             "access": rng.choices([0, 1, 2], (1, 4, 12))[0],
             "atom": rng.randrange(_ATOMS),
-            "place": rng.choice([3, 3, rng.randrange(WORKGROUPS)]),
+            "dispatch_index": rng.choice([3, 3, rng.randrange(WORKGROUPS)]),
             "wavefront": rng.choice([0, 0, rng.randrange(PARAMETERS.wavefronts)]),
         }
 
-    def _pieces(self) -> dict[str, int]:
+    def _segments(self) -> dict[str, int]:
         rng, p = self._rng, PARAMETERS
         length = rng.randint(1, p.interleave_atoms)
         granule = rng.randrange(_ATOMS // p.interleave_atoms) * p.interleave_atoms
@@ -149,7 +149,7 @@ class Traffic:
             "atom": granule + rng.randint(0, p.interleave_atoms - length),
             "length": length,
             "offset": rng.randrange(100),
-            "wave_run_log2": rng.randrange(16),
+            "wave_inner_log2": rng.randrange(16),
             "wavefront": rng.randrange(p.wavefronts),
             "workgroup": rng.randrange(WORKGROUPS),
             "context": rng.getrandbits(p.context_bits),

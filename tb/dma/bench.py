@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import cocotb
 
 from rtl.dma.engine import DmaEngine
-from rtl.interface.configuration import MapConfiguration, ProductionConfiguration
+from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
-from rtl.interface.layouts import Copy, Piece, ReadyCommand
-from sysmodel.engine.golden.state import PIECE
+from rtl.interface.layouts import Copy, ReadyCommand, Segment
+from sysmodel.engine.golden.state import SEGMENT
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.dma.model import Model, Outcome
@@ -23,16 +23,16 @@ from tb.dma.tables import (
     random_ready,
     wide_commands,
 )
-from tb.golden import set_maps, set_production
+from tb.golden import set_launch_configuration, set_maps
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
-_PRODUCTION = Fields(ProductionConfiguration(PARAMETERS))
+_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
-_PIECE = Fields(Piece(PARAMETERS))
-_LANES = tuple(f"pieces__{index}" for index in range(PARAMETERS.channels))
-_MOST = (1 << PARAMETERS.limit_bits) - 1
+_SEGMENT = Fields(Segment(PARAMETERS))
+_LANES = tuple(f"segments__{index}" for index in range(PARAMETERS.channels))
+_MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 4000
 _BEGINNINGS = 60
 _LONG_WALKS = 20
@@ -40,20 +40,20 @@ _LONGEST_WALK = (1 << 16) + 100  # cycles
 _LONG = 17000
 
 expect(
-    "tile of one sector",
+    "tile of one atom",
     "empty tile",
     "edge tile",
-    "piece of one atom",
-    "piece of the whole interleave",
+    "segment of one atom",
+    "segment of the whole interleave",
     "run ends within a granule",
     "wavefront advances between rows",
     "addresses wrap",
     "workgroup wraps",
     "walk outside the channels served",
     "lane full",
-    "blocked by limit_in",
-    "blocked by limit_in beside a copy",
-    "last admitted place",
+    "blocked by credit_limit_in",
+    "blocked by credit_limit_in beside a copy",
+    "last admitted dispatch index",
     "command and copy at once",
     "copy taken first",
     "command follows at once",
@@ -76,19 +76,19 @@ class _Bench:
         self.checker = StreamChecker(dut, ("ready", "copies", *_LANES))
         self.ready: dict[str, int] | None = None
         self.copy: dict[str, int] | None = None
-        self._last: list[int] | None = None  # piece of the same command
+        self._last: list[int] | None = None  # segment of the same command
         self._was_busy = self._sent = False  # in the cycle before
         self.configure(random_commands(rng), {"workgroups": WORKGROUPS})
 
-    def configure(self, commands: list[dict], production: dict[str, int]) -> None:
-        self.commands, self.production = commands, production
+    def configure(self, commands: list[dict], launch_configuration: dict[str, int]) -> None:
+        self.commands, self.launch_configuration = commands, launch_configuration
         maps = {"commands": commands}
         self.dut.maps.value = _MAPS.pack(maps)
-        self.dut.production.value = _PRODUCTION.pack(production)
+        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
         set_maps(self.model.state, maps)
-        set_production(self.model.state, production)
+        set_launch_configuration(self.model.state, launch_configuration)
 
-    async def cycle(self, rooms: Sequence[bool], limit_in: int) -> Outcome:
+    async def cycle(self, rooms: Sequence[bool], credit_limit_in: int) -> Outcome:
         """One cycle; commands are offered until they are taken."""
         dut, model = self.dut, self.model
         for name, payload, fields in (
@@ -100,23 +100,23 @@ class _Bench:
                 getattr(dut, f"{name}__payload").value = fields.pack(payload)
         for lane, room in zip(_LANES, rooms, strict=True):
             getattr(dut, f"{lane}__ready").value = int(room)
-        dut.limit_in.value = limit_in
+        dut.credit_limit_in.value = credit_limit_in
         await settled()
         self.checker.sample()
         idle = not (model.busy or self.ready or self.copy)
         assert bool(dut.idle.value) == idle
-        outcome = model.step(self.ready, self.copy, rooms, limit_in)
+        outcome = model.step(self.ready, self.copy, rooms, credit_limit_in)
         assert (bool(self.ready) and bool(dut.ready__ready.value)) == outcome.popped
         assert (bool(self.copy) and bool(dut.copies__ready.value)) == outcome.copied
-        assert bool(dut.picked.value) == outcome.picked
+        assert bool(dut.issued.value) == outcome.issued
         offered = [index for index, lane in enumerate(_LANES) if self._offers(lane)]
         if outcome.blocked:
             assert len(offered) == 1 and not rooms[offered[0]]
         else:
-            assert offered == list(outcome.pieces)
-        for index, piece in outcome.pieces.items():
-            assert _PIECE.unpack(int(getattr(dut, f"{_LANES[index]}__payload").value)) == piece
-        self._cover(outcome, limit_in)
+            assert offered == list(outcome.segments)
+        for index, segment in outcome.segments.items():
+            assert _SEGMENT.unpack(int(getattr(dut, f"{_LANES[index]}__payload").value)) == segment
+        self._cover(outcome, credit_limit_in)
         if outcome.popped:
             self.ready = None
         if outcome.copied:
@@ -127,50 +127,58 @@ class _Bench:
     def _offers(self, lane: str) -> bool:
         return bool(getattr(self.dut, f"{lane}__valid").value)
 
-    def _cover(self, outcome: Outcome, limit_in: int) -> None:
+    def _cover(self, outcome: Outcome, credit_limit_in: int) -> None:
         ready, copy = self.ready, self.copy
         takes = outcome.popped or outcome.copied
         if ready and not self._was_busy:
-            beyond = ready["place"] + self.production.get("shift", 0) - limit_in
-            cover("blocked by limit_in", beyond >= 0)
-            cover("blocked by limit_in beside a copy", beyond >= 0 and outcome.copied)
-            cover("last admitted place", beyond == -1 and outcome.popped)
+            beyond = (
+                ready["dispatch_index"]
+                + self.launch_configuration.get("shift", 0)
+                - credit_limit_in
+            )
+            cover("blocked by credit_limit_in", beyond >= 0)
+            cover("blocked by credit_limit_in beside a copy", beyond >= 0 and outcome.copied)
+            cover("last admitted dispatch index", beyond == -1 and outcome.popped)
             cover("command and copy at once", copy and beyond < 0)
             cover("copy taken first", copy and beyond < 0 and outcome.copied)
         if outcome.popped:
-            workgroup = ready["place"] + self.production.get("first_workgroup", 0)
+            workgroup = ready["dispatch_index"] + self.launch_configuration.get(
+                "first_workgroup", 0
+            )
             cover("workgroup wraps", workgroup >= WORKGROUPS)
-            cover("workgroup's last command", outcome.picked)
-            cover("edge tile", ready["row_edge"] or ready["run_edge"])
+            cover("workgroup's last command", outcome.issued)
+            cover("edge tile", ready["outer_edge"] or ready["inner_edge"])
         if takes:
             template = self.commands[(ready if outcome.popped else copy)["command"]]
-            size = template["rows"], template["run"]
+            size = template["outer_extent"], template["inner_extent"]
             whole = outcome.copied or (
                 template["granularity"] == Granularity.WORKGROUP.value
-                and not (ready["row_edge"] or ready["run_edge"])
+                and not (ready["outer_edge"] or ready["inner_edge"])
             )
-            cover("tile of one sector", whole and size == (1, 1))
+            cover("tile of one atom", whole and size == (1, 1))
             cover("empty tile", whole and not all(size))
             cover("command follows at once", self._sent)
             self._last = None
-        # A walk that goes on without a piece is in another's channel.
+        # A walk that goes on without a segment is in another's channel.
         walks = self._was_busy and self._last is not None
-        cover("walk outside the channels served", walks and not (outcome.pieces or outcome.blocked))
+        cover(
+            "walk outside the channels served", walks and not (outcome.segments or outcome.blocked)
+        )
         cover("lane full", outcome.blocked)
-        for piece in outcome.pieces.values():
-            self._cover_piece(piece)
-            self._last = piece
-        self._was_busy, self._sent = self.model.busy, bool(outcome.pieces)
+        for segment in outcome.segments.values():
+            self._cover_segment(segment)
+            self._last = segment
+        self._was_busy, self._sent = self.model.busy, bool(outcome.segments)
 
-    def _cover_piece(self, piece: list[int]) -> None:
-        length, whole = piece[PIECE.length], PARAMETERS.interleave_atoms
-        cover("piece of one atom", length == 1)
-        cover("piece of the whole interleave", length == whole)
-        cover("run ends within a granule", (piece[PIECE.atom] + length) % whole)
+    def _cover_segment(self, segment: list[int]) -> None:
+        length, whole = segment[SEGMENT.length], PARAMETERS.interleave_atoms
+        cover("segment of one atom", length == 1)
+        cover("segment of the whole interleave", length == whole)
+        cover("run ends within a granule", (segment[SEGMENT.atom] + length) % whole)
         if self._last:
-            advances = piece[PIECE.wavefront] != self._last[PIECE.wavefront]
+            advances = segment[SEGMENT.wavefront] != self._last[SEGMENT.wavefront]
             cover("wavefront advances between rows", advances and self.model.busy)
-            cover("addresses wrap", piece[PIECE.atom] < self._last[PIECE.atom])
+            cover("addresses wrap", segment[SEGMENT.atom] < self._last[SEGMENT.atom])
 
 
 async def _start(dut, rng: random.Random) -> _Bench:
@@ -180,28 +188,32 @@ async def _start(dut, rng: random.Random) -> _Bench:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Commands, production and admission change under what is on its way."""
+    """Commands, launch and admission change under what is on its way."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await _start(dut, rng)
     pace = Pace(rng, ("ready", "copy", *_LANES))
     for cycle in range(scaled(_CYCLES)):
         if cycle % 50 == 0:
-            limit_in = rng.choice([_MOST, _MOST, rng.randrange(40)])
+            credit_limit_in = rng.choice([_MOST, _MOST, rng.randrange(40)])
         if rng.random() < 0.01:
-            production = {
+            launch_configuration = {
                 "workgroups": WORKGROUPS,
                 "first_workgroup": rng.randrange(WORKGROUPS),
                 "shift": rng.choice([0, rng.randrange(12)]),
             }
-            bench.configure(random_commands(rng), production)
+            bench.configure(random_commands(rng), launch_configuration)
         acts = pace.acts()
         if bench.ready is None and acts["ready"]:
             bench.ready = random_ready(rng)
         if bench.copy is None and acts["copy"] and rng.random() < 0.3:
             bench.copy = random_copy(rng)
         if rng.random() < 0.02 and bench.ready:
-            limit_in = bench.ready["place"] + bench.production.get("shift", 0) + rng.randrange(2)
-        await bench.cycle([acts[lane] for lane in _LANES], limit_in)
+            credit_limit_in = (
+                bench.ready["dispatch_index"]
+                + bench.launch_configuration.get("shift", 0)
+                + rng.randrange(2)
+            )
+        await bench.cycle([acts[lane] for lane in _LANES], credit_limit_in)
 
 
 @cocotb.test()
@@ -210,38 +222,38 @@ async def beginnings_of_any_walk(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     for _ in range(scaled(_BEGINNINGS)):
         bench = await _start(dut, rng)
-        shift = rng.getrandbits(rng.randrange(PARAMETERS.limit_bits + 1))
+        shift = rng.getrandbits(rng.randrange(PARAMETERS.credit_limit_bits + 1))
         workgroups = rng.randint(1, 1 << PARAMETERS.workgroup_bits)
         first = rng.randrange(workgroups)
-        production = {"workgroups": workgroups, "first_workgroup": first, "shift": shift}
-        bench.configure(wide_commands(rng), production)
-        place = rng.randrange(workgroups)
+        launch_configuration = {"workgroups": workgroups, "first_workgroup": first, "shift": shift}
+        bench.configure(wide_commands(rng), launch_configuration)
+        dispatch_index = rng.randrange(workgroups)
         for cycle in range(20):
             if cycle == 0 or rng.random() < 0.2:
-                bench.ready = bench.ready or random_ready(rng) | {"place": place}
-            near = place + shift + rng.choice([0, 1, 1, 1, rng.randrange(-80, 80)])
-            limit_in = min(max(near, 0), _MOST)
+                bench.ready = bench.ready or random_ready(rng) | {"dispatch_index": dispatch_index}
+            near = dispatch_index + shift + rng.choice([0, 1, 1, 1, rng.randrange(-80, 80)])
+            credit_limit_in = min(max(near, 0), _MOST)
             if bench.copy is None and rng.random() < 0.05:
                 bench.copy = random_copy(rng)
-            await bench.cycle([rng.random() < 0.9 for _ in _LANES], limit_in)
+            await bench.cycle([rng.random() < 0.9 for _ in _LANES], credit_limit_in)
 
 
 async def _walk(bench: _Bench) -> list[dict[str, int]]:
-    """The pieces of what is offered, in the order in which they come."""
-    pieces = []
+    """The segments of what is offered, in the order in which they come."""
+    segments = []
     for _ in range(_LONGEST_WALK):
         outcome = await bench.cycle([True] * len(_LANES), _MOST)
-        for piece in outcome.pieces.values():
-            pieces.append(dict(zip(PIECE._fields, piece, strict=True)))
+        for segment in outcome.segments.values():
+            segments.append(dict(zip(SEGMENT._fields, segment, strict=True)))
         if not (bench.ready or bench.copy or bench.model.busy):
             await bench.cycle([True] * len(_LANES), _MOST)  # in which nothing goes on
-            return pieces
+            return segments
     raise AssertionError("The walk does not end")
 
 
 @cocotb.test()
 async def long_walks(dut):
-    """Many rows, long runs, and small shares of large tiles, all to their end."""
+    """Many rows, long ones, and small shares of large tiles, all to their end."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     for _ in range(scaled(_LONG_WALKS)):
         bench = await _start(dut, rng)
@@ -254,30 +266,40 @@ async def long_walks(dut):
 
 @cocotb.test()
 async def longest_walks(dut):
-    """Rows, and then atoms of a run, through their whole counter, where the bench runs long."""
+    """Rows, and then atoms of a row, through their whole counter, where the bench runs long."""
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await _start(dut, rng)
     most = min(scaled(_LONG), (1 << 16) - 1)
-    for rows, run in ((most, 1), (2, most)):
-        tile = {"granularity": Granularity.WORKGROUP.value, "rows": rows, "rows_edge": rows}
-        tile |= {"run": run, "run_edge": run, "wave_rows": rng.randint(most // 2, most)}
-        bench.configure([command | tile for command in random_commands(rng)], bench.production)
+    for outer_extent, inner_extent in ((most, 1), (2, most)):
+        tile = {
+            "granularity": Granularity.WORKGROUP.value,
+            "outer_extent": outer_extent,
+            "outer_extent_edge": outer_extent,
+        }
+        tile |= {
+            "inner_extent": inner_extent,
+            "inner_extent_edge": inner_extent,
+            "wave_outer_extent": rng.randint(most // 2, most),
+        }
+        bench.configure(
+            [command | tile for command in random_commands(rng)], bench.launch_configuration
+        )
         bench.ready = random_ready(rng)
         await _walk(bench)
 
 
-def _atoms(pieces: list[dict[str, int]]) -> list[tuple[int, int, int]]:
+def _atoms(segments: list[dict[str, int]]) -> list[tuple[int, int, int]]:
     """Address, wavefront and remote address of every atom."""
     wavefronts, atoms = PARAMETERS.wavefronts, 1 << PARAMETERS.atom_address_bits
     return [
         (
-            piece["atom"] + index,
-            (piece["wavefront"] + ((piece["offset"] + index) >> piece["wave_run_log2"]))
+            segment["atom"] + index,
+            (segment["wavefront"] + ((segment["offset"] + index) >> segment["wave_inner_log2"]))
             % wavefronts,
-            (piece["remote"] + index) % atoms,
+            (segment["remote"] + index) % atoms,
         )
-        for piece in pieces
-        for index in range(piece["length"])
+        for segment in segments
+        for index in range(segment["length"])
     ]
 
 
@@ -292,51 +314,58 @@ def _served(atom: int) -> bool:
 
 
 @cocotb.test()
-async def every_sector_once(dut):
+async def every_atom_once(dut):
     """A workgroup's walk, and the walks of its wavefronts, have each atom of the tile once."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     atoms = 1 << PARAMETERS.atom_address_bits
     for _ in range(8):
-        minor_log2, run_log2, wave_rows = rng.randrange(2), rng.randrange(2, 4), rng.randint(1, 3)
-        rows, run = PARAMETERS.wavefronts * wave_rows >> minor_log2, 1 << minor_log2 + run_log2
-        cut_rows, cut_run = rng.randint(1, rows), rng.randint(1, run)
+        minor_log2, run_log2, wave_outer_extent = (
+            rng.randrange(2),
+            rng.randrange(2, 4),
+            rng.randint(1, 3),
+        )
+        outer_extent, inner_extent = (
+            PARAMETERS.wavefronts * wave_outer_extent >> minor_log2,
+            1 << minor_log2 + run_log2,
+        )
+        cut_rows, cut_run = rng.randint(1, outer_extent), rng.randint(1, inner_extent)
         shape = {
-            "rows": rows,
-            "run": run,
-            "rows_edge": cut_rows,
-            "run_edge": cut_run,
-            "pitch": rng.randint(run, 100),
+            "outer_extent": outer_extent,
+            "inner_extent": inner_extent,
+            "outer_extent_edge": cut_rows,
+            "inner_extent_edge": cut_run,
+            "stride": rng.randint(inner_extent, 100),
             "atom_offset": rng.randrange(atoms),
-            "wave_rows": wave_rows,
-            "wave_run_log2": run_log2,
-            "waves_minor_log2": minor_log2,
+            "wave_outer_extent": wave_outer_extent,
+            "wave_inner_log2": run_log2,
+            "waves_inner_log2": minor_log2,
         }
         by = [{**shape, "granularity": granularity.value} for granularity in Granularity]
         bench.configure(by, {"workgroups": WORKGROUPS, "first_workgroup": 5})
-        edges = {"row_edge": rng.getrandbits(1), "run_edge": rng.getrandbits(1)}
-        rows = cut_rows if edges["row_edge"] else rows
-        run = cut_run if edges["run_edge"] else run
+        edges = {"outer_edge": rng.getrandbits(1), "inner_edge": rng.getrandbits(1)}
+        outer_extent = cut_rows if edges["outer_edge"] else outer_extent
+        inner_extent = cut_run if edges["inner_edge"] else inner_extent
         start = rng.randrange(atoms // 2)
         expected = [
             (
                 atom,
-                (column >> run_log2) + (row // wave_rows << minor_log2),
+                (column >> run_log2) + (row // wave_outer_extent << minor_log2),
                 (atom + shape["atom_offset"]) % atoms,
             )
-            for row in range(rows)
-            for column in range(run)
-            if _served(atom := start + row * shape["pitch"] + column)
+            for row in range(outer_extent)
+            for column in range(inner_extent)
+            if _served(atom := start + row * shape["stride"] + column)
         ]
-        tile = {"start": start, "place": 20, "last": 1, **edges}
+        tile = {"start": start, "dispatch_index": 20, "last": 1, **edges}
         bench.ready = {**tile, "command": Granularity.WORKGROUP.value, "wavefront": 0}
-        pieces = await _walk(bench)
-        assert _atoms(pieces) == expected
-        assert all(piece["workgroup"] == 25 % WORKGROUPS for piece in pieces)
+        segments = await _walk(bench)
+        assert _atoms(segments) == expected
+        assert all(segment["workgroup"] == 25 % WORKGROUPS for segment in segments)
         found = []
         for wavefront in range(PARAMETERS.wavefronts):
             minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
-            first = start + (minor << run_log2) + major * wave_rows * shape["pitch"]
+            first = start + (minor << run_log2) + major * wave_outer_extent * shape["stride"]
             bench.ready = {
                 **tile,
                 "command": Granularity.WAVEFRONT.value,

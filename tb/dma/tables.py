@@ -27,7 +27,7 @@ PARAMETERS = T3Parameters(
     wavefronts=8,
     sets=8,
     ways=2,
-    window_workgroups=16,
+    credit_window=16,
 )
 WORKGROUPS = 24
 _ATOMS = 1 << PARAMETERS.atom_address_bits
@@ -43,14 +43,14 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "context": rng.getrandbits(PARAMETERS.context_bits),
             "atom_offset": rng.choice([0, _ATOMS - 5, rng.randrange(_ATOMS)]),
             "granularity": rng.choice(list(Granularity)).value,
-            "rows": rng.choice([1, rng.randrange(6)]),
-            "rows_edge": rng.randrange(6),
-            "run": rng.choice([1, 4, rng.randrange(20)]),
-            "run_edge": rng.randrange(20),
-            "pitch": rng.choice([4, rng.getrandbits(24)]),
-            "wave_rows": rng.randrange(4),
-            "wave_run_log2": rng.choice([0, 1, 2, 3, rng.randrange(16)]),
-            "waves_minor_log2": rng.randrange(4),
+            "outer_extent": rng.choice([1, rng.randrange(6)]),
+            "outer_extent_edge": rng.randrange(6),
+            "inner_extent": rng.choice([1, 4, rng.randrange(20)]),
+            "inner_extent_edge": rng.randrange(20),
+            "stride": rng.choice([4, rng.getrandbits(24)]),
+            "wave_outer_extent": rng.randrange(4),
+            "wave_inner_log2": rng.choice([0, 1, 2, 3, rng.randrange(16)]),
+            "waves_inner_log2": rng.randrange(4),
         }
         for _ in range(PARAMETERS.commands)
     ]
@@ -62,24 +62,30 @@ def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
     def size() -> int:
         return rng.choice([rng.getrandbits(16), rng.getrandbits(rng.randrange(17))])
 
-    names = ("rows", "rows_edge", "run", "run_edge", "wave_rows")
+    names = (
+        "outer_extent",
+        "outer_extent_edge",
+        "inner_extent",
+        "inner_extent_edge",
+        "wave_outer_extent",
+    )
     return [
-        command | {name: size() for name in names} | {"pitch": rng.getrandbits(24)}
+        command | {name: size() for name in names} | {"stride": rng.getrandbits(24)}
         for command in random_commands(rng)
     ]
 
 
 def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
-    """Rows or runs that go through many of their bits; of the wavefront's tile, if one is walked,
+    """Extents that go through many of their bits; of the wavefront's tile, if one is walked,
     little is left behind those of other wavefronts."""
     minor_log2 = rng.randrange(4)
     minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
     long, short = (1 << rng.randrange(4, 12)) + rng.randrange(4), rng.randint(1, 2)
-    wave_rows, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(16)
+    wave_outer_extent, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(16)
     if rng.random() < 0.3:
         granularity = Granularity.WORKGROUP
-        rows, run = rng.choice([(long, short), (short, long)])
-        wave_rows = rng.randint(1, rows)
+        outer_extent, inner_extent = rng.choice([(long, short), (short, long)])
+        wave_outer_extent = rng.randint(1, outer_extent)
     else:
         granularity = Granularity.WAVEFRONT
         size = 1 << run_log2
@@ -90,12 +96,21 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
             )
         of_rows, of_run = rng.choice(shares)
         most = (1 << 16) - 1
-        rows = min(max(major * wave_rows + of_rows, 0), most)
-        run = min(max((minor << run_log2) + of_run, 0), most)
+        outer_extent = min(max(major * wave_outer_extent + of_rows, 0), most)
+        inner_extent = min(max((minor << run_log2) + of_run, 0), most)
     return random_commands(rng)[0] | {
         "granularity": granularity.value,
-        **{"rows": rows, "rows_edge": rows, "run": run, "run_edge": run},
-        **{"wave_rows": wave_rows, "wave_run_log2": run_log2, "waves_minor_log2": minor_log2},
+        **{
+            "outer_extent": outer_extent,
+            "outer_extent_edge": outer_extent,
+            "inner_extent": inner_extent,
+            "inner_extent_edge": inner_extent,
+        },
+        **{
+            "wave_outer_extent": wave_outer_extent,
+            "wave_inner_log2": run_log2,
+            "waves_inner_log2": minor_log2,
+        },
     }
 
 
@@ -108,11 +123,11 @@ def random_ready(rng: random.Random) -> dict[str, int]:
     p = PARAMETERS
     return {
         "command": rng.randrange(p.commands),
-        "place": rng.randrange(WORKGROUPS),
+        "dispatch_index": rng.randrange(WORKGROUPS),
         "wavefront": rng.randrange(p.wavefronts),
         "start": _start(rng),
-        "row_edge": rng.getrandbits(1),
-        "run_edge": rng.getrandbits(1),
+        "outer_edge": rng.getrandbits(1),
+        "inner_edge": rng.getrandbits(1),
         "last": rng.getrandbits(1),
     }
 

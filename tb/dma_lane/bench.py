@@ -6,11 +6,11 @@ import random
 import cocotb
 
 from rtl.dma.lane import DmaLane
-from rtl.interface.layouts import DramRequest, Packet, Piece, ReadReturn
+from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma import fill_slot, step_lane
 from sysmodel.engine.golden.queues import D, Q, back, commit, front, has, mark, room, waiting
-from sysmodel.engine.golden.state import DATA_WORDS, PACKET, PIECE, READ, K
+from sysmodel.engine.golden.state import DATA_WORDS, PACKET, READ, SEGMENT, K
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state
@@ -18,17 +18,17 @@ from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
 PARAMETERS = T3Parameters(
-    address_bits=24, workgroup_bits=8, sets=8, ways=2, egress_slots=8, payload=True
+    address_bits=24, workgroup_bits=8, sets=8, ways=2, egress_slots=8, with_data=True
 )
-_PIECE, _REQUEST = Fields(Piece(PARAMETERS)), Fields(DramRequest(PARAMETERS))
+_SEGMENT, _REQUEST = Fields(Segment(PARAMETERS)), Fields(DramRequest(PARAMETERS))
 _RETURN, _PACKET = Fields(ReadReturn(PARAMETERS)), Fields(Packet(PARAMETERS))
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 _CYCLES = 3000
 
 expect(
-    "piece of one atom",
-    "piece of the whole interleave",
-    "pieces full",
+    "segment of one atom",
+    "segment of the whole interleave",
+    "segments full",
     "reads blocked",
     "slots full",
     "slots full and the first leaves",
@@ -39,7 +39,7 @@ expect(
     "room for what flies only",
     "back-to-back sends",
     "remote address wraps",
-    "wavefront advances within a piece",
+    "wavefront advances within a segment",
     "wavefront wraps",
     "idle after work",
 )
@@ -52,8 +52,8 @@ def make_dut(block: type = DmaLane):
 _INPUTS = inputs_of(make_dut())
 
 
-def _random_piece(rng: random.Random) -> dict[str, int]:
-    """A piece that does not leave the channel's granule."""
+def _random_segment(rng: random.Random) -> dict[str, int]:
+    """A segment that does not leave the channel's granule."""
     p = PARAMETERS
     length = rng.choice([1, p.interleave_atoms, rng.randint(1, p.interleave_atoms)])
     granule = rng.choice([0, _ATOMS - p.interleave_atoms, rng.randrange(_ATOMS)])
@@ -63,7 +63,7 @@ def _random_piece(rng: random.Random) -> dict[str, int]:
         "atom": granule + rng.randint(0, p.interleave_atoms - length),
         "length": length,
         "offset": rng.choice([0, 5, 60, 1000, last, rng.randint(0, last)]),
-        "wave_run_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
+        "wave_inner_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
         "wavefront": rng.randrange(p.wavefronts),
         "workgroup": rng.getrandbits(p.workgroup_bits),
         "context": rng.getrandbits(p.context_bits),
@@ -83,10 +83,10 @@ class _Bench:
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.rng = dut, rng
-        self.checker = StreamChecker(dut, ("pieces", "reads", "returns", "sends"))
+        self.checker = StreamChecker(dut, ("segments", "reads", "returns", "sends"))
         self.state = golden_state(PARAMETERS)
         self.outstanding: list[int] = []  # slots of the reads that left, oldest first
-        self.piece: dict[str, int] | None = None
+        self.segment: dict[str, int] | None = None
         self._filled_head = self._sent = self._worked = False
 
     @property
@@ -95,7 +95,7 @@ class _Bench:
 
     def idle(self) -> bool:
         channel = self.state.channels
-        queues = any(has(self.levels, queue) for queue in (Q.pieces, Q.dma_reads, Q.sends))
+        queues = any(has(self.levels, queue) for queue in (Q.segments, Q.dma_reads, Q.sends))
         return not (queues or channel[K.slots_used] or channel[K.in_flight])
 
     def _record(self, queue: int, words: int) -> list[int]:
@@ -103,11 +103,11 @@ class _Bench:
         return [int(word) & (1 << 64) - 1 for word in self.state.channels[at : at + words]]
 
     async def cycle(self, *, read: bool, send: bool, slot: int | None = None) -> None:
-        """One cycle: the piece is offered, and an outstanding read returns."""
+        """One cycle: the segment is offered, and an outstanding read returns."""
         dut = self.dut
-        dut.pieces__valid.value = int(self.piece is not None)
-        if self.piece:
-            dut.pieces__payload.value = _PIECE.pack(self.piece)
+        dut.segments__valid.value = int(self.segment is not None)
+        if self.segment:
+            dut.segments__payload.value = _SEGMENT.pack(self.segment)
         dut.reads__ready.value, dut.sends__ready.value = int(read), int(send)
         data = _random_data(self.rng)
         dut.returns__valid.value = int(slot is not None)
@@ -121,7 +121,7 @@ class _Bench:
 
     def _compare(self) -> None:
         dut, levels = self.dut, self.levels
-        assert bool(dut.pieces__ready.value) == room(levels, Q.pieces, D.pieces)
+        assert bool(dut.segments__ready.value) == room(levels, Q.segments, D.segments)
         assert bool(dut.reads__valid.value) == has(levels, Q.dma_reads)
         assert bool(dut.sends__valid.value) == has(levels, Q.sends)
         assert bool(dut.idle.value) == self.idle()
@@ -143,12 +143,12 @@ class _Bench:
             self.outstanding.append(self._record(Q.dma_reads, len(READ))[READ.tag])
         if send and has(levels, Q.sends):
             popped += mark(Q.sends)
-        if self.piece and room(levels, Q.pieces, D.pieces):
-            to = back(K.body, levels, heads, Q.pieces)
-            channel[to : to + len(PIECE)] = [self.piece[name] for name in PIECE._fields]
-            pushed += mark(Q.pieces)
-            self.piece = None
-        full = channel[K.slots_used] == PARAMETERS.egress_slots and has(levels, Q.pieces)
+        if self.segment and room(levels, Q.segments, D.segments):
+            to = back(K.body, levels, heads, Q.segments)
+            channel[to : to + len(SEGMENT)] = [self.segment[name] for name in SEGMENT._fields]
+            pushed += mark(Q.segments)
+            self.segment = None
+        full = channel[K.slots_used] == PARAMETERS.egress_slots and has(levels, Q.segments)
         more_popped, more_pushed = step_lane(state, 0, levels, heads)
         leaves = channel[K.slots_used] < PARAMETERS.egress_slots
         cover("slots full and the first leaves", full and leaves)
@@ -163,19 +163,19 @@ class _Bench:
 
     def _cover(self, read: bool, send: bool, slot: int | None) -> None:
         p, channel, levels = PARAMETERS, self.state.channels, self.levels
-        piece, used, head = self.piece, channel[K.slots_used], channel[K.slot_head]
-        if piece:
-            length, run = piece["length"], piece["wave_run_log2"]
-            waves = [(piece["offset"] + index) >> run for index in (0, length - 1)]
-            cover("piece of one atom", length == 1)
-            cover("piece of the whole interleave", length == p.interleave_atoms)
-            cover("remote address wraps", piece["remote"] + length > _ATOMS)
-            cover("wavefront advances within a piece", waves[0] < waves[1])
-            cover("wavefront wraps", piece["wavefront"] + waves[1] >= p.wavefronts)
-            cover("pieces full", not room(levels, Q.pieces, D.pieces))
-        blocked = has(levels, Q.pieces) and not room(levels, Q.dma_reads, D.dma_reads)
+        segment, used, head = self.segment, channel[K.slots_used], channel[K.slot_head]
+        if segment:
+            length, run = segment["length"], segment["wave_inner_log2"]
+            waves = [(segment["offset"] + index) >> run for index in (0, length - 1)]
+            cover("segment of one atom", length == 1)
+            cover("segment of the whole interleave", length == p.interleave_atoms)
+            cover("remote address wraps", segment["remote"] + length > _ATOMS)
+            cover("wavefront advances within a segment", waves[0] < waves[1])
+            cover("wavefront wraps", segment["wavefront"] + waves[1] >= p.wavefronts)
+            cover("segments full", not room(levels, Q.segments, D.segments))
+        blocked = has(levels, Q.segments) and not room(levels, Q.dma_reads, D.dma_reads)
         cover("reads blocked", blocked and not read)
-        cover("slots full", used == p.egress_slots and has(levels, Q.pieces))
+        cover("slots full", used == p.egress_slots and has(levels, Q.segments))
         sends = waiting(levels, Q.sends)
         flies = channel[K.in_flight] != 0
         cover("egress blocked", sends == D.sends and not send)
@@ -202,7 +202,7 @@ async def _start(dut, rng: random.Random) -> _Bench:
 async def _drain(bench: _Bench) -> None:
     """Whatever is there leaves in a bounded time."""
     left = 300
-    while not bench.idle() or bench.outstanding or bench.piece:
+    while not bench.idle() or bench.outstanding or bench.segment:
         assert left, "What was put does not leave"
         left -= 1
         slot = bench.outstanding[0] if bench.outstanding else None
@@ -214,11 +214,11 @@ async def _drain(bench: _Bench) -> None:
 async def random_traffic(dut):
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await _start(dut, rng)
-    pace = Pace(rng, ("piece", "read", "return", "send"))
+    pace = Pace(rng, ("segment", "read", "return", "send"))
     for _ in range(scaled(_CYCLES)):
         acts = pace.acts()
-        if bench.piece is None and acts["piece"]:
-            bench.piece = _random_piece(rng)
+        if bench.segment is None and acts["segment"]:
+            bench.segment = _random_segment(rng)
         slot = rng.choice(bench.outstanding) if bench.outstanding and acts["return"] else None
         await bench.cycle(read=acts["read"], send=acts["send"], slot=slot)
     await _drain(bench)
@@ -230,8 +230,8 @@ async def egress_blocked(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     for _ in range(100):
-        if bench.piece is None:
-            bench.piece = _random_piece(rng)
+        if bench.segment is None:
+            bench.segment = _random_segment(rng)
         # The youngest first: the head waits longest.
         slot = bench.outstanding[-1] if len(bench.outstanding) > 1 else None
         await bench.cycle(read=True, send=False, slot=slot)
@@ -247,8 +247,8 @@ async def full_rate(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await _start(dut, rng)
     for _ in range(300):
-        if bench.piece is None:
-            bench.piece = _random_piece(rng) | {"length": 1}
+        if bench.segment is None:
+            bench.segment = _random_segment(rng) | {"length": 1}
         slot = bench.outstanding[0] if bench.outstanding else None
         await bench.cycle(read=True, send=True, slot=slot)
     assert bench.checker.transfers["sends"] > 300 - 12

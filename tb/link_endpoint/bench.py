@@ -220,7 +220,7 @@ async def the_end_of_any_count(dut):
 
 @cocotb.test()
 async def dead_wire_is_reported_once_and_recovers(dut):
-    """Packets wait on both sides, so both notice, whichever direction it is."""
+    """Packets wait on both sides, so both acknowledge, whichever direction it is."""
     for dead in ([0], [1], [0, 1]):
         bench = _Bench(dut)
         await bench.start()

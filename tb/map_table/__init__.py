@@ -1,1 +1,1 @@
-"""Bench of the tables of windows, ranges and commands."""
+"""Bench of the tables of regions, ranges and commands."""

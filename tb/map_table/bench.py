@@ -6,7 +6,7 @@ import random
 import cocotb
 
 from rtl.interface.configuration import MapConfiguration
-from rtl.interface.encodings import Action, Refusal
+from rtl.interface.encodings import Action, ConfigurationError
 from rtl.interface.layouts import Copy
 from rtl.parameters import T3Parameters
 from rtl.registers.map_table import INDEX_BITS, MapTable, Staging, Table
@@ -18,34 +18,38 @@ from tb.stream import StreamChecker
 
 # No power of two of anything, so that an index may be just behind the last one.
 PARAMETERS = T3Parameters(
-    address_bits=40, workgroup_bits=6, sets=8, ways=2, windows=3, ranges=5, commands=3
+    address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3
 )
 _STAGING, _MAPS = Fields(Staging(PARAMETERS)), Fields(MapConfiguration(PARAMETERS))
 _COPY = Fields(Copy(PARAMETERS))
 _SPACE, _ATOM = 1 << PARAMETERS.address_bits, PARAMETERS.atom_bytes
 _ENTRIES = {
-    Table.WINDOW: PARAMETERS.windows,
+    Table.REGION: PARAMETERS.regions,
     Table.RANGE: PARAMETERS.ranges,
     Table.COMMAND: PARAMETERS.commands,
     Table.COPY: PARAMETERS.commands,
 }
-_REFUSALS = {
-    Table.WINDOW: ("UNKNOWN_INDEX", "MISALIGNED", "OUT_OF_SPACE", "EMPTY", "OVERLAP")
-    + ("WINDOW_IN_USE",),
-    Table.RANGE: ("UNKNOWN_INDEX", "EMPTY", "WINDOW_DISABLED", "OVERLAP"),
+_CONFIGURATION_ERRORS = {
+    Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "OUT_OF_SPACE", "EMPTY", "OVERLAP")
+    + ("REGION_IN_USE",),
+    Table.RANGE: ("UNKNOWN_INDEX", "EMPTY", "REGION_DISABLED", "OVERLAP"),
     Table.COMMAND: ("UNKNOWN_INDEX", "MISALIGNED"),
     Table.COPY: ("UNKNOWN_INDEX", "MISALIGNED", "QUEUE_FULL"),
 }
 _CYCLES = 4000
 
 expect(
-    *(f"{table.name} {name}" for table, names in _REFUSALS.items() for name in (*names, "NONE")),
+    *(
+        f"{table.name} {name}"
+        for table, names in _CONFIGURATION_ERRORS.items()
+        for name in (*names, "NONE")
+    ),
     "first index behind the last",
     "entry written over itself",
     "entry removed",
-    "adjacent windows",
+    "adjacent regions",
     "adjacent ranges",
-    "window to the end of the space",
+    "region to the end of the space",
     "consecutive commits of one table",
     "copy taken and put at once",
     "copy refused as one is taken",
@@ -60,7 +64,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 def _address(rng: random.Random) -> int:
-    """In bytes; few values, so that windows meet, and now and then a bad one."""
+    """In bytes; few values, so that regions meet, and now and then a bad one."""
     near, most = rng.randrange(12), _SPACE // _ATOM - 1
     value = rng.choice([near, near, most, rng.randint(0, most)]) * _ATOM
     if rng.random() < 0.04:
@@ -75,17 +79,18 @@ def _address(rng: random.Random) -> int:
 def _random_staging(rng: random.Random) -> dict[str, int]:
     p = PARAMETERS
     staged = _STAGING.named(rng.getrandbits(_STAGING.width))
-    for name in ("window_base", "window_limit", "command_offset", "copy_start"):
+    for name in ("region_base", "region_limit", "command_offset", "copy_start"):
         value = _address(rng)
         staged |= {f"{name}_0": value & 0xFFFFFFFF, f"{name}_1": value >> 32}
-    places = 1 << p.place_bits
-    first = rng.choice([0, rng.randrange(8), rng.randrange(places)])
+    dispatch_indices = 1 << p.dispatch_index_bits
+    first = rng.choice([0, rng.randrange(8), rng.randrange(dispatch_indices)])
     beyond = rng.random() < 0.05
     return staged | {
-        "range_window": rng.randrange(p.windows) if not beyond else rng.choice([p.windows, 255]),
+        "range_region": rng.randrange(p.regions) if not beyond else rng.choice([p.regions, 255]),
         "range_command": rng.randrange(p.commands if rng.random() < 0.95 else 256),
         "range_first": first,
-        "range_last": rng.choice([first, first + 1, rng.randrange(places)]) % places,
+        "range_last": rng.choice([first, first + 1, rng.randrange(dispatch_indices)])
+        % dispatch_indices,
         "range_action": rng.choice([*Action, *list(Action)[1:]]).value,
         "command_op": rng.randrange(3),
         "command_dtype": rng.randrange(3),
@@ -102,7 +107,7 @@ class _Bench:
         self.staged: dict[str, int] = dict.fromkeys(_STAGING.names, 0)
 
     async def cycle(self, table: Table, index: int, *, enable: int = 1, take: bool = False) -> int:
-        """One cycle with a commit of what is staged; gives its refusal."""
+        """One cycle with a commit of what is staged; gives its configuration error."""
         dut, model = self.dut, self.model
         dut.staging.value = _STAGING.pack(self.staged)
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
@@ -116,26 +121,31 @@ class _Bench:
             assert _COPY.unpack(int(dut.copies__payload.value)) == model.copy()
         before = _MAPS.named(int(dut.maps.value))
         model.stage(self.staged)
-        refusal = model.step(table, index, enable, popped=take and waiting > 0)
-        assert int(dut.refusal.value) == refusal
+        configuration_error = model.step(table, index, enable, popped=take and waiting > 0)
+        assert int(dut.configuration_error.value) == configuration_error
         if table != Table.NONE:
-            self._cover(table, index, enable, refusal, before)
+            self._cover(table, index, enable, configuration_error, before)
         taken = take and waiting > 0
-        accepted = refusal == Refusal.NONE.value
+        accepted = configuration_error == ConfigurationError.NONE.value
         cover("copy taken and put at once", table == Table.COPY and taken and accepted)
-        cover("copy refused as one is taken", refusal == Refusal.QUEUE_FULL.value and taken)
+        cover(
+            "copy refused as one is taken",
+            configuration_error == ConfigurationError.QUEUE_FULL.value and taken,
+        )
         await next_cycle(dut)
-        return refusal
+        return configuration_error
 
-    def _cover(self, table: Table, index: int, enable: int, refusal: int, maps: dict) -> None:
-        cover(f"{table.name} {Refusal(refusal).name}")
+    def _cover(
+        self, table: Table, index: int, enable: int, configuration_error: int, maps: dict
+    ) -> None:
+        cover(f"{table.name} {ConfigurationError(configuration_error).name}")
         cover("first index behind the last", index == _ENTRIES[table])
         cover("consecutive commits of one table", self._last == table)
         self._last = table
-        if refusal or table not in (Table.WINDOW, Table.RANGE):
+        if configuration_error or table not in (Table.REGION, Table.RANGE):
             return
         name, (low, high) = {
-            Table.WINDOW: ("windows", ("base", "limit")),
+            Table.REGION: ("regions", ("base", "limit")),
             Table.RANGE: ("ranges", ("first", "last")),
         }[table]
         was_there = maps[f"{name}_{index}_enable"]
@@ -150,30 +160,30 @@ class _Bench:
             if other != index and after[f"{name}_{other}_enable"]
         ]
         last = after[f"{name}_{index}_{high}"]
-        if table == Table.WINDOW:
+        if table == Table.REGION:
             top = _SPACE // _ATOM - 1
-            cover("window to the end of the space", last == top)
+            cover("region to the end of the space", last == top)
             near = [after[f"{name}_{other}_{low}"] == last for other in others]
-            cover("adjacent windows", any(near))
+            cover("adjacent regions", any(near))
         else:
             near = [
                 after[f"{name}_{other}_{low}"] == last + 1
-                and after[f"{name}_{other}_window"] == after[f"{name}_{index}_window"]
+                and after[f"{name}_{other}_region"] == after[f"{name}_{index}_region"]
                 for other in others
             ]
             cover("adjacent ranges", any(near))
 
 
-def _stage_window(base: int, limit: int, context: int = 0) -> dict[str, int]:
-    words = {"window_base": base * _ATOM, "window_limit": limit * _ATOM}
+def _stage_region(base: int, limit: int, context: int = 0) -> dict[str, int]:
+    words = {"region_base": base * _ATOM, "region_limit": limit * _ATOM}
     staged = {f"{name}_0": value & 0xFFFFFFFF for name, value in words.items()}
     staged |= {f"{name}_1": value >> 32 for name, value in words.items()}
-    return staged | {"window_context": context}
+    return staged | {"region_context": context}
 
 
-def _stage_range(window: int, first: int, last: int) -> dict[str, int]:
+def _stage_range(region: int, first: int, last: int) -> dict[str, int]:
     return {
-        "range_window": window,
+        "range_region": region,
         "range_first": first,
         "range_last": last,
         "range_action": Action.OWN.value,
@@ -186,7 +196,7 @@ async def random_commits(dut):
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
-    weights = {Table.NONE: 2, Table.WINDOW: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
+    weights = {Table.NONE: 2, Table.REGION: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
     for cycle in range(scaled(_CYCLES)):
         if cycle % 100 == 0:
             pace, keeps = rng.choice([0.1, 0.5, 0.9]), rng.choice([0.5, 0.8, 0.95])
@@ -205,35 +215,39 @@ async def bounds(dut):
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
 
-    async def commit(expected: Refusal, table: Table, index: int, enable: int = 1, **staged: int):
+    async def commit(
+        expected: ConfigurationError, table: Table, index: int, enable: int = 1, **staged: int
+    ):
         bench.staged |= staged
         assert await bench.cycle(table, index, enable=enable) == expected.value
 
-    ok, last_atom = Refusal.NONE, _SPACE // _ATOM - 1
-    window, range_ = Table.WINDOW, Table.RANGE
-    await commit(ok, window, 0, **_stage_window(10, 20))
-    await commit(Refusal.OVERLAP, window, 1, **_stage_window(19, 30))
-    await commit(Refusal.OVERLAP, window, 1, **_stage_window(0, 11))
-    await commit(Refusal.OVERLAP, window, 1, **_stage_window(0, last_atom))
-    await commit(ok, window, 1, **_stage_window(20, last_atom))
-    await commit(ok, window, 2, **_stage_window(9, 10))
-    await commit(Refusal.EMPTY, window, 0, **_stage_window(10, 10))
-    await commit(Refusal.OUT_OF_SPACE, window, 0, **_stage_window(10, last_atom + 1))
-    await commit(Refusal.UNKNOWN_INDEX, window, PARAMETERS.windows, **_stage_window(2, 3))
-    await commit(ok, window, 0, **_stage_window(10, 20, context=3))
+    ok, last_atom = ConfigurationError.NONE, _SPACE // _ATOM - 1
+    region, range_ = Table.REGION, Table.RANGE
+    await commit(ok, region, 0, **_stage_region(10, 20))
+    await commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(19, 30))
+    await commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, 11))
+    await commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, last_atom))
+    await commit(ok, region, 1, **_stage_region(20, last_atom))
+    await commit(ok, region, 2, **_stage_region(9, 10))
+    await commit(ConfigurationError.EMPTY, region, 0, **_stage_region(10, 10))
+    await commit(ConfigurationError.OUT_OF_SPACE, region, 0, **_stage_region(10, last_atom + 1))
+    await commit(
+        ConfigurationError.UNKNOWN_INDEX, region, PARAMETERS.regions, **_stage_region(2, 3)
+    )
+    await commit(ok, region, 0, **_stage_region(10, 20, context=3))
     await commit(ok, range_, 0, **_stage_range(0, 4, 6))
-    await commit(Refusal.OVERLAP, range_, 1, **_stage_range(0, 6, 9))
+    await commit(ConfigurationError.OVERLAP, range_, 1, **_stage_range(0, 6, 9))
     await commit(ok, range_, 1, **_stage_range(0, 7, 9))
     await commit(ok, range_, 2, **_stage_range(1, 4, 6))
-    await commit(Refusal.EMPTY, range_, 0, **_stage_range(0, 6, 5))
-    await commit(Refusal.WINDOW_IN_USE, window, 0, enable=0)
+    await commit(ConfigurationError.EMPTY, range_, 0, **_stage_range(0, 6, 5))
+    await commit(ConfigurationError.REGION_IN_USE, region, 0, enable=0)
     for index in (0, 1):
         await commit(ok, range_, index, enable=0)
-    await commit(ok, window, 0, enable=0)
-    await commit(Refusal.WINDOW_DISABLED, range_, 0, **_stage_range(0, 1, 2))
-    await commit(Refusal.WINDOW_IN_USE, window, 1, enable=0)
+    await commit(ok, region, 0, enable=0)
+    await commit(ConfigurationError.REGION_DISABLED, range_, 0, **_stage_range(0, 1, 2))
+    await commit(ConfigurationError.REGION_IN_USE, region, 1, enable=0)
     for _ in range(2):
         await commit(ok, Table.COPY, 1)
-    await commit(Refusal.QUEUE_FULL, Table.COPY, 1)
-    await commit(Refusal.MISALIGNED, Table.COPY, 1, copy_start_0=8)
-    await commit(Refusal.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)
+    await commit(ConfigurationError.QUEUE_FULL, Table.COPY, 1)
+    await commit(ConfigurationError.MISALIGNED, Table.COPY, 1, copy_start_0=8)
+    await commit(ConfigurationError.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)

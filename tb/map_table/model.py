@@ -8,14 +8,14 @@ from rtl.registers import map as register_map
 from rtl.registers.map_table import Table
 from sysmodel.engine.golden.registers import put_field
 from sysmodel.engine.golden.state import COPY, VALUE, C, F, U
-from sysmodel.engine.golden.tables import commit_command, commit_range, commit_window, start_copy
+from sysmodel.engine.golden.tables import commit_command, commit_range, commit_region, start_copy
 from tb.golden import golden_state
 
 __all__ = ["Model"]
 
-_PLAIN = ("WINDOW_CONTEXT", "RANGE_PLACES", "RANGE_ACTION", "COMMAND_TRANSFER")
-_PLAIN += ("COMMAND_ROWS", "COMMAND_RUN", "COMMAND_PITCH", "COMMAND_WAVES")
-_WIDE = ("WINDOW_BASE", "WINDOW_LIMIT", "COMMAND_OFFSET", "COPY_START")
+_PLAIN = ("REGION_CONTEXT", "RANGE_DISPATCH_INDICES", "RANGE_ACTION", "COMMAND_TRANSFER")
+_PLAIN += ("COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE", "COMMAND_WAVES")
+_WIDE = ("REGION_BASE", "REGION_LIMIT", "COMMAND_OFFSET", "COPY_START")
 
 
 def _staged() -> dict[str, tuple[int, int, int]]:
@@ -50,7 +50,7 @@ class Model:
 
     def maps(self) -> list[int]:
         """Fields of all tables, in order."""
-        return self.state.config[self.state.config[C.at_windows] :].tolist()
+        return self.state.config[self.state.config[C.at_regions] :].tolist()
 
     @property
     def copies(self) -> int:
@@ -63,14 +63,14 @@ class Model:
         return self.state.memory[at : at + len(COPY)].tolist()
 
     def step(self, table: Table, index: int, enable: int, *, popped: bool) -> int:
-        """One cycle; gives the refusal of the commit in it."""
+        """One cycle; gives the configuration error of the commit in it."""
         state, copies = self.state, self.copies
         if popped:
             state.gpu[U.copies_head] ^= 1
             state.gpu[U.copies_level] -= 1
-        if table == Table.WINDOW:
-            word = put_field(F.WINDOW_COMMIT_index, index)
-            return int(commit_window(state, word | put_field(F.WINDOW_COMMIT_enable, enable)))
+        if table == Table.REGION:
+            word = put_field(F.REGION_COMMIT_index, index)
+            return int(commit_region(state, word | put_field(F.REGION_COMMIT_enable, enable)))
         if table == Table.RANGE:
             word = put_field(F.RANGE_COMMIT_index, index)
             return int(commit_range(state, word | put_field(F.RANGE_COMMIT_enable, enable)))

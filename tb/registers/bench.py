@@ -8,7 +8,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from rtl.interface.encodings import ErrorCode, Refusal
+from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.interface.layouts import ErrorReport
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers
@@ -32,15 +32,17 @@ _STORAGE = [
         "TRACKING",
         "ARBITER",
         "LEVELS",
-        "WINDOW_LIMIT_HI",
-        "RANGE_PLACES",
+        "REGION_LIMIT_HI",
+        "RANGE_DISPATCH_INDICES",
         "RANGE_ACTION",
         "COMMAND_TRANSFER",
         "COMMAND_WAVES",
         "COPY_START_LO",
     )
 ]
-_READ_ONLY = [_MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "BASE", "LIMIT")]
+_READ_ONLY = [
+    _MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+]
 _KNOWN = {register.address for register in _MAP.values()}
 _HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x400, 0xFFC]
 # An access waits at most for the pauses of its channels.
@@ -49,7 +51,10 @@ _LONGEST_NS = 2000
 expect(
     *(f"{channel} waits" for channel in CHANNELS),
     *(f"{access} refused" for access in ("partial", "read only", "hole")),
-    *(f"refusal {refusal.name}" for refusal in (Refusal.OVERLAP, Refusal.NONE)),
+    *(
+        f"configuration error {configuration_error.name}"
+        for configuration_error in (ConfigurationError.OVERLAP, ConfigurationError.NONE)
+    ),
 )
 
 
@@ -186,7 +191,7 @@ async def reads_and_writes_at_once(dut):
 
 @cocotb.test()
 async def program_and_start(dut):
-    """A window is mapped, a contradicting one refused, a production started, an error cleared."""
+    """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     master = await _start(dut, rng, pauses=True)
     launches = []
@@ -200,32 +205,32 @@ async def program_and_start(dut):
     cocotb.start_soon(count())
 
     async def commit(index: int, base: int, limit: int) -> AxiResp:
-        await _write(master, _MAP["WINDOW_BASE_LO"].address, base)
-        await _write(master, _MAP["WINDOW_LIMIT_LO"].address, limit)
-        register = _MAP["WINDOW_COMMIT"]
+        await _write(master, _MAP["REGION_BASE_LO"].address, base)
+        await _write(master, _MAP["REGION_LIMIT_LO"].address, limit)
+        register = _MAP["REGION_COMMIT"]
         return await _write(master, register.address, register.pack(index=index, enable=1))
 
     async def status() -> dict[str, int]:
         word, _ = await _read(master, _MAP["STATUS"].address)
         fields = _MAP["STATUS"].unpack(word)
-        cover(f"refusal {Refusal(fields['refusal']).name}")
+        cover(f"configuration error {ConfigurationError(fields['configuration_error']).name}")
         return fields
 
     assert await commit(0, 0x1000, 0x2000) == AxiResp.OKAY
     maps = int(dut.maps.value)
     assert maps & 1
     assert await commit(1, 0x1FE0, 0x3000) == AxiResp.SLVERR
-    assert (await status())["refusal"] == Refusal.OVERLAP.value
+    assert (await status())["configuration_error"] == ConfigurationError.OVERLAP.value
     assert int(dut.maps.value) == maps
     assert await commit(1, 0x2000, 0x3000) == AxiResp.OKAY
-    assert (await status())["refusal"] == Refusal.NONE.value
+    assert (await status())["configuration_error"] == ConfigurationError.NONE.value
     for _ in range(3):
         assert await _write(master, _MAP["CONTROL"].address, 1) == AxiResp.OKAY
     await RisingEdge(dut.clk)
     assert len(launches) == 3
     await FallingEdge(dut.clk)
     dut.error__valid.value = 1
-    report = {"code": ErrorCode.ZERO_THRESHOLD, "place": 0x1234, "wavefront": 3}
+    report = {"code": ErrorCode.ZERO_THRESHOLD, "dispatch_index": 0x1234, "wavefront": 3}
     dut.error__report.value = ErrorReport(PARAMETERS).const(report).as_bits()
     await FallingEdge(dut.clk)
     assert int(dut.irq.value)

@@ -6,8 +6,8 @@ import cocotb
 
 from rtl.interface.configuration import (
     ArbiterConfiguration,
+    LaunchConfiguration,
     MapConfiguration,
-    ProductionConfiguration,
 )
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Copy, ErrorReport
@@ -34,12 +34,12 @@ CHANNELS = {
 _STROBES = ("launch", "clear", "start")
 _REPORT, _COPY = Fields(ErrorReport(PARAMETERS)), Fields(Copy(PARAMETERS))
 _CONFIGURATIONS = {
-    "production": Fields(ProductionConfiguration(PARAMETERS)),
+    "launch_configuration": Fields(LaunchConfiguration(PARAMETERS)),
     "arbiter": Fields(ArbiterConfiguration(PARAMETERS)),
 }
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _STATUS = {"done": 1, "idle": 1, "clearing": 1, "tiles": 32, "corrected": 32} | dict.fromkeys(
-    ("base", "limit"), PARAMETERS.limit_bits
+    ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
 )
 _CODES = [code.value for code in ErrorCode if code.value]
 _CYCLES = 4000
@@ -87,7 +87,7 @@ def _random_failure(rng: random.Random) -> dict[str, int]:
     return {
         "code": rng.choice(_CODES),
         "wavefront": rng.randrange(PARAMETERS.wavefronts),
-        "place": rng.getrandbits(PARAMETERS.place_bits),
+        "dispatch_index": rng.getrandbits(PARAMETERS.dispatch_index_bits),
     }
 
 

@@ -16,7 +16,7 @@ __all__ = ["Model"]
 
 _STROBES = {"launch": "launch", "clear": "clear", "start": "measure"}
 # What software reads of the hardware, by the port that shows it.
-_STATUS = {name: getattr(U, name) for name in ("done", "idle", "tiles", "base", "limit")}
+_STATUS = {name: getattr(U, name) for name in ("done", "idle", "tiles", "oldest", "credit_limit")}
 
 
 def _strobe(name: str) -> int:
@@ -66,10 +66,10 @@ class Model:
 
     def maps(self) -> list[int]:
         """Fields of all tables, in order."""
-        return self.state.config[self.state.config[C.at_windows] :].tolist()
+        return self.state.config[self.state.config[C.at_regions] :].tolist()
 
     def configuration(self, fields: Fields) -> list[int]:
-        """Fields of the arbiter's configuration or of the production's, in order."""
+        """Fields of the arbiter's configuration or of the launch's, in order."""
         # `cuts_0` of the layout is `cut0` of the model.
         names = [name.replace("s_", "") if name[-1].isdigit() else name for name in fields.names]
         return [int(self.state.config[getattr(C, name)]) for name in names]
@@ -98,7 +98,7 @@ class Model:
         status : mapping
             What the hardware shows, by port.
         failure : tuple of int, optional
-            Code, wavefront and place of the error that is reported.
+            Code, wavefront and dispatch index of the error that is reported.
         take : bool
             A copy that is offered is taken.
         """
@@ -124,8 +124,8 @@ class Model:
         if clear:
             gpu[U.error] = gpu[U.errors] = gpu[U.report] = 0
         if failure:
-            code, wavefront, place = failure
+            code, wavefront, dispatch_index = failure
             if not gpu[U.error]:
-                gpu[U.report] = code | wavefront << 8 | place << 24
+                gpu[U.report] = code | wavefront << 8 | dispatch_index << 24
             gpu[U.error] = 1
             gpu[U.errors] = (gpu[U.errors] + 1) & 0xFFFFFFFF

@@ -11,10 +11,10 @@ _MAP = register_map.load()
 _ADDRESS_BITS = 12
 # Registers of one entry are written in a row, so that commits find what they may accept.
 _GROUPS = {
-    "WINDOW_COMMIT": ("WINDOW_BASE_LO", "WINDOW_BASE_HI", "WINDOW_LIMIT_LO", "WINDOW_LIMIT_HI")
-    + ("WINDOW_CONTEXT",),
-    "RANGE_COMMIT": ("RANGE_PLACES", "RANGE_ACTION"),
-    "COMMAND_COMMIT": ("COMMAND_TRANSFER", "COMMAND_ROWS", "COMMAND_RUN", "COMMAND_PITCH")
+    "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI")
+    + ("REGION_CONTEXT",),
+    "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION"),
+    "COMMAND_COMMIT": ("COMMAND_TRANSFER", "COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE")
     + ("COMMAND_WAVES", "COMMAND_OFFSET_LO", "COMMAND_OFFSET_HI"),
     "COPY": ("COPY_START_LO", "COPY_START_HI"),
 }
@@ -85,24 +85,27 @@ class BusTraffic:
         ]
 
     def _tables(self) -> list[tuple[str, int]]:
-        """All windows, ranges and offsets, new: anywhere, none over another."""
+        """All regions, ranges and offsets, new: anywhere, none over another."""
         rng, p = self._rng, self._p
-        indices = {"WINDOW_COMMIT": range(p.windows), "RANGE_COMMIT": range(p.ranges)}
+        indices = {"REGION_COMMIT": range(p.regions), "RANGE_COMMIT": range(p.ranges)}
         writes = [
             (name, _MAP[name].pack(index=index, enable=0))
             for name in reversed(indices)
             for index in indices[name]
         ]
-        ends = sorted(rng.sample(range(1 << p.atom_address_bits), 2 * p.windows))
-        for index, pair in zip(rng.sample(range(p.windows), p.windows), _pairs(ends), strict=True):
-            for name, atom in zip(("WINDOW_BASE", "WINDOW_LIMIT"), pair, strict=True):
+        ends = sorted(rng.sample(range(1 << p.atom_address_bits), 2 * p.regions))
+        for index, pair in zip(rng.sample(range(p.regions), p.regions), _pairs(ends), strict=True):
+            for name, atom in zip(("REGION_BASE", "REGION_LIMIT"), pair, strict=True):
                 writes += self._address_words(name, atom)
-            writes += [("WINDOW_COMMIT", _MAP["WINDOW_COMMIT"].pack(index=index, enable=1))]
-        ends = sorted(rng.sample(range(1 << p.place_bits), 2 * p.ranges))
+            writes += [("REGION_COMMIT", _MAP["REGION_COMMIT"].pack(index=index, enable=1))]
+        ends = sorted(rng.sample(range(1 << p.dispatch_index_bits), 2 * p.ranges))
         for index, pair in zip(rng.sample(range(p.ranges), p.ranges), _pairs(ends), strict=True):
             first, last = pair
             writes += [
-                ("RANGE_PLACES", _MAP["RANGE_PLACES"].pack(first=first, last=last)),
+                (
+                    "RANGE_DISPATCH_INDICES",
+                    _MAP["RANGE_DISPATCH_INDICES"].pack(first=first, last=last),
+                ),
                 ("RANGE_ACTION", self._word("RANGE_ACTION")),
                 ("RANGE_COMMIT", _MAP["RANGE_COMMIT"].pack(index=index, enable=1)),
             ]
@@ -124,15 +127,15 @@ class BusTraffic:
         if name in _GROUPS:
             fields = {field.name: rng.randrange(2) for field in register.fields}
             index = next(field for field in fields if field != "enable")
-            most = {"WINDOW_COMMIT": p.windows, "RANGE_COMMIT": p.ranges}.get(name, p.commands)
+            most = {"REGION_COMMIT": p.regions, "RANGE_COMMIT": p.ranges}.get(name, p.commands)
             fields[index] = rng.randrange(most + (rng.random() < 0.1))
             return register.pack(**fields)
-        if name == "RANGE_PLACES":
+        if name == "RANGE_DISPATCH_INDICES":
             first = rng.choice([rng.randrange(16), rng.getrandbits(15)])
             return register.pack(first=first, last=first + rng.randrange(4))
         if name == "RANGE_ACTION":
             return register.pack(
-                window=rng.randrange(p.windows),
+                region=rng.randrange(p.regions),
                 action=rng.randrange(4),
                 command=rng.randrange(p.commands),
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import cocotb
 import numpy as np
 
-from rtl.interface.encodings import Granularity, Policy, Refusal
+from rtl.interface.encodings import ConfigurationError, Granularity, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.top import T3
@@ -43,18 +43,18 @@ _GEOMETRY = dict(
     address_bits=28,
     workgroup_bits=8,
     wavefronts=4,
-    sector_bits=3,
+    tile_atom_bits=3,
     sets=8,
     ways=2,
     banks=2,
-    window_workgroups=8,
+    credit_window=8,
     command_depth=16,
     egress_slots=8,
 )
 
 
-def make_dut(block: type = T3, *, payload: bool = False):
-    return block(T3Parameters(**_GEOMETRY, payload=payload))
+def make_dut(block: type = T3, *, with_data: bool = False):
+    return block(T3Parameters(**_GEOMETRY, with_data=with_data))
 
 
 class _Bench:
@@ -67,7 +67,7 @@ class _Bench:
         self.outputs = np.zeros(output_words(p), np.uint64)
         reset_state(self.state, self.outputs)
         self._ports = TopPorts(dut, p)
-        streams = ("link_out", "dram", "nmc_out") if p.payload else ("link_out", "dram")
+        streams = ("link_out", "dram", "nmc_out") if p.with_data else ("link_out", "dram")
         names = [f"channel__{index}__{name}" for index in range(p.channels) for name in streams]
         self.checker = StreamChecker(dut, names)
         self.checker.add("bus b", "bus__bvalid", "bus__bready", "bus__bresp")
@@ -89,18 +89,18 @@ class _Bench:
         await next_cycle(self.dut)
 
     async def finish(self, stimulus: _Stimulus) -> None:
-        """Until the production is done and nothing is left to send, in a bounded time."""
+        """Until the launch is done and nothing is left to send, in a bounded time."""
         for _ in range(6000):
             await self.cycle(stimulus)
             if self.value(H.done) and self.value(H.idle):
                 return
-        raise AssertionError("The production does not end")
+        raise AssertionError("The launch does not end")
 
 
 async def _start(dut) -> _Bench:
-    payload = hasattr(dut, "channel__0__nmc_in__valid")
-    await reset(dut, inputs_of(make_dut(payload=payload)))
-    return _Bench(dut, T3Parameters(**_GEOMETRY, payload=payload))
+    with_data = hasattr(dut, "channel__0__nmc_in__valid")
+    await reset(dut, inputs_of(make_dut(with_data=with_data)))
+    return _Bench(dut, T3Parameters(**_GEOMETRY, with_data=with_data))
 
 
 def _rng(number: int) -> np.random.Generator:
@@ -110,12 +110,12 @@ def _rng(number: int) -> np.random.Generator:
 @cocotb.test()
 @cocotb.parametrize(
     kernel=[
-        Kernel(policy=Policy.ROUND_ROBIN, granularity=Granularity.WORKGROUP, window=6),
-        Kernel(policy=Policy.COMPUTE_FIRST, granularity=Granularity.WAVEFRONT, window=6),
-        Kernel(policy=Policy.MCA, window=6, group_log2=1, own=17),
+        Kernel(policy=Policy.ROUND_ROBIN, granularity=Granularity.WORKGROUP, credit_window=6),
+        Kernel(policy=Policy.COMPUTE_FIRST, granularity=Granularity.WAVEFRONT, credit_window=6),
+        Kernel(policy=Policy.MCA, credit_window=6, group_log2=1, own=17),
     ]
 )
-async def production(dut, kernel):
+async def launch_configuration(dut, kernel):
     """Every tile completes and is sent on, without an error."""
     bench, rng = await _start(dut), _rng(kernel.policy.value)
     await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=0.6))
@@ -130,22 +130,22 @@ class _Gated(Traffic):
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         super().__call__(outputs, inputs)
         if self.closed == "limit":
-            inputs[-GPU_INPUTS:][G.limit_in] = 0
+            inputs[-GPU_INPUTS:][G.credit_limit_in] = 0
         if self.closed == "link":
             inputs[I.link_out_ready : -GPU_INPUTS : CHANNEL_INPUTS] = 0
 
 
 @cocotb.test()
 async def downstream_admits_nothing(dut):
-    """Commands wait until the command window is used up; then the production goes on."""
+    """Commands wait until the command window is used up; then the launch goes on."""
     bench, rng = await _start(dut), _rng(10)
-    kernel = Kernel(window=6, command_window=8)
+    kernel = Kernel(credit_window=6, command_window=8)
     traffic = _Gated(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=1.0)
     traffic.closed = "limit"
     for _ in range(1500):
         await bench.cycle(traffic)
     assert waiting_commands(bench.state) == kernel.command_window
-    assert bench.value(H.limit_out) == kernel.remote + kernel.command_window
+    assert bench.value(H.credit_limit_out) == kernel.remote + kernel.command_window
     assert bench.value(H.dispatch_limit) == 0 and not bench.value(H.done)
     traffic.closed = ""
     await bench.finish(traffic)
@@ -156,7 +156,7 @@ async def downstream_admits_nothing(dut):
 async def link_stands_still(dut):
     """Everything fills up behind the link; packets still come in, and nothing is lost."""
     bench, rng = await _start(dut), _rng(11)
-    kernel = Kernel(window=6)
+    kernel = Kernel(credit_window=6)
     traffic = _Gated(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=1.0)
     traffic.closed = "link"
     for _ in range(600):
@@ -169,9 +169,10 @@ async def link_stands_still(dut):
 
 @cocotb.test()
 async def early_traffic(dut):
-    """Stores and packets beyond the window are reported again and again; software forgets them."""
+    """Stores and packets beyond the credit window are reported again and again; software forgets
+    them."""
     bench, rng = await _start(dut), _rng(12)
-    kernel, control = Kernel(window=2), register_map.load()["CONTROL"]
+    kernel, control = Kernel(credit_window=2), register_map.load()["CONTROL"]
     forget = control.address, control.pack(clear_error=1)
     host = Host(rng, kernel.program(bench.p), lambda: forget if rng.random() < 0.05 else None)
     traffic = Traffic(rng, bench.p, kernel, host, noise=1.0)
@@ -182,9 +183,9 @@ async def early_traffic(dut):
 
 @cocotb.test()
 async def late_traffic(dut):
-    """Stores and packets of a production that is done are reported, and count for nothing."""
+    """Stores and packets of a launch that is done are reported, and count for nothing."""
     bench, rng = await _start(dut), _rng(13)
-    kernel = Kernel(window=6)
+    kernel = Kernel(credit_window=6)
     await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, kernel.program(bench.p))))
     tiles, late = bench.value(H.tiles), Traffic(rng, bench.p, kernel, Host(rng, []), noise=1.0)
     for _ in range(400):
@@ -196,7 +197,7 @@ async def late_traffic(dut):
 async def clears(dut):
     """Several in a row, while tiles are counted and triggered."""
     bench, rng = await _start(dut), _rng(14)
-    kernel, control = Kernel(window=6), register_map.load()["CONTROL"]
+    kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
     pending = []
 
     def strobe() -> tuple[int, int] | None:
@@ -216,7 +217,7 @@ async def clears(dut):
 async def reprogramming_on_the_run(dut, number):
     """Registers are written, and tables committed or refused, while traffic with errors passes."""
     bench, rng = await _start(dut), _rng(20 + number)
-    kernel = Kernel(granularity=Granularity(number), window=6, timeout=40)
+    kernel = Kernel(granularity=Granularity(number), credit_window=6, timeout=40)
     host = Host(rng, kernel.program(bench.p), Reprogramming(rng, bench.p, kernel))
     traffic = Traffic(rng, bench.p, kernel, host, noise=0.05)
     for _ in range(scaled(2000)):
@@ -226,7 +227,8 @@ async def reprogramming_on_the_run(dut, number):
 
 @cocotb.test()
 async def tracker_errors(dut):
-    """Notices and tile ends of few tiles, cleared and launched again under way."""
+    """Acknowledgements and end-of-tile markers of few tiles, cleared and launched again under
+    way."""
     bench, rng = await _start(dut), _rng(30)
     host = Host(rng, Kernel().program(bench.p), Reprogramming(rng, bench.p, Kernel()))
     traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
@@ -236,7 +238,7 @@ async def tracker_errors(dut):
 
 
 @cocotb.test()
-async def register_refusals(dut):
+async def register_configuration_errors(dut):
     """Each reason to refuse a commit or a copy, while nothing leaves towards DRAM or link."""
     bench, rng = await _start(dut), _rng(40)
     p, kernel = bench.p, Kernel()
@@ -247,15 +249,15 @@ async def register_refusals(dut):
     def put(name: str, **values: int) -> None:
         writes.append((bank[name].address, bank[name].pack(**values)))
 
-    put("WINDOW_COMMIT", index=p.windows, enable=1)
+    put("REGION_COMMIT", index=p.regions, enable=1)
     for base, limit, high in ((1, last, 0), (0, 0, 1), (0, 0, 0), (0, last, 0)):
-        put("WINDOW_BASE_LO", bytes=base)
-        put("WINDOW_LIMIT_LO", bytes=limit)
-        put("WINDOW_LIMIT_HI", bytes=high)
-        put("WINDOW_COMMIT", index=0, enable=1)
-    put("WINDOW_COMMIT", index=1, enable=0)
-    put("RANGE_PLACES", first=0, last=0)
-    put("RANGE_ACTION", window=0, action=1, command=0)
+        put("REGION_BASE_LO", bytes=base)
+        put("REGION_LIMIT_LO", bytes=limit)
+        put("REGION_LIMIT_HI", bytes=high)
+        put("REGION_COMMIT", index=0, enable=1)
+    put("REGION_COMMIT", index=1, enable=0)
+    put("RANGE_DISPATCH_INDICES", first=0, last=0)
+    put("RANGE_ACTION", region=0, action=1, command=0)
     put("RANGE_COMMIT", index=3, enable=1)
     for _ in range(12):
         put("COPY", command=0)
@@ -263,8 +265,8 @@ async def register_refusals(dut):
     seen = set()
     for _ in range(3000):
         await bench.cycle(host)
-        seen.add(int(bench.state.gpu[U.refusal]))
+        seen.add(int(bench.state.gpu[U.configuration_error]))
         if host.programmed:
             break
     assert host.programmed
-    assert seen == {refusal.value for refusal in Refusal}
+    assert seen == {configuration_error.value for configuration_error in ConfigurationError}

@@ -16,7 +16,7 @@ _MAP = register_map.load()
 
 @dataclass(kw_only=True)
 class Kernel:
-    """A small production: three ranges of places, tiles of a few sectors."""
+    """A small launch: three ranges of dispatch indices, tiles of a few atoms."""
 
     workgroups: int = 24
     first_workgroup: int = 5
@@ -25,7 +25,7 @@ class Kernel:
     tracked_end: int = 24
     own: int = 18
     wavefronts: int = 2
-    window: int = 8
+    credit_window: int = 8
     command_window: int = 14
     context: int = 3
     base: int = 1 << 12
@@ -44,10 +44,10 @@ class Kernel:
 
         put("FIRST_WORKGROUP", workgroup=self.first_workgroup)
         put("WORKGROUPS", count=self.workgroups)
-        put("TRACKED_FIRST", place=self.remote)
-        put("TRACKED_END", place=self.tracked_end)
-        put("SHIFT", places=self.shift)
-        put("WINDOW", workgroups=self.window)
+        put("TRACKED_FIRST", dispatch_index=self.remote)
+        put("TRACKED_END", dispatch_index=self.tracked_end)
+        put("SHIFT", dispatch_indices=self.shift)
+        put("CREDIT_WINDOW", workgroups=self.credit_window)
         put("COMMAND_WINDOW", workgroups=self.command_window)
         put("TIMEOUT", cycles=self.timeout)
         put("ARBITER", policy=self.policy.value, threshold=3)
@@ -55,10 +55,10 @@ class Kernel:
         put("MEASURE", log2=5)
         put("CUTS", cut0=10, cut1=30, cut2=60)
         put("LEVELS", level0=80, level1=40, level2=20)
-        put("WINDOW_BASE_LO", bytes=self.base * p.atom_bytes)
-        put("WINDOW_LIMIT_LO", bytes=self.limit * p.atom_bytes)
-        put("WINDOW_CONTEXT", context=self.context)
-        put("WINDOW_COMMIT", index=1, enable=1)
+        put("REGION_BASE_LO", bytes=self.base * p.atom_bytes)
+        put("REGION_LIMIT_LO", bytes=self.limit * p.atom_bytes)
+        put("REGION_CONTEXT", context=self.context)
+        put("REGION_COMMIT", index=1, enable=1)
         for index, kind in enumerate(("REMOTE", "DMA", "OWN")):
             put(
                 "COMMAND_TRANSFER",
@@ -68,21 +68,21 @@ class Kernel:
                 context=self.context,
                 granularity=self.granularity.value,
                 group_log2=self.group_log2,
-                wave_run_log2=2,
-                waves_minor_log2=0,
+                wave_inner_log2=2,
+                waves_inner_log2=0,
             )
-            put("COMMAND_ROWS", rows=4, rows_edge=3)
-            put("COMMAND_RUN", run=9, run_edge=5)
-            put("COMMAND_PITCH", pitch=37)
+            put("COMMAND_OUTER", outer_extent=4, outer_extent_edge=3)
+            put("COMMAND_INNER", inner_extent=9, inner_extent_edge=5)
+            put("COMMAND_STRIDE", stride=37)
             waves = {f"waves{edge}": max(1, self.wavefronts - (edge > 1)) for edge in range(4)}
-            put("COMMAND_WAVES", wave_rows=2, **waves)
+            put("COMMAND_WAVES", wave_outer_extent=2, **waves)
             put("COMMAND_OFFSET_LO", bytes=(-(index + 1) * 64 * p.atom_bytes) & 0xFFFFFFFF)
             put("COMMAND_OFFSET_HI", bytes=0xFFFFFFFF)
             put("COMMAND_COMMIT", index=index)
             bounds = {"REMOTE": (0, self.remote), "DMA": (self.remote, self.own)}
             first, end = bounds.get(kind, (self.own, self.tracked_end))
-            put("RANGE_PLACES", first=first, last=end - 1)
-            put("RANGE_ACTION", window=1, action=Action[kind].value, command=index)
+            put("RANGE_DISPATCH_INDICES", first=first, last=end - 1)
+            put("RANGE_ACTION", region=1, action=Action[kind].value, command=index)
             put("RANGE_COMMIT", index=index, enable=1)
         put("CONTROL", launch=1, measure=1)
         return words
@@ -136,7 +136,11 @@ class Host:
 
 # STATUS and the counters often, then every register, holes and misaligned addresses.
 _ADDRESSES = np.array(
-    [_MAP[name].address for name in ("STATUS", "ERROR", "ERRORS", "TILES", "BASE", "LIMIT")] * 5
+    [
+        _MAP[name].address
+        for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+    ]
+    * 5
     + [register.address for register in _MAP.values()]
     + [0x05C, 0x0BC, 0xFFC, 0x001, 0x006],
     np.uint64,
@@ -154,7 +158,7 @@ class Reprogramming:
 
     def __call__(self) -> tuple[int, int] | None:
         if not self._pending and self._rng.random() < 0.1:
-            kinds = (self._window, self._range, self._command, self._copy, self._other)
+            kinds = (self._region, self._range, self._command, self._copy, self._other)
             self._pending = kinds[self._rng.integers(0, len(kinds))]()
         return self._pending.pop(0) if self._pending else None
 
@@ -177,15 +181,15 @@ class Reprogramming:
         low, high = value & 0xFFFFFFFF, value >> 32
         return [self._put(f"{name}_LO", bytes=low), self._put(f"{name}_HI", bytes=high)]
 
-    def _window(self) -> list[tuple[int, int]]:
+    def _region(self) -> list[tuple[int, int]]:
         rng = self._rng
         return [
-            *self._wide("WINDOW_BASE", self._bytes()),
-            *self._wide("WINDOW_LIMIT", self._bytes()),
-            self._put("WINDOW_CONTEXT", context=rng.integers(0, 256)),
+            *self._wide("REGION_BASE", self._bytes()),
+            *self._wide("REGION_LIMIT", self._bytes()),
+            self._put("REGION_CONTEXT", context=rng.integers(0, 256)),
             self._put(
-                "WINDOW_COMMIT",
-                index=rng.integers(0, self._p.windows + 1),
+                "REGION_COMMIT",
+                index=rng.integers(0, self._p.regions + 1),
                 enable=rng.random() < 0.8,
             ),
         ]
@@ -194,10 +198,10 @@ class Reprogramming:
         rng, p = self._rng, self._p
         first, last = rng.integers(0, self._kernel.workgroups, 2)
         return [
-            self._put("RANGE_PLACES", first=first, last=last),
+            self._put("RANGE_DISPATCH_INDICES", first=first, last=last),
             self._put(
                 "RANGE_ACTION",
-                window=rng.integers(0, p.windows + (rng.random() < 0.1)),
+                region=rng.integers(0, p.regions + (rng.random() < 0.1)),
                 action=rng.integers(0, 4),
                 command=rng.integers(0, p.commands + (rng.random() < 0.1)),
             ),
@@ -219,13 +223,21 @@ class Reprogramming:
                 context=rng.integers(0, 16),
                 granularity=rng.integers(0, 2),
                 group_log2=rng.integers(0, 3),
-                wave_run_log2=rng.integers(0, 16),
-                waves_minor_log2=rng.integers(0, 4),
+                wave_inner_log2=rng.integers(0, 16),
+                waves_inner_log2=rng.integers(0, 4),
             ),
-            self._put("COMMAND_ROWS", rows=rng.integers(0, 6), rows_edge=rng.integers(0, 6)),
-            self._put("COMMAND_RUN", run=rng.integers(0, 12), run_edge=rng.integers(0, 12)),
-            self._put("COMMAND_PITCH", pitch=rng.integers(0, 1 << 24)),
-            self._put("COMMAND_WAVES", wave_rows=rng.integers(0, 4), **waves),
+            self._put(
+                "COMMAND_OUTER",
+                outer_extent=rng.integers(0, 6),
+                outer_extent_edge=rng.integers(0, 6),
+            ),
+            self._put(
+                "COMMAND_INNER",
+                inner_extent=rng.integers(0, 12),
+                inner_extent_edge=rng.integers(0, 12),
+            ),
+            self._put("COMMAND_STRIDE", stride=rng.integers(0, 1 << 24)),
+            self._put("COMMAND_WAVES", wave_outer_extent=rng.integers(0, 4), **waves),
             *self._wide("COMMAND_OFFSET", offset),
             self._put("COMMAND_COMMIT", index=rng.integers(0, self._p.commands + 1)),
         ]
@@ -244,7 +256,7 @@ class Reprogramming:
             lambda: self._put("CONTROL", clear=1),
             lambda: self._put("CONTROL", measure=1),
             lambda: self._put("CONTROL", clear_error=1),
-            lambda: self._put("TRACKING", updates_per_sector=rng.integers(0, 4), epoch=2),
+            lambda: self._put("TRACKING", updates_per_atom=rng.integers(0, 4), epoch=2),
             lambda: self._put("TIMEOUT", cycles=rng.integers(0, 80)),
             lambda: self._put(
                 "ARBITER",
@@ -254,11 +266,13 @@ class Reprogramming:
             ),
             lambda: self._put("STARVATION", cycles=rng.integers(0, 40)),
             lambda: self._put("MEASURE", log2=rng.integers(0, 8)),
-            lambda: self._put("WINDOW", workgroups=rng.integers(4, self._p.window_workgroups + 1)),
+            lambda: self._put(
+                "CREDIT_WINDOW", workgroups=rng.integers(4, self._p.credit_window + 1)
+            ),
             lambda: self._put("COMMAND_WINDOW", workgroups=rng.integers(8, 40)),
-            lambda: self._put("TRACKED_FIRST", place=rng.integers(0, kernel.workgroups)),
-            lambda: self._put("TRACKED_END", place=rng.integers(0, kernel.workgroups + 1)),
-            lambda: self._put("SHIFT", places=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("TRACKED_FIRST", dispatch_index=rng.integers(0, kernel.workgroups)),
+            lambda: self._put("TRACKED_END", dispatch_index=rng.integers(0, kernel.workgroups + 1)),
+            lambda: self._put("SHIFT", dispatch_indices=rng.integers(0, kernel.workgroups)),
             lambda: self._put("FIRST_WORKGROUP", workgroup=rng.integers(0, kernel.workgroups)),
             lambda: self._put("STATUS"),
         ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtl.interface.encodings import ErrorCode, Refusal
+from rtl.interface.encodings import ConfigurationError, ErrorCode
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.protected_queue import oldest
 from sysmodel.engine.golden.queues import D, Q, has, room
@@ -15,11 +15,15 @@ from tb.cover import cover, expect
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 
 ERRORS = [code.name for code in ErrorCode if code.value in range(1, ErrorCode.TIMEOUT.value + 1)]
-_FULL = ("sends", "pieces", "notices", "candidates", "updates", "writes", "remote", "ends")
+_FULL = ("sends", "segments", "issue_acks", "candidates", "updates", "writes", "remote", "ends")
 
 expect(
     *ERRORS,
-    *(f"refused: {refusal.name}" for refusal in Refusal if refusal.value),
+    *(
+        f"refused: {configuration_error.name}"
+        for configuration_error in ConfigurationError
+        if configuration_error.value
+    ),
     *(f"{name} full" for name in _FULL),
     "errors of two cycles in a row",
     "done",
@@ -29,10 +33,10 @@ expect(
     "clear while the tracker is busy",
     "clear while a tile is triggered",
     "clear while clearing",
-    "window full",
+    "credit window full",
     "bounded by the command window",
     "as many commands wait as the command window admits",
-    "blocked by limit_in",
+    "blocked by credit_limit_in",
     "copy waits",
     "egress blocked",
     "DRAM queue blocked",
@@ -53,7 +57,7 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
     config, gpu = state.config, state.gpu
     g, h = inputs[-GPU_INPUTS:], outputs[-GPU_OUTPUTS:]
     _cover_registers(state, g, h)
-    _cover_flow(state, int(g[G.limit_in]))
+    _cover_flow(state, int(g[G.credit_limit_in]))
     for number in range(config[C.channels]):
         levels = state.channels[number * CHANNEL_WORDS + K.levels]
         for name in _FULL:
@@ -63,7 +67,7 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
         cover("DRAM queue blocked", has(levels, Q.issue) and not inputs[start + I.dram_ready])
     cover("done", h[H.done])
     cover("irq", h[H.irq])
-    cover("dispatch bounded downstream", h[H.dispatch_limit] < h[H.limit_out])
+    cover("dispatch bounded downstream", h[H.dispatch_limit] < h[H.credit_limit_out])
     cover("idle again", h[H.idle] and gpu[U.tiles])
 
 
@@ -72,8 +76,10 @@ def _cover_registers(state: GoldenState, g: np.ndarray, h: np.ndarray) -> None:
     if gpu[U.failure]:
         cover(ErrorCode(int(gpu[U.failure]) & 0xFF).name)
         cover("errors of two cycles in a row", gpu[U.error])
-    if h[H.bus_bvalid] and h[H.bus_bresp] == REJECT and gpu[U.refusal]:
-        cover(f"refused: {Refusal(int(gpu[U.refusal])).name}", g[G.bus_bready])
+    if h[H.bus_bvalid] and h[H.bus_bresp] == REJECT and gpu[U.configuration_error]:
+        cover(
+            f"refused: {ConfigurationError(int(gpu[U.configuration_error])).name}", g[G.bus_bready]
+        )
     acts = gpu[U.aw_full] and gpu[U.w_full] and not gpu[U.b_valid]
     reads = gpu[U.ar_full] and not gpu[U.r_valid]
     cover("read and write of the bus act at once", acts and reads)
@@ -89,18 +95,23 @@ def _cover_registers(state: GoldenState, g: np.ndarray, h: np.ndarray) -> None:
         cover("clear while a tile is triggered", gpu[U.trigger_state] > IDLE)
 
 
-def _cover_flow(state: GoldenState, limit_in: int) -> None:
+def _cover_flow(state: GoldenState, credit_limit_in: int) -> None:
     config, gpu, memory = state.config, state.gpu, state.memory
     if gpu[U.launched]:
-        credits = gpu[U.picked] + config[C.command_window]
-        by_window = gpu[U.base] + config[C.window]
+        credits = gpu[U.issued] + config[C.command_window]
+        by_credit_window = gpu[U.oldest] + config[C.credit_window]
         by_commands = config[C.tracked_first] + credits
-        cover("window full", gpu[U.limit] == by_window < min(by_commands, config[C.tracked_end]))
-        cover("bounded by the command window", gpu[U.limit] == by_commands < by_window)
+        cover(
+            "credit window full",
+            gpu[U.credit_limit] == by_credit_window < min(by_commands, config[C.tracked_end]),
+        )
+        cover(
+            "bounded by the command window", gpu[U.credit_limit] == by_commands < by_credit_window
+        )
         most = waiting_commands(state) == config[C.command_window]
         cover("as many commands wait as the command window admits", most)
     if gpu[U.ready_checked] and not gpu[U.engine]:
         at = config[C.at_ready] + oldest(gpu, U.ready_head) * len(READY)
-        waits = memory[at + READY.place] + config[C.shift] >= limit_in
-        cover("blocked by limit_in", waits)
+        waits = memory[at + READY.dispatch_index] + config[C.shift] >= credit_limit_in
+        cover("blocked by credit_limit_in", waits)
     cover("copy waits", gpu[U.copies_level] and gpu[U.engine])

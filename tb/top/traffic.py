@@ -29,8 +29,8 @@ class Traffic:
     ----------
     noise : float
         Chance of a store or packet of no tile.
-    sectors : int
-        Most sectors of a tile. With many, all channels update the same one or two tiles.
+    atoms : int
+        Most atoms of a tile. With many, all channels update the same one or two tiles.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Traffic:
         *,
         pace: float = 0.5,
         noise: float = 0.0,
-        sectors: int = 3,
+        tile_atoms: int = 3,
     ):
         self._rng = rng
         self._p = p
@@ -51,24 +51,28 @@ class Traffic:
         self._pace = pace
         self._noise = noise
         self._local, self._remote = [], []
-        for place in range(kernel.tracked_end):
-            row_edge, run_edge = (int(edge) for edge in rng.integers(0, 2, 2))
-            for wavefront in range(max(1, kernel.wavefronts - run_edge)):
-                count = int(rng.integers(1, sectors + 1))
-                tile = {"place": place, "wavefront": wavefront, "row_edge": row_edge}
-                tile |= {"run_edge": run_edge, "sectors": count}
+        for dispatch_index in range(kernel.tracked_end):
+            outer_edge, inner_edge = (int(edge) for edge in rng.integers(0, 2, 2))
+            for wavefront in range(max(1, kernel.wavefronts - inner_edge)):
+                count = int(rng.integers(1, tile_atoms + 1))
+                tile = {
+                    "dispatch_index": dispatch_index,
+                    "wavefront": wavefront,
+                    "outer_edge": outer_edge,
+                }
+                tile |= {"inner_edge": inner_edge, "tile_atoms": count}
                 self._local += [tile] * count + [tile | {"end": True}]
-                if place >= kernel.remote:
+                if dispatch_index >= kernel.remote:
                     self._remote += [tile] * count
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0
 
-    def _workgroup(self, place: int) -> int:
-        return (place + self._kernel.first_workgroup) % self._kernel.workgroups
+    def _workgroup(self, dispatch_index: int) -> int:
+        return (dispatch_index + self._kernel.first_workgroup) % self._kernel.workgroups
 
     def _pick(self, tiles: list[dict], limit: int) -> int | None:
-        near = [index for index, tile in enumerate(tiles[:24]) if tile["place"] < limit]
+        near = [index for index, tile in enumerate(tiles[:24]) if tile["dispatch_index"] < limit]
         return int(self._rng.choice(near)) if near else None
 
     def _data(self, block: np.ndarray, column: int) -> None:
@@ -83,7 +87,7 @@ class Traffic:
         block[I.stores_context] = kernel.context
         block[I.stores_kind] = StoreKind.STORE.value
         self._data(block, I.stores_data_0)
-        block[I.stores_sectors] = rng.integers(0, 8)
+        block[I.stores_tile_atoms] = rng.integers(0, 8)
         if rng.random() < self._noise:
             block[I.stores_valid] = 1
             block[I.stores_kind] = rng.integers(0, 2)
@@ -97,11 +101,11 @@ class Traffic:
             return
         tile = self._local[index]
         block[I.stores_valid] = 1
-        block[I.stores_workgroup] = self._workgroup(tile["place"])
+        block[I.stores_workgroup] = self._workgroup(tile["dispatch_index"])
         block[I.stores_wavefront] = tile["wavefront"]
         if "end" in tile:
-            block[I.stores_kind] = StoreKind.TILE_END.value
-            for name in ("sectors", "row_edge", "run_edge"):
+            block[I.stores_kind] = StoreKind.END_OF_TILE.value
+            for name in ("tile_atoms", "outer_edge", "inner_edge"):
                 block[getattr(I, f"stores_{name}")] = tile[name]
         if ready:
             self._local.pop(index)
@@ -133,7 +137,7 @@ class Traffic:
             return
         tile = self._remote[index]
         block[I.link_in_valid] = 1
-        block[I.link_in_workgroup] = self._workgroup(tile["place"])
+        block[I.link_in_workgroup] = self._workgroup(tile["dispatch_index"])
         block[I.link_in_wavefront] = tile["wavefront"]
         if ready:
             self._remote.pop(index)
@@ -144,14 +148,17 @@ class Traffic:
         issued, reads = self._issued[number], self._reads[number]
         block[I.dram_ready] = rng.random() < 0.3 + self._pace / 2
         block[I.occupancy] = rng.integers(0, 8) if rng.random() < 0.5 else rng.integers(0, 100)
-        block[I.notices_valid] = block[I.returns_valid] = 0
+        block[I.issue_acks_valid] = block[I.returns_valid] = 0
         if issued and rng.random() < 0.7:
             index = int(rng.integers(0, min(3, len(issued))))
-            access, atom, place, wavefront = issued[index]
-            block[I.notices_valid] = 1
-            block[I.notices_access], block[I.notices_atom] = access, atom
-            block[I.notices_place], block[I.notices_wavefront] = place, wavefront
-            if out[O.notices_ready]:
+            access, atom, dispatch_index, wavefront = issued[index]
+            block[I.issue_acks_valid] = 1
+            block[I.issue_acks_access], block[I.issue_acks_atom] = access, atom
+            block[I.issue_acks_dispatch_index], block[I.issue_acks_wavefront] = (
+                dispatch_index,
+                wavefront,
+            )
+            if out[O.issue_acks_ready]:
                 issued.pop(index)
         if reads and rng.random() < 0.6:
             block[I.returns_valid] = 1
@@ -164,7 +171,9 @@ class Traffic:
             elif access == Access.UPDATE.value or (
                 out[O.dram_origin] == Origin.COMMUNICATION.value
             ):
-                issued.append((access, out[O.dram_atom], out[O.dram_place], out[O.dram_wavefront]))
+                issued.append(
+                    (access, out[O.dram_atom], out[O.dram_dispatch_index], out[O.dram_wavefront])
+                )
 
     def _reduce(self, block: np.ndarray) -> None:
         rng = self._rng
@@ -178,10 +187,10 @@ class Traffic:
         rng = self._rng
         self._host(outputs, inputs)
         gpu = outputs[-GPU_OUTPUTS:]
-        limit = int(gpu[H.limit_out]) if self._host.programmed else 0
+        limit = int(gpu[H.credit_limit_out]) if self._host.programmed else 0
         # The downstream GPU admits as this one does, some time earlier or later.
         ahead = int(rng.integers(0, 4)) + self._kernel.shift
-        inputs[-GPU_INPUTS:][G.limit_in] = max(limit + ahead - self._cycle // 64 % 8, 0)
+        inputs[-GPU_INPUTS:][G.credit_limit_in] = max(limit + ahead - self._cycle // 64 % 8, 0)
         self._cycle += 1
         for number in range(self._p.channels):
             block = inputs[number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]
@@ -196,30 +205,31 @@ class Traffic:
                 self._store(block, bool(out[O.stores_ready]), limit)
                 self._packet(block, bool(out[O.link_in_ready]), limit)
             self._dram(number, block, out)
-            if self._p.payload:
+            if self._p.with_data:
                 self._reduce(block)
 
 
 class Storm(Traffic):
-    """Notices and tile ends of few tiles without rhyme or reason, for the tracker's errors."""
+    """Acknowledgements and end-of-tile markers of few tiles without rhyme or reason, for the
+    tracker's errors."""
 
     def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
         rng = self._rng
         super()._dram(number, block, out)
-        block[I.notices_valid] = rng.random() < self._pace
-        block[I.notices_access] = Access.UPDATE.value
-        block[I.notices_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
+        block[I.issue_acks_valid] = rng.random() < self._pace
+        block[I.issue_acks_access] = Access.UPDATE.value
+        block[I.issue_acks_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
         # A tile that never ends, to the overflow of its count, and some in one set.
         busy = rng.random() < 0.2
-        block[I.notices_place] = 9 if busy else rng.integers(0, 3) * self._p.sets + 8
-        block[I.notices_wavefront] = 0 if busy else rng.integers(0, 2)
+        block[I.issue_acks_dispatch_index] = 9 if busy else rng.integers(0, 3) * self._p.sets + 8
+        block[I.issue_acks_wavefront] = 0 if busy else rng.integers(0, 2)
 
     def _store(self, block: np.ndarray, ready: bool, limit: int) -> None:
         rng = self._rng
         block[I.stores_valid] = rng.random() < 0.3
-        block[I.stores_kind] = StoreKind.TILE_END.value
+        block[I.stores_kind] = StoreKind.END_OF_TILE.value
         block[I.stores_atom] = self._kernel.base
         block[I.stores_context] = self._kernel.context
         block[I.stores_workgroup] = self._workgroup(int(rng.choice([8, 8, 10])))
         block[I.stores_wavefront] = rng.integers(0, 2)
-        block[I.stores_sectors] = rng.integers(0, 3)
+        block[I.stores_tile_atoms] = rng.integers(0, 3)

@@ -18,7 +18,7 @@ from tb.stream import StreamChecker
 from tb.tracker.reference import Event, TrackerReference
 
 PARAMETERS = T3Parameters()
-UPDATES_PER_SECTOR = 2
+UPDATES_PER_ATOM = 2
 _INPUT = Fields(TrackerInput(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
@@ -27,7 +27,7 @@ _COMPLETIONS = 8  # that wait at most
 _ERRORS = (
     ErrorCode.SET_FULL,
     ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.SECOND_TILE_END,
+    ErrorCode.SECOND_END_OF_TILE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
@@ -58,24 +58,26 @@ def _traffic(rng: random.Random) -> list[Event]:
     events, live = [], []
     tiles = scaled(_TILES)
     for number in range(tiles):
-        place, wavefront = divmod(number, p.wavefronts)
-        place = place * 148 % (1 << p.place_bits)
-        sectors = rng.randrange(8)
+        dispatch_index, wavefront = divmod(number, p.wavefronts)
+        dispatch_index = dispatch_index * 148 % (1 << p.dispatch_index_bits)
+        tile_atoms = rng.randrange(8)
         end = Event(
             end=1,
-            place=place,
+            dispatch_index=dispatch_index,
             wavefront=wavefront,
-            sectors=sectors,
-            row_edge=rng.randrange(2),
-            run_edge=rng.randrange(2),
+            tile_atoms=tile_atoms,
+            outer_edge=rng.randrange(2),
+            inner_edge=rng.randrange(2),
         )
-        updates = sectors * UPDATES_PER_SECTOR + (rng.random() < 0.05)
+        updates = tile_atoms * UPDATES_PER_ATOM + (rng.random() < 0.05)
         tile = [end] * (1 + (rng.random() < 0.02))
         while updates:
             count = rng.randint(1, updates)
             updates -= count
             atom = rng.randrange(1 << p.atom_address_bits)
-            tile.append(Event(place=place, wavefront=wavefront, atom=atom, count=count))
+            tile.append(
+                Event(dispatch_index=dispatch_index, wavefront=wavefront, atom=atom, count=count)
+            )
         rng.shuffle(tile)
         live.append(tile)
         while len(live) > (_LIVE if number < tiles - 1 else 0):
@@ -90,7 +92,7 @@ def _traffic(rng: random.Random) -> list[Event]:
 
 async def _start(dut) -> None:
     await reset(dut, _INPUTS)
-    dut.updates_per_sector.value = UPDATES_PER_SECTOR
+    dut.updates_per_atom.value = UPDATES_PER_ATOM
     cycles = 0
     while int(dut.clearing.value):
         assert not int(dut.room.value)
@@ -104,10 +106,13 @@ def _cover(coming: Event | None, ahead: list[Event | None]) -> None:
     """``ahead``: the events before this one, the latest first."""
     if coming is None:
         return
-    place = coming.place
-    same = [e is not None and (e.place, e.wavefront) == (place, coming.wavefront) for e in ahead]
+    dispatch_index = coming.dispatch_index
+    same = [
+        e is not None and (e.dispatch_index, e.wavefront) == (dispatch_index, coming.wavefront)
+        for e in ahead
+    ]
     sets = PARAMETERS.sets
-    shares_set = ahead[0] is not None and (ahead[0].place - place) % sets == 0
+    shares_set = ahead[0] is not None and (ahead[0].dispatch_index - dispatch_index) % sets == 0
     cover("back to back, one tile", same[0])
     cover("two apart, one tile", same[1])
     cover("three apart, one tile", same[2])
@@ -119,7 +124,7 @@ async def _play(dut, events: list[Event], offers, takes) -> int:
 
     An event comes in the cycle after one with room, and has its result ``_STAGES`` cycles later.
     """
-    reference = TrackerReference(PARAMETERS, UPDATES_PER_SECTOR)
+    reference = TrackerReference(PARAMETERS, UPDATES_PER_ATOM)
     checker = StreamChecker(dut, ("i", "o"))
     seen = Counter()
     completions = []  # those that must be visible
@@ -142,7 +147,7 @@ async def _play(dut, events: list[Event], offers, takes) -> int:
         assert int(dut.error__valid.value) == failed, cycle
         if failed:
             report = _REPORT.unpack(int(dut.error__report.value))
-            assert report == [result.value, updated.place, updated.wavefront], cycle
+            assert report == [result.value, updated.dispatch_index, updated.wavefront], cycle
             seen[result] += 1
             cover(result.name)
         room = len(completions) + _STAGES + 2 <= _COMPLETIONS
@@ -195,9 +200,15 @@ async def stalls(dut):
 async def completions_wait(dut):
     """Tiles complete in consecutive cycles, nobody takes them: as many as there is room for."""
     events = [
-        Event(place=place, wavefront=1, count=UPDATES_PER_SECTOR, atom=place) for place in range(40)
+        Event(
+            dispatch_index=dispatch_index, wavefront=1, count=UPDATES_PER_ATOM, atom=dispatch_index
+        )
+        for dispatch_index in range(40)
     ]
-    events += [Event(end=1, place=place, wavefront=1, sectors=1) for place in range(40)]
+    events += [
+        Event(end=1, dispatch_index=dispatch_index, wavefront=1, tile_atoms=1)
+        for dispatch_index in range(40)
+    ]
     busy = iter([False] * 70 + [True, False, False] * 20)
     await _start(dut)
     await _play(dut, events, lambda: True, lambda: next(busy, True))
@@ -207,10 +218,17 @@ async def completions_wait(dut):
 async def more_updates_than_an_entry_counts(dut):
     most = (1 << PARAMETERS.count_bits) - 1
     counts = [15] * (most // 15) + [most % 15]
-    events = [Event(place=7, atom=9, count=count) for count in counts if count]
+    events = [Event(dispatch_index=7, atom=9, count=count) for count in counts if count]
     # One more than fits, then the entry is free; a second tile beside it stays.
-    events = [Event(place=7 + PARAMETERS.sets, atom=5, count=2), *events, Event(place=7, count=1)]
-    events += [Event(end=1, place=7 + PARAMETERS.sets, sectors=1)]
-    events += [Event(place=7, atom=3, count=4), Event(end=1, place=7, sectors=2)]
+    events = [
+        Event(dispatch_index=7 + PARAMETERS.sets, atom=5, count=2),
+        *events,
+        Event(dispatch_index=7, count=1),
+    ]
+    events += [Event(end=1, dispatch_index=7 + PARAMETERS.sets, tile_atoms=1)]
+    events += [
+        Event(dispatch_index=7, atom=3, count=4),
+        Event(end=1, dispatch_index=7, tile_atoms=2),
+    ]
     await _start(dut)
     await _play(dut, events, lambda: True, lambda: True)

@@ -13,13 +13,13 @@ class Event:
     """An update of a tile, or its end. Fields as in :func:`rtl.interface.layouts.TrackerInput`."""
 
     end: int = 0
-    place: int = 0
+    dispatch_index: int = 0
     wavefront: int = 0
     atom: int = 0
     count: int = 0
-    sectors: int = 0
-    row_edge: int = 0
-    run_edge: int = 0
+    tile_atoms: int = 0
+    outer_edge: int = 0
+    inner_edge: int = 0
 
 
 @dataclass
@@ -36,13 +36,13 @@ class TrackerReference:
     ----------
     p : T3Parameters
         Geometry: how many tiles a set holds, how far an entry counts.
-    updates_per_sector : int
-        Updates that every sector of a tile gets.
+    updates_per_atom : int
+        Updates that every atom of a tile gets.
     """
 
-    def __init__(self, p: T3Parameters, updates_per_sector: int):
+    def __init__(self, p: T3Parameters, updates_per_atom: int):
         self._p = p
-        self._updates_per_sector = updates_per_sector
+        self._updates_per_atom = updates_per_atom
         self.tiles: dict[tuple[int, int], Tile] = {}
 
     def event(self, event: Event) -> tuple[int, ...] | ErrorCode | None:
@@ -51,21 +51,24 @@ class TrackerReference:
         Returns
         -------
         tuple or ErrorCode or None
-            A completion as ``(place, wavefront, start, row_edge, run_edge)``, an error, or nothing.
+            A completion as ``(dispatch_index, wavefront, start, outer_edge, inner_edge)``, an
+            error, or nothing.
         """
-        key = event.place, event.wavefront
+        key = event.dispatch_index, event.wavefront
         if key not in self.tiles:
             same_set = [
-                place for place, _ in self.tiles if (place - event.place) % self._p.sets == 0
+                dispatch_index
+                for dispatch_index, _ in self.tiles
+                if (dispatch_index - event.dispatch_index) % self._p.sets == 0
             ]
             if len(same_set) == self._p.ways:
                 return ErrorCode.SET_FULL
         tile = self.tiles.get(key, Tile())
         if event.end:
-            if event.sectors == 0:
+            if event.tile_atoms == 0:
                 return ErrorCode.ZERO_THRESHOLD
             if tile.end is not None:
-                return ErrorCode.SECOND_TILE_END
+                return ErrorCode.SECOND_END_OF_TILE
             tile.end = event
         else:
             tile.updates += event.count
@@ -76,10 +79,10 @@ class TrackerReference:
         self.tiles[key] = tile
         if tile.end is None:
             return None
-        missing = tile.end.sectors * self._updates_per_sector - tile.updates
+        missing = tile.end.tile_atoms * self._updates_per_atom - tile.updates
         if missing > 0:
             return None
         del self.tiles[key]
         if missing < 0:
             return ErrorCode.OVERRUN
-        return (*key, min(tile.atoms), tile.end.row_edge, tile.end.run_edge)
+        return (*key, min(tile.atoms), tile.end.outer_edge, tile.end.inner_edge)

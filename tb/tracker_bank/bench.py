@@ -28,7 +28,7 @@ _COMPLETION, _REPORT = Fields(Completion(PARAMETERS)), Fields(ErrorReport(PARAME
 _ERRORS = (
     ErrorCode.SET_FULL,
     ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.SECOND_TILE_END,
+    ErrorCode.SECOND_END_OF_TILE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
@@ -40,9 +40,9 @@ expect(
     "set conflict: two tags in consecutive cycles",
     "set conflict: two tags, one cycle between",
     "consecutive sets",
-    "tile of one sector",
+    "tile of one atom",
     "edge tile",
-    "tile end alone",
+    "end-of-tile marker alone",
     "every entry in use",
     "completions full",
     "no room",
@@ -77,10 +77,10 @@ class _Bench:
         self._ahead: deque = deque([None, None], maxlen=2)  # the latest last
         self._completed = False
 
-    def configure(self, updates_per_sector: int) -> None:
-        self.dut.updates_per_sector.value = updates_per_sector
-        self.model.state.config[C.updates_per_sector] = updates_per_sector
-        cover("threshold without updates", updates_per_sector == 0)
+    def configure(self, updates_per_atom: int) -> None:
+        self.dut.updates_per_atom.value = updates_per_atom
+        self.model.state.config[C.updates_per_atom] = updates_per_atom
+        cover("threshold without updates", updates_per_atom == 0)
 
     async def cycle(
         self, event: dict[str, int] | None, *, take: bool = True, clear: bool = False
@@ -141,30 +141,35 @@ class _Bench:
         ):
             cover(name, event and _set(event) == _set(coming) and _tile(event) != _tile(coming))
         cover("consecutive sets", last and _set(last) != _set(coming))
-        cover("tile of one sector", coming["end"] and coming["sectors"] == 1)
-        cover("edge tile", coming["end"] and (coming["row_edge"] or coming["run_edge"]))
-        cover("tile end alone", coming["end"] and not model.tiles())
+        cover("tile of one atom", coming["end"] and coming["tile_atoms"] == 1)
+        cover("edge tile", coming["end"] and (coming["outer_edge"] or coming["inner_edge"]))
+        cover("end-of-tile marker alone", coming["end"] and not model.tiles())
 
 
 def _tile(event: dict[str, int]) -> tuple[int, int]:
-    return event["place"], event["wavefront"]
+    return event["dispatch_index"], event["wavefront"]
 
 
 def _set(event: dict[str, int]) -> int:
-    return event["place"] % PARAMETERS.sets
+    return event["dispatch_index"] % PARAMETERS.sets
 
 
-def _end(tile: tuple[int, int], sectors: int, *edges: int) -> dict[str, int]:
-    row_edge, run_edge = edges or (0, 0)
-    values = dict.fromkeys(_INPUT.names, 0) | {"end": 1, "sectors": sectors}
-    place, wavefront = tile
-    return values | dict(place=place, wavefront=wavefront, row_edge=row_edge, run_edge=run_edge)
+def _end(tile: tuple[int, int], tile_atoms: int, *edges: int) -> dict[str, int]:
+    outer_edge, inner_edge = edges or (0, 0)
+    values = dict.fromkeys(_INPUT.names, 0) | {"end": 1, "tile_atoms": tile_atoms}
+    dispatch_index, wavefront = tile
+    return values | dict(
+        dispatch_index=dispatch_index,
+        wavefront=wavefront,
+        outer_edge=outer_edge,
+        inner_edge=inner_edge,
+    )
 
 
 def _updates(tile: tuple[int, int], count: int, atom: int) -> dict[str, int]:
-    place, wavefront = tile
+    dispatch_index, wavefront = tile
     values = dict.fromkeys(_INPUT.names, 0)
-    return values | dict(place=place, wavefront=wavefront, count=count, atom=atom)
+    return values | dict(dispatch_index=dispatch_index, wavefront=wavefront, count=count, atom=atom)
 
 
 async def _start(dut) -> _Bench:
@@ -185,15 +190,17 @@ async def random_traffic(dut):
     pace = Pace(rng, ("put", "take"), rates=(0.05, 0.3, 0.6, 1, 1, 1), cycles=50)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 100 == 0:
-            # One tile, the tiles of one set, or more than the table holds; of few places.
-            first = rng.choice([0, 1, 37, rng.getrandbits(PARAMETERS.place_bits)])
+            # One tile, the tiles of one set, or more than the table holds; of few dispatch indices.
+            first = rng.choice([0, 1, 37, rng.getrandbits(PARAMETERS.dispatch_index_bits)])
             step, count = rng.choice([(1, 1), (PARAMETERS.sets, 3), (1, 3), (1, 5)])
             waves, ends = rng.choice([1, 2, PARAMETERS.wavefronts]), rng.choice([0.05, 0.3, 0.4])
         if rng.random() < 0.02:
             cover("threshold changes under an event", bench.model.under_way)
             bench.configure(rng.choice([0, 1, 1, 2, 2, 3]))
-        place = (first + step * rng.randrange(count)) % (1 << PARAMETERS.place_bits)
-        tile = place, rng.randrange(waves)
+        dispatch_index = (first + step * rng.randrange(count)) % (
+            1 << PARAMETERS.dispatch_index_bits
+        )
+        tile = dispatch_index, rng.randrange(waves)
         if rng.random() < ends:
             edges = rng.getrandbits(1), rng.getrandbits(1)
             event = _end(tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges)
@@ -228,11 +235,14 @@ async def one_result_for_each_tile(dut):
     bench = await _start(dut)
     expected, events = [], []
     for number in range(40):
-        tile = rng.randrange(1 << PARAMETERS.place_bits), rng.randrange(PARAMETERS.wavefronts)
-        sectors = 1 if number < 8 else rng.randint(1, 7)
-        atoms = [rng.getrandbits(PARAMETERS.atom_address_bits) for _ in range(sectors)]
+        tile = (
+            rng.randrange(1 << PARAMETERS.dispatch_index_bits),
+            rng.randrange(PARAMETERS.wavefronts),
+        )
+        tile_atoms = 1 if number < 8 else rng.randint(1, 7)
+        atoms = [rng.getrandbits(PARAMETERS.atom_address_bits) for _ in range(tile_atoms)]
         edges = rng.getrandbits(1), rng.getrandbits(1)
-        mine = [_updates(tile, 2, atom) for atom in atoms] + [_end(tile, sectors, *edges)]
+        mine = [_updates(tile, 2, atom) for atom in atoms] + [_end(tile, tile_atoms, *edges)]
         rng.shuffle(mine)
         events += mine
         expected.append([*tile, min(atoms), *edges])
@@ -245,7 +255,7 @@ async def a_clear_loses_all_tiles(dut):
     """Whatever is in the table or on its way is forgotten, wherever the strobe falls."""
     for after in range(10):
         bench = await _start(dut)
-        tiles = [(place, 1) for place in range(PARAMETERS.sets)]
+        tiles = [(dispatch_index, 1) for dispatch_index in range(PARAMETERS.sets)]
         events = [_updates(tile, 1, 7) for tile in tiles]
         for cycle in range(10):
             event = events[cycle] if cycle < len(events) else None
@@ -262,7 +272,11 @@ async def a_clear_loses_all_tiles(dut):
 async def completions_wait(dut):
     """All tiles of the table complete at once: each has room, and survives a clear."""
     bench = await _start(dut)
-    tiles = [(place, wave) for wave in range(PARAMETERS.ways) for place in range(PARAMETERS.sets)]
+    tiles = [
+        (dispatch_index, wave)
+        for wave in range(PARAMETERS.ways)
+        for dispatch_index in range(PARAMETERS.sets)
+    ]
     await _play(bench, [_updates(tile, 2, index) for index, tile in enumerate(tiles)])
     events = [_end(tile, 1) for tile in tiles]
     while events:

@@ -16,7 +16,7 @@ from tb.payload import Fields
 __all__ = ["PARAMETERS", "one_wrong_bit", "two_wrong_bits", "wrong_bits_under_way"]
 
 PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=6, wavefronts=4, sector_bits=4, sets=4, ways=2
+    address_bits=20, workgroup_bits=6, wavefronts=4, tile_atom_bits=4, sets=4, ways=2
 )
 _INPUT, _COMPLETION = Fields(TrackerInput(PARAMETERS)), Fields(Completion(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
@@ -25,7 +25,7 @@ _UNDER_WAY = 2  # events behind one that have read the entry before it is known 
 _SET = 1
 _PAIRS = 40
 # Two tiles of the set.
-_TILES = ({"place": 1, "wavefront": 0}, {"place": 37, "wavefront": 2})
+_TILES = ({"dispatch_index": 1, "wavefront": 0}, {"dispatch_index": 37, "wavefront": 2})
 
 expect("corrected", "corrected once for two events", "corrupt", "corrupt twice")
 
@@ -43,7 +43,7 @@ class _Bank:
         """Empty."""
         inputs = ("i__valid", "i__payload", "clear")
         await reset(self.dut, inputs)
-        self.dut.updates_per_sector.value, self.dut.o__ready.value = 1, 1
+        self.dut.updates_per_atom.value, self.dut.o__ready.value = 1, 1
         await self.events(*[None] * (PARAMETERS.sets + 2))
 
     async def events(self, *events: dict[str, int] | None) -> None:
@@ -60,7 +60,7 @@ class _Bank:
             self.corrected += int(dut.corrected.value)
             if int(dut.o__valid.value):
                 completion = _COMPLETION.named(int(dut.o__payload.value))
-                names = ("place", "wavefront", "start")
+                names = ("dispatch_index", "wavefront", "start")
                 self.completions.append(tuple(completion[name] for name in names))
             await next_cycle(dut)
 
@@ -87,8 +87,8 @@ def _update(tile: int, atom: int) -> dict[str, int]:
     return {**_TILES[tile], "atom": atom, "count": 1}
 
 
-def _end(tile: int, sectors: int) -> dict[str, int]:
-    return {**_TILES[tile], "end": 1, "sectors": sectors}
+def _end(tile: int, tile_atoms: int) -> dict[str, int]:
+    return {**_TILES[tile], "end": 1, "tile_atoms": tile_atoms}
 
 
 def _complete(tile: int, start: int) -> tuple[int, ...]:

@@ -21,18 +21,18 @@ PARAMETERS = T3Parameters(
     address_bits=20,
     workgroup_bits=6,
     wavefronts=4,
-    sector_bits=4,
+    tile_atom_bits=4,
     sets=16,
     ways=2,
     banks=4,
 )
 _CHANNELS, _BANKS = range(PARAMETERS.channels), range(PARAMETERS.banks)
-_FIELDS = {"notices": Fields(TileUpdates(PARAMETERS)), "ends": Fields(TrackerInput(PARAMETERS))}
+_FIELDS = {"issue_acks": Fields(TileUpdates(PARAMETERS)), "ends": Fields(TrackerInput(PARAMETERS))}
 _EVENT = _FIELDS["ends"]
 _CYCLES = 3000
 
 expect(
-    "notice and end at once",
+    "issue acknowledgement and end at once",
     "all channels want one bank",
     "all channels move",
     "every bank gets one",
@@ -100,40 +100,49 @@ class _Bench:
         model = self.model
         wanted = [model.candidate(channel) for channel in _CHANNELS]
         waits = [bank is not None and not rooms[bank] for bank in wanted]
-        cover("notice and end at once", any(len(inputs) == 2 for inputs in self.offered))
+        cover(
+            "issue acknowledgement and end at once",
+            any(len(inputs) == 2 for inputs in self.offered),
+        )
         cover("all channels want one bank", wanted[0] is not None and len(set(wanted)) == 1)
         cover("bank without room", any(waits))
         cover("candidates full", any(map(model.full, _CHANNELS)))
         held = [model.full(channel) and waits[channel] for channel in _CHANNELS]
         cover("behind a bank without room", any(held))
         for bank, event in enumerate(self.given):
-            place = None if event is None else event[1]
-            cover("wavefront turns the bank", place is not None and place % len(_BANKS) != bank)
+            dispatch_index = None if event is None else event[1]
+            cover(
+                "wavefront turns the bank",
+                dispatch_index is not None and dispatch_index % len(_BANKS) != bank,
+            )
 
 
-def _random_event(rng: random.Random, name: str, places: Sequence[int]) -> dict[str, int]:
+def _random_event(rng: random.Random, name: str, dispatch_indices: Sequence[int]) -> dict[str, int]:
     p = PARAMETERS
-    tile = {"place": rng.choice(places), "wavefront": rng.randrange(p.wavefronts)}
-    if name == "notices":
+    tile = {
+        "dispatch_index": rng.choice(dispatch_indices),
+        "wavefront": rng.randrange(p.wavefronts),
+    }
+    if name == "issue_acks":
         atom, count = rng.getrandbits(p.atom_address_bits), rng.randint(1, 15)
         return {**tile, "atom": atom, "count": count}
-    edges = {edge: rng.getrandbits(1) for edge in ("row_edge", "run_edge")}
-    return {**tile, **edges, "end": 1, "atom": 0, "count": 0, "sectors": rng.getrandbits(4)}
+    edges = {edge: rng.getrandbits(1) for edge in ("outer_edge", "inner_edge")}
+    return {**tile, **edges, "end": 1, "atom": 0, "count": 0, "tile_atoms": rng.getrandbits(4)}
 
 
 @cocotb.test()
 async def random_traffic(dut):
     """Nothing is lost: as many events reach the banks as the channels gave."""
     rng = random.Random(cocotb.RANDOM_SEED)
-    places = [5]
+    dispatch_indices = [5]
     await reset(dut, _INPUTS)
-    bench = _Bench(dut, lambda name: _random_event(rng, name, places))
+    bench = _Bench(dut, lambda name: _random_event(rng, name, dispatch_indices))
     pace = Pace(rng, [(name, channel) for channel in _CHANNELS for name in _FIELDS])
     room = Pace(rng, _BANKS, rates=(0, 0.3, 0.9, 1, 1, 1), cycles=30)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 80 == 0:
             count = rng.choice([1, 2, 64])
-            places[:] = rng.sample(range(1 << PARAMETERS.place_bits), count)
+            dispatch_indices[:] = rng.sample(range(1 << PARAMETERS.dispatch_index_bits), count)
         acts = pace.acts()
         offers = [[name for name in _FIELDS if acts[name, channel]] for channel in _CHANNELS]
         await bench.cycle(offers, list(room.acts().values()))

@@ -21,7 +21,7 @@ from tb.golden import golden_state
 
 __all__ = ["Model"]
 
-_SOURCES = {"notices": (Q.notices, UPDATES), "ends": (Q.ends, TILE)}
+_SOURCES = {"issue_acks": (Q.issue_acks, UPDATES), "ends": (Q.ends, TILE)}
 
 
 class Model:

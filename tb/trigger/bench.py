@@ -18,7 +18,13 @@ from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 from tb.trigger.flips import one_wrong_bit, two_wrong_bits
 from tb.trigger.model import Model, Outcome
-from tb.trigger.tables import PARAMETERS, PLACES, random_completion, random_maps, wide_maps
+from tb.trigger.tables import (
+    DISPATCH_INDICES,
+    PARAMETERS,
+    random_completion,
+    random_maps,
+    wide_maps,
+)
 
 __all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
@@ -27,7 +33,7 @@ _COMPLETION = Fields(Completion(PARAMETERS))
 _READY = Fields(ReadyCommand(PARAMETERS))
 _CYCLES = 4000
 _TABLES = 30
-_ALL_PLACES = 1 << PARAMETERS.place_bits
+_ALL_DISPATCH_INDICES = 1 << PARAMETERS.dispatch_index_bits
 # Commands of the tiles that were taken and not counted, and of one that is offered.
 _COMING = 3 * 8
 
@@ -105,7 +111,7 @@ class _Bench:
         assert bool(dut.complete.value) == (outcome.complete >= 0)
         assert bool(dut.own.value) == outcome.own
         if outcome.complete >= 0:
-            assert int(dut.complete_place.value) == outcome.complete
+            assert int(dut.complete_dispatch_index.value) == outcome.complete
         self._cover_after(outcome, clear)
         if outcome.taken:
             self._last, self.completion = self.completion, None
@@ -125,8 +131,8 @@ class _Bench:
     def _cover_after(self, outcome: Outcome, clear: bool) -> None:
         if outcome.taken:
             tile, last = self.completion, self._last
-            cover("edge tile", tile["row_edge"] or tile["run_edge"])
-            same = last is not None and tile["place"] == last["place"]
+            cover("edge tile", tile["outer_edge"] or tile["inner_edge"])
+            same = last is not None and tile["dispatch_index"] == last["dispatch_index"]
             cover("consecutive tiles of one workgroup", same)
             cover("clear while a tile is taken", clear)
         if not outcome.pushed and outcome.complete < 0:
@@ -150,7 +156,7 @@ async def _start(dut, rng: random.Random) -> _Bench:
     """A bench whose memories are empty."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut, rng)
-    for _ in range(PARAMETERS.window_workgroups):
+    for _ in range(PARAMETERS.credit_window):
         assert bench.model.clearing
         await bench.cycle(ready=True)
     assert not bench.model.clearing
@@ -174,20 +180,20 @@ async def random_traffic(dut):
     pace = Pace(rng, ("put", "take"))
     for cycle in range(scaled(_CYCLES)):
         if cycle % 60 == 0:
-            first = rng.randrange(PLACES - 1)
-            places = range(first, min(first + rng.choice([1, 2, 8]), PLACES))
+            first = rng.randrange(DISPATCH_INDICES - 1)
+            dispatch_indices = range(first, min(first + rng.choice([1, 2, 8]), DISPATCH_INDICES))
         if rng.random() < 0.02:
             cover("tables change under a tile", not bench.model.at_rest)
             bench.configure(random_maps(rng))
         acts = pace.acts()
         # What may be ready is bounded, as the command window does it.
         if bench.completion is None and acts["put"] and bench.model.room(_COMING):
-            bench.completion = random_completion(rng, places)
+            bench.completion = random_completion(rng, dispatch_indices)
         tile = bench.completion
         outcome = await bench.cycle(ready=acts["take"], clear=rng.random() < 0.005)
         if tile and outcome.taken:
             in_range = any(
-                entry["enable"] and entry["first"] <= tile["place"] <= entry["last"]
+                entry["enable"] and entry["first"] <= tile["dispatch_index"] <= entry["last"]
                 for entry in bench.maps["ranges"]
             )
             cover("tile in no range", not in_range)
@@ -196,16 +202,19 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def any_table(dut):
-    """Ranges, groups and numbers of tiles of full width, and places about the ranges' edges."""
+    """Ranges, groups and numbers of tiles of full width, and dispatch indices about the ranges'
+    edges."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = await _start(dut, rng)
     for _ in range(scaled(_TABLES)):
         bench.configure(wide_maps(rng))
         entry = rng.choice(bench.maps["ranges"])
-        places = range(max(entry["first"] - 1, 0), min(entry["last"] + 2, _ALL_PLACES))
+        dispatch_indices = range(
+            max(entry["first"] - 1, 0), min(entry["last"] + 2, _ALL_DISPATCH_INDICES)
+        )
         for _ in range(120):
             if bench.completion is None and bench.model.room(_COMING):
-                bench.completion = random_completion(rng, places)
+                bench.completion = random_completion(rng, dispatch_indices)
             await bench.cycle(ready=rng.random() < 0.9)
         await _work_off(bench)
 
@@ -221,7 +230,7 @@ async def many_tiles(dut):
         preset(dut, "tile_count", count)
         bench.model.state.gpu[U.tiles] = count
         for _ in range(4):
-            bench.completion = bench.completion or random_completion(rng, range(PLACES))
+            bench.completion = bench.completion or random_completion(rng, range(DISPATCH_INDICES))
             await bench.cycle(ready=True)
         await _work_off(bench)
     for at, block in blocks_of_a_count(bits):
@@ -230,14 +239,14 @@ async def many_tiles(dut):
         preset(dut, "tile_count", count - (1 << at))
         bench.model.state.gpu[U.tiles] = count - (1 << at)
         for _ in range(2):
-            bench.completion = random_completion(rng, range(PLACES))
+            bench.completion = random_completion(rng, range(DISPATCH_INDICES))
             await _work_off(bench)
             bench.model.state.gpu[U.tiles] = fill(dut, "tile_count", at)
 
 
 def _plain_maps(**command) -> dict:
-    """One range of all places, one command."""
-    entry = {"enable": 1, "first": 0, "last": PLACES, "action": Action.DMA.value}
+    """One range of all dispatch indices, one command."""
+    entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
     return {"ranges": [entry], "commands": [command]}
 
 
@@ -261,7 +270,7 @@ async def the_table_fills_and_empties(dut):
     starts = []
     while not bench.model.full:
         assert len(starts) <= 2 * PARAMETERS.command_depth
-        bench.completion = random_completion(rng, range(PLACES))
+        bench.completion = random_completion(rng, range(DISPATCH_INDICES))
         starts.append(bench.completion["start"])
         await _work_off(bench, ready=False)
     assert len(starts) >= PARAMETERS.command_depth
@@ -282,21 +291,26 @@ async def a_group_is_released_once(dut):
         bench.configure(bench.maps)
         bench.commands.clear()
         tiles = [
-            random_completion(rng, range(place, place + 1)) | {"wavefront": wavefront}
-            for place in range(3, 14)
+            random_completion(rng, range(dispatch_index, dispatch_index + 1))
+            | {"wavefront": wavefront}
+            for dispatch_index in range(3, 14)
             for wavefront in range(2)
         ]
         rng.shuffle(tiles)
         await _complete(bench, tiles)
-        found = {command[READY.place]: command[READY.start] for command in bench.commands}
+        found = {command[READY.dispatch_index]: command[READY.start] for command in bench.commands}
         least = {}
         for tile in tiles:
-            least[tile["place"]] = min(tile["start"], least.get(tile["place"], tile["start"]))
+            least[tile["dispatch_index"]] = min(
+                tile["start"], least.get(tile["dispatch_index"], tile["start"])
+            )
         assert found == least and len(bench.commands) == len(least)
         for first in (3, 7, 11):
-            at = [command[READY.place] for command in bench.commands].index(first)
+            at = [command[READY.dispatch_index] for command in bench.commands].index(first)
             group = bench.commands[at : at + min(4, 14 - first)]
-            assert [command[READY.place] - first for command in group] == [*range(len(group))]
+            assert [command[READY.dispatch_index] - first for command in group] == [
+                *range(len(group))
+            ]
 
 
 @cocotb.test()
@@ -307,17 +321,19 @@ async def groups_of_every_size(dut):
     for number in range(scaled(8)):
         size = 1 << number % 8
         rest = rng.randrange(size)
-        first = rng.randrange(_ALL_PLACES - size - rest + 1)
+        first = rng.randrange(_ALL_DISPATCH_INDICES - size - rest + 1)
         maps = _plain_maps(
             granularity=Granularity.WORKGROUP.value, group_log2=number % 8, waves=[1] * 4
         )
         maps["ranges"][0] |= {"first": first, "last": first + size + rest - 1}
         bench.configure(maps)
         bench.commands.clear()
-        places = [*range(first, first + size + rest)]
-        order = rng.sample(places[:size], size) + rng.sample(places[size:], rest)
+        dispatch_indices = [*range(first, first + size + rest)]
+        order = rng.sample(dispatch_indices[:size], size) + rng.sample(
+            dispatch_indices[size:], rest
+        )
         await _complete(bench, [random_completion(rng, range(at, at + 1)) for at in order])
-        assert [command[READY.place] for command in bench.commands] == places
+        assert [command[READY.dispatch_index] for command in bench.commands] == dispatch_indices
 
 
 @cocotb.test()
@@ -328,11 +344,15 @@ async def a_clear_forgets(dut):
     bench.configure(
         _plain_maps(granularity=Granularity.WORKGROUP.value, group_log2=1, waves=[3] * 4)
     )
-    tiles = [random_completion(rng, range(place, place + 1)) for place in (0, 1) for _ in range(3)]
+    tiles = [
+        random_completion(rng, range(dispatch_index, dispatch_index + 1))
+        for dispatch_index in (0, 1)
+        for _ in range(3)
+    ]
     await _complete(bench, tiles[:-1])
     for _ in range(3):  # the second and third begin it anew
         await bench.cycle(ready=True, clear=True)
     await _complete(bench, tiles[-1:])
     assert not bench.commands
     await _complete(bench, tiles[:-1])
-    assert [command[READY.place] for command in bench.commands] == [0, 1]
+    assert [command[READY.dispatch_index] for command in bench.commands] == [0, 1]

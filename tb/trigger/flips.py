@@ -12,7 +12,7 @@ from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
 from tb.inside import inside, turn
 from tb.payload import Fields
-from tb.trigger.tables import PARAMETERS, PLACES
+from tb.trigger.tables import DISPATCH_INDICES, PARAMETERS
 
 __all__ = ["one_wrong_bit", "two_wrong_bits"]
 
@@ -24,7 +24,9 @@ _STILL = 12  # cycles after which a tile is worked off, with all commands that i
 _WAITING = 6  # commands in the memory of the queue, and one in front of it
 _MEMORIES = {"row": "table.words", "group": "groups.words", "ready": "queue.words.storage"}
 
-expect(*(f"{place} {what}" for place in _MEMORIES for what in ("corrected", "lost")))
+expect(
+    *(f"{dispatch_index} {what}" for dispatch_index in _MEMORIES for what in ("corrected", "lost"))
+)
 
 
 class _Unit:
@@ -38,12 +40,12 @@ class _Unit:
     def _forget(self) -> None:
         self.corrected, self.complete = 0, 0
         self.errors: list[tuple[int, ...]] = []
-        self.commands: list[tuple[int, int]] = []  # place and start
+        self.commands: list[tuple[int, int]] = []  # dispatch index and start
 
     async def start(self, granularity: Granularity, group_log2: int) -> None:
         """Empty, with groups of workgroups of two tiles."""
         await reset(self.dut, ("completions__valid", "clear"))
-        entry = {"enable": 1, "first": 0, "last": PLACES, "action": Action.DMA.value}
+        entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
         command = {
             "granularity": granularity.value,
             "group_log2": group_log2,
@@ -51,7 +53,7 @@ class _Unit:
         }
         self.dut.maps.value = _MAPS.pack({"ranges": [entry], "commands": [command]})
         self.ready = True
-        await self.cycles(PARAMETERS.window_workgroups)
+        await self.cycles(PARAMETERS.credit_window)
         self._forget()
 
     async def cycles(self, count: int) -> None:
@@ -61,9 +63,9 @@ class _Unit:
             dut.completions__valid.value = 0
             await self._cycle()
 
-    async def tile(self, place: int, wavefront: int, start: int) -> None:
+    async def tile(self, dispatch_index: int, wavefront: int, start: int) -> None:
         """A tile, until all is worked off."""
-        fields = {"place": place, "wavefront": wavefront, "start": start}
+        fields = {"dispatch_index": dispatch_index, "wavefront": wavefront, "start": start}
         self.dut.completions__payload.value = _COMPLETION.pack(fields)
         self.dut.completions__valid.value = 1
         await self._cycle()
@@ -79,12 +81,12 @@ class _Unit:
             self.errors.append(tuple(_REPORT.unpack(int(dut.error__report.value))))
         if self.ready and int(dut.ready__valid.value):
             command = _READY.named(int(dut.ready__payload.value))
-            self.commands.append((command["place"], command["start"]))
+            self.commands.append((command["dispatch_index"], command["start"]))
         await next_cycle(dut)
 
 
-def _corrupt(place: int, wavefront: int) -> tuple[int, int, int]:
-    return ErrorCode.TRIGGER_CORRUPT.value, place, wavefront
+def _corrupt(dispatch_index: int, wavefront: int) -> tuple[int, int, int]:
+    return ErrorCode.TRIGGER_CORRUPT.value, dispatch_index, wavefront
 
 
 async def _row(unit: _Unit, flip: Callable) -> tuple[int, int]:
@@ -130,9 +132,9 @@ async def _ready(unit: _Unit, flip: Callable) -> tuple[int, int]:
     """A command that waits behind others: lost, it alone does not leave."""
     await unit.start(Granularity.WAVEFRONT, 0)
     unit.ready = False
-    expected = [(place, 100 + place) for place in range(2 * _WAITING)]
-    for place, start in expected:
-        await unit.tile(place, place % 3, start)
+    expected = [(dispatch_index, 100 + dispatch_index) for dispatch_index in range(2 * _WAITING)]
+    for dispatch_index, start in expected:
+        await unit.tile(dispatch_index, dispatch_index % 3, start)
     flip(_MEMORIES["ready"], 2 * _WAITING - 2)
     unit.ready = True
     await unit.cycles(8 * _WAITING)

@@ -16,7 +16,7 @@ __all__ = ["Model", "Outcome"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cycle did: place of the workgroup that is complete, or -1."""
+    """What a cycle did: dispatch index of the workgroup that is complete, or -1."""
 
     taken: bool
     complete: int

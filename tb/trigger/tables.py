@@ -6,7 +6,7 @@ from typing import Any
 from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 
-__all__ = ["PARAMETERS", "PLACES", "random_completion", "random_maps", "wide_maps"]
+__all__ = ["PARAMETERS", "DISPATCH_INDICES", "random_completion", "random_maps", "wide_maps"]
 
 # Small, so that workgroups complete and the memories' rows are used again.
 PARAMETERS = T3Parameters(
@@ -15,10 +15,10 @@ PARAMETERS = T3Parameters(
     wavefronts=4,
     sets=8,
     ways=2,
-    window_workgroups=16,
+    credit_window=16,
     command_depth=32,
 )
-PLACES = 34
+DISPATCH_INDICES = 34
 
 
 def random_maps(rng: random.Random) -> dict[str, Any]:
@@ -32,9 +32,9 @@ def random_maps(rng: random.Random) -> dict[str, Any]:
         ranges.append(
             {
                 "enable": enable,
-                "window": rng.randrange(2),
+                "region": rng.randrange(2),
                 "first": first,
-                "last": min(last, PLACES),
+                "last": min(last, DISPATCH_INDICES),
                 "action": action.value,
                 "command": rng.choice([index, index, rng.randrange(4)]),
             }
@@ -55,10 +55,12 @@ def random_maps(rng: random.Random) -> dict[str, Any]:
 def wide_maps(rng: random.Random) -> dict[str, Any]:
     """Short ranges anywhere, with any value in every other field."""
     maps = random_maps(rng)
-    places = 1 << PARAMETERS.place_bits
+    dispatch_indices = 1 << PARAMETERS.dispatch_index_bits
     for entry in maps["ranges"]:
-        first = rng.choice([rng.randrange(places), 1 << rng.randrange(PARAMETERS.place_bits)])
-        last = min(first + rng.randrange(8), places - 1)
+        first = rng.choice(
+            [rng.randrange(dispatch_indices), 1 << rng.randrange(PARAMETERS.dispatch_index_bits)]
+        )
+        last = min(first + rng.randrange(8), dispatch_indices - 1)
         entry |= {"first": first, "last": last, "action": rng.randrange(1, 4)}
         entry |= {"command": rng.randrange(4)}
     for command in maps["commands"]:
@@ -67,14 +69,14 @@ def wide_maps(rng: random.Random) -> dict[str, Any]:
     return maps
 
 
-def random_completion(rng: random.Random, places: range) -> dict[str, int]:
-    """A tile; mostly its place decides about the edges."""
-    place = rng.choice(places)
+def random_completion(rng: random.Random, dispatch_indices: range) -> dict[str, int]:
+    """A tile; mostly its dispatch index decides about the edges."""
+    dispatch_index = rng.choice(dispatch_indices)
     own_edges = rng.random() < 0.1
     return {
-        "place": place,
+        "dispatch_index": dispatch_index,
         "wavefront": rng.randrange(PARAMETERS.wavefronts),
         "start": rng.getrandbits(PARAMETERS.atom_address_bits),
-        "row_edge": rng.getrandbits(1) if own_edges else int(place % 8 == 7),
-        "run_edge": rng.getrandbits(1) if own_edges else int(place % 3 == 2),
+        "outer_edge": rng.getrandbits(1) if own_edges else int(dispatch_index % 8 == 7),
+        "inner_edge": rng.getrandbits(1) if own_edges else int(dispatch_index % 3 == 2),
     }

@@ -53,7 +53,7 @@ def test_reduce_scatter(simulate, build):
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "problem"),
     [
-        ("dram_queue.v", "notices__valid <= 1;", "notices__valid <= 0;", "takes too long"),
+        ("dram_queue.v", "issue_acks__valid <= 1;", "issue_acks__valid <= 0;", "takes too long"),
         ("dram_queue.v", "<= nmc_out__payload[`T3_NMC_OUT_VALUE]", "<= 0", "wrong value"),
     ],
 )

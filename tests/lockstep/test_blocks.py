@@ -13,9 +13,10 @@ from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
+from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.trigger import Trigger
-from rtl.trigger.window import Window
 from sysmodel.engine.golden.arbiter import arbitrate, measure
+from sysmodel.engine.golden.credit_window import step_credit_window
 from sysmodel.engine.golden.dma import step_engine
 from sysmodel.engine.golden.queues import RECORD_WORDS, Q, mark
 from sysmodel.engine.golden.state import (
@@ -24,9 +25,9 @@ from sysmodel.engine.golden.state import (
     COMPLETION,
     COMPLETIONS,
     COPY,
-    PIECE,
     RANGE,
     READY,
+    SEGMENT,
     TILE,
     B,
     C,
@@ -41,7 +42,6 @@ from sysmodel.engine.golden.tracker_bank import (
     step_bank,
 )
 from sysmodel.engine.golden.trigger import begin_clearing, step_ready, step_trigger
-from sysmodel.engine.golden.window import step_window
 
 SMALL = dict(
     system_channels=4,
@@ -49,10 +49,10 @@ SMALL = dict(
     address_bits=28,
     workgroup_bits=10,
     wavefronts=4,
-    sector_bits=4,
+    tile_atom_bits=4,
     sets=8,
     ways=2,
-    window_workgroups=16,
+    credit_window=16,
     command_depth=32,
 )
 
@@ -135,19 +135,19 @@ def test_tracker_bank(rng):
         chosen = None
         for cycle in range(3000):
             if cycle % 500 == 0:
-                state.config[C.updates_per_sector] = rng.integers(0, 4)
-                ctx.set(dut.updates_per_sector, int(state.config[C.updates_per_sector]))
+                state.config[C.updates_per_atom] = rng.integers(0, 4)
+                ctx.set(dut.updates_per_atom, int(state.config[C.updates_per_atom]))
             valid, ready, clear = chance(rng, 0.8), chance(rng, 0.6), chance(rng, 0.002)
             busy = chance(rng, 0.1)
             event = {
                 "end": 0 if busy else int(rng.integers(0, 2)),
-                "place": 5 if busy else int(rng.integers(0, 4) * 8 + rng.integers(0, 2)),
+                "dispatch_index": 5 if busy else int(rng.integers(0, 4) * 8 + rng.integers(0, 2)),
                 "wavefront": 3 if busy else int(rng.integers(0, 2)),
                 "atom": int(rng.integers(0, 1 << 23)),
                 "count": int(rng.choice([1, rng.integers(1, 16)])),
-                "sectors": int(rng.integers(0, 4)),
-                "row_edge": int(rng.integers(0, 2)),
-                "run_edge": int(rng.integers(0, 2)),
+                "tile_atoms": int(rng.integers(0, 4)),
+                "outer_edge": int(rng.integers(0, 2)),
+                "inner_edge": int(rng.integers(0, 2)),
             }
             # What was chosen in the last cycle comes in this one.
             ctx.set(dut.i.valid, chosen is not None)
@@ -176,7 +176,7 @@ def test_tracker_bank(rng):
             assert ctx.get(dut.error.valid) == (error != 0), cycle
             if error:
                 report = ctx.get(dut.error.report)
-                found = report.code.value | report.wavefront << 8 | report.place << 24
+                found = report.code.value | report.wavefront << 8 | report.dispatch_index << 24
                 assert found == error, cycle
             clear_bank(state, bank, clear)
             if clear:
@@ -187,8 +187,8 @@ def test_tracker_bank(rng):
     simulate(dut, bench)
 
 
-def test_window(rng):
-    dut = Window(T3Parameters(**SMALL))
+def test_credit_window(rng):
+    dut = CreditWindow(T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
     gpu = state.gpu
 
@@ -198,40 +198,47 @@ def test_window(rng):
             if cycle % 300 == 0:
                 values = {
                     name: int(rng.integers(0, 30))
-                    for name in ("tracked_first", "shift", "window", "command_window")
+                    for name in ("tracked_first", "shift", "credit_window", "command_window")
                 }
                 values |= {
-                    "window": int(rng.integers(0, 17)),
+                    "credit_window": int(rng.integers(0, 17)),
                     "tracked_end": int(rng.choice([20, 60, 2047])),
                     "timeout": int(rng.choice([0, 1, 5, 20])),
                 }
-                ctx.set(dut.production, values)
+                ctx.set(dut.launch_configuration, values)
                 for name, value in values.items():
                     state.config[getattr(C, name)] = value
             launch, complete = chance(rng, 0.01), chance(rng, 0.4)
-            own, picked = chance(rng, 0.2), chance(rng, 0.2)
-            place = int(gpu[U.base] + rng.integers(0, 4)) % 1024
-            limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
+            own, issued = chance(rng, 0.2), chance(rng, 0.2)
+            dispatch_index = int(gpu[U.oldest] + rng.integers(0, 4)) % 1024
+            credit_limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
             unfinished = chance(rng, 0.8)
             for port, value in (
                 (dut.launch, launch),
                 (dut.complete, complete),
-                (dut.complete_place, place),
+                (dut.complete_dispatch_index, dispatch_index),
                 (dut.own, own),
-                (dut.picked, picked),
-                (dut.limit_in, limit_in),
+                (dut.issued, issued),
+                (dut.credit_limit_in, credit_limit_in),
                 (dut.unfinished, unfinished),
             ):
                 ctx.set(port, value)
-            found = [ctx.get(port) for port in (dut.base, dut.limit, dut.dispatch_limit, dut.done)]
-            assert found == gpu[[U.base, U.limit, U.dispatch_limit, U.done]].tolist(), cycle
-            base = int(gpu[U.base])
-            completed = place if complete else -1
-            expired = step_window(state, limit_in, completed, own, picked, launch, unfinished)
+            found = [
+                ctx.get(port)
+                for port in (dut.oldest, dut.credit_limit, dut.dispatch_limit, dut.done)
+            ]
+            assert found == gpu[[U.oldest, U.credit_limit, U.dispatch_limit, U.done]].tolist(), (
+                cycle
+            )
+            base = int(gpu[U.oldest])
+            completed = dispatch_index if complete else -1
+            expired = step_credit_window(
+                state, credit_limit_in, completed, own, issued, launch, unfinished
+            )
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:
                 timeouts += 1
-                assert ctx.get(dut.error.report.place) == base % 1024, cycle
+                assert ctx.get(dut.error.report.dispatch_index) == base % 1024, cycle
             await ctx.tick()
         assert timeouts
 
@@ -247,14 +254,14 @@ def random_command(rng):
         "atom_offset": int(rng.integers(0, 1 << 23)),
         "granularity": int(rng.integers(0, 2)),
         "group_log2": int(rng.integers(0, 3)),
-        "rows": int(rng.integers(0, 6)),
-        "rows_edge": int(rng.integers(0, 6)),
-        "run": int(rng.integers(0, 20)),
-        "run_edge": int(rng.integers(0, 20)),
-        "pitch": int(rng.integers(0, 1 << 24)),
-        "wave_rows": int(rng.integers(0, 4)),
-        "wave_run_log2": int(rng.integers(0, 16)),
-        "waves_minor_log2": int(rng.integers(0, 4)),
+        "outer_extent": int(rng.integers(0, 6)),
+        "outer_extent_edge": int(rng.integers(0, 6)),
+        "inner_extent": int(rng.integers(0, 20)),
+        "inner_extent_edge": int(rng.integers(0, 20)),
+        "stride": int(rng.integers(0, 1 << 24)),
+        "wave_outer_extent": int(rng.integers(0, 4)),
+        "wave_inner_log2": int(rng.integers(0, 16)),
+        "waves_inner_log2": int(rng.integers(0, 4)),
         "waves": rng.integers(1, 4, 4).tolist(),
     }
 
@@ -277,7 +284,7 @@ def test_trigger(rng):
     ranges = [
         {
             "enable": int(index != 1),
-            "window": 0,
+            "region": 0,
             "first": 7 * index,
             "last": 7 * index + 5,
             "action": [Action.DMA, Action.DMA, Action.DMA, Action.OWN][index].value,
@@ -296,12 +303,12 @@ def test_trigger(rng):
         ready_seen = 0
         for cycle in range(3000):
             completion = {
-                "place": int(rng.integers(0, 30)),
+                "dispatch_index": int(rng.integers(0, 30)),
                 "wavefront": int(rng.integers(0, 4)),
                 "start": int(rng.integers(0, 1 << 23)),
                 # Its workgroup decides about a tile's edges.
-                "row_edge": 0,
-                "run_edge": 1,
+                "outer_edge": 0,
+                "inner_edge": 1,
             }
             valid, ready, clear = chance(rng, 0.7), chance(rng, 0.9), chance(rng, 0.001)
             ctx.set(dut.completions.valid, valid)
@@ -326,7 +333,7 @@ def test_trigger(rng):
             assert ctx.get(dut.complete) == (complete >= 0), cycle
             assert ctx.get(dut.own) == own, cycle
             if complete >= 0:
-                assert ctx.get(dut.complete_place) == complete, cycle
+                assert ctx.get(dut.complete_dispatch_index) == complete, cycle
             step_ready(state, pushed, popped)
             if clear:
                 begin_clearing(state)
@@ -348,59 +355,59 @@ def test_engine(rng, channels):
         for cycle in range(2500):
             if cycle % 250 == 0:
                 commands = [random_command(rng) for _ in range(4)]
-                production = {
+                launch_configuration = {
                     "workgroups": 24,
                     "first_workgroup": int(rng.integers(0, 24)),
                     "shift": int(rng.integers(0, 12)),
                 }
                 ctx.set(dut.maps.commands, commands)
-                ctx.set(dut.production, production)
+                ctx.set(dut.launch_configuration, launch_configuration)
                 set_commands(state, commands)
-                for name, value in production.items():
+                for name, value in launch_configuration.items():
                     config[getattr(C, name)] = value
             command = {
                 "command": int(rng.integers(0, 4)),
-                "place": int(rng.integers(0, 24)),
+                "dispatch_index": int(rng.integers(0, 24)),
                 "wavefront": int(rng.integers(0, 4)),
                 "start": int(rng.integers(0, 1 << 23)),
-                "row_edge": int(rng.integers(0, 2)),
-                "run_edge": int(rng.integers(0, 2)),
+                "outer_edge": int(rng.integers(0, 2)),
+                "inner_edge": int(rng.integers(0, 2)),
                 "last": int(rng.integers(0, 2)),
             }
             copy = {"command": int(rng.integers(0, 4)), "start": int(rng.integers(0, 1 << 23))}
             has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
-            limit_in = int(rng.integers(0, 40))
+            credit_limit_in = int(rng.integers(0, 40))
             rooms = [chance(rng, 0.7) for _ in range(channels)]
             ctx.set(dut.ready.valid, has_ready)
             ctx.set(dut.ready.p, command)
             ctx.set(dut.copies.valid, has_copy)
             ctx.set(dut.copies.p, copy)
-            ctx.set(dut.limit_in, limit_in)
+            ctx.set(dut.credit_limit_in, credit_limit_in)
             gpu[U.ready_checked], gpu[U.copies_level], gpu[U.copies_head] = has_ready, has_copy, 0
             at = config[C.at_ready]
             memory[at : at + len(READY)] = words(command, READY._fields)
             at = config[C.at_copies]
             memory[at : at + len(COPY)] = words(copy, COPY._fields)
             for index, room in enumerate(rooms):
-                ctx.set(dut.pieces[index].ready, room)
-                channel[index * CHANNEL_WORDS + K.levels] = 0 if room else 4 * mark(Q.pieces)
+                ctx.set(dut.segments[index].ready, room)
+                channel[index * CHANNEL_WORDS + K.levels] = 0 if room else 4 * mark(Q.segments)
                 channel[index * CHANNEL_WORDS + K.pushed] = 0
 
             idle = not (gpu[U.engine] or has_ready or has_copy)
             assert ctx.get(dut.idle) == idle, cycle
-            popped, picked = step_engine(state, limit_in)
+            popped, issued = step_engine(state, credit_limit_in)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
             copied = has_copy and not gpu[U.copies_level]
             assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle
-            assert ctx.get(dut.picked) == picked, cycle
+            assert ctx.get(dut.issued) == issued, cycle
             for index, room in enumerate(rooms):
                 pushed = channel[index * CHANNEL_WORDS + K.pushed] != 0
-                assert (room and ctx.get(dut.pieces[index].valid)) == pushed, cycle
+                assert (room and ctx.get(dut.segments[index].valid)) == pushed, cycle
                 if pushed:
                     moved += 1
-                    at = index * CHANNEL_WORDS + K.body + Q.pieces * 8 * RECORD_WORDS
-                    found = words(ctx.get(dut.pieces[index].p), PIECE._fields)
-                    assert found == channel[at : at + len(PIECE)].tolist(), cycle
+                    at = index * CHANNEL_WORDS + K.body + Q.segments * 8 * RECORD_WORDS
+                    found = words(ctx.get(dut.segments[index].p), SEGMENT._fields)
+                    assert found == channel[at : at + len(SEGMENT)].tolist(), cycle
             await ctx.tick()
         assert moved > 100
 

@@ -17,7 +17,7 @@ from sysmodel.engine.ports import input_words, output_words
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
-from sysmodel.runs.phases import Setting
+from sysmodel.runs.phases import RunContext
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.sequential import sequential
 from sysmodel.runs.transparent import scatter, transparent
@@ -45,7 +45,7 @@ def machines(monkeypatch):
         scatter,
         *(
             pytest.param(
-                lambda setting, policy=policy: transparent(setting, "t3", policy),
+                lambda context, policy=policy: transparent(context, "t3", policy),
                 id=policy.name,
                 marks=() if policy is Policy.MCA else pytest.mark.verify,
             )
@@ -55,7 +55,7 @@ def machines(monkeypatch):
 )
 def test_full_tnlg_run(machines, simulate):
     work = known_workloads().workload("t-nlg", "fc2", 8)
-    phases = simulate(Setting(work, load_system(), RunOptions(), no_progress))
+    phases = simulate(RunContext(work, load_system(), RunOptions(), no_progress))
     (machine,) = machines
     assert machine.require_agreement() >= phases.total_cycles > 400_000
 

@@ -17,10 +17,10 @@ SMALL = dict(
     address_bits=28,
     workgroup_bits=10,
     wavefronts=4,
-    sector_bits=4,
+    tile_atom_bits=4,
     sets=8,
     ways=4,
-    window_workgroups=16,
+    credit_window=16,
     command_depth=16,
     egress_slots=8,
 )
@@ -29,17 +29,19 @@ GEOMETRIES = {
     "two of four, banks": T3Parameters(
         **SMALL
         | dict(
-            channels=2, first_channel=1, banks=4, sets=16, ways=2, windows=3, ranges=5, commands=3
+            channels=2, first_channel=1, banks=4, sets=16, ways=2, regions=3, ranges=5, commands=3
         )
     ),
-    "all, payload": T3Parameters(**SMALL, channels=4, banks=2, payload=True),
+    "all, payload": T3Parameters(**SMALL, channels=4, banks=2, with_data=True),
 }
 
 
 @pytest.fixture(
     params=[
         # Builds take long; tests/sysmodel/runs/test_check.py has payload, too.
-        pytest.param(p, id=name, marks=() if p.banks > 1 and not p.payload else pytest.mark.verify)
+        pytest.param(
+            p, id=name, marks=() if p.banks > 1 and not p.with_data else pytest.mark.verify
+        )
         for name, p in GEOMETRIES.items()
     ],
     scope="module",
@@ -59,7 +61,7 @@ def run(p, kernel, cycles, *, seed, reprogram=False, traffic=Traffic, **options)
 
 @pytest.mark.parametrize("granularity", Granularity)
 @pytest.mark.parametrize("policy", Policy)
-def test_production(parameters, policy, granularity):
+def test_launch_configuration(parameters, policy, granularity):
     kernel = Kernel(policy=policy, granularity=granularity, wavefronts=2)
     recording = run(parameters, kernel, 4000, seed=1 + policy.value, pace=0.3)
     last = recording.outputs[-1, -len(H) :]

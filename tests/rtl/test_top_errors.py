@@ -3,7 +3,7 @@
 from top_bench import (
     FIRST,
     PROGRAM,
-    WINDOW,
+    REGION,
     atoms_of,
     channel_number,
     launch,
@@ -33,7 +33,7 @@ def test_first_error_of_a_cycle():
     """Channels lowest first, a store's before a packet's."""
 
     async def bench(ctx, dut):
-        few = [("WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        few = [("CREDIT_WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
         await program(ctx, dut, [*PROGRAM, *few])
         for faults, (code, wavefront) in FAULTS:
             await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
@@ -43,17 +43,21 @@ def test_first_error_of_a_cycle():
             for index, port in enumerate(dut.channel):
                 # Wavefronts tell the offenders apart.
                 if f"store {index}" in faults:
-                    streams[f"store {index}"] = (port.stores, store(WINDOW, 2, 5 + index))
+                    streams[f"store {index}"] = (port.stores, store(REGION, 2, 5 + index))
                 if f"packet {index}" in faults:
-                    streams[f"packet {index}"] = (port.link_in, packet(WINDOW, 2, index))
+                    streams[f"packet {index}"] = (port.link_in, packet(REGION, 2, index))
             await offer(ctx, **streams)
             for _ in range(3):
                 await ctx.tick()
             assert ctx.get(dut.irq)
             error = await status(ctx, dut, "ERROR")
-            # A packet's place is its workgroup.
-            place = 2 if wavefront < 5 else 1
-            assert error == {"code": code.value, "wavefront": wavefront, "place": place}, faults
+            # A packet's dispatch index is its workgroup.
+            dispatch_index = 2 if wavefront < 5 else 1
+            assert error == {
+                "code": code.value,
+                "wavefront": wavefront,
+                "dispatch_index": dispatch_index,
+            }, faults
             assert (await status(ctx, dut, "ERRORS"))["count"] == 1
 
     simulate(bench)
@@ -63,10 +67,10 @@ def test_errors_are_counted_one_cycle_later():
     """A store at the queue's head in *t*: the report in *t + 1*, and the interrupt behind it."""
 
     async def bench(ctx, dut):
-        few = [("WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        few = [("CREDIT_WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
         await program(ctx, dut, [*PROGRAM, *few])
         port = dut.channel[1]
-        ctx.set(port.stores.p, store(WINDOW, 2, 5))
+        ctx.set(port.stores.p, store(REGION, 2, 5))
         ctx.set(port.stores.valid, 1)
         await ctx.tick()
         for _ in range(2):
@@ -89,18 +93,18 @@ def test_error_of_a_channel_before_a_timeout():
         await launch(ctx, dut)
 
         async def errors(offered):
-            """Until a timeout, with a store beyond the window in a cycle; what is reported."""
+            """Until a timeout, with a store beyond the region in a cycle; what is reported."""
             await program(ctx, dut, timeout)
             cycles = 0
             while cycles < 70 and not (offered is None and ctx.get(dut.irq)):
-                ctx.set(dut.channel[1].stores.p, store(WINDOW, 2, 5))
+                ctx.set(dut.channel[1].stores.p, store(REGION, 2, 5))
                 ctx.set(dut.channel[1].stores.valid, cycles == offered)
                 await ctx.tick()
                 cycles += 1
             code = (await status(ctx, dut, "ERROR"))["code"]
             return cycles, code, (await status(ctx, dut, "ERRORS"))["count"]
 
-        await program(ctx, dut, [("WINDOW", {"workgroups": 0})])
+        await program(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 0})])
         pending, code, _ = await errors(None)
         assert code == ErrorCode.TIMEOUT.value
         reports = [(await errors(pending - 3 + delta))[1:] for delta in (-1, 0, 1)]
@@ -120,8 +124,8 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
     One that is taken in another channel starts the time anew.
     """
     timeout = 20
-    registers = [("TRACKED_END", {"place": 1}), ("TIMEOUT", {"cycles": timeout})]
-    remote = store(WINDOW, FIRST, 0)  # of place 0, which is not tracked here
+    registers = [("TRACKED_END", {"dispatch_index": 1}), ("TIMEOUT", {"cycles": timeout})]
+    remote = store(REGION, FIRST, 0)  # of dispatch index 0, which is not tracked here
     stuck, other = (
         remote | {"atom": next(atom for atom, _ in atoms_of(FIRST) if channel_number(atom) == c)}
         for c in range(2)
@@ -145,7 +149,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
             await ctx.tick()
         assert timeout < cycles < timeout + 6
         error = await status(ctx, dut, "ERROR")
-        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "place": 1}
+        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "dispatch_index": 1}
         ctx.set(dut.channel[0].link_out.ready, 1)
         await ctx.tick().repeat(timeout)
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
@@ -160,12 +164,16 @@ def test_tracker_error_and_timeout():
         await launch(ctx, dut)
         while (await status(ctx, dut, "STATUS"))["clearing"]:
             pass
-        end = store(WINDOW, 2, 1, end=True) | {"sectors": 0}
+        end = store(REGION, 2, 1, end=True) | {"tile_atoms": 0}
         await offer(ctx, end=(dut.channel[0].stores, end))
         for _ in range(8):
             await ctx.tick()
         error = await status(ctx, dut, "ERROR")
-        assert error == {"code": ErrorCode.ZERO_THRESHOLD.value, "wavefront": 1, "place": 1}
+        assert error == {
+            "code": ErrorCode.ZERO_THRESHOLD.value,
+            "wavefront": 1,
+            "dispatch_index": 1,
+        }
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
         await ctx.tick()
         assert not ctx.get(dut.irq)
@@ -173,6 +181,6 @@ def test_tracker_error_and_timeout():
         for _ in range(110):
             await ctx.tick()
         error = await status(ctx, dut, "ERROR")
-        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "place": 1}
+        assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "dispatch_index": 1}
 
     simulate(bench)

@@ -24,12 +24,12 @@ __all__ = [
     "Memory",
     "OFFSET",
     "P",
-    "PITCH",
+    "STRIDE",
     "PROGRAM",
     "ROWS",
     "RUN",
     "WAVE",
-    "WINDOW",
+    "REGION",
     "WORKGROUPS",
     "atoms_of",
     "channel_number",
@@ -50,7 +50,7 @@ P = T3Parameters(
     sets=8,
     ways=4,
     banks=2,
-    window_workgroups=8,
+    credit_window=8,
     command_depth=8,
     egress_slots=8,
 )
@@ -58,29 +58,29 @@ MAP = register_map.load()
 
 # A kernel of four workgroups. Each writes two rows of eight atoms, a wavefront four of each row.
 FIRST, WORKGROUPS = 1, 4
-ROWS, RUN, PITCH, WAVE = 2, 8, 32, 4
-WINDOW, OFFSET = 1024, 4096
+ROWS, RUN, STRIDE, WAVE = 2, 8, 32, 4
+REGION, OFFSET = 1024, 4096
 LATENCY = 9
 PROGRAM = [
     ("FIRST_WORKGROUP", {"workgroup": FIRST}),
     ("WORKGROUPS", {"count": WORKGROUPS}),
-    ("TRACKED_FIRST", {"place": 1}),
-    ("TRACKED_END", {"place": 4}),
-    ("SHIFT", {"places": 1}),
-    ("WINDOW", {"workgroups": 4}),
+    ("TRACKED_FIRST", {"dispatch_index": 1}),
+    ("TRACKED_END", {"dispatch_index": 4}),
+    ("SHIFT", {"dispatch_indices": 1}),
+    ("CREDIT_WINDOW", {"workgroups": 4}),
     ("COMMAND_WINDOW", {"workgroups": 8}),
-    ("WINDOW_BASE_LO", {"bytes": WINDOW * 32}),
-    ("WINDOW_LIMIT_LO", {"bytes": (WINDOW + 256) * 32}),
-    ("WINDOW_CONTEXT", {"context": 3}),
-    ("WINDOW_COMMIT", {"index": 0, "enable": 1}),
-    ("RANGE_PLACES", {"first": 0, "last": 0}),
-    ("RANGE_ACTION", {"window": 0, "action": Action.REMOTE.value, "command": 0}),
+    ("REGION_BASE_LO", {"bytes": REGION * 32}),
+    ("REGION_LIMIT_LO", {"bytes": (REGION + 256) * 32}),
+    ("REGION_CONTEXT", {"context": 3}),
+    ("REGION_COMMIT", {"index": 0, "enable": 1}),
+    ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 0}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.REMOTE.value, "command": 0}),
     ("RANGE_COMMIT", {"index": 0, "enable": 1}),
-    ("RANGE_PLACES", {"first": 1, "last": 2}),
-    ("RANGE_ACTION", {"window": 0, "action": Action.DMA.value, "command": 0}),
+    ("RANGE_DISPATCH_INDICES", {"first": 1, "last": 2}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.DMA.value, "command": 0}),
     ("RANGE_COMMIT", {"index": 1, "enable": 1}),
-    ("RANGE_PLACES", {"first": 3, "last": 3}),
-    ("RANGE_ACTION", {"window": 0, "action": Action.OWN.value, "command": 0}),
+    ("RANGE_DISPATCH_INDICES", {"first": 3, "last": 3}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.OWN.value, "command": 0}),
     ("RANGE_COMMIT", {"index": 2, "enable": 1}),
     (
         "COMMAND_TRANSFER",
@@ -90,14 +90,14 @@ PROGRAM = [
             "dtype": Datatype.FP32.value,
             "context": 5,
             "granularity": 1,
-            "wave_run_log2": 2,
-            "waves_minor_log2": 1,
+            "wave_inner_log2": 2,
+            "waves_inner_log2": 1,
         },
     ),
-    ("COMMAND_ROWS", {"rows": ROWS}),
-    ("COMMAND_RUN", {"run": RUN}),
-    ("COMMAND_PITCH", {"pitch": PITCH}),
-    ("COMMAND_WAVES", {"wave_rows": ROWS, "waves0": 2}),
+    ("COMMAND_OUTER", {"outer_extent": ROWS}),
+    ("COMMAND_INNER", {"inner_extent": RUN}),
+    ("COMMAND_STRIDE", {"stride": STRIDE}),
+    ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 2}),
     ("COMMAND_OFFSET_LO", {"bytes": OFFSET * 32}),
     ("COMMAND_COMMIT", {"index": 0}),
 ]
@@ -131,9 +131,9 @@ def channel_number(atom):
 
 def atoms_of(workgroup):
     """Atoms and wavefronts of a workgroup's tile, in the order of the walk."""
-    start = WINDOW + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * PITCH
+    start = REGION + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * STRIDE
     return [
-        (start + row * PITCH + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
+        (start + row * STRIDE + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
     ]
 
 
@@ -141,7 +141,7 @@ class Memory:
     """The DRAM of one channel: serves in order, some cycles later."""
 
     def __init__(self, port):
-        self.port, self.waiting, self.notices = port, deque(), deque()
+        self.port, self.waiting, self.issue_acks = port, deque(), deque()
         self.seen = Counter()
 
     def drive(self, ctx, cycle):
@@ -153,14 +153,14 @@ class Memory:
             ctx.set(port.returns.p.slot, self.waiting.popleft()[1].tag)
             ctx.set(port.returns.valid, 1)
         elif due:
-            self.notices.append(self.waiting.popleft()[1])
-        ctx.set(port.notices.valid, bool(self.notices))
-        if self.notices:
-            notice = self.notices[0]
-            fields = ("access", "atom", "place", "wavefront")
-            ctx.set(port.notices.p, {name: getattr(notice, name) for name in fields})
-            if ctx.get(port.notices.ready):
-                self.notices.popleft()
+            self.issue_acks.append(self.waiting.popleft()[1])
+        ctx.set(port.issue_acks.valid, bool(self.issue_acks))
+        if self.issue_acks:
+            issue_ack = self.issue_acks[0]
+            fields = ("access", "atom", "dispatch_index", "wavefront")
+            ctx.set(port.issue_acks.p, {name: getattr(issue_ack, name) for name in fields})
+            if ctx.get(port.issue_acks.ready):
+                self.issue_acks.popleft()
         ctx.set(port.dram.ready, 1)
         if ctx.get(port.dram.valid):
             request = ctx.get(port.dram.p)
@@ -182,12 +182,12 @@ def simulate(bench, p=P):
 
 def store(atom, workgroup, wavefront, *, end=False):
     return {
-        "kind": StoreKind.TILE_END if end else StoreKind.STORE,
+        "kind": StoreKind.END_OF_TILE if end else StoreKind.STORE,
         "atom": atom,
         "context": 3,
         "workgroup": workgroup,
         "wavefront": wavefront,
-        "sectors": ROWS * WAVE,
+        "tile_atoms": ROWS * WAVE,
     }
 
 

@@ -12,7 +12,12 @@ __all__ = ["fresh_state"]
 def fresh_state(**parameters) -> GoldenState:
     """A small GPU after reset."""
     defaults = dict(
-        system_channels=4, interleave_atoms=4, address_bits=28, sets=8, ways=2, window_workgroups=16
+        system_channels=4,
+        interleave_atoms=4,
+        address_bits=28,
+        sets=8,
+        ways=2,
+        credit_window=16,
     )
     p = T3Parameters(**defaults | parameters)
     state = new_state(p)

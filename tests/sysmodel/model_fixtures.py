@@ -4,7 +4,7 @@ import numpy as np
 from dram_harness import BARE
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
-from sysmodel.gpu.kernel import Kernel, Sectors
+from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.tables import kernel_tables
 from sysmodel.machine.state import State, new_state
@@ -16,7 +16,7 @@ OFFSET_BITS = 3
 
 
 def small_kernel(**changes: object) -> Kernel:
-    """Tiles of 64 x 8 elements, two wavefronts of 32 x 8 each: 16 sectors to a wavefront."""
+    """Tiles of 64 x 8 elements, two wavefronts of 32 x 8 each: 16 atoms to a wavefront."""
     values: dict = dict(
         m=256, n=32, k=64, gpus=2, tile_m=64, tile_n=8, depth_u=16, waves_m=2, waves_n=1,
         workgroup_mapping=4, column_major=True,
@@ -35,25 +35,25 @@ def channel_by_hand(atom: int, channel_bits: int) -> int:
 
 def bare_state(
     kernel: Kernel, *, gpus: int = 1, channels: int = 1, channel_bits: int = 0
-) -> tuple[State, Sectors]:
+) -> tuple[State, OutputAtoms]:
     """A state with the kernel's tables in which nothing is set up, of ``channels`` channels out of
     ``1 << channel_bits``."""
-    sectors = kernel.sectors(channels, OFFSET_BITS, channel_bits)
+    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, channel_bits)
     chunk_start = np.zeros((channels, kernel.gpus + 1), np.int64)
-    chunk_atom = np.zeros((channels, len(sectors.atom)), np.int64)
+    chunk_atom = np.zeros((channels, len(output_atoms.atom)), np.int64)
     for c in range(channels):
         atoms: list[int] = []
         for chunk in range(kernel.gpus):
-            first, end = sectors.start[kernel.chunk_start[chunk : chunk + 2]]
-            here = sectors.channel[first:end] == c
-            atoms += sorted(sectors.atom[first:end][here])
+            first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
+            here = output_atoms.channel[first:end] == c
+            atoms += sorted(output_atoms.atom[first:end][here])
             chunk_start[c, chunk + 1] = len(atoms)
         chunk_atom[c, : len(atoms)] = atoms
     state = new_state(
         gpus,
         channels,
         kernel.workgroups,
-        **kernel_tables(kernel, sectors, channels, OFFSET_BITS, channel_bits),
+        **kernel_tables(kernel, output_atoms, channels, OFFSET_BITS, channel_bits),
         chunk_start=chunk_start,
         chunk_atom=chunk_atom,
         stored=np.zeros((gpus, 0, 4), np.uint64),
@@ -67,4 +67,4 @@ def bare_state(
     state.fixed["offset_bits"] = OFFSET_BITS
     state.fixed["channel_bits"] = channel_bits
     state.fixed["workgroups"] = kernel.workgroups
-    return state, sectors
+    return state, output_atoms

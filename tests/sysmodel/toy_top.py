@@ -15,8 +15,9 @@ class Toy(wiring.Component):
     """Streams in come out of others through FIFOs, registers count and echo.
 
     Reads go to ``dram``, stores to ``link_out`` with their workgroup as ``atom``; ``stored`` sums
-    the returned slots, ``tiles`` counts cycles, ``limit_out`` is ``limit_in`` one cycle later, and
-    ``rdata`` what the bus last wrote. With payload, ``nmc_out`` is the stored value of ``nmc_in``.
+    the returned slots, ``tiles`` counts cycles, ``credit_limit_out`` is ``credit_limit_in`` one
+    cycle later, and ``rdata`` what the bus last wrote. With data, ``nmc_out`` is the stored
+    value of ``nmc_in``.
     """
 
     def __init__(self, parameters: T3Parameters):
@@ -25,7 +26,7 @@ class Toy(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.sync += [self.tiles.eq(self.tiles + 1), self.limit_out.eq(self.limit_in)]
+        m.d.sync += [self.tiles.eq(self.tiles + 1), self.credit_limit_out.eq(self.credit_limit_in)]
         with m.If(self.bus.wvalid):
             m.d.sync += self.bus.rdata.eq(self.bus.wdata)
         for number, channel in enumerate(self.channel):
@@ -42,11 +43,11 @@ class Toy(wiring.Component):
                 channel.link_out.p.wavefront.eq(store.wavefront),
                 channel.link_out.p.data.eq(store.data),
                 channel.link_in.ready.eq(1),
-                channel.notices.ready.eq(1),
+                channel.issue_acks.ready.eq(1),
             ]
             with m.If(channel.returns.valid):
                 m.d.sync += channel.stored.eq(channel.stored + channel.returns.p.slot)
-            if self._parameters.payload:
+            if self._parameters.with_data:
                 m.d.sync += [
                     channel.nmc_out.valid.eq(channel.nmc_in.valid),
                     channel.nmc_out.p.value.eq(channel.nmc_in.p.stored),

@@ -30,7 +30,7 @@ _GEMM_READS = 400_000_000
 _SYSTEM = load_system()
 # Of the preset, for what ``sensitivity_rows`` changes.
 DEFAULTS = {
-    "t3.window_workgroups": 512,
+    "t3.credit_window_workgroups": 512,
     "t3.mca_cuts": "[4, 16, 32]",
     "gpu.cu_bandwidth_bytes_per_cycle": 64,
 }
@@ -76,7 +76,7 @@ def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
             | {"engine": "golden", "channels": 1, "gpus": "mirror", "configuration": name}
             | {
                 "gemm_ns": gemm_ns,
-                "gemm_held_ns": 0.0,
+                "gemm_throttled_ns": 0.0,
                 "tracker_stall_ns": 0.0,
                 "rs_ns": rs_ns,
                 "ag_ns": ag_ns,
@@ -126,7 +126,7 @@ def sensitivity_rows() -> pd.DataFrame:
     base = base.assign(**DEFAULTS)
     changes = [
         {},
-        {"t3.window_workgroups": 256},
+        {"t3.credit_window_workgroups": 256},
         {"t3.mca_cuts": "[2, 8, 16]"},
         {"gpu.cu_bandwidth_bytes_per_cycle": 32},
         {"gpu.cu_bandwidth_bytes_per_cycle": 128},

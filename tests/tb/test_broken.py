@@ -3,6 +3,7 @@
 That it does not notice anything in the block as it is, is what the other files here test.
 """
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -47,16 +48,18 @@ PLACES = {
     "Merge2": Place(bench="round_robin", keyword="merge2"),
     "Merge": Place(bench="round_robin", keyword="merge"),
     "RoundRobinPick": Place(bench="round_robin", keyword="pick"),
+    "DmaEngine": Place(bench="dma"),
     "LinkReceiver": Place(bench="link_endpoint", user="rtl.link.endpoint"),
     "LinkSender": Place(bench="link_endpoint", user="rtl.link.endpoint"),
-    "ProtectedQueue": Place(bench="notice_buffer", user="rtl.channel.notice_buffer"),
+    "ProtectedQueue": Place(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),
     "SecdedCheck": Place(bench="protected_memory", user="rtl.lib.protected_memory"),
     "TrackerTable": Place(bench="tracker_bank", user="rtl.tracker.bank"),
 }
 
 
 def place_of(broken: BrokenCopy) -> Place:
-    return PLACES.get(broken.block, Place(bench=broken.module.removeprefix("rtl.")))
+    bench = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", broken.block).lower()
+    return PLACES.get(broken.block, Place(bench=bench))
 
 
 @pytest.mark.parametrize("broken", BLOCKS, ids=lambda broken: broken.block)

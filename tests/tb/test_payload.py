@@ -25,8 +25,8 @@ def test_as_amaranth_has_it():
 def test_tables():
     layout = MapConfiguration(T3Parameters())
     maps = {
-        "windows": [{"enable": 1, "limit": 99}],
-        "commands": [{}, {"waves": [1, 2, 3, 4], "pitch": 7}],
+        "regions": [{"enable": 1, "limit": 99}],
+        "commands": [{}, {"waves": [1, 2, 3, 4], "stride": 7}],
     }
     assert Fields(layout).pack(maps) == Value.cast(layout.const(maps)).value
 

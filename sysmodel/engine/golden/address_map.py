@@ -22,20 +22,20 @@ from .state import (
     LOCATION,
     PACKET,
     RANGE,
+    REGION,
     STORE,
-    WINDOW,
     C,
     U,
 )
 
-__all__ = ["check_packet", "classify_store", "error", "locate", "place_of", "range_of"]
+__all__ = ["check_packet", "classify_store", "error", "locate", "dispatch_index_of", "range_of"]
 
 _NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
 _FP16, _SUM = Datatype.FP16.value, Operation.SUM.value
 _WRITE, _UPDATE = Access.WRITE.value, Access.UPDATE.value
 _COMMUNICATION = Origin.COMMUNICATION.value
 _TO_WRITE, _TO_UPDATE = Target.WRITE.value, Target.UPDATE.value
-_TO_REMOTE, _TO_TILE_END = Target.REMOTE.value, Target.TILE_END.value
+_TO_REMOTE, _TO_END_OF_TILE = Target.REMOTE.value, Target.END_OF_TILE.value
 _STORE, _PACKET_STORE = StoreKind.STORE.value, PacketKind.STORE.value
 _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.value
 _PACKET_LATE, _PACKET_AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
@@ -45,31 +45,31 @@ _LOCATION = RECORD_WORDS - len(LOCATION)
 
 
 @inlined
-def error(code, place, wavefront):
+def error(code, dispatch_index, wavefront):
     """An error report in one word; no error is 0."""
-    return code | wavefront << 8 | place << 24
+    return code | wavefront << 8 | dispatch_index << 24
 
 
 @inlined
-def place_of(config, workgroup):
-    """A workgroup's place, or -1 if the production has no such workgroup."""
+def dispatch_index_of(config, workgroup):
+    """A workgroup's dispatch index, or -1 if the launch has no such workgroup."""
     if workgroup >= config[C.workgroups]:
         return -1
-    place = workgroup - config[C.first_workgroup]
-    if place < 0:
-        place += config[C.workgroups]
-    return place & config[C.place_mask]
+    dispatch_index = workgroup - config[C.first_workgroup]
+    if dispatch_index < 0:
+        dispatch_index += config[C.workgroups]
+    return dispatch_index & config[C.dispatch_index_mask]
 
 
 @inlined
-def range_of(config, window, place):
-    """Where the lowest enabled range of `window` (-1: of any) with `place` is, or -1."""
+def range_of(config, region, dispatch_index):
+    """Where the lowest enabled range of `region` (-1: of any) with `dispatch_index` is, or -1."""
     at = natural(config[C.at_ranges])
     for _ in range(config[C.ranges]):
         if (
             config[at + RANGE.enable]
-            and config[at + RANGE.first] <= place <= config[at + RANGE.last]
-            and (window < 0 or config[at + RANGE.window] == window)
+            and config[at + RANGE.first] <= dispatch_index <= config[at + RANGE.last]
+            and (region < 0 or config[at + RANGE.region] == region)
         ):
             return at
         at = natural(at + len(RANGE))
@@ -83,20 +83,20 @@ def locate(s, record, atom, context, workgroup):
     to = natural(record + _LOCATION)
     channel[to + LOCATION.mapped] = 0
     channel[to + LOCATION.valid] = 0
-    at = natural(config[C.at_windows])
-    for index in range(config[C.windows]):
+    at = natural(config[C.at_regions])
+    for index in range(config[C.regions]):
         if (
-            config[at + WINDOW.base] <= atom < config[at + WINDOW.limit]
-            and config[at + WINDOW.context] == context
-            and config[at + WINDOW.enable]
+            config[at + REGION.base] <= atom < config[at + REGION.limit]
+            and config[at + REGION.context] == context
+            and config[at + REGION.enable]
         ):
-            place = place_of(config, workgroup)
+            dispatch_index = dispatch_index_of(config, workgroup)
             channel[to + LOCATION.mapped] = 1
-            channel[to + LOCATION.window] = index
-            channel[to + LOCATION.valid] = place >= 0
-            channel[to + LOCATION.place] = place
+            channel[to + LOCATION.region] = index
+            channel[to + LOCATION.valid] = dispatch_index >= 0
+            channel[to + LOCATION.dispatch_index] = dispatch_index
             break
-        at = natural(at + len(WINDOW))
+        at = natural(at + len(REGION))
 
 
 @inlined
@@ -111,7 +111,9 @@ def _action(config, channel, record):
     """
     at = natural(record + _LOCATION)
     if channel[at + LOCATION.valid]:
-        entry = range_of(config, channel[at + LOCATION.window], channel[at + LOCATION.place])
+        entry = range_of(
+            config, channel[at + LOCATION.region], channel[at + LOCATION.dispatch_index]
+        )
         if entry >= 0:
             return config[entry + RANGE.action], config[entry + RANGE.command]
     return _NONE, 0
@@ -130,7 +132,7 @@ def classify_store(s, body, levels, heads):
     store = front(body, heads, Q.stores)
     atom = channel[store + STORE.atom]
     wavefront = channel[store + STORE.wavefront]
-    place = channel[store + _LOCATION + LOCATION.place]
+    dispatch_index = channel[store + _LOCATION + LOCATION.dispatch_index]
     action, command = _action(config, channel, store)
     ends = channel[store + STORE.kind] != _STORE
     if action == _NONE or action == _REMOTE:
@@ -138,11 +140,11 @@ def classify_store(s, body, levels, heads):
             return mark(Q.stores), 0, 0
         target = _TO_WRITE if action == _NONE else _TO_REMOTE
     else:
-        if place < s.gpu[U.base]:
-            return mark(Q.stores), 0, error(_STORE_LATE, place, wavefront)
-        if place >= s.gpu[U.limit]:
-            return mark(Q.stores), 0, error(_STORE_AHEAD, place, wavefront)
-        target = _TO_TILE_END if ends else _TO_UPDATE
+        if dispatch_index < s.gpu[U.oldest]:
+            return mark(Q.stores), 0, error(_STORE_LATE, dispatch_index, wavefront)
+        if dispatch_index >= s.gpu[U.credit_limit]:
+            return mark(Q.stores), 0, error(_STORE_AHEAD, dispatch_index, wavefront)
+        target = _TO_END_OF_TILE if ends else _TO_UPDATE
     if not room(levels, Q.classified, D.classified):
         return 0, 0, 0
 
@@ -150,16 +152,16 @@ def classify_store(s, body, levels, heads):
     channel[to + CLASSIFIED.target] = target
     channel[to + CLASSIFIED.atom] = atom
     channel[to + CLASSIFIED.workgroup] = channel[store + STORE.workgroup]
-    channel[to + CLASSIFIED.place] = place
+    channel[to + CLASSIFIED.dispatch_index] = dispatch_index
     channel[to + CLASSIFIED.wavefront] = wavefront
-    channel[to + CLASSIFIED.sectors] = channel[store + STORE.sectors]
-    channel[to + CLASSIFIED.row_edge] = channel[store + STORE.row_edge]
-    channel[to + CLASSIFIED.run_edge] = channel[store + STORE.run_edge]
+    channel[to + CLASSIFIED.tile_atoms] = channel[store + STORE.tile_atoms]
+    channel[to + CLASSIFIED.outer_edge] = channel[store + STORE.outer_edge]
+    channel[to + CLASSIFIED.inner_edge] = channel[store + STORE.inner_edge]
     channel[to + CLASSIFIED.command] = command
     entry = natural(config[C.at_commands] + command * len(COMMAND))
     channel[to + CLASSIFIED.op] = config[entry + COMMAND.op]
     channel[to + CLASSIFIED.dtype] = config[entry + COMMAND.dtype]
-    if config[C.payload]:
+    if config[C.with_data]:
         copy_words(channel, to + CLASSIFIED.data_0, channel, store + STORE.data_0, DATA_WORDS)
     return mark(Q.stores), mark(Q.classified), 0
 
@@ -172,7 +174,7 @@ def check_packet(s, body, levels, heads):
     atom = channel[packet + PACKET.atom]
     workgroup = channel[packet + PACKET.workgroup]
     wavefront = channel[packet + PACKET.wavefront]
-    place = channel[packet + _LOCATION + LOCATION.place]
+    dispatch_index = channel[packet + _LOCATION + LOCATION.dispatch_index]
     action, _ = _action(config, channel, packet)
     store = channel[packet + PACKET.kind] == _PACKET_STORE
     code = 0
@@ -180,9 +182,9 @@ def check_packet(s, body, levels, heads):
         code = 0 if channel[packet + _LOCATION + LOCATION.mapped] else _PACKET_UNMAPPED
     elif action == _NONE or action == _REMOTE:
         code = _PACKET_UNMAPPED
-    elif place < s.gpu[U.base]:
+    elif dispatch_index < s.gpu[U.oldest]:
         code = _PACKET_LATE
-    elif place >= s.gpu[U.limit]:
+    elif dispatch_index >= s.gpu[U.credit_limit]:
         code = _PACKET_AHEAD
     if code:
         return mark(Q.inbound), 0, error(code, workgroup, wavefront)
@@ -195,16 +197,16 @@ def check_packet(s, body, levels, heads):
     channel[to + DRAM.tag] = 0
     if store:
         channel[to + DRAM.access] = _WRITE
-        channel[to + DRAM.place] = 0
+        channel[to + DRAM.dispatch_index] = 0
         channel[to + DRAM.wavefront] = 0
         channel[to + DRAM.op] = _SUM
         channel[to + DRAM.dtype] = _FP16
     else:
         channel[to + DRAM.access] = _UPDATE
-        channel[to + DRAM.place] = place
+        channel[to + DRAM.dispatch_index] = dispatch_index
         channel[to + DRAM.wavefront] = wavefront
         channel[to + DRAM.op] = channel[packet + PACKET.op]
         channel[to + DRAM.dtype] = channel[packet + PACKET.dtype]
-    if config[C.payload]:
+    if config[C.with_data]:
         copy_words(channel, to + DRAM.data_0, channel, packet + PACKET.data_0, DATA_WORDS)
     return mark(Q.inbound), mark(Q.updates), 0

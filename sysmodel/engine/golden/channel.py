@@ -7,7 +7,7 @@ from sysmodel.lib.compiled import inlined
 from .address_map import check_packet, classify_store, locate
 from .arbiter import arbitrate, measure
 from .dma import fill_slot, step_lane
-from .notices import has_room, take_notice
+from .issue_acks import has_room, take_issue_ack
 from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, pick, room
 from .state import (
     CHANNEL_WORDS,
@@ -29,9 +29,9 @@ _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.va
 _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 _TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
-_TO_TILE_END = Target.TILE_END.value
+_TO_END_OF_TILE = Target.END_OF_TILE.value
 # What the DMA unit may still have to do for a channel, and what leaves over the link.
-_DMA_WORK = sum(15 << (4 * q) for q in (Q.pieces, Q.sends, Q.dma_reads, Q.remote, Q.link))
+_DMA_WORK = sum(15 << (4 * q) for q in (Q.segments, Q.sends, Q.dma_reads, Q.remote, Q.link))
 
 
 @inlined
@@ -41,7 +41,7 @@ def _read_request(channel, to, origin, read):
     channel[to + DRAM.origin] = origin
     channel[to + DRAM.atom] = channel[read + READ.atom]
     channel[to + DRAM.tag] = channel[read + READ.tag]
-    channel[to + DRAM.place] = 0
+    channel[to + DRAM.dispatch_index] = 0
     channel[to + DRAM.wavefront] = 0
     channel[to + DRAM.op] = _SUM
     channel[to + DRAM.dtype] = _FP16
@@ -50,10 +50,10 @@ def _read_request(channel, to, origin, read):
 
 
 @inlined
-def _copy_record(channel, to, source, head, payload):
+def _copy_record(channel, to, source, head, with_data):
     """Copy `head` words of a record, and the data that follow them."""
     copy_words(channel, to, channel, source, head)
-    if payload:
+    if with_data:
         copy_words(channel, to + head, channel, source + head, DATA_WORDS)
 
 
@@ -84,7 +84,7 @@ def _issue(s, k, levels, heads):
     if reads:
         _read_request(channel, to, origin, source)
     else:
-        _copy_record(channel, to, source, DRAM.data_0, s.config[C.payload])
+        _copy_record(channel, to, source, DRAM.data_0, s.config[C.with_data])
     return mark(queue), mark(Q.issue)
 
 
@@ -108,21 +108,21 @@ def _route(s, k, levels, heads):
         channel[to + PACKET.wavefront] = channel[head + CLASSIFIED.wavefront]
         channel[to + PACKET.op] = channel[head + CLASSIFIED.op]
         channel[to + PACKET.dtype] = channel[head + CLASSIFIED.dtype]
-        if config[C.payload]:
+        if config[C.with_data]:
             copy_words(channel, to + PACKET.data_0, channel, head + CLASSIFIED.data_0, DATA_WORDS)
         return mark(Q.classified), mark(Q.remote)
-    if target == _TO_TILE_END:
+    if target == _TO_END_OF_TILE:
         if not room(levels, Q.ends, D.ends):
             return 0, 0
         to = back(body, levels, heads, Q.ends)
         channel[to + TILE.end] = 1
-        channel[to + TILE.place] = channel[head + CLASSIFIED.place]
+        channel[to + TILE.dispatch_index] = channel[head + CLASSIFIED.dispatch_index]
         channel[to + TILE.wavefront] = channel[head + CLASSIFIED.wavefront]
         channel[to + TILE.atom] = 0
         channel[to + TILE.count] = 0
-        channel[to + TILE.sectors] = channel[head + CLASSIFIED.sectors]
-        channel[to + TILE.row_edge] = channel[head + CLASSIFIED.row_edge]
-        channel[to + TILE.run_edge] = channel[head + CLASSIFIED.run_edge]
+        channel[to + TILE.tile_atoms] = channel[head + CLASSIFIED.tile_atoms]
+        channel[to + TILE.outer_edge] = channel[head + CLASSIFIED.outer_edge]
+        channel[to + TILE.inner_edge] = channel[head + CLASSIFIED.inner_edge]
         return mark(Q.classified), mark(Q.ends)
     if not room(levels, Q.writes, D.writes):
         return 0, 0
@@ -132,11 +132,11 @@ def _route(s, k, levels, heads):
     channel[to + DRAM.origin] = _COMPUTE
     channel[to + DRAM.atom] = channel[head + CLASSIFIED.atom]
     channel[to + DRAM.tag] = 0
-    channel[to + DRAM.place] = channel[head + CLASSIFIED.place] if update else 0
+    channel[to + DRAM.dispatch_index] = channel[head + CLASSIFIED.dispatch_index] if update else 0
     channel[to + DRAM.wavefront] = channel[head + CLASSIFIED.wavefront] if update else 0
     channel[to + DRAM.op] = channel[head + CLASSIFIED.op] if update else _SUM
     channel[to + DRAM.dtype] = channel[head + CLASSIFIED.dtype] if update else _FP16
-    if config[C.payload]:
+    if config[C.with_data]:
         copy_words(channel, to + DRAM.data_0, channel, head + CLASSIFIED.data_0, DATA_WORDS)
     return mark(Q.classified), mark(Q.writes)
 
@@ -152,7 +152,7 @@ def _link(s, k, levels, heads):
     channel[k + K.link_last] = choice
     queue = Q.remote if choice == 0 else Q.sends
     to = back(body, levels, heads, Q.link)
-    _copy_record(channel, to, front(body, heads, queue), PACKET.data_0, s.config[C.payload])
+    _copy_record(channel, to, front(body, heads, queue), PACKET.data_0, s.config[C.with_data])
     return mark(queue), mark(Q.link)
 
 
@@ -160,7 +160,7 @@ def _link(s, k, levels, heads):
 def _take_inputs(s, number, inputs, levels, heads):
     """What the ports offer; gives the queues that it entered."""
     channel = s.channels
-    payload = s.config[C.payload]
+    with_data = s.config[C.with_data]
     k, i = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_INPUTS)
     body = k + K.body
     pushed = 0
@@ -171,7 +171,7 @@ def _take_inputs(s, number, inputs, levels, heads):
     if inputs[i + I.stores_valid] and room(levels, Q.stores, D.stores):
         to = back(body, levels, heads, Q.stores)
         copy_words(channel, to, inputs, i + I.stores_kind, STORE.data_0)
-        if payload:
+        if with_data:
             copy_words(channel, to + STORE.data_0, inputs, i + I.stores_data_0, DATA_WORDS)
         locate(
             s,
@@ -184,7 +184,7 @@ def _take_inputs(s, number, inputs, levels, heads):
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
         to = back(body, levels, heads, Q.inbound)
         copy_words(channel, to, inputs, i + I.link_in_kind, PACKET.data_0)
-        if payload:
+        if with_data:
             copy_words(channel, to + PACKET.data_0, inputs, i + I.link_in_data_0, DATA_WORDS)
         locate(
             s,
@@ -195,25 +195,25 @@ def _take_inputs(s, number, inputs, levels, heads):
         )
         pushed += mark(Q.inbound)
     update = False
-    if inputs[i + I.notices_valid] and has_room(channel, k):
-        access = inputs[i + I.notices_access]
+    if inputs[i + I.issue_acks_valid] and has_room(channel, k):
+        access = inputs[i + I.issue_acks_access]
         if access == _WRITE:
             channel[k + K.stored] = (channel[k + K.stored] + 1) & 0xFFFFFFFF
         update = access == _UPDATE
-    pushed += take_notice(
+    pushed += take_issue_ack(
         s,
         number,
         k,
         levels,
         heads,
         update,
-        inputs[i + I.notices_atom],
-        inputs[i + I.notices_place],
-        inputs[i + I.notices_wavefront],
+        inputs[i + I.issue_acks_atom],
+        inputs[i + I.issue_acks_dispatch_index],
+        inputs[i + I.issue_acks_wavefront],
     )
     if inputs[i + I.returns_valid]:
         slot = fill_slot(s, number, inputs[i + I.returns_slot])
-        if payload:
+        if with_data:
             copy_words(s.memory, slot + PACKET.data_0, inputs, i + I.returns_data_0, DATA_WORDS)
     return pushed
 
@@ -284,25 +284,25 @@ def step_channel(s, number, inputs, start_measurement):
 def write_channel(s, number, outputs):
     """The channel's outputs of the next cycle."""
     channel = s.channels
-    payload = s.config[C.payload]
+    with_data = s.config[C.with_data]
     k, o = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_OUTPUTS)
     levels, heads = channel[k + K.levels], channel[k + K.heads]
     body = k + K.body
     outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)
     outputs[o + O.stores_ready] = room(levels, Q.stores, D.stores)
     outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
-    outputs[o + O.notices_ready] = has_room(channel, k)
+    outputs[o + O.issue_acks_ready] = has_room(channel, k)
     outputs[o + O.returns_ready] = 1
     outputs[o + O.stored] = channel[k + K.stored]
     outputs[o + O.link_out_valid] = has(levels, Q.link)
     if has(levels, Q.link):
         head = front(body, heads, Q.link)
         copy_words(outputs, o + O.link_out_kind, channel, head, PACKET.data_0)
-        if payload:
+        if with_data:
             copy_words(outputs, o + O.link_out_data_0, channel, head + PACKET.data_0, DATA_WORDS)
     outputs[o + O.dram_valid] = has(levels, Q.issue)
     if has(levels, Q.issue):
         head = front(body, heads, Q.issue)
         copy_words(outputs, o + O.dram_access, channel, head, DRAM.data_0)
-        if payload:
+        if with_data:
             copy_words(outputs, o + O.dram_data_0, channel, head + DRAM.data_0, DATA_WORDS)

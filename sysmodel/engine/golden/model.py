@@ -14,6 +14,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from .address_map import error
 from .arbiter import ANY
 from .channel import step_channel, write_channel
+from .credit_window import TIMEOUT, step_credit_window
 from .dma import step_engine
 from .protected_queue import is_empty
 from .queues import Q, natural
@@ -24,7 +25,6 @@ from .tables import write_register
 from .tracker_bank import clear_bank, count_entries, step_bank
 from .tracker_front import step_front
 from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
-from .window import TIMEOUT, step_window
 
 __all__ = ["reset", "step"]
 
@@ -33,7 +33,7 @@ _CLEAR = F.CONTROL_clear[2] << F.CONTROL_clear[1]
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
 _CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
 # What waits for the tracker.
-_TRACKED = sum(15 << (4 * queue) for queue in (Q.notices, Q.ends, Q.candidates))
+_TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
 
 
 @inlined
@@ -47,7 +47,7 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.bus_rdata] = gpu[U.r_data]
     outputs[h + H.bus_rresp] = gpu[U.r_resp]
     outputs[h + H.bus_rvalid] = gpu[U.r_valid]
-    outputs[h + H.limit_out] = gpu[U.limit]
+    outputs[h + H.credit_limit_out] = gpu[U.credit_limit]
     outputs[h + H.dispatch_limit] = gpu[U.dispatch_limit]
     outputs[h + H.tiles] = gpu[U.tiles]
     outputs[h + H.done] = gpu[U.done]
@@ -116,7 +116,7 @@ def step(state, inputs, outputs):
     results = outputs.view(np.int64)
     channels = config[C.channels]
     g = natural(channels * CHANNEL_INPUTS)
-    limit_in = words[g + G.limit_in]
+    credit_limit_in = words[g + G.credit_limit_in]
 
     acts = False
     if (
@@ -154,7 +154,7 @@ def step(state, inputs, outputs):
         pushed, complete, own = step_trigger(s)
     if clear:
         begin_clearing(s)
-    popped, picked = step_engine(s, limit_in)
+    popped, issued = step_engine(s, credit_limit_in)
     if pushed or has_ready:
         step_ready(s, pushed, popped)
 
@@ -167,14 +167,17 @@ def step(state, inputs, outputs):
         busy |= more
         sends |= sent
         write_channel(s, number, results)
-        if config[C.payload]:
+        if config[C.with_data]:
             step_nmc(s, number, words, results)
     failure = first if first else failure
-    base = gpu[U.base]
+    base = gpu[U.oldest]
     launch = strobes & _LAUNCH != 0
     unfinished = not gpu[U.idle] and not sends
-    if step_window(s, limit_in, complete, own, picked, launch, unfinished) and not failure:
-        failure = error(TIMEOUT, base & config[C.place_mask], 0)
+    if (
+        step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfinished)
+        and not failure
+    ):
+        failure = error(TIMEOUT, base & config[C.dispatch_index_mask], 0)
     if gpu[U.failure] or strobes:
         _keep_error(gpu, gpu[U.failure], strobes & _CLEAR_ERROR != 0)
     gpu[U.failure] = failure
@@ -196,7 +199,7 @@ def reset(state, outputs):
     """
     s = state
     config, gpu, channel, memory = s.config, s.gpu, s.channels, s.memory
-    config[config[C.at_windows] :] = 0
+    config[config[C.at_regions] :] = 0
     gpu[:] = 0
     channel[:] = 0
     memory[:] = 0
@@ -219,6 +222,6 @@ def reset(state, outputs):
         channel[k + K.front_last] = 1
         channel[k + K.measured] = ANY
         write_channel(s, number, results)
-        if config[C.payload]:
+        if config[C.with_data]:
             results[number * CHANNEL_OUTPUTS + O.nmc_in_ready] = 1
     _write_gpu(s, results, config[C.channels] * CHANNEL_OUTPUTS)

@@ -39,8 +39,8 @@ _DEPTHS = {
     "dma_reads": 2,
     "sends": 4,
     "issue": 2,
-    "notices": 8,
-    "pieces": 4,
+    "issue_acks": 8,
+    "segments": 4,
     "candidates": 2,
 }
 Q = namedtuple("Queues", _DEPTHS)(*range(len(_DEPTHS)))

@@ -49,23 +49,23 @@ def read_register(s, address, clearing):
             | put_field(F.STATUS_idle, gpu[U.idle])
             | put_field(F.STATUS_error, gpu[U.error])
             | put_field(F.STATUS_clearing, clearing)
-            | put_field(F.STATUS_refusal, gpu[U.refusal])
+            | put_field(F.STATUS_configuration_error, gpu[U.configuration_error])
         ), OKAY
     if word == R.ERROR:
         report = gpu[U.report]
         return (
             put_field(F.ERROR_code, report & 255)
             | put_field(F.ERROR_wavefront, (report >> 8) & 0xFFFF)
-            | put_field(F.ERROR_place, report >> 24)
+            | put_field(F.ERROR_dispatch_index, report >> 24)
         ), OKAY
     if word == R.ERRORS:
         return gpu[U.errors], OKAY
     if word == R.TILES:
         return gpu[U.tiles], OKAY
-    if word == R.BASE:
-        return put_field(F.BASE_place, gpu[U.base]), OKAY
-    if word == R.LIMIT:
-        return put_field(F.LIMIT_place, gpu[U.limit]), OKAY
+    if word == R.OLDEST:
+        return put_field(F.OLDEST_dispatch_index, gpu[U.oldest]), OKAY
+    if word == R.CREDIT_LIMIT:
+        return put_field(F.CREDIT_LIMIT_dispatch_index, gpu[U.credit_limit]), OKAY
     return registers[word, VALUE] & registers[word, READABLE], OKAY
 
 
@@ -75,12 +75,12 @@ def decode(s):
     config, registers = s.config, s.registers
     config[C.first_workgroup] = get_field(registers, F.FIRST_WORKGROUP_workgroup)
     config[C.workgroups] = get_field(registers, F.WORKGROUPS_count)
-    config[C.tracked_first] = get_field(registers, F.TRACKED_FIRST_place)
-    config[C.tracked_end] = get_field(registers, F.TRACKED_END_place)
-    config[C.shift] = get_field(registers, F.SHIFT_places)
-    config[C.window] = get_field(registers, F.WINDOW_workgroups)
+    config[C.tracked_first] = get_field(registers, F.TRACKED_FIRST_dispatch_index)
+    config[C.tracked_end] = get_field(registers, F.TRACKED_END_dispatch_index)
+    config[C.shift] = get_field(registers, F.SHIFT_dispatch_indices)
+    config[C.credit_window] = get_field(registers, F.CREDIT_WINDOW_workgroups)
     config[C.command_window] = get_field(registers, F.COMMAND_WINDOW_workgroups)
-    config[C.updates_per_sector] = get_field(registers, F.TRACKING_updates_per_sector)
+    config[C.updates_per_atom] = get_field(registers, F.TRACKING_updates_per_atom)
     config[C.epoch] = get_field(registers, F.TRACKING_epoch)
     config[C.timeout] = get_field(registers, F.TIMEOUT_cycles)
     config[C.policy] = get_field(registers, F.ARBITER_policy)

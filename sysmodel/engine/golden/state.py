@@ -40,10 +40,10 @@ __all__ = [
     "F",
     "LOCATION",
     "NMC_WORDS",
-    "NOTICE",
-    "NOTICE_BUFFER",
+    "ISSUE_ACK",
+    "ISSUE_ACK_BUFFER",
     "PACKET",
-    "PIECE",
+    "SEGMENT",
     "R",
     "RANGE",
     "READ",
@@ -52,7 +52,7 @@ __all__ = [
     "STORE",
     "TABLE",
     "TILE",
-    "WINDOW",
+    "REGION",
     "B",
     "C",
     "GoldenState",
@@ -64,7 +64,7 @@ __all__ = [
 
 DATA_WORDS = 4
 NMC_WORDS = 8
-NOTICE_BUFFER = 128
+ISSUE_ACK_BUFFER = 128
 # Columns of ``registers``.
 VALUE, RESET, WRITABLE, READABLE, KNOWN = range(5)
 
@@ -83,7 +83,7 @@ def _fields(layout: data.StructLayout):
 
 
 def _record(layout):
-    return _columns(layout.__name__, _fields(layout(T3Parameters(payload=True))))
+    return _columns(layout.__name__, _fields(layout(T3Parameters(with_data=True))))
 
 
 READ = _record(layouts.ReadRequest)
@@ -91,53 +91,54 @@ STORE = _record(layouts.StoreRequest)
 CLASSIFIED = _record(layouts.Classified)
 PACKET = _record(layouts.Packet)
 DRAM = _record(layouts.DramRequest)
-NOTICE = _record(layouts.Notice)
+ISSUE_ACK = _record(layouts.IssueAck)
 UPDATES = _record(layouts.TileUpdates)
 TILE = _record(layouts.TrackerInput)
 COMPLETION = _record(layouts.Completion)
 READY = _record(layouts.ReadyCommand)
 COPY = _record(layouts.Copy)
-PIECE = _record(layouts.Piece)
+SEGMENT = _record(layouts.Segment)
 LOCATION = _record(layouts.Location)
-WINDOW = _record(configuration.WindowEntry)
+REGION = _record(configuration.RegionEntry)
 RANGE = _record(configuration.RangeEntry)
 COMMAND = _record(configuration.CommandEntry)
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = _columns("Candidate", (*TILE._fields, "bank"))
 EVENT = _columns("Event", (*TILE._fields, "threshold"))
 # A tracker entry, a row of the trigger unit's memories, and an egress slot.
-ENTRY = _columns("Entry", "valid tag ended balance row_edge run_edge start")
-TABLE = _columns("Table", "tiles start row_edge run_edge group complete")
+ENTRY = _columns("Entry", "valid tag ended balance outer_edge inner_edge start")
+TABLE = _columns("Table", "tiles start outer_edge inner_edge group complete")
 SLOT = _columns("Slot", (*PACKET._fields, "filled"))
 
 # Parameters, where the variable-sized parts of `config` and `memory` begin, decoded registers.
 C = _columns(
     "Config",
     "channels first_channel channel_bits offset_bits interleave atom_bits atom_mask atom_shift "
-    "address_bits place_mask wavefront_mask limit_mask count_mask windows ranges commands "
-    "rows row_bits ways banks bank_bits slots window_slots depth payload latency "
-    "at_turns at_windows at_ranges at_commands "
-    "at_banks at_rows at_table at_ready at_notices at_copies at_slots at_nmc "
-    "first_workgroup workgroups tracked_first tracked_end shift window command_window "
-    "updates_per_sector epoch timeout "
+    "address_bits dispatch_index_mask wavefront_mask credit_limit_mask count_mask regions ranges "
+    "commands "
+    "rows row_bits ways banks bank_bits slots credit_window_slots depth with_data latency "
+    "at_turns at_regions at_ranges at_commands "
+    "at_banks at_rows at_table at_ready at_issue_acks at_copies at_slots at_nmc "
+    "first_workgroup workgroups tracked_first tracked_end shift credit_window command_window "
+    "updates_per_atom epoch timeout "
     "policy automatic threshold starvation_limit measure_log2 "
     "cut0 cut1 cut2 level0 level1 level2",
 )
 
 _ready = " ".join(f"ready_{field}" for field in QUEUE_FIELDS)
 _waiting = " ".join(f"waiting_{field}" for field in QUEUE_FIELDS)
-# The GPU: bus and errors, window, trigger unit, ready queue, copies, DMA engine, pointers.
+# The GPU: bus and errors, credit window, trigger unit, ready queue, copies, DMA engine, pointers.
 U = _columns(
     "Gpu",
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr "
-    "strobes refusal failure error report errors "
-    "launched base picked limit dispatch_limit done waited "
-    "trigger_state trigger_row tiles place wavefront start row_edge run_edge "
-    "taken taken_place taken_wavefront taken_start taken_row_edge taken_run_edge "
+    "strobes configuration_error failure error report errors "
+    "launched oldest issued credit_limit dispatch_limit done waited "
+    "trigger_state trigger_row tiles dispatch_index wavefront start outer_edge inner_edge "
+    "taken taken_dispatch_index taken_wavefront taken_start taken_outer_edge taken_inner_edge "
     "action command granularity waves group_first group_size group_index "
     f"{_ready} copies_head copies_level "
-    "engine engine_last engine_place row_start offset rows run pitch "
-    "wave_rows wave_row wave_run_log2 waves_minor_log2 wave_step wavefront_base "
+    "engine engine_last engine_dispatch_index row_start offset outer_extent inner_extent stride "
+    "wave_outer_extent wave_row wave_inner_log2 waves_inner_log2 wave_step wavefront_base "
     "workgroup context kind op dtype atom_offset "
     "bank_pointer completions entries entries_change tracker_busy idle cycle",
 )
@@ -148,7 +149,7 @@ K = _columns(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
     "starved occupancy measuring sum count average measured stored "
-    f"{_waiting} piece_index slot_head slot_tail slots_used in_flight body",
+    f"{_waiting} segment_index slot_head slot_tail slots_used in_flight body",
 )
 CHANNEL_WORDS = K.body + BODY_WORDS
 
@@ -178,14 +179,14 @@ def _register_rows(p: T3Parameters) -> np.ndarray:
     widths = {
         F.FIRST_WORKGROUP_workgroup: p.workgroup_bits,
         F.WORKGROUPS_count: p.workgroup_bits + 1,
-        F.TRACKED_FIRST_place: p.limit_bits,
-        F.TRACKED_END_place: p.limit_bits,
-        F.SHIFT_places: p.limit_bits,
-        F.WINDOW_workgroups: p.limit_bits,
-        F.COMMAND_WINDOW_workgroups: p.limit_bits,
-        F.WINDOW_CONTEXT_context: p.context_bits,
-        F.RANGE_PLACES_first: p.place_bits,
-        F.RANGE_PLACES_last: p.place_bits,
+        F.TRACKED_FIRST_dispatch_index: p.credit_limit_bits,
+        F.TRACKED_END_dispatch_index: p.credit_limit_bits,
+        F.SHIFT_dispatch_indices: p.credit_limit_bits,
+        F.CREDIT_WINDOW_workgroups: p.credit_limit_bits,
+        F.COMMAND_WINDOW_workgroups: p.credit_limit_bits,
+        F.REGION_CONTEXT_context: p.context_bits,
+        F.RANGE_DISPATCH_INDICES_first: p.dispatch_index_bits,
+        F.RANGE_DISPATCH_INDICES_last: p.dispatch_index_bits,
         F.COMMAND_TRANSFER_context: p.context_bits,
     }
     rows = np.zeros((max(R) + 1, 5), np.int64)
@@ -202,7 +203,8 @@ def _register_rows(p: T3Parameters) -> np.ndarray:
 
 
 def _turn(p: T3Parameters, wavefront: int) -> int:
-    """The bits of a place's bank that a wavefront inverts: its lowest bit the highest one."""
+    """The bits of a dispatch index's bank that a wavefront inverts: its lowest bit the highest
+    one."""
     highest = (p.banks - 1).bit_length() - 1
     inverted = (highest - bit for bit in range(p.wavefront_bits) if wavefront >> bit & 1)
     return sum(1 << bit for bit in inverted if bit >= 0)
@@ -221,11 +223,11 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         atom_mask=(1 << p.atom_address_bits) - 1,
         atom_shift=(p.atom_bytes - 1).bit_length(),
         address_bits=p.address_bits,
-        place_mask=(1 << p.place_bits) - 1,
+        dispatch_index_mask=(1 << p.dispatch_index_bits) - 1,
         wavefront_mask=(1 << p.wavefront_bits) - 1,
-        limit_mask=(1 << p.limit_bits) - 1,
+        credit_limit_mask=(1 << p.credit_limit_bits) - 1,
         count_mask=(1 << p.count_bits) - 1,
-        windows=p.windows,
+        regions=p.regions,
         ranges=p.ranges,
         commands=p.commands,
         rows=p.sets // p.banks,
@@ -234,38 +236,38 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         banks=p.banks,
         bank_bits=(p.banks - 1).bit_length(),
         slots=p.egress_slots,
-        window_slots=p.window_workgroups,
+        credit_window_slots=p.credit_window,
         depth=p.command_depth,
-        payload=int(p.payload),
+        with_data=int(p.with_data),
         latency=NmcUnit.LATENCY,
     )
 
-    def place(start: int, parts: dict[str, int]) -> int:
+    def lay_out(start: int, parts: dict[str, int]) -> int:
         for name, words in parts.items():
             values[name] = start
             start += words
         return start
 
-    config_words = place(
+    config_words = lay_out(
         len(C),
         {
             "at_turns": p.wavefronts,
-            "at_windows": p.windows * len(WINDOW),
+            "at_regions": p.regions * len(REGION),
             "at_ranges": p.ranges * len(RANGE),
             "at_commands": p.commands * len(COMMAND),
         },
     )
-    memory_words = place(
+    memory_words = lay_out(
         0,
         {
             "at_banks": p.banks * BANK_WORDS,
             "at_rows": p.sets * p.ways * len(ENTRY),
-            "at_table": p.window_workgroups * len(TABLE),
+            "at_table": p.credit_window * len(TABLE),
             "at_ready": RING * p.command_depth * len(READY),
-            "at_notices": p.channels * RING * NOTICE_BUFFER * len(NOTICE),
+            "at_issue_acks": p.channels * RING * ISSUE_ACK_BUFFER * len(ISSUE_ACK),
             "at_copies": 2 * len(COPY),
             "at_slots": p.channels * p.egress_slots * len(SLOT),
-            "at_nmc": p.channels * NmcUnit.LATENCY * NMC_WORDS if p.payload else 0,
+            "at_nmc": p.channels * NmcUnit.LATENCY * NMC_WORDS if p.with_data else 0,
         },
     )
     config = np.zeros(config_words, np.int64)

@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from rtl.interface.encodings import Refusal
+from rtl.interface.encodings import ConfigurationError
 from sysmodel.lib.compiled import compiled
 
 from .dma import push_copy
 from .registers import OKAY, REJECT, get_field, store_register
-from .state import COMMAND, RANGE, WINDOW, WRITABLE, C, F, R, U
+from .state import COMMAND, RANGE, REGION, WRITABLE, C, F, R, U
 
-__all__ = ["commit_command", "commit_range", "commit_window", "start_copy", "write_register"]
+__all__ = ["commit_command", "commit_range", "commit_region", "start_copy", "write_register"]
 
-_UNKNOWN_INDEX = Refusal.UNKNOWN_INDEX.value
-_MISALIGNED = Refusal.MISALIGNED.value
-_OUT_OF_SPACE = Refusal.OUT_OF_SPACE.value
-_EMPTY = Refusal.EMPTY.value
-_OVERLAP = Refusal.OVERLAP.value
-_WINDOW_DISABLED = Refusal.WINDOW_DISABLED.value
-_WINDOW_IN_USE = Refusal.WINDOW_IN_USE.value
-_QUEUE_FULL = Refusal.QUEUE_FULL.value
+_UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
+_MISALIGNED = ConfigurationError.MISALIGNED.value
+_OUT_OF_SPACE = ConfigurationError.OUT_OF_SPACE.value
+_EMPTY = ConfigurationError.EMPTY.value
+_OVERLAP = ConfigurationError.OVERLAP.value
+_REGION_DISABLED = ConfigurationError.REGION_DISABLED.value
+_REGION_IN_USE = ConfigurationError.REGION_IN_USE.value
+_QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
 
 
 @compiled
@@ -38,26 +38,26 @@ def _atoms(config, value):
 
 
 @compiled
-def commit_window(s, word):
-    """Check the staged window and write it; gives the refusal."""
+def commit_region(s, word):
+    """Check the staged region and write it; gives the configuration error."""
     config, registers = s.config, s.registers
-    _, low, mask = F.WINDOW_COMMIT_index
+    _, low, mask = F.REGION_COMMIT_index
     index = (word >> low) & mask
-    _, low, mask = F.WINDOW_COMMIT_enable
+    _, low, mask = F.REGION_COMMIT_enable
     enable = (word >> low) & mask
-    if index >= config[C.windows]:
+    if index >= config[C.regions]:
         return _UNKNOWN_INDEX
-    entry = config[C.at_windows] + index * len(WINDOW)
+    entry = config[C.at_regions] + index * len(REGION)
     if not enable:
         at = config[C.at_ranges]
         for _ in range(config[C.ranges]):
-            if config[at + RANGE.enable] and config[at + RANGE.window] == index:
-                return _WINDOW_IN_USE
+            if config[at + RANGE.enable] and config[at + RANGE.region] == index:
+                return _REGION_IN_USE
             at += len(RANGE)
-        config[entry + WINDOW.enable] = 0
+        config[entry + REGION.enable] = 0
         return 0
-    base = _bytes(registers, F.WINDOW_BASE_LO_bytes, F.WINDOW_BASE_HI_bytes)
-    limit = _bytes(registers, F.WINDOW_LIMIT_LO_bytes, F.WINDOW_LIMIT_HI_bytes)
+    base = _bytes(registers, F.REGION_BASE_LO_bytes, F.REGION_BASE_HI_bytes)
+    limit = _bytes(registers, F.REGION_LIMIT_LO_bytes, F.REGION_LIMIT_HI_bytes)
     if _misaligned(config, base) or _misaligned(config, limit):
         return _MISALIGNED
     most = np.uint64(config[C.atom_mask] << config[C.atom_shift])
@@ -66,57 +66,57 @@ def commit_window(s, word):
     if np.uint64(limit) <= np.uint64(base):
         return _EMPTY
     base, limit = _atoms(config, base), _atoms(config, limit)
-    for other in range(config[C.windows]):
-        at = config[C.at_windows] + other * len(WINDOW)
+    for other in range(config[C.regions]):
+        at = config[C.at_regions] + other * len(REGION)
         if (
             other != index
-            and config[at + WINDOW.enable]
-            and base < config[at + WINDOW.limit]
-            and config[at + WINDOW.base] < limit
+            and config[at + REGION.enable]
+            and base < config[at + REGION.limit]
+            and config[at + REGION.base] < limit
         ):
             return _OVERLAP
-    config[entry + WINDOW.enable] = 1
-    config[entry + WINDOW.base] = base
-    config[entry + WINDOW.limit] = limit
-    config[entry + WINDOW.context] = get_field(registers, F.WINDOW_CONTEXT_context)
+    config[entry + REGION.enable] = 1
+    config[entry + REGION.base] = base
+    config[entry + REGION.limit] = limit
+    config[entry + REGION.context] = get_field(registers, F.REGION_CONTEXT_context)
     return 0
 
 
 @compiled
 def commit_range(s, word):
-    """Check the staged range and write it; gives the refusal."""
+    """Check the staged range and write it; gives the configuration error."""
     config, registers = s.config, s.registers
     _, low, mask = F.RANGE_COMMIT_index
     index = (word >> low) & mask
     _, low, mask = F.RANGE_COMMIT_enable
     enable = (word >> low) & mask
-    window = get_field(registers, F.RANGE_ACTION_window)
+    region = get_field(registers, F.RANGE_ACTION_region)
     command = get_field(registers, F.RANGE_ACTION_command)
-    if index >= config[C.ranges] or window >= config[C.windows] or command >= config[C.commands]:
+    if index >= config[C.ranges] or region >= config[C.regions] or command >= config[C.commands]:
         return _UNKNOWN_INDEX
     entry = config[C.at_ranges] + index * len(RANGE)
     if not enable:
         config[entry + RANGE.enable] = 0
         return 0
-    first = get_field(registers, F.RANGE_PLACES_first)
-    last = get_field(registers, F.RANGE_PLACES_last)
+    first = get_field(registers, F.RANGE_DISPATCH_INDICES_first)
+    last = get_field(registers, F.RANGE_DISPATCH_INDICES_last)
     action = get_field(registers, F.RANGE_ACTION_action)
     if last < first or action == 0:
         return _EMPTY
-    if not config[config[C.at_windows] + window * len(WINDOW) + WINDOW.enable]:
-        return _WINDOW_DISABLED
+    if not config[config[C.at_regions] + region * len(REGION) + REGION.enable]:
+        return _REGION_DISABLED
     for other in range(config[C.ranges]):
         at = config[C.at_ranges] + other * len(RANGE)
         if (
             other != index
             and config[at + RANGE.enable]
-            and config[at + RANGE.window] == window
+            and config[at + RANGE.region] == region
             and first <= config[at + RANGE.last]
             and config[at + RANGE.first] <= last
         ):
             return _OVERLAP
     config[entry + RANGE.enable] = 1
-    config[entry + RANGE.window] = window
+    config[entry + RANGE.region] = region
     config[entry + RANGE.first] = first
     config[entry + RANGE.last] = last
     config[entry + RANGE.action] = action
@@ -126,7 +126,7 @@ def commit_range(s, word):
 
 @compiled
 def commit_command(s, word):
-    """Check the staged command and write it; gives the refusal."""
+    """Check the staged command and write it; gives the configuration error."""
     config, registers = s.config, s.registers
     _, low, mask = F.COMMAND_COMMIT_index
     index = (word >> low) & mask
@@ -143,15 +143,23 @@ def commit_command(s, word):
     config[entry + COMMAND.atom_offset] = _atoms(config, offset)
     config[entry + COMMAND.granularity] = get_field(registers, F.COMMAND_TRANSFER_granularity)
     config[entry + COMMAND.group_log2] = get_field(registers, F.COMMAND_TRANSFER_group_log2)
-    config[entry + COMMAND.rows] = get_field(registers, F.COMMAND_ROWS_rows)
-    config[entry + COMMAND.rows_edge] = get_field(registers, F.COMMAND_ROWS_rows_edge)
-    config[entry + COMMAND.run] = get_field(registers, F.COMMAND_RUN_run)
-    config[entry + COMMAND.run_edge] = get_field(registers, F.COMMAND_RUN_run_edge)
-    config[entry + COMMAND.pitch] = get_field(registers, F.COMMAND_PITCH_pitch)
-    config[entry + COMMAND.wave_rows] = get_field(registers, F.COMMAND_WAVES_wave_rows)
-    config[entry + COMMAND.wave_run_log2] = get_field(registers, F.COMMAND_TRANSFER_wave_run_log2)
-    config[entry + COMMAND.waves_minor_log2] = get_field(
-        registers, F.COMMAND_TRANSFER_waves_minor_log2
+    config[entry + COMMAND.outer_extent] = get_field(registers, F.COMMAND_OUTER_outer_extent)
+    config[entry + COMMAND.outer_extent_edge] = get_field(
+        registers, F.COMMAND_OUTER_outer_extent_edge
+    )
+    config[entry + COMMAND.inner_extent] = get_field(registers, F.COMMAND_INNER_inner_extent)
+    config[entry + COMMAND.inner_extent_edge] = get_field(
+        registers, F.COMMAND_INNER_inner_extent_edge
+    )
+    config[entry + COMMAND.stride] = get_field(registers, F.COMMAND_STRIDE_stride)
+    config[entry + COMMAND.wave_outer_extent] = get_field(
+        registers, F.COMMAND_WAVES_wave_outer_extent
+    )
+    config[entry + COMMAND.wave_inner_log2] = get_field(
+        registers, F.COMMAND_TRANSFER_wave_inner_log2
+    )
+    config[entry + COMMAND.waves_inner_log2] = get_field(
+        registers, F.COMMAND_TRANSFER_waves_inner_log2
     )
     config[entry + COMMAND.waves_0] = get_field(registers, F.COMMAND_WAVES_waves0)
     config[entry + COMMAND.waves_1] = get_field(registers, F.COMMAND_WAVES_waves1)
@@ -162,7 +170,7 @@ def commit_command(s, word):
 
 @compiled
 def start_copy(s, word, copies):
-    """Queue a copy; gives the refusal.
+    """Queue a copy; gives the configuration error.
 
     Parameters
     ----------
@@ -204,17 +212,17 @@ def write_register(s, copies):
         gpu[U.strobes] = value & registers[word, WRITABLE]
         gpu[U.b_resp] = OKAY
         return
-    if word == R.WINDOW_COMMIT:
-        refusal = commit_window(s, value)
+    if word == R.REGION_COMMIT:
+        configuration_error = commit_region(s, value)
     elif word == R.RANGE_COMMIT:
-        refusal = commit_range(s, value)
+        configuration_error = commit_range(s, value)
     elif word == R.COMMAND_COMMIT:
-        refusal = commit_command(s, value)
+        configuration_error = commit_command(s, value)
     elif word == R.COPY:
-        refusal = start_copy(s, value, copies)
+        configuration_error = start_copy(s, value, copies)
     else:
         store_register(s, word, value)
         gpu[U.b_resp] = OKAY
         return
-    gpu[U.refusal] = refusal
-    gpu[U.b_resp] = REJECT if refusal else OKAY
+    gpu[U.configuration_error] = configuration_error
+    gpu[U.b_resp] = REJECT if configuration_error else OKAY

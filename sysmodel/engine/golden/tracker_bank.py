@@ -11,7 +11,7 @@ __all__ = ["accept", "clear_bank", "count_entries", "has_room", "step_bank", "ta
 
 _SET_FULL = ErrorCode.SET_FULL.value
 _ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
-_SECOND_TILE_END = ErrorCode.SECOND_TILE_END.value
+_SECOND_END_OF_TILE = ErrorCode.SECOND_END_OF_TILE.value
 _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
 # Cycles from an event's choice to the comparison of its row and to the row's update.
@@ -53,16 +53,16 @@ def _rows(config, bank):
 
 
 @compiled
-def _complete(s, bank, event, start, row_edge, run_edge):
+def _complete(s, bank, event, start, outer_edge, inner_edge):
     """Push a completion; the front saw to it that there is room."""
     memory = s.memory
     position = (memory[bank + B.head] + memory[bank + B.level]) & (COMPLETIONS - 1)
     to = natural(bank + B.body + position * RECORD_WORDS)
-    memory[to + COMPLETION.place] = memory[event + EVENT.place]
+    memory[to + COMPLETION.dispatch_index] = memory[event + EVENT.dispatch_index]
     memory[to + COMPLETION.wavefront] = memory[event + EVENT.wavefront]
     memory[to + COMPLETION.start] = start
-    memory[to + COMPLETION.row_edge] = row_edge
-    memory[to + COMPLETION.run_edge] = run_edge
+    memory[to + COMPLETION.outer_edge] = outer_edge
+    memory[to + COMPLETION.inner_edge] = inner_edge
     memory[bank + B.level] += 1
     s.gpu[U.completions] += 1
 
@@ -71,8 +71,11 @@ def _complete(s, bank, event, start, row_edge, run_edge):
 def _update(s, bank, event):
     """Change the table by the event at this word of the memory; gives the error."""
     config, memory = s.config, s.memory
-    place, wavefront = memory[event + EVENT.place], memory[event + EVENT.wavefront]
-    upper = place >> config[C.bank_bits]
+    dispatch_index, wavefront = (
+        memory[event + EVENT.dispatch_index],
+        memory[event + EVENT.wavefront],
+    )
+    upper = dispatch_index >> config[C.bank_bits]
     row = upper & (config[C.rows] - 1)
     tag = (upper >> config[C.row_bits]) * (config[C.wavefront_mask] + 1) + wavefront
     at = _rows(config, bank) + row * config[C.ways] * len(ENTRY)
@@ -89,24 +92,24 @@ def _update(s, bank, event):
             empty = entry
     entry = natural(hit if hit >= 0 else empty)
     if hit < 0 and empty < 0:
-        return error(_SET_FULL, place, wavefront)
+        return error(_SET_FULL, dispatch_index, wavefront)
     fresh = hit < 0
     ended = 0 if fresh else memory[entry + ENTRY.ended]
     balance = 0 if fresh else memory[entry + ENTRY.balance]
-    row_edge = 0 if fresh else memory[entry + ENTRY.row_edge]
-    run_edge = 0 if fresh else memory[entry + ENTRY.run_edge]
+    outer_edge = 0 if fresh else memory[entry + ENTRY.outer_edge]
+    inner_edge = 0 if fresh else memory[entry + ENTRY.inner_edge]
     start = config[C.atom_mask] if fresh else memory[entry + ENTRY.start]
 
     code = 0
     if memory[event + EVENT.end]:
-        if memory[event + EVENT.sectors] == 0:
-            return error(_ZERO_THRESHOLD, place, wavefront)
+        if memory[event + EVENT.tile_atoms] == 0:
+            return error(_ZERO_THRESHOLD, dispatch_index, wavefront)
         if ended:
-            return error(_SECOND_TILE_END, place, wavefront)
+            return error(_SECOND_END_OF_TILE, dispatch_index, wavefront)
         ended = 1
         balance -= memory[event + EVENT.threshold]
-        row_edge = memory[event + EVENT.row_edge]
-        run_edge = memory[event + EVENT.run_edge]
+        outer_edge = memory[event + EVENT.outer_edge]
+        inner_edge = memory[event + EVENT.inner_edge]
     else:
         start = min(start, memory[event + EVENT.atom])
         balance += memory[event + EVENT.count]
@@ -126,12 +129,12 @@ def _update(s, bank, event):
         memory[entry + ENTRY.tag] = tag
         memory[entry + ENTRY.ended] = ended
         memory[entry + ENTRY.balance] = balance
-        memory[entry + ENTRY.row_edge] = row_edge
-        memory[entry + ENTRY.run_edge] = run_edge
+        memory[entry + ENTRY.outer_edge] = outer_edge
+        memory[entry + ENTRY.inner_edge] = inner_edge
         memory[entry + ENTRY.start] = start
     if complete:
-        _complete(s, bank, event, start, row_edge, run_edge)
-    return error(code, place, wavefront) if code else 0
+        _complete(s, bank, event, start, outer_edge, inner_edge)
+    return error(code, dispatch_index, wavefront) if code else 0
 
 
 @compiled
@@ -150,8 +153,8 @@ def step_bank(s, bank):
     flying = memory[bank + B.flying]
     if flying >> compared & 1:
         event = _event(bank, compared)
-        sectors = memory[event + EVENT.sectors]
-        memory[event + EVENT.threshold] = sectors * config[C.updates_per_sector]
+        tile_atoms = memory[event + EVENT.tile_atoms]
+        memory[event + EVENT.threshold] = tile_atoms * config[C.updates_per_atom]
     if flying >> updated & 1:
         memory[bank + B.flying] = flying & ~(1 << updated)
         return _update(s, bank, _event(bank, updated))

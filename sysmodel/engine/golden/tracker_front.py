@@ -11,9 +11,10 @@ __all__ = ["step_front"]
 
 @inlined
 def _nominate(s, k, levels, heads):
-    """Move a notice or a tile end of the channel at word `k` into ``candidates``."""
+    """Move an acknowledgement or an end-of-tile marker of the channel at word `k` into
+    ``candidates``."""
     config, channel = s.config, s.channels
-    choice = pick(has(levels, Q.notices), has(levels, Q.ends), channel[k + K.front_last])
+    choice = pick(has(levels, Q.issue_acks), has(levels, Q.ends), channel[k + K.front_last])
     if choice < 0 or not room(levels, Q.candidates, D.candidates):
         return
     body = k + K.body
@@ -22,18 +23,18 @@ def _nominate(s, k, levels, heads):
         queue = Q.ends
         copy_words(channel, to, channel, front(body, heads, queue), len(TILE))
     else:
-        queue = Q.notices
-        notice = front(body, heads, queue)
+        queue = Q.issue_acks
+        issue_ack = front(body, heads, queue)
         channel[to + TILE.end] = 0
-        channel[to + TILE.place] = channel[notice + UPDATES.place]
-        channel[to + TILE.wavefront] = channel[notice + UPDATES.wavefront]
-        channel[to + TILE.atom] = channel[notice + UPDATES.atom]
-        channel[to + TILE.count] = channel[notice + UPDATES.count]
-        channel[to + TILE.sectors] = 0
-        channel[to + TILE.row_edge] = 0
-        channel[to + TILE.run_edge] = 0
+        channel[to + TILE.dispatch_index] = channel[issue_ack + UPDATES.dispatch_index]
+        channel[to + TILE.wavefront] = channel[issue_ack + UPDATES.wavefront]
+        channel[to + TILE.atom] = channel[issue_ack + UPDATES.atom]
+        channel[to + TILE.count] = channel[issue_ack + UPDATES.count]
+        channel[to + TILE.tile_atoms] = 0
+        channel[to + TILE.outer_edge] = 0
+        channel[to + TILE.inner_edge] = 0
     turn = config[natural(config[C.at_turns] + channel[to + TILE.wavefront])]
-    index = (channel[to + TILE.place] ^ turn) & (config[C.banks] - 1)
+    index = (channel[to + TILE.dispatch_index] ^ turn) & (config[C.banks] - 1)
     channel[to + CANDIDATE.bank] = config[C.at_banks] + index * BANK_WORDS
     channel[k + K.front_last] = choice
     channel[k + K.popped] += mark(queue)

@@ -17,24 +17,26 @@ _WORKGROUP = Granularity.WORKGROUP.value
 
 
 @inlined
-def _row(config, place):
-    """Where the memories' row of a place is."""
-    return natural(config[C.at_table] + (place & (config[C.window_slots] - 1)) * len(TABLE))
+def _row(config, dispatch_index):
+    """Where the memories' row of a dispatch index is."""
+    return natural(
+        config[C.at_table] + (dispatch_index & (config[C.credit_window_slots] - 1)) * len(TABLE)
+    )
 
 
 @compiled
-def push_ready(s, command, place, wavefront, start, row_edge, run_edge, last):
+def push_ready(s, command, dispatch_index, wavefront, start, outer_edge, inner_edge, last):
     """Write a ready command behind the queue's last; True if there was room."""
     config, gpu, memory = s.config, s.gpu, s.memory
     if not can_push(gpu, U.ready_head, config[C.depth]):
         return False
     to = config[C.at_ready] + push_at(gpu, U.ready_head, config[C.depth]) * len(READY)
     memory[to + READY.command] = command
-    memory[to + READY.place] = place
+    memory[to + READY.dispatch_index] = dispatch_index
     memory[to + READY.wavefront] = wavefront
     memory[to + READY.start] = start
-    memory[to + READY.row_edge] = row_edge
-    memory[to + READY.run_edge] = run_edge
+    memory[to + READY.outer_edge] = outer_edge
+    memory[to + READY.inner_edge] = inner_edge
     memory[to + READY.last] = last
     return True
 
@@ -60,11 +62,11 @@ def _take(s):
     if record >= 0:
         gpu[U.tiles] = (gpu[U.tiles] + 1) & 0xFFFFFFFF
         gpu[U.taken] = 1
-        gpu[U.taken_place] = memory[record + COMPLETION.place]
+        gpu[U.taken_dispatch_index] = memory[record + COMPLETION.dispatch_index]
         gpu[U.taken_wavefront] = memory[record + COMPLETION.wavefront]
         gpu[U.taken_start] = memory[record + COMPLETION.start]
-        gpu[U.taken_row_edge] = memory[record + COMPLETION.row_edge]
-        gpu[U.taken_run_edge] = memory[record + COMPLETION.run_edge]
+        gpu[U.taken_outer_edge] = memory[record + COMPLETION.outer_edge]
+        gpu[U.taken_inner_edge] = memory[record + COMPLETION.inner_edge]
 
 
 @inlined
@@ -78,13 +80,13 @@ def _look_up(s):
     """State LOOKUP: the completion's range, and its command as it is in this cycle."""
     config, gpu = s.config, s.gpu
     gpu[U.taken] = 0
-    gpu[U.place] = gpu[U.taken_place]
+    gpu[U.dispatch_index] = gpu[U.taken_dispatch_index]
     gpu[U.wavefront] = gpu[U.taken_wavefront]
     gpu[U.start] = gpu[U.taken_start]
-    gpu[U.row_edge] = gpu[U.taken_row_edge]
-    gpu[U.run_edge] = gpu[U.taken_run_edge]
+    gpu[U.outer_edge] = gpu[U.taken_outer_edge]
+    gpu[U.inner_edge] = gpu[U.taken_inner_edge]
     gpu[U.trigger_state] = _TILE
-    entry = range_of(config, -1, gpu[U.place])
+    entry = range_of(config, -1, gpu[U.dispatch_index])
     if entry < 0:
         gpu[U.action] = _NONE
         return
@@ -93,11 +95,11 @@ def _look_up(s):
     gpu[U.action] = config[entry + RANGE.action]
     gpu[U.command] = number
     gpu[U.granularity] = config[command + COMMAND.granularity]
-    edges = gpu[U.run_edge] * 2 + gpu[U.row_edge]
+    edges = gpu[U.inner_edge] * 2 + gpu[U.outer_edge]
     gpu[U.waves] = config[command + COMMAND.waves_0 + edges]
     log2 = config[command + COMMAND.group_log2]
     first = config[entry + RANGE.first]
-    first += ((gpu[U.place] - first) >> log2) << log2
+    first += ((gpu[U.dispatch_index] - first) >> log2) << log2
     gpu[U.group_first] = first
     gpu[U.group_size] = min(1 << log2, config[entry + RANGE.last] - first + 1)
 
@@ -110,7 +112,7 @@ def _count_tile(s):
     -------
     pushed : bool
     complete : int
-        Place of the workgroup that is complete, or -1.
+        Dispatch index of the workgroup that is complete, or -1.
     own : bool
     """
     config, gpu, memory = s.config, s.gpu, s.memory
@@ -118,14 +120,14 @@ def _count_tile(s):
     _go_idle(gpu)
     if gpu[U.action] == _NONE:
         return False, -1, False
-    place = gpu[U.place]
-    row = _row(config, place)
-    row_edge, run_edge = gpu[U.row_edge], gpu[U.run_edge]
+    dispatch_index = gpu[U.dispatch_index]
+    row = _row(config, dispatch_index)
+    outer_edge, inner_edge = gpu[U.outer_edge], gpu[U.inner_edge]
     tiles = memory[row + TABLE.tiles]
     first = memory[row + TABLE.start]
     memory[row + TABLE.start] = gpu[U.start] if tiles == 0 else min(first, gpu[U.start])
-    memory[row + TABLE.row_edge] = row_edge
-    memory[row + TABLE.run_edge] = run_edge
+    memory[row + TABLE.outer_edge] = outer_edge
+    memory[row + TABLE.inner_edge] = inner_edge
     full = tiles + 1 == gpu[U.waves]
     memory[row + TABLE.tiles] = 0 if full else (tiles + 1) & 15
 
@@ -134,11 +136,18 @@ def _count_tile(s):
     pushed = False
     if dma and not workgroup:
         pushed = push_ready(
-            s, gpu[U.command], place, gpu[U.wavefront], gpu[U.start], row_edge, run_edge, full
+            s,
+            gpu[U.command],
+            dispatch_index,
+            gpu[U.wavefront],
+            gpu[U.start],
+            outer_edge,
+            inner_edge,
+            full,
         )
     if full and dma and workgroup:
         gpu[U.trigger_state] = _GROUP
-    return pushed, place if full else -1, full and not dma
+    return pushed, dispatch_index if full else -1, full and not dma
 
 
 @inlined
@@ -164,16 +173,16 @@ def step_trigger(s):
             memory[row + TABLE.group] = count & 255
             _go_idle(gpu)
     elif state == _RELEASE:
-        place = gpu[U.group_first] + gpu[U.group_index]
-        row = _row(config, place)
+        dispatch_index = gpu[U.group_first] + gpu[U.group_index]
+        row = _row(config, dispatch_index)
         pushed = push_ready(
             s,
             gpu[U.command],
-            place,
+            dispatch_index,
             0,
             memory[row + TABLE.start],
-            memory[row + TABLE.row_edge],
-            memory[row + TABLE.run_edge],
+            memory[row + TABLE.outer_edge],
+            memory[row + TABLE.inner_edge],
             1,
         )
         gpu[U.group_index] += 1
@@ -185,6 +194,6 @@ def step_trigger(s):
         for word in range(TABLE.complete):
             memory[row + word] = 0
         gpu[U.trigger_row] += 1
-        if gpu[U.trigger_row] == config[C.window_slots]:
+        if gpu[U.trigger_row] == config[C.credit_window_slots]:
             gpu[U.trigger_state] = IDLE
     return False, -1, False

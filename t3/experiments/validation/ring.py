@@ -40,9 +40,9 @@ class _Ring(NamedTuple):
     fixed: np.ndarray
     gpu: np.ndarray
     channel: np.ndarray
-    sector_start: np.ndarray
-    sector_atom: np.ndarray
-    sector_channel: np.ndarray
+    output_start: np.ndarray
+    output_atom: np.ndarray
+    output_channel: np.ndarray
     chunk_start: np.ndarray
     chunk_atom: np.ndarray
     inputs: np.ndarray  # [word]: the ports of a channel
@@ -128,9 +128,9 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
         fixed=np.zeros(1, _FIXED),
         gpu=np.zeros(gpus, _GPU),
         channel=np.zeros(gpus * channels, _CHANNEL),
-        sector_start=none,
-        sector_atom=none,
-        sector_channel=none,
+        output_start=none,
+        output_atom=none,
+        output_channel=none,
         chunk_start=table,
         chunk_atom=table,
         inputs=np.zeros(CHANNEL_INPUTS, np.uint64),

@@ -4,13 +4,15 @@ import re
 
 __all__ = ["REASONS", "reason_of"]
 
-_IN_TOP = r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|window"
-_NUMBERS = "place|workgroup|wavefront|atom|context|offset|start|command"
-_REQUEST = "data|tag|place|wavefront|access|dtype|op|origin"
-_IN_CHANNEL = r"arbiter\$\d+|lane|nmc|notices|notice_buffer|compute|communication|\w+_location"
+_IN_TOP = r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|credit_window"
+_NUMBERS = "dispatch_index|workgroup|wavefront|atom|context|offset|start|command"
+_REQUEST = "data|tag|dispatch_index|wavefront|access|dtype|op|origin"
+_IN_CHANNEL = (
+    r"arbiter\$\d+|lane|nmc|issue_acks|issue_ack_buffer|compute|communication|\w+_location"
+)
 _TABLES = "a field of a table that this block does not read"
 _SETTING = "a setting: this bench programs few; those of the blocks that read it have them all"
-_SMALL = "high bits of places, addresses and counts: this bench's kernels are small"
+_SMALL = "high bits of dispatch indices, addresses and counts: this bench's kernels are small"
 _UNCORRECTED = "no bit of a memory is wrong in this bench; the memories' own flip them"
 _STREAM = "a field that all requests of this stream lack, or have the same"
 _ENTRY = "of an entry, only what is added up or compared is carried on"
@@ -43,12 +45,16 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"top|channel",
-        r"toggle \w+\.(maps|production|arbiter|configuration)(\$\d+)?(\..*)?",
+        r"toggle \w+\.(maps|launch|arbiter|configuration)(\$\d+)?(\..*)?",
         _SETTING,
     ),
     (r"top", r"toggle top\.(step|o|corrected|tracker\.corrected)", _UNCORRECTED),
     (r"top", r"toggle top\.(stored|channel__\d__stored|tiles)", "counts of long runs"),
-    (r"top", r"toggle top\.(base|limit|limit_in|limit_out|dispatch_limit|complete_place)", _SMALL),
+    (
+        r"top",
+        r"toggle top\.(oldest|credit_limit(_in|_out)?|dispatch_limit|complete_dispatch_index)",
+        _SMALL,
+    ),
     (
         r"top",
         rf"toggle top\.(tracker\.(merge\.)?)?\w+__(payload|report)(\$\d+)?(\.({_NUMBERS}))?",
@@ -59,7 +65,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         r"toggle top\.bus__awaddr",
         "addresses of no register; the registers' bench has them",
     ),
-    (r"channel", r"toggle channel\.(base|pieces__payload(\$\d+)?(\.offset)?)", _SMALL),
+    (r"channel", r"toggle channel\.(oldest|segments__payload(\$\d+)?(\.offset)?)", _SMALL),
     (r"channel", r"toggle channel\.(o|stored)", "counts of long runs"),
     (
         r"channel",
@@ -72,8 +78,8 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         _STREAM,
     ),
     (
-        r"window",
-        r"(line|toggle) .*\bidle\.(step|\d+ else)|toggle window\.step",
+        r"credit_window",
+        r"(line|toggle) .*\bidle\.(step|\d+ else)|toggle credit_window\.step",
         "this counter counts in every cycle",
     ),
     (r".*", r"toggle .*_count\.clear", "a counter that is never cleared"),
@@ -88,7 +94,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         r"toggle .*\bproduction(\$\d+)?(\.(?!workgroups|first_workgroup).*)?",
         _TABLES,
     ),
-    (r"trigger", r"toggle .*\bmaps(\$\d+)?\.windows.*", _TABLES),
+    (r"trigger", r"toggle .*\bmaps(\$\d+)?\.regions.*", _TABLES),
     (
         r"trigger",
         r"toggle .*\bmaps(\$\d+)?\.commands(\[\d+\]\.(?!waves\b|group|granularity).*)?",
@@ -96,7 +102,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"dma",
-        r"toggle .*\bmaps\.((windows|ranges).*|commands(\[\d+\]\.(waves|group_log2).*)?)",
+        r"toggle .*\bmaps\.((regions|ranges).*|commands(\[\d+\]\.(waves|group_log2).*)?)",
         _TABLES,
     ),
     (
@@ -105,14 +111,14 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         _TABLES,
     ),
     (
-        r"window",
-        r"toggle .*\bproduction(\.(workgroups|first_workgroup|epoch|updates_per_sector))?",
+        r"credit_window",
+        r"toggle .*\bproduction(\.(workgroups|first_workgroup|epoch|updates_per_atom))?",
         _TABLES,
     ),
     (
         r".*",
         r"toggle .*(error|errors__\d|report)__report\b.*",
-        "a block reports few causes, and some without a place or wavefront",
+        "a block reports few causes, and some without a dispatch index or wavefront",
     ),
     (
         r"link_endpoint",
@@ -130,16 +136,16 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"tracker_bank",
         r"toggle tracker_bank\.threshold",
-        "no tile of this geometry has so many sectors",
+        "no tile of this geometry has so many atoms",
     ),
     (r"tracker_bank", r"toggle .*\b(known|old|stored)\b.*", _ENTRY),
     (
         r"tracker_front|channel|top",
         r"toggle .*\b([ab]__payload|(tile_)?ends__payload|ends__\d__payload)\b.*",
-        "a tile end has no atom and no count, an update no sectors and no edges",
+        "an end-of-tile marker has no atom and no count, an update no atoms and no edges",
     ),
     (
-        r"notice_queue",
+        r"issue_ack_queue",
         r"(line|toggle) .*(entries|taken|joins|\d+ if).*",
         "nothing joins the last entry: a queue that has it is full",
     ),
@@ -148,18 +154,18 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         rf"toggle .*\breads(__payload\.({_REQUEST})|\.storage)",
         _STREAM,
     ),
-    (r"dma_lane", r"toggle dma_lane\.index", "an index is less than the atoms of a piece"),
+    (r"dma_lane", r"toggle dma_lane\.index", "an index is less than the atoms of a segment"),
     (r"dma", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
     (r"dma", r"toggle dma\.run_before", "a bit that no wavefront is shifted to"),
     (
-        r"window",
-        r"toggle window\.production\.window",
-        "no window has more places than are remembered",
+        r"credit_window",
+        r"toggle credit_window\.launch_configuration\.credit_window",
+        "no credit window has more dispatch indices than are remembered",
     ),
     (
-        r"window",
-        r"toggle window\.command_end",
-        "what is picked began at the first tracked place and ends before the last",
+        r"credit_window",
+        r"toggle credit_window\.command_end",
+        "what is issued began at the first tracked dispatch index and ends before the last",
     ),
     (r"round_robin", r"toggle round_robin\.pick1\.first", "one request, to which it always points"),
     (

@@ -9,13 +9,13 @@
 
 namespace {
 
-enum Action : uint64_t { kNone, kTurnRow, kTurnWritten, kDead, kTileEnd };
+enum Action : uint64_t { kNone, kTurnRow, kTurnWritten, kDead, kEndOfTile };
 
 // As t3/verification/faults/hook.py lays it out.
 struct Fault {
     uint64_t handle, action, cycle;
     uint64_t memory, memories, row, first_bit, second_bit, delay;      // kTurnRow, kTurnWritten
-    uint64_t valid, kind, workgroup, sectors, ready, number, add;      // kTileEnd
+    uint64_t valid, kind, workgroup, tile_atoms, ready, number, add;      // kEndOfTile
     uint64_t done, when, where, which;                                 // what was done
 };
 
@@ -126,11 +126,11 @@ void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
         std::memset(out, 0, kOutputWords * sizeof(uint64_t));
         return;
     }
-    if (here && fault->action == kTileEnd && !fault->done && in[fault->valid] &&
+    if (here && fault->action == kEndOfTile && !fault->done && in[fault->valid] &&
         in[fault->kind] == 1) {
         const bool taken = out[fault->ready];
         if (fault->number == 0) {
-            in[fault->sectors] += fault->add;
+            in[fault->tile_atoms] += fault->add;
             fault->where = in[fault->workgroup];
             fault->when = cycle;
             fault->done = taken;

@@ -31,7 +31,7 @@ FAULT = np.dtype(
         for name in (
             *("handle", "action", "cycle"),
             *("memory", "memories", "row", "first_bit", "second_bit", "delay"),
-            *("valid", "kind", "workgroup", "sectors", "ready", "number", "add"),
+            *("valid", "kind", "workgroup", "tile_atoms", "ready", "number", "add"),
             *("done", "when", "where", "which"),
         )
     ]

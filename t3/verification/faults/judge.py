@@ -14,7 +14,7 @@ __all__ = ["judge", "report_bound", "run_bound"]
 _SLACK_CYCLES = 256
 
 _OF_PACKETS = (ErrorCode.PACKET_UNMAPPED, ErrorCode.PACKET_LATE, ErrorCode.PACKET_AHEAD)
-"""Their reports hold a workgroup, not a place."""
+"""Their reports hold a workgroup, not a dispatch index."""
 
 TileCheck = Callable[[int, int], bool]
 
@@ -23,7 +23,7 @@ def report_bound(setup: Setup) -> Callable[[Bench], int]:
     """Most cycles from a fault to its report.
 
     What lies before the tile that cannot complete is complete within a fault-free run; then the
-    window's base stands still, and after the timeout it is reported.
+    credit window's oldest dispatch index stands still, and after the timeout it is reported.
     """
     return lambda bench: _bound(bench.ring(setup))
 
@@ -54,21 +54,21 @@ def judge(
     codes : tuple of :class:`ErrorCode`
         Causes that may be reported.
     tile : callable or None
-        Whether a GPU may report that place; any place that there is if None.
+        Whether a GPU may report that dispatch index; any dispatch index that there is if None.
     at_end : bool
         A `TIMEOUT` may be for what is left when all tiles are complete.
     """
     if run.reports:
-        gpu, (number, place, wavefront, cycle) = min(
+        gpu, (number, dispatch_index, wavefront, cycle) = min(
             run.reports.items(), key=lambda item: item[1][-1]
         )
         code = ErrorCode(number)
         if code in _OF_PACKETS:
-            place = ring.place_of(gpu, place)
-        if code is ErrorCode.TIMEOUT and place == ring.kernel.workgroups:
+            dispatch_index = ring.dispatch_index_of(gpu, dispatch_index)
+        if code is ErrorCode.TIMEOUT and dispatch_index == ring.kernel.workgroups:
             known = at_end
         else:
-            known = tile(gpu, place) if tile else place < ring.kernel.workgroups
+            known = tile(gpu, dispatch_index) if tile else dispatch_index < ring.kernel.workgroups
         outcome = Outcome.REPORTED if code in codes and known else Outcome.MISREPORTED
         late = cycle - begin > _bound(ring)
         return Result(
@@ -76,7 +76,7 @@ def judge(
             injected,
             code.name,
             report_cycles=cycle - begin,
-            detail=f"GPU {gpu}, place {place}, wavefront {wavefront}, cycle {cycle}",
+            detail=f"GPU {gpu}, workgroup {dispatch_index}, wavefront {wavefront}, cycle {cycle}",
         )
     if not run.finished:
         return Result(Outcome.HANG, injected, detail=f"neither done nor reported in {run.cycles}")

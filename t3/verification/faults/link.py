@@ -24,7 +24,7 @@ PACKETS = 40
 _DRAIN_CYCLES = 256
 _ON_WIRE = 512
 
-_PARAMETERS = T3Parameters(payload=True)
+_PARAMETERS = T3Parameters(with_data=True)
 _words = list(port_words(LinkEndpoint(_PARAMETERS, LINK).signature))
 _INPUTS = sum(word.direction == "in" for word in _words)
 _OUTPUTS = len(_words) - _INPUTS
@@ -280,8 +280,8 @@ class LinkPair:
         wire = wire or Wire(way=-2)
         mask = np.zeros(len(_COLUMNS[2]), np.uint64)
         for bit in wire.wrong:
-            word, place = FLIT_BITS[bit]
-            mask[word] ^= np.uint64(1 << place)
+            word, dispatch_index = FLIT_BITS[bit]
+            mask[word] ^= np.uint64(1 << dispatch_index)
         dark, bright = wire.dark or (0, 0)
         # A link that fails when all has arrived must be missed, too.
         drain = 2 * LINK.down_cycles if wire.dark else _DRAIN_CYCLES

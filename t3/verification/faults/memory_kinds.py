@@ -8,7 +8,7 @@ import numpy as np
 from amaranth.lib import data
 
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import Notice, ReadyCommand
+from rtl.interface.layouts import IssueAck, ReadyCommand
 from rtl.parameters import T3Parameters
 
 from .bench import Bench
@@ -38,8 +38,8 @@ class _Target:
         In the memories' paths.
     code : ErrorCode
         Of what cannot be corrected.
-    place_of_row : callable or None
-        Whether a tile of that place may be reported for that row; given also the rows.
+    dispatch_index_of_row : callable or None
+        Whether a tile of that dispatch index may be reported for that row; given also the rows.
     payload : callable or None
         Layout of a row whose own tile is reported as it reads, wrong bits and all.
     """
@@ -48,17 +48,17 @@ class _Target:
     words: str
     pattern: str
     code: ErrorCode
-    place_of_row: Callable[[int, int, int], bool] | None = None
+    dispatch_index_of_row: Callable[[int, int, int], bool] | None = None
     payload: Callable[[T3Parameters], data.StructLayout] | None = None
 
 
-def _same(place: int, row: int, rows: int) -> bool:
-    return place % rows == row
+def _same(dispatch_index: int, row: int, rows: int) -> bool:
+    return dispatch_index % rows == row
 
 
-def _same_group(place: int, row: int, rows: int) -> bool:
-    """A group's count is in the row of its first place."""
-    return (place - row) % rows < 2
+def _same_group(dispatch_index: int, row: int, rows: int) -> bool:
+    """A group's count is in the row of its first dispatch index."""
+    return (dispatch_index - row) % rows < 2
 
 
 _TARGETS = (
@@ -91,11 +91,11 @@ _TARGETS = (
         payload=ReadyCommand,
     ),
     _Target(
-        "notice",
-        "a notice in the notice buffer",
-        "notice_buffer.waiting.words",
+        "issue_ack",
+        "an issue acknowledgement in the issue acknowledgement buffer",
+        "issue_ack_buffer.waiting.words",
         ErrorCode.TRACKER_CORRUPT,
-        payload=Notice,
+        payload=IssueAck,
     ),
 )
 PROTECTED = tuple(target.pattern for target in _TARGETS)
@@ -125,17 +125,17 @@ def _inject(target: _Target, bits: int, bench: Bench, rng: np.random.Generator) 
         return None
     row = int(fault["which"])
 
-    def may_report(reporter: int, place: int) -> bool:
+    def may_report(reporter: int, dispatch_index: int) -> bool:
         if reporter != gpu:
             return False
         if target.payload is not None:
-            field = target.payload(ring.hooked.parameters)["place"]
+            field = target.payload(ring.hooked.parameters)["dispatch_index"]
             for bit in turned:
                 if field.offset <= bit < field.offset + field.width:
-                    place ^= 1 << bit - field.offset
-        elif not target.place_of_row(place, row, memory.rows):
+                    dispatch_index ^= 1 << bit - field.offset
+        elif not target.dispatch_index_of_row(dispatch_index, row, memory.rows):
             return False
-        return ring.tracked_first(gpu) <= place < ring.kernel.workgroups
+        return ring.tracked_first(gpu) <= dispatch_index < ring.kernel.workgroups
 
     turned = [int(fault[name]) for name in ("first_bit", "second_bit")][:bits]
     return judge(

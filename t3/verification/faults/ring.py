@@ -14,7 +14,7 @@ from sysmodel.engine.ports import CHANNEL_OUTPUTS, H
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine import loop
-from sysmodel.machine.driver import Writes, flow_windows, map_writes
+from sysmodel.machine.driver import Writes, credit_windows, map_writes
 from sysmodel.machine.machine import Machine
 from sysmodel.runs.check import reference
 
@@ -53,7 +53,7 @@ def _system() -> System:
         "link": {"bandwidth_gb_per_s": 64.0, "latency_ns": 20.0},
         "t3": {
             **{"tracker_sets": 8, "tracker_ways": 8, "tracker_banks": 1, "egress_slots": 16},
-            **{"window_workgroups": 16, "command_depth": 64, "group_workgroups": 2},
+            **{"credit_window_workgroups": 16, "command_depth": 64, "group_workgroups": 2},
         },
     }
     return full.model_copy(
@@ -66,7 +66,7 @@ def _system() -> System:
 
 def ring_parameters() -> T3Parameters:
     """Of each GPU's hardware."""
-    return _system().hardware(channels=CHANNELS, payload=True)
+    return _system().hardware(channels=CHANNELS, with_data=True)
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Setup:
         Wavefronts of a workgroup along N; four along M.
     tile_columns : int
         Workgroups along N; two along M.
-    updates_per_sector : tuple of int
+    updates_per_atom : tuple of int
         As each GPU is told.
-    window : int or None
+    credit_window : int or None
         Workgroups that each GPU is told to admit, if not as many as its tracker holds.
     skew : tuple of int
         Cycles that each GPU starts later.
@@ -91,8 +91,8 @@ class Setup:
 
     waves_n: int = 1
     tile_columns: int = 6
-    updates_per_sector: tuple[int, ...] = (2,) * GPUS
-    window: int | None = None
+    updates_per_atom: tuple[int, ...] = (2,) * GPUS
+    credit_window: int | None = None
     skew: tuple[int, ...] = (0,) * GPUS
     timeout_cycles: int = 2048
 
@@ -108,7 +108,7 @@ class RingRun:
     right : bool
         Their shares of the sum are right, every bit.
     reports : dict
-        Of each GPU with an error: its code, place and wavefront, and the cycle.
+        Of each GPU with an error: its code, dispatch index and wavefront, and the cycle.
     corrected : int
         Wrong bits that the hardware says it corrected.
     cycles : int
@@ -170,8 +170,9 @@ class Ring:
     kernel : Kernel
     machine : Machine
         With an ``instances`` for each GPU.
-    window, most_window : int
-        Workgroups that a tracker holds for certain, and that the window can be told to admit.
+    credit_window, most_credit_window : int
+        Workgroups that a tracker holds for certain, and that the credit_window can be told to
+        admit.
     """
 
     def __init__(self, hooked: Hooked, setup: Setup):
@@ -192,8 +193,8 @@ class Ring:
             workgroup_mapping=tile.workgroup_mapping,
             column_major=True,
         )
-        self.window, _ = flow_windows(kernel, self._system)
-        self.most_window = self._system.t3.window_workgroups
+        self.credit_window, _ = credit_windows(kernel, self._system)
+        self.most_credit_window = self._system.t3.credit_window_workgroups
         products = np.random.default_rng(1).standard_normal((GPUS, kernel.m, kernel.n))
         products = products.astype(np.float16)
         self._expected = self._atoms(reference(products, nan=0x7E00))
@@ -227,7 +228,9 @@ class Ring:
         row, column = kernel.tiles
         tiles = np.zeros((kernel.grid_n, kernel.grid_m), bool)
         tiles[column[workgroups], row[workgroups]] = True
-        atoms = np.repeat(np.repeat(tiles, kernel.rows, axis=0), kernel.run, axis=1)
+        atoms = np.repeat(
+            np.repeat(tiles, kernel.outer_extent, axis=0), kernel.inner_extent, axis=1
+        )
         return np.flatnonzero(atoms.ravel())
 
     @cached_property
@@ -252,10 +255,10 @@ class Ring:
         return self.machine.launch(self._maps(self.setup))
 
     def tracked_first(self, gpu: int) -> int:
-        """First place whose tiles are tracked."""
+        """First dispatch index whose tiles are tracked."""
         return self.kernel.chunk_workgroups((gpu + 1) % GPUS)
 
-    def place_of(self, gpu: int, workgroup: int) -> int:
+    def dispatch_index_of(self, gpu: int, workgroup: int) -> int:
         """Where a workgroup comes in a GPU's order."""
         return (workgroup - self.kernel.first_workgroup(gpu)) % self.kernel.workgroups
 
@@ -268,10 +271,10 @@ class Ring:
                 g,
                 context=loop.CONTEXT_GEMM,
                 dtype=Datatype.FP16.value,
-                updates_per_sector=setup.updates_per_sector[g],
+                updates_per_atom=setup.updates_per_atom[g],
             )
-            if setup.window is not None:
-                one.append(_register("WINDOW", workgroups=setup.window))
+            if setup.credit_window is not None:
+                one.append(_register("CREDIT_WINDOW", workgroups=setup.credit_window))
             maps.append([*one, _register("TIMEOUT", cycles=setup.timeout_cycles)])
         return maps
 
@@ -317,7 +320,7 @@ class Ring:
         reports = {}
         for g, cycle in self._errors.items():
             error = machine.read(g, "ERROR")
-            reports[g] = (error["code"], error["place"], error["wavefront"], cycle)
+            reports[g] = (error["code"], error["dispatch_index"], error["wavefront"], cycle)
         return RingRun(
             finished=finished,
             right=finished and all(self._right(g) for g in living),

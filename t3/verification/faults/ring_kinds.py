@@ -18,7 +18,7 @@ __all__ = ["KINDS"]
 
 _SETUP = Setup()
 _CROWDED = Setup(waves_n=2, tile_columns=9, timeout_cycles=1 << 14)
-_DEAD, _TILE_END = 3, 4
+_DEAD, _END_OF_TILE = 3, 4
 _MOST_SKEW_CYCLES = 300
 _WAIT_CYCLES = 2000, 6000
 
@@ -67,7 +67,7 @@ def _hardware_stops(bench: Bench, rng: np.random.Generator) -> Result:
         injected=f"GPU {gpu} is dead from cycle {cycle} on",
         begin=cycle,
         codes=(ErrorCode.TIMEOUT,),
-        tile=lambda reporter, place: reporter != gpu,
+        tile=lambda reporter, dispatch_index: reporter != gpu,
         at_end=True,
     )
 
@@ -82,37 +82,38 @@ def _fault(ring: Ring, gpu: int, action: int) -> np.ndarray:
     return fault
 
 
-def _wrong_sectors(
+def _wrong_tile_atoms(
     bench: Bench,
     rng: np.random.Generator,
-    sectors: int,
+    tile_atoms: int,
     codes: tuple[ErrorCode, ...],
     *,
     at_end: bool = False,
 ) -> Result | None:
-    """One tile end announces another number of sectors; None if the tile is not tracked."""
+    """One end-of-tile marker announces another number of atoms; None if the tile is not tracked."""
     ring = bench.ring(_SETUP)
     gpu, channel = int(rng.integers(GPUS)), int(rng.integers(CHANNELS))
     inputs, outputs = channel * CHANNEL_INPUTS, channel * CHANNEL_OUTPUTS
-    fault = _fault(ring, gpu, _TILE_END)
-    for name in ("valid", "kind", "workgroup", "sectors"):
+    fault = _fault(ring, gpu, _END_OF_TILE)
+    for name in ("valid", "kind", "workgroup", "tile_atoms"):
         fault[name] = inputs + getattr(I, f"stores_{name}")
     fault["ready"] = outputs + O.stores_ready
     number = int(rng.integers(ring.kernel.workgroups * ring.kernel.waves // CHANNELS))
     fault["number"] = number
-    fault["add"] = np.int64(sectors).astype(np.uint64)
+    fault["add"] = np.int64(tile_atoms).astype(np.uint64)
     run = ring.run(fault, _SETUP, bound=run_bound(ring))
-    place = ring.place_of(gpu, int(fault["where"]))
-    if not fault["done"] or place < ring.tracked_first(gpu):
+    dispatch_index = ring.dispatch_index_of(gpu, int(fault["where"]))
+    if not fault["done"] or dispatch_index < ring.tracked_first(gpu):
         return None
     return judge(
         ring,
         run,
-        injected=f"GPU {gpu}, tile end {number} of channel {channel}, place {place}, "
-        f"announces {sectors:+} sectors in cycle {fault['when']}",
+        injected=f"GPU {gpu}, end-of-tile marker {number} of channel {channel}, "
+        f"dispatch index {dispatch_index}, "
+        f"announces {tile_atoms:+} atoms in cycle {fault['when']}",
         begin=int(fault["when"]),
         codes=codes,
-        tile=lambda reporter, found: reporter != gpu or found == place,
+        tile=lambda reporter, found: reporter != gpu or found == dispatch_index,
         at_end=at_end,
     )
 
@@ -125,16 +126,16 @@ def _wrong_updates(
     *,
     at_end: bool = False,
 ) -> Result:
-    """A GPU is told another number of updates for each sector."""
+    """A GPU is told another number of updates for each atom."""
     ring, setup = bench.ring(_SETUP), _skewed(rng)
     gpu = int(rng.integers(GPUS))
     told = tuple(updates if g == gpu else 2 for g in range(GPUS))
-    setup = replace(setup, updates_per_sector=told)
+    setup = replace(setup, updates_per_atom=told)
     run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
     return judge(
         ring,
         run,
-        injected=f"GPU {gpu} waits for {updates} updates of each sector",
+        injected=f"GPU {gpu} waits for {updates} updates of each atom",
         begin=ring.launch_cycle,
         codes=codes,
         at_end=at_end,
@@ -144,7 +145,7 @@ def _wrong_updates(
 def _threshold_too_high(bench: Bench, rng: np.random.Generator) -> Result | None:
     codes = (ErrorCode.TIMEOUT,)
     if rng.random() < 0.5:
-        return _wrong_sectors(bench, rng, int(rng.integers(1, 256)), codes)
+        return _wrong_tile_atoms(bench, rng, int(rng.integers(1, 256)), codes)
     return _wrong_updates(bench, rng, 3, codes)
 
 
@@ -154,7 +155,7 @@ def _threshold_too_low(bench: Bench, rng: np.random.Generator) -> Result | None:
         *(ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE, ErrorCode.TIMEOUT),
     )
     if rng.random() < 0.5:
-        return _wrong_sectors(bench, rng, -int(rng.integers(1, 17)), codes, at_end=True)
+        return _wrong_tile_atoms(bench, rng, -int(rng.integers(1, 17)), codes, at_end=True)
     return _wrong_updates(bench, rng, 1, codes, at_end=True)
 
 
@@ -164,13 +165,14 @@ def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
     ring = bench.ring(_CROWDED)
     late, wait = int(rng.integers(GPUS)), int(rng.integers(*_WAIT_CYCLES))
     skew = tuple(wait if g == late else 0 for g in range(GPUS))
-    window = int(rng.integers(ring.window + 1, ring.most_window + 1))
-    setup = replace(_CROWDED, skew=skew, window=window)
+    credit_window = int(rng.integers(ring.credit_window + 1, ring.most_credit_window + 1))
+    setup = replace(_CROWDED, skew=skew, credit_window=credit_window)
     run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
     result = judge(
         ring,
         run,
-        injected=f"{window} workgroups admitted, room for {ring.window}, GPU {late} {wait} late",
+        injected=f"{credit_window} workgroups admitted, room for {ring.credit_window}, "
+        f"GPU {late} {wait} late",
         begin=ring.launch_cycle,
         codes=(ErrorCode.SET_FULL,),
     )
@@ -208,22 +210,24 @@ KINDS = (
     ),
     _kind(
         "threshold-too-high",
-        "A tile end announces 1 to 255 sectors too many, or a GPU is told to wait for three "
-        "updates of each sector.",
+        "An end-of-tile marker announces 1 to 255 atoms too many, or a GPU is told to wait for "
+        "three "
+        "updates of each atom.",
         "`TIMEOUT` with the tile.",
         _threshold_too_high,
     ),
     _kind(
         "threshold-too-low",
-        "A tile end announces 1 to 16 of its 16 sectors too few, or a GPU is told to wait for one "
-        "update of each sector.",
+        "An end-of-tile marker announces 1 to 16 of its 16 atoms too few, or a GPU is told to "
+        "wait for one "
+        "update of each atom.",
         "`OVERRUN` with the tile, or `ZERO_THRESHOLD`; or, for what comes after it seemed "
         "complete, `STORE_LATE` or `PACKET_LATE`, or, in the end, `TIMEOUT`.",
         _threshold_too_low,
     ),
     _kind(
         "table-full",
-        "A GPU's window admits more workgroups than its tracker holds, and a late neighbour "
+        "A GPU's credit_window admits more workgroups than its tracker holds, and a late neighbour "
         "keeps them there.",
         "`SET_FULL` with the tile that is refused; no entry is overwritten.",
         _table_full,

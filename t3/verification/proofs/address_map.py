@@ -17,8 +17,9 @@ _P = T3Parameters()
 class MapHarness(Elaboratable):
     """Any access in any tables: its location, and the range of that location.
 
-    The place is compared only where the production order can be: its first workgroup is one of its
-    workgroups, and there are no more of them than ids. NONE is asserted for every register value.
+    The dispatch index is compared only where the dispatch order can be: its first workgroup is one
+    of its workgroups, and there are no more of them than ids. NONE is asserted for every register
+    value.
     """
 
     def __init__(self, location: type = LocationLookup, range_: type = RangeLookup):
@@ -29,44 +30,52 @@ class MapHarness(Elaboratable):
         m = Module()
         m.submodules.location = dut = self._location(_P)
         m.submodules.range = range_ = self._range(_P)
-        free(m, dut.atom, dut.context, dut.workgroup, dut.maps, dut.production)
+        free(m, dut.atom, dut.context, dut.workgroup, dut.maps, dut.launch_configuration)
         m.d.comb += [range_.maps.eq(dut.maps), range_.location.eq(dut.location)]
-        location, production, workgroup = dut.location, dut.production, dut.workgroup
+        location, launch_configuration, workgroup = (
+            dut.location,
+            dut.launch_configuration,
+            dut.workgroup,
+        )
 
         mapped, strange, known = Signal(), Signal(), Signal()
-        window = Signal(range(_P.windows))
-        for index in reversed(range(_P.windows)):
-            entry = dut.maps.windows[index]
+        region = Signal(range(_P.regions))
+        for index in reversed(range(_P.regions)):
+            entry = dut.maps.regions[index]
             within = entry.enable & (entry.base <= dut.atom) & (dut.atom < entry.limit)
             with m.If(within & (entry.context == dut.context)):
-                m.d.comb += [mapped.eq(1), window.eq(index)]
+                m.d.comb += [mapped.eq(1), region.eq(index)]
             with m.If(within & (entry.context != dut.context)):
                 m.d.comb += strange.eq(1)
-        m.d.comb += known.eq(workgroup < production.workgroups)
+        m.d.comb += known.eq(workgroup < launch_configuration.workgroups)
         # As integers, before anything wraps.
-        first = production.first_workgroup
-        place = Mux(workgroup < first, workgroup + production.workgroups - first, workgroup - first)
-        possible = (first < production.workgroups) & (
-            production.workgroups <= 1 << _P.workgroup_bits
+        first = launch_configuration.first_workgroup
+        dispatch_index = Mux(
+            workgroup < first,
+            workgroup + launch_configuration.workgroups - first,
+            workgroup - first,
+        )
+        possible = (first < launch_configuration.workgroups) & (
+            launch_configuration.workgroups <= 1 << _P.workgroup_bits
         )
 
         none = Signal()
         m.d.comb += [
             none.eq(range_.action == Action.NONE),
-            Assert(mapped | none, "outside every window of its context, but not NONE"),
-            Assert(known | none, "a workgroup that the production does not have, but not NONE"),
+            Assert(mapped | none, "outside every region of its context, but not NONE"),
+            Assert(known | none, "a workgroup that the launch does not have, but not NONE"),
             Assert(location.mapped == mapped, "mapped: wrong"),
             Assert(location.valid == (mapped & known), "valid: wrong"),
-            Assert(~mapped | (location.window == window), "not the lowest window"),
+            Assert(~mapped | (location.region == region), "not the lowest region"),
             Assert(
-                ~(location.valid & possible) | (location.place == place),
-                "not its place in the production order",
+                ~(location.valid & possible) | (location.dispatch_index == dispatch_index),
+                "not its dispatch index in the dispatch order",
             ),
-            Cover(strange & ~mapped & none, "in a window, but of another context"),
-            Cover(strange & mapped & ~none, "in a stranger's window and in an own one"),
+            Cover(strange & ~mapped & none, "in a region, but of another context"),
+            Cover(strange & mapped & ~none, "in a stranger's region and in an own one"),
             Cover(mapped & ~known, "mapped, but an unknown workgroup"),
             Cover(location.valid & none, "mapped, but in no range"),
-            Cover(location.valid & (workgroup < first) & ~none, "a place that wraps"),
+            Cover(location.valid & (workgroup < first) & ~none, "a dispatch index that wraps"),
         ]
         m.d.comb += [
             Cover(range_.action == action, f"action {action.name}")
@@ -94,9 +103,9 @@ class RangeHarness(Elaboratable):
             m.d.comb += holders[index].eq(
                 location.valid
                 & entry.enable
-                & (entry.window == location.window)
-                & (location.place >= entry.first)
-                & (location.place <= entry.last)
+                & (entry.region == location.region)
+                & (location.dispatch_index >= entry.first)
+                & (location.dispatch_index <= entry.last)
             )
             with m.If(holders[index]):
                 m.d.comb += [action.eq(entry.action), command.eq(entry.command)]
@@ -120,9 +129,9 @@ class RangeHarness(Elaboratable):
 PROOFS = (
     Proof(
         name="address-map",
-        statement="An access outside every enabled window, of another context than its window's, "
-        "or of a workgroup that the production does not have gets action NONE; window and, "
-        "in a production order that can be, place are those of the specification",
+        statement="An access outside every enabled region, of another context than its region's, "
+        "or of a workgroup that the launch does not have gets action NONE; region and, "
+        "in a dispatch order that can be, dispatch_index are those of the specification",
         blocks=(LocationLookup, RangeLookup),
         harness=MapHarness,
         geometry="the reference's, any tables",

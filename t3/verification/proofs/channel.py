@@ -24,7 +24,7 @@ PARAMETERS = T3Parameters(
     wavefronts=2,
     context_bits=1,
     tag_bits=1,
-    windows=2,
+    regions=2,
     ranges=2,
     commands=2,
     sets=1,
@@ -35,10 +35,10 @@ _STRANGER = 1  # wavefront
 
 def free_ports(m: Module, dut: Channel) -> None:
     """Let all ports be anything but the configuration, the link's inner side, and the DRAM's."""
-    for one in (dut.reads, dut.stores, dut.link_in, dut.notices, dut.returns):
+    for one in (dut.reads, dut.stores, dut.link_in, dut.issue_acks, dut.returns):
         free(m, one.valid, one.p)
-    free(m, dut.tile_notices.ready, dut.tile_ends.ready, dut.occupancy, dut.start)
-    free(m, dut.base, dut.limit)
+    free(m, dut.tile_issue_acks.ready, dut.end_of_tile_markers.ready, dut.occupancy, dut.start)
+    free(m, dut.oldest, dut.credit_limit)
 
 
 def constant(m: Module, *inputs) -> None:
@@ -50,9 +50,9 @@ def constant(m: Module, *inputs) -> None:
 class StrangerHarness(Elaboratable):
     """Marks strangers by their wavefront, which no lookup looks at and every effect carries.
 
-    A stranger is a store or a packet outside every window of its context, or of a workgroup in no
+    A stranger is a store or a packet outside every region of its context, or of a workgroup in no
     range; whether it is one is found here, entry by entry, as integers. The tables and the
-    production order are any constants, an order that can be. The DMA engine rests, so that all that
+    dispatch order are any constants, an order that can be. The DMA engine rests, so that all that
     leaves over the link comes from stores.
     """
 
@@ -65,12 +65,12 @@ class StrangerHarness(Elaboratable):
         inside = opened(dut)
         free_ports(m, dut)
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
-        constant(m, dut.maps, dut.production)
-        production = dut.production
+        constant(m, dut.maps, dut.launch_configuration)
+        launch_configuration = dut.launch_configuration
         m.d.comb += [
-            dut.pieces.valid.eq(0),
-            Assume(production.first_workgroup < production.workgroups),
-            Assume(production.workgroups <= 1 << PARAMETERS.workgroup_bits),
+            dut.segments.valid.eq(0),
+            Assume(launch_configuration.first_workgroup < launch_configuration.workgroups),
+            Assume(launch_configuration.workgroups <= 1 << PARAMETERS.workgroup_bits),
         ]
 
         store, packet = dut.stores, dut.link_in
@@ -83,7 +83,7 @@ class StrangerHarness(Elaboratable):
                 | ((packet.p.kind == PacketKind.UPDATE) & ~known_packet)
             ),
         ]
-        request, sent, end = dut.dram, dut.link_out, dut.tile_ends
+        request, sent, end = dut.dram, dut.link_out, dut.end_of_tile_markers
         updates = request.valid & (request.p.access == Access.UPDATE)
         local = updates & (request.p.origin == Origin.COMPUTE)
         strange = Signal()
@@ -95,11 +95,11 @@ class StrangerHarness(Elaboratable):
                 "a packet becomes an update",
             ),
             Assert(~sent.valid | (sent.p.wavefront != _STRANGER), "becomes a remote update"),
-            Assert(~end.valid | (end.p.wavefront != _STRANGER), "becomes a tile end"),
+            Assert(~end.valid | (end.p.wavefront != _STRANGER), "becomes an end-of-tile marker"),
             Cover(local, "an update"),
             Cover(updates & ~local, "a packet's update"),
             Cover(sent.valid & (sent.p.kind == PacketKind.UPDATE), "a remote update"),
-            Cover(end.valid, "a tile end"),
+            Cover(end.valid, "an end-of-tile marker"),
             Cover(moves(packet) & (packet.p.wavefront == _STRANGER), "a stranger's packet"),
         ]
         self._cover_strangers(m, dut, strange)
@@ -107,39 +107,45 @@ class StrangerHarness(Elaboratable):
         return m
 
     def _known(self, m: Module, dut: Channel, access) -> Signal:
-        """Whether a range of the access's window holds the place of its workgroup."""
-        maps, production = dut.maps, dut.production
-        workgroup, first = access.workgroup, production.first_workgroup
-        place = Mux(workgroup < first, workgroup + production.workgroups - first, workgroup - first)
-        mapped, window = Signal(), Signal(range(PARAMETERS.windows))
-        for index in reversed(range(PARAMETERS.windows)):
-            entry = maps.windows[index]
+        """Whether a range of the access's region holds the dispatch index of its workgroup."""
+        maps, launch_configuration = dut.maps, dut.launch_configuration
+        workgroup, first = access.workgroup, launch_configuration.first_workgroup
+        dispatch_index = Mux(
+            workgroup < first,
+            workgroup + launch_configuration.workgroups - first,
+            workgroup - first,
+        )
+        mapped, region = Signal(), Signal(range(PARAMETERS.regions))
+        for index in reversed(range(PARAMETERS.regions)):
+            entry = maps.regions[index]
             within = entry.enable & (entry.base <= access.atom) & (access.atom < entry.limit)
             with m.If(within & (entry.context == access.context)):
-                m.d.comb += [mapped.eq(1), window.eq(index)]
+                m.d.comb += [mapped.eq(1), region.eq(index)]
         known = Signal()
         for entry in maps.ranges:
-            holds = entry.enable & (entry.first <= place) & (place <= entry.last)
-            with m.If(mapped & (workgroup < production.workgroups) & (entry.window == window)):
+            holds = entry.enable & (entry.first <= dispatch_index) & (dispatch_index <= entry.last)
+            with m.If(
+                mapped & (workgroup < launch_configuration.workgroups) & (entry.region == region)
+            ):
                 with m.If(holds):
                     m.d.comb += known.eq(1)
         return known
 
     def _cover_strangers(self, m: Module, dut: Channel, strange: Signal) -> None:
-        """A stranger is in somebody else's window, and its store is written."""
+        """A stranger is in somebody else's region, and its store is written."""
         atom, wanted = Signal.like(dut.stores.p.atom), Signal()
-        window = dut.maps.windows[0]
-        in_window = (
-            window.enable
-            & (window.base <= dut.stores.p.atom)
-            & (dut.stores.p.atom < window.limit)
-            & (window.context != dut.stores.p.context)
+        region = dut.maps.regions[0]
+        in_region = (
+            region.enable
+            & (region.base <= dut.stores.p.atom)
+            & (dut.stores.p.atom < region.limit)
+            & (region.context != dut.stores.p.context)
         )
-        with m.If(strange & in_window & (dut.stores.p.kind == StoreKind.STORE)):
+        with m.If(strange & in_region & (dut.stores.p.kind == StoreKind.STORE)):
             m.d.sync += [atom.eq(dut.stores.p.atom), wanted.eq(1)]
         request = dut.dram
         m.d.comb += [
-            Cover(strange & in_window, "in a window, but of another context"),
+            Cover(strange & in_region, "in a region, but of another context"),
             Cover(
                 wanted
                 & request.valid
@@ -159,9 +165,9 @@ class StrangerHarness(Elaboratable):
                 hits = [
                     location.valid
                     & one.enable
-                    & (one.window == location.window)
-                    & (one.first <= location.place)
-                    & (location.place <= one.last)
+                    & (one.region == location.region)
+                    & (one.first <= location.dispatch_index)
+                    & (location.dispatch_index <= one.last)
                     for one in dut.maps.ranges
                 ]
                 stranger = valid & (entry.wavefront == _STRANGER)
@@ -189,7 +195,7 @@ class StrangerHarness(Elaboratable):
                 )
         lane = opened(inside.lane)
         m.d.comb += [
-            invariant(lane.pieces.level == 0, "a piece in the lane"),
+            invariant(lane.segments.level == 0, "a segment in the lane"),
             invariant(lane.used == 0, "an atom in the lane"),
             invariant(lane.reads.level == 0, "a read in the lane"),
             invariant(~lane.flying & (lane.sends.level == 0), "a packet in the lane"),
@@ -204,11 +210,12 @@ def _entries(m: Module, queue, name: str) -> list:
 PROOFS = (
     Proof(
         name="channel-strangers",
-        statement="A store outside every range, or of another context than its window's, never "
-        "becomes an update, a remote update or a tile end; such a packet never becomes an update",
+        statement="A store outside every range, or of another context than its region's, never "
+        "becomes an update, a remote update or an end-of-tile marker; such a packet never "
+        "becomes an update",
         blocks=(Channel,),
         harness=StrangerHarness,
-        geometry="2 windows, 2 ranges, 2 commands, 4 workgroups, addresses of 3 bits, constant "
+        geometry="2 regions, 2 ranges, 2 commands, 4 workgroups, addresses of 3 bits, constant "
         "tables, no DMA commands",
         reason="the lookups are proven at the reference's geometry (address-map, range-lookup), "
         "and queues carry any payload",

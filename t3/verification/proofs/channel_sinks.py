@@ -31,7 +31,14 @@ class SinkHarness(Elaboratable):
         m.submodules.dut = dut = self._channel(PARAMETERS)
         inside = opened(dut)
         free_ports(m, dut)
-        free(m, dut.link_out.ready, dut.pieces.valid, dut.pieces.p, dut.maps, dut.production)
+        free(
+            m,
+            dut.link_out.ready,
+            dut.segments.valid,
+            dut.segments.p,
+            dut.maps,
+            dut.launch_configuration,
+        )
         constant(m, dut.arbiter)
         policy, limit = dut.arbiter.policy, Signal(range(_MOST_STARVED + 1))
         m.d.comb += [

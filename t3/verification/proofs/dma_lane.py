@@ -1,4 +1,4 @@
-"""DMA lane: each atom of a piece is read once and sent once, in their order."""
+"""DMA lane: each atom of a segment is read once and sent once, in their order."""
 
 from types import SimpleNamespace
 
@@ -29,15 +29,15 @@ _P = T3Parameters(
     tag_bits=1,
     sets=1,
     egress_slots=4,
-    payload=True,
+    with_data=True,
 )
 _MOST_STILL = 2  # cycles from what comes to what leaves
 
 
 class DmaLaneHarness(Elaboratable):
-    """Follows one atom, whichever, of one piece, whichever.
+    """Follows one atom, whichever, of one segment, whichever.
 
-    Assumed: a piece has atoms, and lies within what the channel holds in one place, as the engine
+    Assumed: a segment has atoms, and lies within what the channel holds in one place, as the engine
     cuts it; the DRAM returns what was read and only that, each once, in any order.
     """
 
@@ -48,10 +48,10 @@ class DmaLaneHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._lane(_P)
         inside = opened(dut)
-        inside.in_pieces = held(m, inside.pieces, "pieces")
+        inside.in_segments = held(m, inside.segments, "segments")
         inside.in_reads = held(m, inside.reads, "reads")
         inside.in_sends = held(m, inside.sends, "sends")
-        free(m, dut.pieces.valid, dut.pieces.p, dut.reads.ready, dut.sends.ready)
+        free(m, dut.segments.valid, dut.segments.p, dut.reads.ready, dut.sends.ready)
         free(m, dut.returns.valid, dut.returns.p)
         assert_held(m, dut.reads, "reads")
         assert_held(m, dut.sends, "sends")
@@ -64,15 +64,15 @@ class DmaLaneHarness(Elaboratable):
 
     def _ghosts(self, m: Module, dut: DmaLane, inside) -> SimpleNamespace:
         """Atoms that are to be read and to be sent, and the followed one among them."""
-        piece = dut.pieces.p
+        segment = dut.segments.p
         ghost = SimpleNamespace(
             to_read=Signal(6, name="to_read"),
             to_send=Signal(6, name="to_send"),
             asked=Signal(_P.egress_slots, name="asked"),  # read, and not returned
             follows=Signal(name="follows"),
-            piece=Signal.like(piece, name="followed_piece"),
-            index=Signal.like(piece.length, name="followed_index"),
-            pieces_ahead=Signal(range(6), name="pieces_ahead"),
+            segment=Signal.like(segment, name="followed_segment"),
+            index=Signal.like(segment.length, name="followed_index"),
+            segments_ahead=Signal(range(6), name="segments_ahead"),
             reads_ahead=Signal(6, name="reads_ahead"),
             sends_ahead=Signal(6, name="sends_ahead"),
             read=Signal(name="followed_is_read"),
@@ -80,40 +80,40 @@ class DmaLaneHarness(Elaboratable):
             returned=Signal(name="followed_is_returned"),
             packet=Signal(Packet(_P), name="followed_packet"),
         )
-        comes, reads, sends = moves(dut.pieces), moves(dut.reads), moves(dut.sends)
+        comes, reads, sends = moves(dut.segments), moves(dut.reads), moves(dut.sends)
         returns = dut.returns.valid
         slot = dut.returns.p.slot
-        low = piece.atom[: (_P.interleave_atoms - 1).bit_length()]
+        low = segment.atom[: (_P.interleave_atoms - 1).bit_length()]
         m.d.comb += [
             ghost.index.eq(AnyConst(len(ghost.index))),
-            Assume(~dut.pieces.valid | (piece.length != 0)),
-            Assume(~dut.pieces.valid | (low + piece.length <= _P.interleave_atoms)),
+            Assume(~dut.segments.valid | (segment.length != 0)),
+            Assume(~dut.segments.valid | (low + segment.length <= _P.interleave_atoms)),
             Assume(~returns | ghost.asked.bit_select(slot, 1)),
         ]
         m.d.sync += [
-            ghost.to_read.eq(ghost.to_read + Mux(comes, piece.length, 0) - reads),
-            ghost.to_send.eq(ghost.to_send + Mux(comes, piece.length, 0) - sends),
+            ghost.to_read.eq(ghost.to_read + Mux(comes, segment.length, 0) - reads),
+            ghost.to_send.eq(ghost.to_send + Mux(comes, segment.length, 0) - sends),
             ghost.asked.eq(
                 (ghost.asked | (reads << dut.reads.p.tag[: _P.slot_bits])) & ~(returns << slot)
             ),
         ]
 
-        followed = ghost.piece
-        wave = (followed.offset + ghost.index) >> followed.wave_run_log2
-        m.d.comb += [ghost.packet[name].eq(followed[name]) for name in _AS_IN_PIECE]
+        followed = ghost.segment
+        wave = (followed.offset + ghost.index) >> followed.wave_inner_log2
+        m.d.comb += [ghost.packet[name].eq(followed[name]) for name in _AS_IN_SEGMENT]
         m.d.comb += [
             ghost.packet.atom.eq(followed.remote + ghost.index),
             ghost.packet.wavefront.eq(followed.wavefront + wave),
         ]
         data = Signal.like(dut.returns.p.data, name="followed_data")
         m.d.comb += ghost.packet.data.eq(data)
-        leaves = pieces_leave(inside)
+        leaves = segments_leave(inside)
         with m.If(~ghost.follows):
-            with m.If(AnySeq(1) & comes & (ghost.index < piece.length)):
+            with m.If(AnySeq(1) & comes & (ghost.index < segment.length)):
                 m.d.sync += [
                     ghost.follows.eq(1),
-                    ghost.piece.eq(piece),
-                    ghost.pieces_ahead.eq(inside.in_pieces.level - leaves),
+                    ghost.segment.eq(segment),
+                    ghost.segments_ahead.eq(inside.in_segments.level - leaves),
                     ghost.reads_ahead.eq(ghost.to_read - reads + ghost.index),
                     ghost.sends_ahead.eq(ghost.to_send - sends + ghost.index),
                     ghost.read.eq(0),
@@ -121,7 +121,7 @@ class DmaLaneHarness(Elaboratable):
                 ]
         with m.Else():
             with m.If(leaves):
-                m.d.sync += ghost.pieces_ahead.eq(ghost.pieces_ahead - 1)
+                m.d.sync += ghost.segments_ahead.eq(ghost.segments_ahead - 1)
             with m.If(reads):
                 m.d.sync += ghost.reads_ahead.eq(ghost.reads_ahead - 1)
                 with m.If(~ghost.read & (ghost.reads_ahead == 0)):
@@ -153,14 +153,14 @@ class DmaLaneHarness(Elaboratable):
                 "a slot is asked for twice",
             ),
             Assert(
-                ~read_now | (read.atom == (ghost.piece.atom + ghost.index)[: len(read.atom)]),
+                ~read_now | (read.atom == (ghost.segment.atom + ghost.index)[: len(read.atom)]),
                 "an atom is not read, or not in its turn",
             ),
             Assert(~sent_now | ghost.returned, "a packet is sent before its data is here"),
             Assert(~sent_now | (packet == ghost.packet), "a packet is wrong, or not in its turn"),
             Assert(dut.idle == (ghost.to_send == 0), "idle: not while nothing is to be sent"),
             Cover(sent_now & moves(dut.sends) & (ghost.index == 2), "sent"),
-            Cover(~dut.pieces.ready, "no room for a piece"),
+            Cover(~dut.segments.ready, "no room for a segment"),
             Cover(ghost.asked.all(), "all slots are read"),
             Cover(
                 ghost.follows & ghost.returned & (ghost.asked.any()) & (ghost.sends_ahead == 2),
@@ -185,23 +185,25 @@ class DmaLaneHarness(Elaboratable):
         ]
 
 
-def pieces_leave(inside) -> Value:
-    """Whether the lane has expanded a piece."""
-    return inside.pieces.o.valid & inside.pieces.o.ready
+def segments_leave(inside) -> Value:
+    """Whether the lane has expanded a segment."""
+    return inside.segments.o.valid & inside.segments.o.ready
 
 
-_AS_IN_PIECE = ("kind", "context", "workgroup", "op", "dtype")
+_AS_IN_SEGMENT = ("kind", "context", "workgroup", "op", "dtype")
 
 PROOFS = (
     Proof(
         name="dma-lane",
-        statement="Each atom of a piece is read once, into a slot of its own, and sent once, with "
-        "its data and its packet's fields, in the order of the pieces and of the atoms in them; "
-        "nothing is read without a piece or sent before its data is here; while anything is to be "
+        statement="Each atom of a segment is read once, into a slot of its own, and sent once, "
+        "with "
+        "its data and its packet's fields, in the order of the segments and of the atoms in them; "
+        "nothing is read without a segment or sent before its data is here; while anything is to "
+        "be "
         "sent and nothing is waited for, something leaves within 3 cycles",
         blocks=(DmaLane,),
         harness=DmaLaneHarness,
-        geometry="4 egress slots, pieces of up to 4 atoms, atoms of 8 bytes, addresses of 4 bits",
+        geometry="4 egress slots, segments of up to 4 atoms, atoms of 8 bytes, addresses of 4 bits",
         reason="slots and addresses are only counted on, so more of them have no other cases",
         depth=2,
         cover_depth=16,

@@ -21,30 +21,30 @@ def assert_inside(m: Module, p: T3Parameters, inside: SimpleNamespace, ghost) ->
 
 def _assert_counts(m: Module, p: T3Parameters, inside, ghost) -> None:
     """The atoms that are to be read and sent are those that are somewhere inside."""
-    pieces = inside.in_pieces
+    segments = inside.in_segments
     low_bits = (p.interleave_atoms - 1).bit_length()
-    before = Const(0, 6)  # atoms of the pieces before
+    before = Const(0, 6)  # atoms of the segments before
     inside.before = []
-    for index, piece in enumerate(pieces.entries):
+    for index, segment in enumerate(segments.entries):
         inside.before.append(before)
         through = Signal(6, name=f"atoms_to_{index}")
         m.d.comb += [
-            through.eq(before + Mux(pieces.has(index), piece.length, 0)),
+            through.eq(before + Mux(segments.has(index), segment.length, 0)),
             invariant(
-                ~pieces.has(index)
+                ~segments.has(index)
                 | (
-                    (piece.length != 0)
-                    & (piece.atom[:low_bits] + piece.length <= p.interleave_atoms)
+                    (segment.length != 0)
+                    & (segment.atom[:low_bits] + segment.length <= p.interleave_atoms)
                 ),
-                f"piece {index} is none",
+                f"segment {index} is none",
             ),
         ]
         before = through
     level, flying = inside.in_sends.level, inside.flying
     m.d.comb += [
         invariant(
-            Mux(pieces.has(0), inside.index < pieces.entries[0].length, inside.index == 0),
-            "index outside its piece",
+            Mux(segments.has(0), inside.index < segments.entries[0].length, inside.index == 0),
+            "index outside its segment",
         ),
         invariant(before - inside.index + inside.in_reads.level == ghost.to_read, "to read"),
         invariant(before - inside.index + inside.used + flying + level == ghost.to_send, "to send"),
@@ -76,7 +76,7 @@ def _assert_slots(m: Module, p: T3Parameters, inside, ghost) -> None:
 
 def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
     """Where the followed atom is: to be read, in a slot, on its way, or about to leave."""
-    pieces, reads, sends = inside.in_pieces, inside.in_reads, inside.in_sends
+    segments, reads, sends = inside.in_segments, inside.in_reads, inside.in_sends
     flying, used = inside.flying, inside.used
     ahead = ghost.sends_ahead
     with m.If(ghost.follows):
@@ -92,7 +92,7 @@ def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
                 "read, but not in its turn",
             ),
             invariant(ghost.read | ~ghost.returned, "returned before it was read"),
-            invariant(ghost.index < ghost.piece.length, "not of its piece"),
+            invariant(ghost.index < ghost.segment.length, "not of its segment"),
         ]
         for index, packet in enumerate(sends.entries):
             with m.If(sends.has(index) & (ahead == index)):
@@ -102,20 +102,21 @@ def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
         with m.If(flying & (ahead == sends.level)):
             m.d.comb += invariant(ghost.returned & (packet == ghost.packet), "flying")
         _assert_slot(m, p, inside, ghost)
-        for index, piece in enumerate(pieces.entries):
-            with m.If((ahead >= sends.level + flying + used) & (ghost.pieces_ahead == index)):
+        for index, segment in enumerate(segments.entries):
+            with m.If((ahead >= sends.level + flying + used) & (ghost.segments_ahead == index)):
                 m.d.comb += [
                     invariant(
-                        pieces.has(index) & (piece == ghost.piece), f"piece {index} is another"
+                        segments.has(index) & (segment == ghost.segment),
+                        f"segment {index} is another",
                     ),
                     invariant(
                         ghost.reads_ahead + inside.index
                         == reads.level + inside.before[index] + ghost.index,
-                        f"piece {index}: its turn",
+                        f"segment {index}: its turn",
                     ),
                 ]
         with m.If(ahead >= sends.level + flying + used):
-            m.d.comb += invariant(ghost.pieces_ahead < len(pieces.entries), "in no piece")
+            m.d.comb += invariant(ghost.segments_ahead < len(segments.entries), "in no segment")
 
 
 def _assert_slot(m: Module, p: T3Parameters, inside, ghost) -> None:
@@ -145,7 +146,7 @@ def _assert_slot(m: Module, p: T3Parameters, inside, ghost) -> None:
         for index, read in enumerate(inside.in_reads.entries):
             with m.If(~ghost.read & (ghost.reads_ahead == index)):
                 m.d.comb += invariant(
-                    (read.atom == (ghost.piece.atom + ghost.index)[: len(read.atom)])
+                    (read.atom == (ghost.segment.atom + ghost.index)[: len(read.atom)])
                     & (read.slot == slot),
                     f"read {index} is another",
                 )

@@ -1,13 +1,14 @@
-"""Protected queue and notice buffer: all comes out, in order, but for what wrong bits have lost."""
+"""Protected queue and acknowledgement buffer: all comes out, in order, but for what wrong bits
+have lost."""
 
 from types import SimpleNamespace
 
 from amaranth.asserts import AnySeq
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 
-from rtl.channel.notice_buffer import NoticeBuffer
+from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import Notice
+from rtl.interface.layouts import IssueAck
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.secded import encode
 from rtl.parameters import T3Parameters
@@ -19,7 +20,7 @@ from .streams import assert_held, free, moves
 __all__ = ["PROOFS"]
 
 _DEPTH = 4
-_PLACES = _DEPTH - 1  # of the memory; one payload is at its end
+_DISPATCH_INDICES = _DEPTH - 1  # of the memory; one payload is at its end
 _MOST = _DEPTH + 2  # two more are checked
 _P = T3Parameters(workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
 
@@ -35,15 +36,15 @@ class ProtectedQueueHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._queue(Notice(_P), depth=_DEPTH)
+        m.submodules.dut = dut = self._queue(IssueAck(_P), depth=_DEPTH)
         follow(m, dut, dut, passes=Value.cast(0))
         return m
 
 
-class NoticeBufferHarness(Elaboratable):
-    """As that of a protected queue, round which a notice may go."""
+class IssueAckBufferHarness(Elaboratable):
+    """As that of a protected queue, round which an issue acknowledgement may go."""
 
-    def __init__(self, buffer: type = NoticeBuffer):
+    def __init__(self, buffer: type = IssueAckBuffer):
         self._buffer = buffer
 
     def elaborate(self, platform):
@@ -55,7 +56,10 @@ class NoticeBufferHarness(Elaboratable):
         m.d.comb += [
             # It is there, and could not come out of the queue in this cycle.
             passes.eq(moves(dut.i) & dut.o.ready & (ghost.held == 0)),
-            Assert(~passes | (moves(dut.o) & (dut.o.p == dut.i.p)), "a notice does not pass"),
+            Assert(
+                ~passes | (moves(dut.o) & (dut.o.p == dut.i.p)),
+                "an issue acknowledgement does not pass",
+            ),
             Assert(dut.error.valid == queue.lost, "lost, but not told, or told for nothing"),
             Assert(
                 ~dut.error.valid | (dut.error.report.code == ErrorCode.TRACKER_CORRUPT),
@@ -116,7 +120,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         Assert(~take | (held != 0), "something leaves, but nothing is held"),
         Assert(~lost | (held != 0), "something is lost, but nothing is held"),
         Assert(queue.empty == (held == 0), "empty: not while nothing is held"),
-        Assert(dut.i.ready | (held >= _PLACES), "no room, for nothing"),
+        Assert(dut.i.ready | (held >= _DISPATCH_INDICES), "no room, for nothing"),
         Assert(waited <= 2, "nothing comes out for three cycles"),
         Assert(~first | (dut.o.p == payload), "a payload changes, or not in its turn"),
         Assert(~at_end | (lost == (bits == 2)), "lost: not if two bits are wrong"),
@@ -154,23 +158,23 @@ def _relate(m: Module, queue: ProtectedQueue, inside: SimpleNamespace, ghost) ->
     turns = Signal.like(ghost.wrong)
     free(m, turn.en, turn.addr, turns)
     index = Signal(range(2 * _DEPTH))
-    place, behind = Signal.like(stored.addr), Signal()
+    dispatch_index, behind = Signal.like(stored.addr), Signal()
     reads = Signal()
     m.d.comb += [
         reads.eq(words.do_inner_read),
         index.eq(ghost.ahead - level - rdy),
         behind.eq(ghost.ahead >= level + rdy),
-        place.eq((words.consume + index) % _PLACES),
-        stored.addr.eq(place),
+        dispatch_index.eq((words.consume + index) % _DISPATCH_INDICES),
+        stored.addr.eq(dispatch_index),
         at.addr.eq(read.addr + ghost.ahead),
         before.addr.eq(turn.addr),
         turn.data.eq(before.data ^ turns),
-        Assume(~turn.en | (turn.addr < _PLACES)),
+        Assume(~turn.en | (turn.addr < _DISPATCH_INDICES)),
         Assume(~(turn.en & words.do_write & (turn.addr == words.produce))),
     ]
     with m.If(~ghost.follows):
         m.d.sync += ghost.wrong.eq(0)
-    with m.Elif(behind & turn.en & (turn.addr == place) & ~(reads & (index == 0))):
+    with m.Elif(behind & turn.en & (turn.addr == dispatch_index) & ~(reads & (index == 0))):
         m.d.sync += ghost.wrong.eq(ghost.wrong ^ turns)
 
     code = Cat(ghost.payload, encode(ghost.payload.as_value())) ^ ghost.wrong
@@ -185,12 +189,13 @@ def _relate(m: Module, queue: ProtectedQueue, inside: SimpleNamespace, ghost) ->
         with m.Else():
             m.d.comb += invariant(stored.data == code, "another payload in the memory")
     m.d.comb += [
-        invariant(words.produce < _PLACES, "write pointer outside"),
-        invariant(words.consume < _PLACES, "read pointer outside"),
+        invariant(words.produce < _DISPATCH_INDICES, "write pointer outside"),
+        invariant(words.consume < _DISPATCH_INDICES, "read pointer outside"),
         invariant(
-            words.produce == (words.consume + inner) % _PLACES, "the pointers differ from the level"
+            words.produce == (words.consume + inner) % _DISPATCH_INDICES,
+            "the pointers differ from the level",
         ),
-        invariant(inner <= _PLACES, "more in the memory than it can hold"),
+        invariant(inner <= _DISPATCH_INDICES, "more in the memory than it can hold"),
         invariant(level <= inside.checked.depth, "more checked than there is room for"),
         invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers of the checked"),
         invariant(ghost.held == inner + rdy + level, "held: not what is there"),
@@ -219,11 +224,11 @@ PROOFS = (
         slow=True,
     ),
     Proof(
-        name="notice-buffer",
-        statement=f"{_STATEMENT}, as TRACKER_CORRUPT; no notice passes one that waits",
-        blocks=(NoticeBuffer,),
-        harness=NoticeBufferHarness,
-        geometry=f"depth {_DEPTH}, notices of 8 bits",
+        name="issue_ack-buffer",
+        statement=f"{_STATEMENT}, as TRACKER_CORRUPT; no acknowledgement passes one that waits",
+        blocks=(IssueAckBuffer,),
+        harness=IssueAckBufferHarness,
+        geometry=f"depth {_DEPTH}, issue acknowledgements of 8 bits",
         reason=_REASON,
         depth=1,
         cover_depth=14,

@@ -5,11 +5,12 @@ from . import (
     arbiter,
     channel,
     channel_sinks,
+    credit_window,
     dma_engine,
     dma_lane,
+    issue_ack_queue,
     link_endpoint,
     merge,
-    notice_queue,
     protected_memory,
     protected_queue,
     queue,
@@ -19,7 +20,6 @@ from . import (
     tracker_front,
     tracker_table,
     trigger,
-    window,
 )
 from .proof import Proof
 
@@ -34,7 +34,7 @@ _MODULES = (
     dma_lane,
     link_endpoint,
     merge,
-    notice_queue,
+    issue_ack_queue,
     protected_memory,
     protected_queue,
     queue,
@@ -44,7 +44,7 @@ _MODULES = (
     tracker_front,
     tracker_table,
     trigger,
-    window,
+    credit_window,
 )
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)

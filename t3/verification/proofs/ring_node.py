@@ -90,10 +90,10 @@ class RingNode(wiring.Component):
         ]
 
         due = Signal(_DUE_BITS)
-        m.d.sync += due.eq(due + self.triggers - (lane.pieces.valid & lane.pieces.ready))
+        m.d.sync += due.eq(due + self.triggers - (lane.segments.valid & lane.segments.ready))
         m.d.comb += [
-            lane.pieces.valid.eq(due != 0),
-            lane.pieces.p.length.eq(1),
+            lane.segments.valid.eq(due != 0),
+            lane.segments.p.length.eq(1),
             self.idle.eq(
                 ~(inbound.o.valid | remote.o.valid | link.o.valid | (due != 0))
                 & lane.idle

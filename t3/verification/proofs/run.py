@@ -82,7 +82,7 @@ class Result:
         }
 
 
-def _place(source: str) -> str:
+def _dispatch_index(source: str) -> str:
     """File and line, from the repository on; of a source as Yosys gives it: ``FILE:LINE``, and
     columns perhaps."""
     file, _, line = source.partition("|")[0].rpartition(":")
@@ -91,8 +91,11 @@ def _place(source: str) -> str:
 
 
 def _notes(run: Run, word: str) -> list[str]:
-    failed = sorted({(p.message, _place(p.source)) for p in run.properties if p.failed})
-    return [f"{word}: {message or '(no message)'} ({place})" for message, place in failed]
+    failed = sorted({(p.message, _dispatch_index(p.source)) for p in run.properties if p.failed})
+    return [
+        f"{word}: {message or '(no message)'} ({dispatch_index})"
+        for message, dispatch_index in failed
+    ]
 
 
 def _log_end(run: Run) -> str:

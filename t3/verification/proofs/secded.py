@@ -14,7 +14,8 @@ from .streams import free
 __all__ = ["PROOFS", "WIDTHS"]
 
 WIDTHS = (8, 41, 56, 59, 62)
-"""Words of the reference hardware: the trigger unit's counts and rows, notices, ready commands, and
+"""Words of the reference hardware: the trigger unit's counts and rows, acknowledgements, ready
+commands, and
 the tracker's entries."""
 
 
@@ -58,12 +59,14 @@ class SecdedHarness(_Harness):
 
     def _assert(self, m: Module, dut, word: Value, flips: Value, holds: Value) -> None:
         size = len(flips)
-        places = [Signal(range(size), name=f"place_{index}") for index in range(2)]
+        dispatch_indices = [
+            Signal(range(size), name=f"dispatch_index_{index}") for index in range(2)
+        ]
         turned = [Signal(size, name=f"turned_{index}") for index in range(2)]
-        for place, bits in zip(places, turned, strict=True):
+        for dispatch_index, bits in zip(dispatch_indices, turned, strict=True):
             turns = AnySeq(1)
-            free(m, place)
-            m.d.comb += bits.eq(Cat(turns & (place == index) for index in range(size)))
+            free(m, dispatch_index)
+            m.d.comb += bits.eq(Cat(turns & (dispatch_index == index) for index in range(size)))
         none, two = Signal(), Signal()
         right = dut.o == word
         m.d.comb += [

@@ -19,19 +19,19 @@ from .tracker_bank_inside import relate
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
-    workgroup_bits=3, wavefronts=2, sets=2, ways=2, sector_bits=2, address_bits=7, windows=1
+    workgroup_bits=3, wavefronts=2, sets=2, ways=2, tile_atom_bits=2, address_bits=7, regions=1
 )
-_WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.ZERO_THRESHOLD, ErrorCode.SECOND_TILE_END)
+_WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.ZERO_THRESHOLD, ErrorCode.SECOND_END_OF_TILE)
 _FREES = (ErrorCode.OVERRUN, ErrorCode.COUNT_OVERFLOW)
 _AGES = 3  # cycles from an event's coming to its update
 
 
-def _set_of(place: Value) -> Value:
-    return place[0]
+def _set_of(dispatch_index: Value) -> Value:
+    return dispatch_index[0]
 
 
-def _tag_of(place: Value, wavefront: Value) -> Value:
-    return Cat(place[1:], wavefront)
+def _tag_of(dispatch_index: Value, wavefront: Value) -> Value:
+    return Cat(dispatch_index[1:], wavefront)
 
 
 def _is_one_of(code: Value, codes: tuple[ErrorCode, ...]) -> Value:
@@ -54,15 +54,18 @@ class TrackerBankHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._bank(_P)
         inside = opened(dut)
-        free(m, dut.i.valid, dut.i.p, dut.o.ready, dut.updates_per_sector, dut.clear)
+        free(m, dut.i.valid, dut.i.p, dut.o.ready, dut.updates_per_atom, dut.clear)
         had_room = Signal()
         m.d.sync += had_room.eq(dut.room)
         m.d.comb += Assume(~dut.i.valid | had_room)
 
-        place, wavefront = Signal(_P.place_bits), Signal(_P.wavefront_bits)
-        m.d.comb += [one.eq(AnyConst(len(one))) for one in (place, wavefront)]
+        dispatch_index, wavefront = Signal(_P.dispatch_index_bits), Signal(_P.wavefront_bits)
+        m.d.comb += [one.eq(AnyConst(len(one))) for one in (dispatch_index, wavefront)]
         tile = SimpleNamespace(
-            place=place, wavefront=wavefront, set=_set_of(place), tag=_tag_of(place, wavefront)
+            dispatch_index=dispatch_index,
+            wavefront=wavefront,
+            set=_set_of(dispatch_index),
+            tag=_tag_of(dispatch_index, wavefront),
         )
         event = self._events(m, dut, tile)
         live = self._live(m, dut, inside, event)
@@ -86,13 +89,13 @@ class TrackerBankHarness(Elaboratable):
             *(older.eq(newer) for newer, older in pairwise(came)),
             comes[0].eq(dut.i.valid & ~dut.clearing & ~dut.clear),
             came[0].eq(dut.i.p),
-            threshold.eq(came[1].sectors * dut.updates_per_sector),
+            threshold.eq(came[1].tile_atoms * dut.updates_per_atom),
         ]
         now = came[-1]
         in_set, of_tile = Signal(), Signal()
-        tag = _tag_of(now.place, now.wavefront)
+        tag = _tag_of(now.dispatch_index, now.wavefront)
         m.d.comb += [
-            in_set.eq(comes[-1] & (_set_of(now.place) == tile.set)),
+            in_set.eq(comes[-1] & (_set_of(now.dispatch_index) == tile.set)),
             of_tile.eq(in_set & (tag == tile.tag)),
         ]
         return SimpleNamespace(
@@ -156,16 +159,18 @@ class TrackerBankHarness(Elaboratable):
             after["start"].eq(
                 Mux(~now.end & (now.atom < ghost.start), now.atom, ghost.start),
             ),
-            after["edges"].eq(Mux(now.end, Cat(now.row_edge, now.run_edge), ghost.edges)),
-            ghost.completion.eq(Cat(tile.place, tile.wavefront, after["start"], after["edges"])),
+            after["edges"].eq(Mux(now.end, Cat(now.outer_edge, now.inner_edge), ghost.edges)),
+            ghost.completion.eq(
+                Cat(tile.dispatch_index, tile.wavefront, after["start"], after["edges"])
+            ),
         ]
         with m.If(event.of_tile):
             with m.If(~ghost.has & (sum(live) == _P.ways)):
                 m.d.comb += code.eq(ErrorCode.SET_FULL)
-            with m.Elif(now.end & (now.sectors == 0)):
+            with m.Elif(now.end & (now.tile_atoms == 0)):
                 m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
             with m.Elif(now.end & ghost.ended):
-                m.d.comb += code.eq(ErrorCode.SECOND_TILE_END)
+                m.d.comb += code.eq(ErrorCode.SECOND_END_OF_TILE)
             with m.Elif(after["ended"] & (total == after["threshold"])):
                 m.d.comb += ghost.fires.eq(1)
             with m.Elif(after["ended"] & (total > after["threshold"])):
@@ -178,7 +183,10 @@ class TrackerBankHarness(Elaboratable):
             m.d.comb += [
                 Assert(dut.error.valid == (code != ErrorCode.NONE), "an error or none, wrongly"),
                 Assert(~dut.error.valid | (report.code == code), "another error"),
-                Assert(report.place == tile.place, "an error of another place"),
+                Assert(
+                    report.dispatch_index == tile.dispatch_index,
+                    "an error of another dispatch index",
+                ),
                 Assert(report.wavefront == tile.wavefront, "an error of another wavefront"),
             ]
         with m.If(keeps):
@@ -209,7 +217,11 @@ class TrackerBankHarness(Elaboratable):
         leaves, first = Signal(), Signal()
         o = dut.o
         m.d.comb += [
-            leaves.eq(moves(o) & (o.p.place == tile.place) & (o.p.wavefront == tile.wavefront)),
+            leaves.eq(
+                moves(o)
+                & (o.p.dispatch_index == tile.dispatch_index)
+                & (o.p.wavefront == tile.wavefront)
+            ),
             first.eq(leaves & ghost.follows & (ghost.ahead == 0)),
         ]
         m.d.sync += due.eq(due + ghost.fires - leaves)
@@ -236,7 +248,8 @@ PROOFS = (
     Proof(
         name="tracker-bank",
         statement="Each tile fires once for each time that its updates reach the threshold which "
-        "its tile end told, with the smallest of their atoms, and never otherwise, so not when its "
+        "its end-of-tile marker told, with the smallest of their atoms, and never otherwise, so "
+        "not when its "
         "entry was freed; no update is lost or counted twice, whatever comes behind whatever, and "
         "completions may wait for as long as they like; a tile is refused with SET_FULL if and "
         "only if as many others of its set are live as there are ways, and no entry is "

@@ -100,7 +100,7 @@ def _relate_clear(m: Module, inside, table, kept: list[Value], ghost, live, tile
     empty = ~(ghost.count.any() | ghost.ended | ghost.edges.any()) & ghost.start.all()
     m.d.comb += [
         invariant(~ghost.ended | (ghost.count < ghost.threshold), "complete, but there"),
-        invariant(ghost.ended | (ghost.threshold == 0), "a threshold of no tile end"),
+        invariant(ghost.ended | (ghost.threshold == 0), "a threshold of no end-of-tile marker"),
         invariant(ghost.has | empty, "no entry, but something of one"),
     ]
 
@@ -148,14 +148,12 @@ def _relate_stages(m: Module, inside, table, event) -> None:
             invariant(
                 inside.change == Mux(event.now.end, ~threshold, event.now.count), "another change"
             ),
-            invariant(
-                inside.no_sectors == (event.now.end & (event.now.sectors == 0)), "no sectors"
-            ),
+            invariant(inside.no_atoms == (event.now.end & (event.now.tile_atoms == 0)), "no atoms"),
         ]
 
 
 def _relate_check(m: Module, inside, table, kept, read, tile) -> None:
-    set_of = inside.self._set_of(inside.checked.place)
+    set_of = inside.self._set_of(inside.checked.dispatch_index)
     with m.If(inside.checking & (set_of == tile.set)):
         m.d.comb += [
             invariant(table.checking, "what is checked was not read"),
@@ -170,7 +168,7 @@ def _relate_check(m: Module, inside, table, kept, read, tile) -> None:
 
 
 def _relate_compare(m: Module, inside, table, kept, tile) -> None:
-    set_of = inside.self._set_of(inside.compared.place)
+    set_of = inside.self._set_of(inside.compared.dispatch_index)
     with m.If(inside.comparing & (set_of == tile.set)):
         m.d.comb += [
             invariant(~table.self.lost, "compare: lost"),
@@ -185,7 +183,7 @@ def _relate_compare(m: Module, inside, table, kept, tile) -> None:
 def _relate_update(m: Module, inside, table, kept, event) -> None:
     old = inside.old
     with m.If(event.in_set):
-        follows = table.written_set == inside.self._set_of(event.now.place)
+        follows = table.written_set == inside.self._set_of(event.now.dispatch_index)
         ahead = follows & table.written_ways.any() & (table.written.tag == event.tag)
         m.d.comb += [
             invariant(~inside.lossy, "update: lost"),
@@ -224,7 +222,9 @@ def _relate_completions(m: Module, inside, ghost, tile, had_room) -> None:
     of_tile, before = [], []
 
     def is_mine(completion: data.View) -> Value:
-        return (completion.place == tile.place) & (completion.wavefront == tile.wavefront)
+        return (completion.dispatch_index == tile.dispatch_index) & (
+            completion.wavefront == tile.wavefront
+        )
 
     for index in range(depth):
         port = storage.read_port(domain="comb")

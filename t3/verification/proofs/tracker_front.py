@@ -33,7 +33,7 @@ _P = T3Parameters(
     sets=4,
     wavefronts=4,
     workgroup_bits=3,
-    sector_bits=2,
+    tile_atom_bits=2,
     address_bits=8,
 )
 _MOST = 2  # events of a channel that are inside
@@ -42,8 +42,8 @@ _NUMBER_BITS = 2  # numbers in their addresses
 
 def _is_for(bank: int, event) -> Value:
     """The specification's choice of the bank: the wavefront's bits come in the other order."""
-    low = event.place[0] ^ event.wavefront[1]
-    high = event.place[1] ^ event.wavefront[0]
+    low = event.dispatch_index[0] ^ event.wavefront[1]
+    high = event.dispatch_index[1] ^ event.wavefront[0]
     return Cat(low, high) == bank
 
 
@@ -93,8 +93,8 @@ class TrackerFrontHarness(Elaboratable):
 
     def _number(self, m: Module, dut, index: int) -> SimpleNamespace:
         """Number what comes from a channel, and assert that it leaves by its number."""
-        notices, ends = dut.notices[index], dut.ends[index]
-        free(m, notices.valid, notices.p, ends.valid, ends.p)
+        issue_acks, ends = dut.issue_acks[index], dut.ends[index]
+        free(m, issue_acks.valid, issue_acks.p, ends.valid, ends.p)
         put, given, held = (
             Signal(_NUMBER_BITS, name=f"{name}_{index}") for name in ("put", "given", "held")
         )
@@ -105,16 +105,16 @@ class TrackerFrontHarness(Elaboratable):
         m.d.sync += [put.eq(put + comes), given.eq(given + leaves)]
         m.d.comb += [
             held.eq(put - given),
-            comes.eq(moves(notices) | moves(ends)),
+            comes.eq(moves(issue_acks) | moves(ends)),
             leaves.eq(Cat(of_channel).any()),
             number.eq(Cat(Const(index, 1), put)),
-            Assume(notices.p.atom == number),
+            Assume(issue_acks.p.atom == number),
             Assume(ends.p.atom == number),
-            Assert(~(moves(notices) & moves(ends)), f"{index}: two are taken"),
+            Assert(~(moves(issue_acks) & moves(ends)), f"{index}: two are taken"),
             Assert(sum(of_channel) <= 1, f"{index}: two leave"),
             Assert(~leaves | (held != 0), f"{index}: one leaves that did not come"),
             Assert(
-                comes | (held >= 2) | ~(notices.valid | ends.valid),
+                comes | (held >= 2) | ~(issue_acks.valid | ends.valid),
                 f"{index}: no room, for nothing",
             ),
             Cover(comes & leaves & (held == 2), f"{index}: one in, one out"),
@@ -123,7 +123,8 @@ class TrackerFrontHarness(Elaboratable):
             m.d.comb += event.eq(ends.p)
         with m.Else():
             m.d.comb += [
-                event[name].eq(notices.p[name]) for name in ("place", "wavefront", "atom", "count")
+                event[name].eq(issue_acks.p[name])
+                for name in ("dispatch_index", "wavefront", "atom", "count")
             ]
         for out, mine in zip(dut.o, of_channel, strict=True):
             m.d.comb += Assert(
@@ -143,7 +144,7 @@ class TrackerFrontHarness(Elaboratable):
                 m.d.sync += follows.eq(0)
                 m.d.comb += [
                     Assert(out.p == event, "an event changes"),
-                    Cover(event.end & (event.sectors == 3), "a tile end"),
+                    Cover(event.end & (event.tile_atoms == 3), "an end-of-tile marker"),
                     Cover(~event.end & (event.count == 9), "updates"),
                 ]
         m.d.comb += invariant(~follows | (event.atom[0] == who), "another channel is followed")
@@ -173,12 +174,14 @@ def _relate(m: Module, index: int, channel, inside, queue, followed, chosen: Val
         m.d.comb += invariant(
             (followed_number - given)[:_NUMBER_BITS] < held, f"{index}: the followed one has left"
         )
-    places = (
+    dispatch_indices = (
         (taken, queue.taken, given, chosen),
         (inside.valid, first, given + taken, queue.bank),
         (inside.full, second, given + 1, inside.next_bank),
     )
-    for name, (there, slot, number, bank) in zip(("taken", "first", "next"), places, strict=True):
+    for name, (there, slot, number, bank) in zip(
+        ("taken", "first", "next"), dispatch_indices, strict=True
+    ):
         is_followed = followed.follows & (followed.event.atom == slot.atom)
         with m.If(there):
             m.d.comb += [
@@ -201,12 +204,13 @@ def _relate(m: Module, index: int, channel, inside, queue, followed, chosen: Val
 PROOFS = (
     Proof(
         name="tracker-front",
-        statement="Every update and tile end that a channel gives reaches the bank of its place "
+        statement="Every update and end-of-tile marker that a channel gives reaches the bank "
+        "of its dispatch index "
         "and wavefront, once, unchanged and in the channel's order, and only in the cycle after "
         "one in which that bank has room; a channel is not held up while it has room",
         blocks=(TrackerFront,),
         harness=TrackerFrontHarness,
-        geometry="2 channels, 4 banks, places of 3 bits, 4 wavefronts",
+        geometry="2 channels, 4 banks, dispatch indices of 3 bits, 4 wavefronts",
         reason="Channels have nothing in common but the choice among them, for which round-robin "
         "is proven up to 32 inputs",
         depth=2,

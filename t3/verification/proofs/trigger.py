@@ -1,4 +1,5 @@
-"""Trigger unit: each command is ready once, when its tile, or its group of places, is complete."""
+"""Trigger unit: each command is ready once, when its tile, or its group of dispatch indices, is
+complete."""
 
 from types import SimpleNamespace
 
@@ -23,25 +24,25 @@ _P = T3Parameters(
     address_bits=7,
     workgroup_bits=3,
     wavefronts=2,
-    windows=1,
+    regions=1,
     ranges=2,
     commands=2,
     sets=1,
-    window_workgroups=4,
+    credit_window=4,
     command_depth=4,
 )
-_ROWS = _P.window_workgroups
-_MOST_LOG2 = 1  # of a group's workgroups: half of the window, as the driver wants it
+_ROWS = _P.credit_window
+_MOST_LOG2 = 1  # of a group's workgroups: half of the credit window, as the driver wants it
 _LONGEST = 5  # cycles without taking a completion
 
 
 class TriggerHarness(Elaboratable):
     """Counts tiles and workgroups as completions are taken, and follows one command, whichever.
 
-    Assumed, as tracker, window and driver guarantee it: a tile completes once, and no more tiles
-    of a workgroup than write; a row of the tables is used by no other workgroup, or group, before
-    the one under way is complete; no more commands are ready than there is room for; ranges do not
-    overlap. The maps are any constants, and the unit is cleared by reset only.
+    Assumed, as tracker, credit window and driver guarantee it: a tile completes once, and no more
+    tiles of a workgroup than write; a row of the tables is used by no other workgroup, or group,
+    before the one under way is complete; no more commands are ready than there is room for; ranges
+    do not overlap. The maps are any constants, and the unit is cleared by reset only.
     """
 
     def __init__(self, trigger: type = Trigger):
@@ -71,16 +72,16 @@ class TriggerHarness(Elaboratable):
         assert_inside(m, dut, inside, ghost)
         return m
 
-    def entry_of(self, m: Module, maps, place, name: str) -> SimpleNamespace:
-        """What the maps say of a place, and the group that it is in."""
+    def entry_of(self, m: Module, maps, dispatch_index, name: str) -> SimpleNamespace:
+        """What the maps say of a dispatch index, and the group that it is in."""
         entry = SimpleNamespace(
             action=Signal(Action, name=f"{name}_action"),
-            first=Signal(_P.place_bits, name=f"{name}_range_first"),
-            last=Signal(_P.place_bits, name=f"{name}_range_last"),
+            first=Signal(_P.dispatch_index_bits, name=f"{name}_range_first"),
+            last=Signal(_P.dispatch_index_bits, name=f"{name}_range_last"),
             command=Signal(1, name=f"{name}_command"),
         )
         for one in maps.ranges:
-            with m.If(one.enable & (one.first <= place) & (place <= one.last)):
+            with m.If(one.enable & (one.first <= dispatch_index) & (dispatch_index <= one.last)):
                 m.d.comb += [getattr(entry, key).eq(one[key]) for key in vars(entry)]
         template = maps.commands[entry.command]
         entry.template = template
@@ -89,12 +90,14 @@ class TriggerHarness(Elaboratable):
         entry.own = entry.mapped & ~dma
         entry.each = dma & (template.granularity == Granularity.WAVEFRONT)
         entry.grouped = dma & (template.granularity == Granularity.WORKGROUP)
-        entry.group = Signal(_P.place_bits, name=f"{name}_group")  # its first place
+        entry.group = Signal(
+            _P.dispatch_index_bits, name=f"{name}_group"
+        )  # its first dispatch index
         entry.size = Signal(range(3), name=f"{name}_group_size")
-        behind = (place - entry.first)[: _P.place_bits]
+        behind = (dispatch_index - entry.first)[: _P.dispatch_index_bits]
         in_pairs = template.group_log2[0]
         m.d.comb += [
-            entry.group.eq(place - (in_pairs & behind[0])),
+            entry.group.eq(dispatch_index - (in_pairs & behind[0])),
             entry.size.eq(Mux(in_pairs & (entry.group != entry.last), 2, 1)),
         ]
         return entry
@@ -104,36 +107,37 @@ class TriggerHarness(Elaboratable):
         tile = dut.completions.p
         row_shape = data.StructLayout(
             {
-                "busy": 1,  # a tile of its place came, and the place, or its group, is incomplete
-                "complete": 1,  # the place; its group is not
-                "place": _P.place_bits,
+                # A tile of its dispatch index came, and that or its group is incomplete.
+                "busy": 1,
+                "complete": 1,  # the dispatch index; its group is not
+                "dispatch_index": _P.dispatch_index_bits,
                 "tiles": 4,
                 "start": _P.atom_address_bits,
                 "edges": 2,
             }
         )
-        group_shape = data.StructLayout({"busy": 1, "first": _P.place_bits, "count": 2})
+        group_shape = data.StructLayout({"busy": 1, "first": _P.dispatch_index_bits, "count": 2})
         ghost = SimpleNamespace(
             rows=Signal(data.ArrayLayout(row_shape, _ROWS), name="rows"),
             groups=Signal(data.ArrayLayout(group_shape, _ROWS), name="groups"),
             ready=Signal(range(_P.command_depth + 1), name="commands_ready"),
             room=_P.command_depth,
-            entry_of=lambda place, name: self.entry_of(m, dut.maps, place, name),
+            entry_of=lambda dispatch_index, name: self.entry_of(m, dut.maps, dispatch_index, name),
         )
-        entry = ghost.entry_of(tile.place, "taken")
+        entry = ghost.entry_of(tile.dispatch_index, "taken")
         template = entry.template
         edges = Value.cast(tile)[-2:]
-        row = ghost.rows[tile.place[:2]]
+        row = ghost.rows[tile.dispatch_index[:2]]
         group = ghost.groups[entry.group[:2]]
         new = SimpleNamespace(
             entry=entry,
             row=Signal(row_shape, name="new_row"),
             full=Signal(name="new_full"),
-            grouped=Signal(name="new_grouped"),  # completes a place of a group
+            grouped=Signal(name="new_grouped"),  # completes a dispatch index of a group
             released=Signal(name="new_released"),  # completes the group
             commands=Signal(range(3), name="new_commands"),
         )
-        waves = template.waves[tile.run_edge * 2 + tile.row_edge]
+        waves = template.waves[tile.inner_edge * 2 + tile.outer_edge]
         m.d.comb += [
             new.full.eq(entry.mapped & (row.tiles + 1 == waves)),
             new.grouped.eq(new.full & entry.grouped),
@@ -141,7 +145,7 @@ class TriggerHarness(Elaboratable):
             new.commands.eq(Mux(new.released, entry.size, entry.each)),
             new.row.busy.eq(~new.full | (new.grouped & ~new.released)),
             new.row.complete.eq(new.grouped & ~new.released),
-            new.row.place.eq(tile.place),
+            new.row.dispatch_index.eq(tile.dispatch_index),
             new.row.tiles.eq(Mux(new.full, 0, row.tiles + 1)),
             new.row.start.eq(
                 Mux((row.tiles != 0) & (row.start < tile.start), row.start, tile.start)
@@ -151,7 +155,12 @@ class TriggerHarness(Elaboratable):
         with m.If(taken & entry.mapped):
             m.d.comb += [
                 Assume(
-                    ~row.busy | ((row.place == tile.place) & ~row.complete & (row.edges == edges))
+                    ~row.busy
+                    | (
+                        (row.dispatch_index == tile.dispatch_index)
+                        & ~row.complete
+                        & (row.edges == edges)
+                    )
                 ),
                 Assume(~entry.grouped | ~group.busy | (group.first == entry.group)),
                 Assume(ghost.ready + new.commands <= _P.command_depth),
@@ -164,9 +173,9 @@ class TriggerHarness(Elaboratable):
                     group.count.eq(Mux(new.released, 0, group.count + 1)),
                 ]
             with m.If(new.released & (entry.size == 2)):
-                mate = Mux(tile.place == entry.group, entry.group + 1, entry.group)
+                mate = Mux(tile.dispatch_index == entry.group, entry.group + 1, entry.group)
                 for index in range(_ROWS):
-                    with m.If((mate % _ROWS == index) & (mate != tile.place)):
+                    with m.If((mate % _ROWS == index) & (mate != tile.dispatch_index)):
                         m.d.sync += [
                             ghost.rows[index].busy.eq(0),
                             ghost.rows[index].complete.eq(0),
@@ -176,17 +185,20 @@ class TriggerHarness(Elaboratable):
         return ghost
 
     def _follow(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
-        """The command of one tile, or of one place: it leaves if it is due, and is then right."""
+        """The command of one tile, or of one dispatch index: it leaves if it is due, and is then
+        right."""
         tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
-        place, wavefront = Signal.like(tile.place), Signal.like(tile.wavefront)
-        m.d.comb += [one.eq(AnyConst(len(one))) for one in (place, wavefront)]
-        ghost.place, ghost.wavefront = place, wavefront
-        ghost.of_place = ghost.entry_of(place, "followed")
+        dispatch_index, wavefront = Signal.like(tile.dispatch_index), Signal.like(tile.wavefront)
+        m.d.comb += [one.eq(AnyConst(len(one))) for one in (dispatch_index, wavefront)]
+        ghost.dispatch_index, ghost.wavefront = dispatch_index, wavefront
+        ghost.of_dispatch_index = ghost.entry_of(dispatch_index, "followed")
         ghost.due = due = Signal(name="due")
         ghost.command = command = Signal(ReadyCommand(_P), name="due_command")
 
         def followed(one) -> Value:
-            return (one.place == place) & (~ghost.of_place.each | (one.wavefront == wavefront))
+            return (one.dispatch_index == dispatch_index) & (
+                ~ghost.of_dispatch_index.each | (one.wavefront == wavefront)
+            )
 
         ghost.followed = followed
         leaves = Signal()
@@ -195,29 +207,31 @@ class TriggerHarness(Elaboratable):
         with m.If(taken & entry.each):
             m.d.comb += becomes_due.eq(followed(tile))
         with m.If(taken & new.released):
-            m.d.comb += becomes_due.eq((place - entry.group)[: _P.place_bits] < entry.size)
-        own_row = ghost.rows[place[:2]]
-        start = Mux(place == tile.place, new.row.start, own_row.start)
-        edges = Mux(place == tile.place, new.row.edges, own_row.edges)
+            m.d.comb += becomes_due.eq(
+                (dispatch_index - entry.group)[: _P.dispatch_index_bits] < entry.size
+            )
+        own_row = ghost.rows[dispatch_index[:2]]
+        start = Mux(dispatch_index == tile.dispatch_index, new.row.start, own_row.start)
+        edges = Mux(dispatch_index == tile.dispatch_index, new.row.edges, own_row.edges)
         with m.If(leaves):
             m.d.sync += due.eq(0)
         with m.If(becomes_due):
             m.d.sync += [
                 due.eq(1),
                 command.command.eq(entry.command),
-                command.place.eq(place),
+                command.dispatch_index.eq(dispatch_index),
                 command.wavefront.eq(Mux(entry.each, tile.wavefront, 0)),
                 command.start.eq(Mux(entry.each, tile.start, start)),
-                command.row_edge.eq(edges[0]),
-                command.run_edge.eq(edges[1]),
+                command.outer_edge.eq(edges[0]),
+                command.inner_edge.eq(edges[1]),
                 command.last.eq(~entry.each | new.full),
             ]
-        of_other = taken & new.released & (place != tile.place) & becomes_due
+        of_other = taken & new.released & (dispatch_index != tile.dispatch_index) & becomes_due
         m.d.comb += [
             Assume(~(taken & entry.mapped & followed(tile)) | ~due),
             Assert(
-                ~of_other | (own_row.complete & (own_row.place == place)),
-                "due by another place's tiles",
+                ~of_other | (own_row.complete & (own_row.dispatch_index == dispatch_index)),
+                "due by another dispatch index's tiles",
             ),
             Assert(~dut.ready.valid | (ghost.ready != 0), "a command that nothing made ready"),
             Assert(
@@ -228,31 +242,38 @@ class TriggerHarness(Elaboratable):
                 ~(dut.ready.valid & followed(dut.ready.p)) | (dut.ready.p == command),
                 "a command is wrong",
             ),
-            Cover(leaves & ghost.of_place.each & (dut.tiles == 2), "of a tile"),
-            Cover(leaves & ghost.of_place.each & ~command.last, "of a tile that is not the last"),
+            Cover(leaves & ghost.of_dispatch_index.each & (dut.tiles == 2), "of a tile"),
             Cover(
-                leaves & ghost.of_place.grouped & (place != ghost.of_place.group),
-                "of the second place of a group",
+                leaves & ghost.of_dispatch_index.each & ~command.last,
+                "of a tile that is not the last",
+            ),
+            Cover(
+                leaves
+                & ghost.of_dispatch_index.grouped
+                & (dispatch_index != ghost.of_dispatch_index.group),
+                "of the second dispatch index of a group",
             ),
             Cover(ghost.ready == _P.command_depth, "as many commands as there is room for"),
         ]
 
     def _assert_strobes(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
-        """A place is told to be complete once for each time that it is."""
+        """A dispatch index is told to be complete once for each time that it is."""
         ghost.untold = untold = Signal(name="untold")
         told = Signal()
-        m.d.comb += told.eq(dut.complete & (dut.complete_place == ghost.place))
-        with m.If(taken & ghost.new.full & (dut.completions.p.place == ghost.place)):
+        m.d.comb += told.eq(dut.complete & (dut.complete_dispatch_index == ghost.dispatch_index))
+        with m.If(
+            taken & ghost.new.full & (dut.completions.p.dispatch_index == ghost.dispatch_index)
+        ):
             m.d.sync += untold.eq(1)
         with m.Elif(told):
             m.d.sync += untold.eq(0)
         m.d.comb += [
-            Assert(~told | untold, "a place is told to be complete twice, or too early"),
-            Assert(~told | (dut.own == ghost.of_place.own), "own: not as the range says"),
+            Assert(~told | untold, "a dispatch index is told to be complete twice, or too early"),
+            Assert(~told | (dut.own == ghost.of_dispatch_index.own), "own: not as the range says"),
             Assert(dut.complete | ~dut.own, "own, but not complete"),
             Assert(~dut.error.valid, "an error without a wrong bit"),
             Assert(~dut.corrected, "a correction without a wrong bit"),
-            Cover(told & dut.own, "an own place is complete"),
+            Cover(told & dut.own, "an own dispatch index is complete"),
         ]
 
     def _assert_progress(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
@@ -271,7 +292,7 @@ class TriggerHarness(Elaboratable):
             Assert(busy < _LONGEST, "no completion is taken although there is room"),
             Assert(~(quiet & dut.empty) | (ghost.ready == 0), "commands are lost"),
             Assert(~(quiet & dut.empty) | ~ghost.due, "a command is lost"),
-            Assert(~quiet | ~ghost.untold, "a complete place is not told"),
+            Assert(~quiet | ~ghost.untold, "a complete dispatch index is not told"),
             Cover(busy == _LONGEST - 1, "as long as it takes"),
             Cover(quiet & ~dut.empty & ~dut.ready.valid, "on its way through the queue"),
         ]
@@ -286,9 +307,10 @@ PROOFS = (
         "is; a completion is taken again within 5 cycles",
         blocks=(Trigger,),
         harness=TriggerHarness,
-        geometry="4 workgroups under way, groups of 1 or 2, 2 wavefronts, 8 places, 2 ranges, "
+        geometry="4 workgroups under way, groups of 1 or 2, 2 wavefronts, 8 dispatch "
+        "indices, 2 ranges, "
         "2 commands, room for 4, addresses of 2 bits, memories without wrong bits",
-        reason="rows are only chosen by a place's lower bits, and addresses compared",
+        reason="rows are only chosen by a dispatch index's lower bits, and addresses compared",
         depth=1,
         cover_depth=26,
         slow=True,

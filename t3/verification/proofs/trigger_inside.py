@@ -46,9 +46,9 @@ def assert_inside(m: Module, dut, inside: SimpleNamespace, ghost: SimpleNamespac
 def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
     """What was to be done with the last completion taken, and with the one before it."""
     tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
-    row = ghost.rows[tile.place[:2]]
+    row = ghost.rows[tile.dispatch_index[:2]]
     sources = {
-        "place": tile.place,
+        "dispatch_index": tile.dispatch_index,
         "mapped": entry.mapped,
         "full": new.full,
         "each": entry.each,
@@ -106,14 +106,14 @@ def _tables(m: Module, inside, ghost, now, newest, grouped) -> None:
         m.d.comb += [port.addr.eq(index), row.eq(port.data)]
         inside.rows.append(row)
         counted = ghost.rows[index]
-        late = now.under_way & newest["mapped"] & (newest["place"][:2] == index)
+        late = now.under_way & newest["mapped"] & (newest["dispatch_index"][:2] == index)
         cleared = ~now.clear | (inside.clear_row > index)
         m.d.comb += [
             invariant(~cleared | _is_code_word(row), f"row {index} is no code word"),
             invariant(
                 ~cleared
                 | (
-                    Cat(row.word.tiles, row.word.start, row.word.row_edge, row.word.run_edge)
+                    Cat(row.word.tiles, row.word.start, row.word.outer_edge, row.word.inner_edge)
                     == Mux(
                         late,
                         Cat(newest["tiles"], newest["start"], newest["edges"]),
@@ -152,19 +152,19 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
     tile, row = inside.tile, inside.row
     before = Cat(newest["tiles"], newest["start"], newest["edges"])
     read, count = inside.in_table.read.data, inside.in_groups.read.data
-    entry = ghost.entry_of(tile.place, "tile")
+    entry = ghost.entry_of(tile.dispatch_index, "tile")
     looked_up = inside.entry
-    edges = Cat(tile.row_edge, tile.run_edge)
+    edges = Cat(tile.outer_edge, tile.inner_edge)
     with m.If(now.under_way):
         waves = entry.template.waves[edges]
         m.d.comb += [
-            invariant(newest["place"] == tile.place, "another tile"),
+            invariant(newest["dispatch_index"] == tile.dispatch_index, "another tile"),
             invariant(newest["mapped"] == entry.mapped, "mapped"),
             invariant(newest["each"] == entry.each, "each"),
             invariant(newest["full"] == (entry.mapped & (newest["tiles"] + 1 == waves)), "full"),
             invariant(newest["grouped"] == (newest["full"] & entry.grouped), "grouped"),
         ]
-        counted = ghost.rows[tile.place[:2]]
+        counted = ghost.rows[tile.dispatch_index[:2]]
         keep = (newest["tiles"] != 0) & (newest["start"] < tile.start)
         with m.If(entry.mapped):
             m.d.comb += [
@@ -192,7 +192,7 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
         (newest, now.under_way, "newest"),
         (grouped, now.in_group, "older"),
     ):
-        own = ghost.entry_of(record["place"], name)
+        own = ghost.entry_of(record["dispatch_index"], name)
         m.d.comb += [
             invariant(~valid | (record["group"] == own.group), "the group of a tile"),
             invariant(~valid | (record["size"] == own.size), "the size of a tile's group"),
@@ -228,7 +228,7 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
                 "looked up",
             ),
         ]
-    own = ghost.entry_of(grouped["place"], "grouped")
+    own = ghost.entry_of(grouped["dispatch_index"], "grouped")
     with m.If(now.in_group):
         m.d.comb += [
             invariant(grouped["grouped"], "in no group"),
@@ -236,12 +236,12 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
             invariant(own.grouped, "the group is none"),
         ]
     with m.If(now.group):
-        below = (grouped["place"] - own.group)[:1]
+        below = (grouped["dispatch_index"] - own.group)[:1]
         m.d.comb += [
             invariant(inside.member == own.group, "the group's first"),
             invariant(inside.group.mask == own.template.group_log2[0], "mask"),
             invariant(inside.group.below == below, "below"),
-            invariant(inside.group.rest == own.last - grouped["place"], "rest"),
+            invariant(inside.group.rest == own.last - grouped["dispatch_index"], "rest"),
             invariant(
                 _is_code_word(count) & (count.word == grouped["count"]),
                 "another count is read",
@@ -261,15 +261,16 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
 
 
 def _counts(m: Module, ghost) -> None:
-    """What is not under way is zero; the count of a group is that of its complete places."""
+    """What is not under way is zero; the count of a group is that of its complete dispatch
+    indices."""
     rows, groups = ghost.rows, ghost.groups
 
-    def is_complete(place) -> Value:
-        row = rows[place[:2]]
-        return row.complete & (row.place == place)
+    def is_complete(dispatch_index) -> Value:
+        row = rows[dispatch_index[:2]]
+        return row.complete & (row.dispatch_index == dispatch_index)
 
     for index, row in enumerate(rows):
-        own = ghost.entry_of(row.place, f"row_{index}")
+        own = ghost.entry_of(row.dispatch_index, f"row_{index}")
         group = groups[own.group[:2]]
         m.d.comb += [
             invariant(row.busy | (row.tiles == 0), f"row {index}: tiles of nothing"),
@@ -279,7 +280,10 @@ def _counts(m: Module, ghost) -> None:
                 ~row.complete | (own.grouped & group.busy & (group.first == own.group)),
                 f"row {index}: complete, but in no group",
             ),
-            invariant(~row.busy | (row.place[:2] == index), f"row {index}: of another place"),
+            invariant(
+                ~row.busy | (row.dispatch_index[:2] == index),
+                f"row {index}: of another dispatch index",
+            ),
         ]
     for index, group in enumerate(groups):
         own = ghost.entry_of(group.first, f"group_{index}")
@@ -295,6 +299,6 @@ def _counts(m: Module, ghost) -> None:
                     & (group.first[:2] == index)
                     & (is_complete(group.first) ^ is_complete(last))
                 ),
-                f"group {index}: not one place complete",
+                f"group {index}: not one dispatch index complete",
             ),
         ]

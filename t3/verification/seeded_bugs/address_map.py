@@ -14,7 +14,7 @@ LOCATION_LOOKUP = BrokenCopy(
 RANGE_LOOKUP = BrokenCopy(
     module="rtl.channel.address_map",
     block="RangeLookup",
-    fault="a range holds one place more than it should",
-    right="& (location.place <= entry.last)",
-    wrong="& (location.place <= entry.last + 1)",
+    fault="a range holds one dispatch index more than it should",
+    right="& (location.dispatch_index <= entry.last)",
+    wrong="& (location.dispatch_index <= entry.last + 1)",
 )

@@ -7,7 +7,7 @@ __all__ = ["CHANNEL"]
 CHANNEL = BrokenCopy(
     module="rtl.channel.channel",
     block="Channel",
-    fault="every store and packet is taken for one of the first window's context",
+    fault="every store and packet is taken for one of the first region's context",
     right="lookup.context.eq(port.p.context),",
-    wrong="lookup.context.eq(self.maps.windows[0].context),",
+    wrong="lookup.context.eq(self.maps.regions[0].context),",
 )

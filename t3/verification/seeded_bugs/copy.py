@@ -10,7 +10,7 @@ __all__ = ["BrokenCopy"]
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenCopy:
-    """A block with one piece of its source replaced.
+    """A block with one segment of its source replaced.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class BrokenCopy:
     fault : str
         What is broken.
     right, wrong : str
-        A piece that the source has once, and what stands in its place.
+        A segment that the source has once, and what stands in its place.
     """
 
     module: str

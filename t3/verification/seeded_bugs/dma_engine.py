@@ -1,4 +1,4 @@
-"""DMA engine that forgets the end of a run."""
+"""DMA engine that forgets the end of a row."""
 
 from .copy import BrokenCopy
 
@@ -7,7 +7,7 @@ __all__ = ["DMA_ENGINE"]
 DMA_ENGINE = BrokenCopy(
     module="rtl.dma.engine",
     block="DmaEngine",
-    fault="the last sector of a run is skipped, unless its piece has no other",
-    right="length.eq(Mux(run_ends, run_left, room)),",
-    wrong="length.eq(Mux(run_ends & (run_left != 1), run_left - 1, room)),",
+    fault="the last atom of a row is skipped, unless its segment has no other",
+    right="length.eq(Mux(run_ends, inner_left, room)),",
+    wrong="length.eq(Mux(run_ends & (inner_left != 1), inner_left - 1, room)),",
 )

@@ -4,12 +4,13 @@ from .address_map import LOCATION_LOOKUP, RANGE_LOOKUP
 from .arbiter import ARBITER
 from .channel import CHANNEL
 from .copy import BrokenCopy
+from .credit_window import CREDIT_WINDOW
 from .dma_engine import DMA_ENGINE
 from .dma_lane import DMA_LANE
+from .issue_ack_buffer import ISSUE_ACK_BUFFER
+from .issue_ack_queue import ISSUE_ACK_QUEUE
 from .link_receiver import LINK_RECEIVER
 from .link_sender import LINK_SENDER
-from .notice_buffer import NOTICE_BUFFER
-from .notice_queue import NOTICE_QUEUE
 from .protected_memory import PROTECTED_MEMORY
 from .protected_queue import PROTECTED_QUEUE
 from .queue import QUEUE
@@ -20,7 +21,6 @@ from .tracker_bank import TRACKER_BANK
 from .tracker_front import TRACKER_FRONT
 from .tracker_table import TRACKER_TABLE
 from .trigger import TRIGGER
-from .window import WINDOW
 
 __all__ = ["BROKEN"]
 
@@ -30,18 +30,18 @@ BROKEN: tuple[BrokenCopy, ...] = (
     ARBITER,
     LINK_RECEIVER,
     LINK_SENDER,
-    NOTICE_QUEUE,
+    ISSUE_ACK_QUEUE,
     MERGE,
     MERGE2,
     PICK,
     QUEUE,
-    WINDOW,
+    CREDIT_WINDOW,
     CHANNEL,
     DMA_ENGINE,
     DMA_LANE,
     RING_NODE,
     TRIGGER,
-    NOTICE_BUFFER,
+    ISSUE_ACK_BUFFER,
     PROTECTED_MEMORY,
     PROTECTED_QUEUE,
     SECDED_CHECK,

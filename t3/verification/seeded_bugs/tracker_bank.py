@@ -27,7 +27,7 @@ MORE_TRACKER_BANKS = (
     _broken(
         "writes a new tile over an entry of a full set",
         _WRITES,
-        _WRITES.replace("~keep", "~(no_sectors | second)").replace(
+        _WRITES.replace("~keep", "~(no_atoms | second)").replace(
             "one_hot_first(free)", "Mux(full, 1, one_hot_first(free))"
         ),
     ),
@@ -38,7 +38,8 @@ MORE_TRACKER_BANKS = (
     ),
     _broken(
         "an event does not see the one of its tile two ahead",
-        "two_ahead_in_set.eq(self._set_of(updated.place) == self._set_of(checked.place))",
+        "two_ahead_in_set.eq(self._set_of(updated.dispatch_index) == "
+        "self._set_of(checked.dispatch_index))",
         "two_ahead_in_set.eq(0)",
     ),
     _broken(

@@ -11,33 +11,33 @@ from rtl.interface.configuration import CommandEntry
 from rtl.interface.encodings import Action, Granularity, PacketKind
 from rtl.parameters import T3Parameters
 
-# Small enough that random windows, places and ranges meet each other.
+# Small enough that random regions, dispatch indices and ranges meet each other.
 SMALL = T3Parameters(
     address_bits=11,
     workgroup_bits=4,
     context_bits=2,
-    windows=3,
+    regions=3,
     ranges=5,
     commands=3,
     sets=8,
 )
 SINGLE = T3Parameters(
-    address_bits=11, workgroup_bits=4, context_bits=2, windows=1, ranges=1, commands=1, sets=8
+    address_bits=11, workgroup_bits=4, context_bits=2, regions=1, ranges=1, commands=1, sets=8
 )
 ATOMS = 1 << SMALL.atom_address_bits
 
-NO_WINDOW = {"enable": 0, "base": 0, "limit": 0, "context": 0}
-NO_RANGE = {"enable": 0, "window": 0, "first": 0, "last": 0, "action": 0, "command": 0}
+NO_REGION = {"enable": 0, "base": 0, "limit": 0, "context": 0}
+NO_RANGE = {"enable": 0, "region": 0, "first": 0, "last": 0, "action": 0, "command": 0}
 
 
-def window(base, limit, context=1):
+def region(base, limit, context=1):
     return {"enable": 1, "base": base, "limit": limit, "context": context}
 
 
-def places(first, last, action, *, window=0, command=0):
+def dispatch_indices(first, last, action, *, region=0, command=0):
     return {
         "enable": 1,
-        "window": window,
+        "region": region,
         "first": first,
         "last": last,
         "action": action,
@@ -66,25 +66,25 @@ def random_command(rng, p):
 
 
 def reference(p, maps, first_workgroup, workgroups, atom, context, workgroup):
-    """Window hit, action, place and number of the command (None without a range)."""
-    place = workgroup - first_workgroup
-    if place < 0:
-        place += workgroups
-    # Wraps only where the first workgroup lies beyond the production's end.
-    place %= 1 << p.place_bits
+    """Region hit, action, dispatch index and number of the command (None without a range)."""
+    dispatch_index = workgroup - first_workgroup
+    if dispatch_index < 0:
+        dispatch_index += workgroups
+    # Wraps only where the first workgroup lies beyond the launch's end.
+    dispatch_index %= 1 << p.dispatch_index_bits
     hits = [
         number
-        for number, entry in enumerate(maps["windows"])
+        for number, entry in enumerate(maps["regions"])
         if entry["enable"]
         and atom in range(entry["base"], entry["limit"])
         and entry["context"] == context
     ]
     if hits and workgroup < workgroups:
         for entry in maps["ranges"]:
-            if entry["enable"] and entry["window"] == hits[0]:
-                if place in range(entry["first"], entry["last"] + 1):
-                    return True, Action(entry["action"]), place, entry["command"]
-    return bool(hits), Action.NONE, place, None
+            if entry["enable"] and entry["region"] == hits[0]:
+                if dispatch_index in range(entry["first"], entry["last"] + 1):
+                    return True, Action(entry["action"]), dispatch_index, entry["command"]
+    return bool(hits), Action.NONE, dispatch_index, None
 
 
 class Lookup:
@@ -107,12 +107,14 @@ def check(ctx, dut, maps, order, atom, context, workgroup):
     ctx.set(dut.location.atom, atom)
     ctx.set(dut.location.context, context)
     ctx.set(dut.location.workgroup, workgroup)
-    mapped, action, place, command = reference(dut.p, maps, *order, atom, context, workgroup)
+    mapped, action, dispatch_index, command = reference(
+        dut.p, maps, *order, atom, context, workgroup
+    )
     at = f"atom {atom}, context {context}, workgroup {workgroup} of {order}, {maps}"
     location = ctx.get(dut.location.location)
     assert location.mapped == mapped, at
     assert location.valid == (mapped and workgroup < order[1]), at
-    assert location.place == place, at
+    assert location.dispatch_index == dispatch_index, at
     assert ctx.get(dut.range.action) == action, at
     assert ctx.get(dut.range.command) == (command or 0), at
     fields = {"op": 0, "dtype": 0} if command is None else maps["commands"][command]
@@ -124,12 +126,14 @@ def check(ctx, dut, maps, order, atom, context, workgroup):
 def program(ctx, dut, maps, order):
     for lookup in (dut.location, dut.range):
         ctx.set(lookup.maps, maps)
-    ctx.set(dut.location.production, {"first_workgroup": order[0], "workgroups": order[1]})
+    ctx.set(
+        dut.location.launch_configuration, {"first_workgroup": order[0], "workgroups": order[1]}
+    )
 
 
-def directed(p, windows, ranges, rng):
+def directed(p, regions, ranges, rng):
     return {
-        "windows": fill(windows, p.windows, NO_WINDOW),
+        "regions": fill(regions, p.regions, NO_REGION),
         "ranges": fill(ranges, p.ranges, NO_RANGE),
         "commands": [random_command(rng, p) for _ in range(p.commands)],
     }
@@ -142,15 +146,15 @@ def test_parameters(p):
             lookup(p)
 
 
-def test_window_edges_and_contexts():
-    """Every atom, in every context, around two windows of different ones."""
+def test_region_edges_and_contexts():
+    """Every atom, in every context, around two regions of different ones."""
     rng, dut = random.Random(1), Lookup(SMALL)
     maps = directed(
         SMALL,
-        [window(8, 24, context=1), NO_WINDOW, window(24, 40, context=2)],
+        [region(8, 24, context=1), NO_REGION, region(24, 40, context=2)],
         [
-            places(0, 15, Action.DMA, window=0, command=1),
-            places(0, 15, Action.OWN, window=2, command=2),
+            dispatch_indices(0, 15, Action.DMA, region=0, command=1),
+            dispatch_indices(0, 15, Action.OWN, region=2, command=2),
         ],
         rng,
     )
@@ -170,11 +174,11 @@ def test_lowest_number_wins():
     rng, dut = random.Random(2), Lookup(SMALL)
     maps = directed(
         SMALL,
-        [window(0, 8), window(0, 16), window(0, 32)],
+        [region(0, 8), region(0, 16), region(0, 32)],
         [
-            places(4, 6, Action.OWN, window=1, command=0),
-            places(0, 15, Action.DMA, window=1, command=1),
-            places(0, 15, Action.REMOTE, window=2, command=2),
+            dispatch_indices(4, 6, Action.OWN, region=1, command=0),
+            dispatch_indices(0, 15, Action.DMA, region=1, command=1),
+            dispatch_indices(0, 15, Action.REMOTE, region=2, command=2),
         ],
         rng,
     )
@@ -186,7 +190,7 @@ def test_lowest_number_wins():
             for atom in (0, 7, 8, 15, 16, 31, 32)
             for workgroup in range(16)
         }
-        assert seen[7, 5] == Action.NONE  # window 0 hides window 1, and has no range
+        assert seen[7, 5] == Action.NONE  # region 0 hides region 1, and has no range
         assert seen[8, 5] == Action.OWN
         assert seen[8, 7] == Action.DMA
         assert seen[16, 5] == Action.REMOTE
@@ -194,16 +198,16 @@ def test_lowest_number_wins():
     dut.simulate(bench)
 
 
-def test_places():
-    """Every production order and workgroup of a four-bit id, at its wrap and beyond its end."""
+def test_dispatch_indices():
+    """Every dispatch order and workgroup of a four-bit id, at its wrap and beyond its end."""
     rng, dut = random.Random(3), Lookup(SMALL)
     maps = directed(
         SMALL,
-        [window(0, ATOMS - 1)],
+        [region(0, ATOMS - 1)],
         [
-            places(0, 0, Action.REMOTE, command=0),
-            places(1, 6, Action.DMA, command=1),
-            places(7, 14, Action.OWN, command=2),
+            dispatch_indices(0, 0, Action.REMOTE, command=0),
+            dispatch_indices(1, 6, Action.DMA, command=1),
+            dispatch_indices(7, 14, Action.OWN, command=2),
         ],
         rng,
     )
@@ -223,12 +227,12 @@ def test_places():
     dut.simulate(bench)
 
 
-def test_places_of_wide_workgroups():
-    """Workgroup ids of reference width, about the ends of the production and of its halves."""
+def test_dispatch_indices_of_wide_workgroups():
+    """Workgroup ids of reference width, about the ends of the launch and of its halves."""
     seed, p = 5, T3Parameters()
     print("seed", seed)
     rng, dut = random.Random(seed), Lookup(p)
-    maps = directed(p, [window(0, 1 << 20)], [places(0, 0xFFFF, Action.OWN)], rng)
+    maps = directed(p, [region(0, 1 << 20)], [dispatch_indices(0, 0xFFFF, Action.OWN)], rng)
     edges = [0, 1, 255, 256, 257, 0x0FFF, 0x7FFF, 0xFF00, 0xFFFF]
 
     async def bench(ctx):
@@ -243,11 +247,11 @@ def test_places_of_wide_workgroups():
     dut.simulate(bench)
 
 
-def test_window_of_a_location():
-    """The lowest window of the atom and context, whether or not the workgroup is valid."""
+def test_region_of_a_location():
+    """The lowest region of the atom and context, whether or not the workgroup is valid."""
     rng, dut = random.Random(6), Lookup(SMALL)
-    windows = [window(0, 8), window(0, 16), window(16, 32)]
-    maps = directed(SMALL, windows, [], rng)
+    regions = [region(0, 8), region(0, 16), region(16, 32)]
+    maps = directed(SMALL, regions, [], rng)
 
     async def bench(ctx):
         program(ctx, dut, maps, (0, 4))
@@ -255,7 +259,7 @@ def test_window_of_a_location():
             seen = []
             for atom in (7, 8, 15, 16, 31):
                 check(ctx, dut, maps, (0, 4), atom, 1, workgroup)
-                seen.append(ctx.get(dut.location.location.window))
+                seen.append(ctx.get(dut.location.location.region))
             assert seen == [0, 1, 1, 2, 2]
 
     dut.simulate(bench)
@@ -269,27 +273,27 @@ def test_random(p):
     seen = set()
 
     def random_maps():
-        windows, ranges = [], []
-        for _ in range(p.windows):
+        regions, ranges = [], []
+        for _ in range(p.regions):
             low, high = sorted(rng.sample(range(ATOMS), 2))
-            windows.append(window(low, high, rng.randrange(2)) if rng.random() < 0.8 else NO_WINDOW)
+            regions.append(region(low, high, rng.randrange(2)) if rng.random() < 0.8 else NO_REGION)
         for _ in range(p.ranges):
             low, high = sorted(rng.choices(range(16), k=2))
-            entry = places(
+            entry = dispatch_indices(
                 low,
                 high,
                 rng.choice([Action.REMOTE, Action.DMA, Action.OWN]),
-                window=rng.randrange(p.windows),
+                region=rng.randrange(p.regions),
                 command=rng.randrange(p.commands),
             )
             ranges.append(entry if rng.random() < 0.8 else entry | {"enable": 0})
-        return directed(p, windows, ranges, rng)
+        return directed(p, regions, ranges, rng)
 
     async def bench(ctx):
         for _ in range(150):
             maps, order = random_maps(), (rng.randrange(16), rng.randrange(17))
             program(ctx, dut, maps, order)
-            edges = [entry[end] for entry in maps["windows"] for end in ("base", "limit")]
+            edges = [entry[end] for entry in maps["regions"] for end in ("base", "limit")]
             for _ in range(12):
                 atom = (rng.choice(edges) + rng.choice([-1, 0, 0, 1])) % ATOMS
                 if rng.random() < 0.5:

@@ -1,7 +1,7 @@
 import pytest
 from amaranth.sim import Simulator
 from channel_bench import ALL, DATA, TIMING, packet, simulate, store
-from channel_reference import FIRST, TABLES, WINDOWS, WORKGROUPS
+from channel_reference import FIRST, REGIONS, TABLES, WORKGROUPS
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -17,7 +17,7 @@ from rtl.interface.encodings import (
 from rtl.interface.layouts import (
     NmcRequest,
     Packet,
-    Piece,
+    Segment,
 )
 
 
@@ -29,23 +29,27 @@ def test_wrong_parameters():
 @pytest.mark.parametrize(
     ("request_", "port", "fields"),
     [
-        # Outside every window, or of another context: an ordinary write.
-        (store(17, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "place": 0}),
+        # Outside every region, or of another context: an ordinary write.
+        (store(17, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "dispatch_index": 0}),
         (store(17, atom=2000), "dram", {"access": Access.WRITE, "atom": 2000}),
         (store(17, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
         (store(50), "dram", {"access": Access.WRITE}),
         (store(8), "dram", {"access": Access.WRITE}),
         (store(17), "link_out", {"atom": 11500, "context": 5, "workgroup": 17, "wavefront": 3}),
         (store(17, atom=3000, context=2), "link_out", {"atom": 0, "kind": PacketKind.STORE}),
-        (store(29), "dram", {"access": Access.UPDATE, "place": 12, "op": Operation.MIN}),
-        (store(0), "dram", {"access": Access.UPDATE, "place": 33, "dtype": Datatype.BF16}),
+        (store(29), "dram", {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN}),
+        (store(0), "dram", {"access": Access.UPDATE, "dispatch_index": 33, "dtype": Datatype.BF16}),
         (store(28), None, ErrorCode.STORE_LATE),
         (store(2), None, ErrorCode.STORE_AHEAD),
-        (store(29, kind=StoreKind.TILE_END), "tile_ends", {"place": 12, "sectors": 9}),
-        (store(28, kind=StoreKind.TILE_END), None, ErrorCode.STORE_LATE),
-        (store(2, kind=StoreKind.TILE_END), None, ErrorCode.STORE_AHEAD),
-        (store(17, kind=StoreKind.TILE_END), None, None),
-        (store(17, kind=StoreKind.TILE_END, atom=5), None, None),
+        (
+            store(29, kind=StoreKind.END_OF_TILE),
+            "end_of_tile_markers",
+            {"dispatch_index": 12, "tile_atoms": 9},
+        ),
+        (store(28, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_LATE),
+        (store(2, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_AHEAD),
+        (store(17, kind=StoreKind.END_OF_TILE), None, None),
+        (store(17, kind=StoreKind.END_OF_TILE, atom=5), None, None),
     ],
 )
 def test_stores(request_, port, fields):
@@ -70,8 +74,8 @@ def test_stores(request_, port, fields):
         (packet(60, kind=PacketKind.STORE), {"access": Access.WRITE, "op": Operation.SUM}),
         (packet(60, kind=PacketKind.STORE, atom=2500), ErrorCode.PACKET_UNMAPPED),
         (packet(60, kind=PacketKind.STORE, context=3), ErrorCode.PACKET_UNMAPPED),
-        (packet(29), {"access": Access.UPDATE, "place": 12, "op": Operation.MAX}),
-        (packet(1), {"access": Access.UPDATE, "place": 34, "wavefront": 6}),
+        (packet(29), {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MAX}),
+        (packet(1), {"access": Access.UPDATE, "dispatch_index": 34, "wavefront": 6}),
         (packet(28), ErrorCode.PACKET_LATE),
         (packet(2), ErrorCode.PACKET_AHEAD),
         (packet(17), ErrorCode.PACKET_UNMAPPED),
@@ -155,8 +159,8 @@ def changed(table, index, **fields):
     [
         # The location is of the cycle in which the store is taken, the range of the next one,
         # and what the packet gets of the command of the one after it.
-        (changed("windows", 0, enable=0), 0, True),
-        (changed("windows", 0, enable=0), 1, False),
+        (changed("regions", 0, enable=0), 0, True),
+        (changed("regions", 0, enable=0), 1, False),
         (TABLES | {"first_workgroup": 16}, 0, True),
         (TABLES | {"first_workgroup": 16}, 1, False),
         (changed("ranges", 0, enable=0), 1, True),
@@ -173,7 +177,7 @@ def test_tables_change_under_a_store(tables, cycle, differs):
     async def bench(channel):
         left = []
         for step in range(12):
-            # Of the last place that leaves: with another first workgroup it does not.
+            # Of the last dispatch index that leaves: with another first workgroup it does not.
             offered = {"stores": store(26)} if step == 0 else {}
             if step >= cycle:
                 channel.program(tables)
@@ -200,21 +204,21 @@ def test_packet_of_an_address_that_carries():
     simulate(TIMING, bench)
 
 
-def test_write_notices_are_counted():
+def test_write_issue_acks_are_counted():
     async def bench(channel):
-        write = {"access": Access.WRITE, "atom": 5, "place": 0, "wavefront": 0}
-        update = write | {"access": Access.UPDATE, "place": 12}
+        write = {"access": Access.WRITE, "atom": 5, "dispatch_index": 0, "wavefront": 0}
+        update = write | {"access": Access.UPDATE, "dispatch_index": 12}
         for _ in range(5):
-            await channel.cycle({"notices": write})
+            await channel.cycle({"issue_acks": write})
         assert channel.reference.stored == 5
         # Updates that nobody takes: eight events in the queue, and behind it what the buffer holds.
         # When that is full, it holds up everything.
         for number in range(8 + 2 + 128):
-            tile = {"place": 12 + number % 20, "wavefront": number // 20}
-            await channel.cycle({"notices": update | tile}, taken=())
+            tile = {"dispatch_index": 12 + number % 20, "wavefront": number // 20}
+            await channel.cycle({"issue_acks": update | tile}, taken=())
         await channel.cycle(taken=())
-        assert not channel.ready("notices")
-        await channel.cycle({"notices": write}, taken=())
+        assert not channel.ready("issue_acks")
+        await channel.cycle({"issue_acks": write}, taken=())
         await channel.cycle()
         assert channel.reference.stored == 5
 
@@ -223,10 +227,10 @@ def test_write_notices_are_counted():
 
 def test_waiting_updates_of_a_tile_become_one():
     async def bench(channel):
-        update = {"access": Access.UPDATE, "place": 12, "wavefront": 3}
+        update = {"access": Access.UPDATE, "dispatch_index": 12, "wavefront": 3}
         for atom in (7, 9, 5, 8):
-            await channel.cycle({"notices": update | {"atom": atom}}, taken=())
-        left = [ports["tile_notices"] for ports, _ in [await channel.cycle() for _ in range(2)]]
+            await channel.cycle({"issue_acks": update | {"atom": atom}}, taken=())
+        left = [ports["tile_issue_acks"] for ports, _ in [await channel.cycle() for _ in range(2)]]
         assert [(event["count"], event["atom"]) for event in left] == [(1, 7), (3, 5)]
 
     simulate(TIMING, bench)
@@ -236,8 +240,8 @@ def test_occupancy_is_a_cycle_old():
     async def bench(ctx):
         config = {"policy": Policy.MCA, "threshold": 5, "starvation_limit": 0xFFFF}
         ctx.set(dut.arbiter, config)
-        ctx.set(dut.production, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
-        ctx.set(dut.maps, dut.maps.shape().const({"windows": WINDOWS}))
+        ctx.set(dut.launch_configuration, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
+        ctx.set(dut.maps, dut.maps.shape().const({"regions": REGIONS}))
         ctx.set(dut.occupancy, 5)
         ctx.set(dut.link_in.p, packet(0, kind=PacketKind.STORE))
         ctx.set(dut.link_in.valid, 1)
@@ -260,14 +264,14 @@ def test_occupancy_is_a_cycle_old():
     sim.run()
 
 
-def test_dma_atom_from_piece_to_link():
+def test_dma_atom_from_segment_to_link():
     """A read with its slot goes out on the communication stream, and its data on the link."""
     words = [11, 12, 13, 14]
-    piece = {
+    segment = {
         "atom": 4000,
         "length": 1,
         "offset": 9,
-        "wave_run_log2": 3,
+        "wave_inner_log2": 3,
         "wavefront": 2,
         "workgroup": 23,
         "context": 6,
@@ -279,11 +283,11 @@ def test_dma_atom_from_piece_to_link():
 
     async def bench(ctx):
         assert ctx.get(dut.idle)
-        ctx.set(dut.pieces.p, Piece(DATA).const(piece))
-        ctx.set(dut.pieces.valid, 1)
+        ctx.set(dut.segments.p, Segment(DATA).const(segment))
+        ctx.set(dut.segments.valid, 1)
         ctx.set(dut.dram.ready, 1)
         await ctx.tick()
-        ctx.set(dut.pieces.valid, 0)
+        ctx.set(dut.segments.valid, 0)
         assert not ctx.get(dut.idle)
         (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
         assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
@@ -294,7 +298,7 @@ def test_dma_atom_from_piece_to_link():
         ctx.set(dut.returns.valid, 0)
         ctx.set(dut.link_out.ready, 1)
         (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
-        fields = {name: piece[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
+        fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
         assert sent == Packet(DATA).const(fields | {"atom": 4050, "wavefront": 3, "data": words})
         assert ctx.get(dut.idle)
 

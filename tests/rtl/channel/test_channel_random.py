@@ -18,7 +18,8 @@ from rtl.interface.encodings import (
 
 
 def random_inputs(rng, p):
-    """An input for each port; places and atoms about the edges of the windows and ranges."""
+    """An input for each port; dispatch indices and atoms about the edges of the regions and
+    ranges."""
     inside = [(1000, 1), (1999, 1), (3000, 2), (3499, 2)]
     outside = [(999, 1), (2000, 1), (1000, 2), (3500, 2)]
     atom, context = rng.choice(inside if rng.random() < 0.8 else outside)
@@ -28,15 +29,15 @@ def random_inputs(rng, p):
         "workgroup": rng.randrange(WORKGROUPS + 3),
         "wavefront": rng.randrange(p.wavefronts),
     }
-    payload = {"data": [rng.getrandbits(64) for _ in range(4)]} if p.payload else {}
+    payload = {"data": [rng.getrandbits(64) for _ in range(4)]} if p.with_data else {}
     return {
         "reads": {"atom": rng.getrandbits(35), "tag": rng.getrandbits(16)},
         "stores": {
             **common,
-            "kind": rng.choice([StoreKind.STORE, StoreKind.STORE, StoreKind.TILE_END]),
-            "sectors": rng.getrandbits(p.sector_bits),
-            "row_edge": rng.getrandbits(1),
-            "run_edge": rng.getrandbits(1),
+            "kind": rng.choice([StoreKind.STORE, StoreKind.STORE, StoreKind.END_OF_TILE]),
+            "tile_atoms": rng.getrandbits(p.tile_atom_bits),
+            "outer_edge": rng.getrandbits(1),
+            "inner_edge": rng.getrandbits(1),
             **payload,
         },
         "link_in": {
@@ -46,10 +47,10 @@ def random_inputs(rng, p):
             "dtype": rng.choice(list(Datatype)),
             **payload,
         },
-        "notices": {
+        "issue_acks": {
             "access": rng.choice([Access.WRITE, Access.UPDATE]),
             "atom": rng.getrandbits(35),
-            "place": rng.choice([3, rng.getrandbits(16)]),
+            "dispatch_index": rng.choice([3, rng.getrandbits(16)]),
             "wavefront": rng.choice([0, 0, 0, rng.randrange(p.wavefronts)]),
         },
     }

@@ -22,14 +22,14 @@ def command_entry(**fields):
         "atom_offset": 0,
         "granularity": Granularity.WORKGROUP,
         "group_log2": 0,
-        "rows": 4,
-        "rows_edge": 3,
-        "run": 16,
-        "run_edge": 10,
-        "pitch": 100,
-        "wave_rows": 2,
-        "wave_run_log2": 3,
-        "waves_minor_log2": 1,
+        "outer_extent": 4,
+        "outer_extent_edge": 3,
+        "inner_extent": 16,
+        "inner_extent_edge": 10,
+        "stride": 100,
+        "wave_outer_extent": 2,
+        "wave_inner_log2": 3,
+        "waves_inner_log2": 1,
         "waves": [0, 0, 0, 0],
     } | fields
 
@@ -43,25 +43,25 @@ def random_command(rng, p):
         context=rng.getrandbits(p.context_bits),
         atom_offset=rng.getrandbits(p.atom_address_bits),
         granularity=rng.choice(list(Granularity)),
-        rows=rng.randint(0, 9),
-        rows_edge=rng.randint(1, 5),
-        run=rng.choice([0, 1, 7, 8, 16, 33]),
-        run_edge=rng.randint(1, 20),
-        pitch=rng.choice([0, 16, 37, 1 << 23]),
-        wave_rows=rng.randint(1, 4),
-        wave_run_log2=rng.choice([0, 2, 3, 5, 15]),
-        waves_minor_log2=rng.randrange(4),
+        outer_extent=rng.randint(0, 9),
+        outer_extent_edge=rng.randint(1, 5),
+        inner_extent=rng.choice([0, 1, 7, 8, 16, 33]),
+        inner_extent_edge=rng.randint(1, 20),
+        stride=rng.choice([0, 16, 37, 1 << 23]),
+        wave_outer_extent=rng.randint(1, 4),
+        wave_inner_log2=rng.choice([0, 2, 3, 5, 15]),
+        waves_inner_log2=rng.randrange(4),
     )
 
 
 def random_ready(rng, p):
     return {
         "command": rng.randrange(p.commands),
-        "place": rng.choice([0, 5, 99]),
+        "dispatch_index": rng.choice([0, 5, 99]),
         "wavefront": rng.randrange(p.wavefronts),
         "start": rng.choice([rng.getrandbits(p.atom_address_bits), 2**p.atom_address_bits - 3]),
-        "row_edge": rng.getrandbits(1),
-        "run_edge": rng.getrandbits(1),
+        "outer_edge": rng.getrandbits(1),
+        "inner_edge": rng.getrandbits(1),
         "last": rng.getrandbits(1),
     }
 
@@ -77,28 +77,32 @@ def channel_number(p, atom):
     return number
 
 
-def atoms_of(p, production, command, taken):
-    """Atoms in the order of the walk: (position in the run, atom, wavefront, workgroup)."""
-    copy = "place" not in taken
-    rows = command["rows_edge"] if taken.get("row_edge") else command["rows"]
-    run = command["run_edge"] if taken.get("run_edge") else command["run"]
+def atoms_of(p, launch_configuration, command, taken):
+    """Atoms in the order of the walk: (position in the row, atom, wavefront, workgroup)."""
+    copy = "dispatch_index" not in taken
+    outer_extent = (
+        command["outer_extent_edge"] if taken.get("outer_edge") else command["outer_extent"]
+    )
+    inner_extent = (
+        command["inner_extent_edge"] if taken.get("inner_edge") else command["inner_extent"]
+    )
     first_row = first_atom = 0
-    minor = 2 ** command["waves_minor_log2"]
-    width, height = 2 ** command["wave_run_log2"], command["wave_rows"]
+    minor = 2 ** command["waves_inner_log2"]
+    width, height = 2 ** command["wave_inner_log2"], command["wave_outer_extent"]
     by_wavefront = not copy and command["granularity"] == Granularity.WAVEFRONT
     if by_wavefront:
         first_atom = taken["wavefront"] % minor * width
         first_row = taken["wavefront"] // minor * height
-        rows = max(0, min(rows, first_row + height) - first_row)
-        run = max(0, min(run, first_atom + width) - first_atom)
+        outer_extent = max(0, min(outer_extent, first_row + height) - first_row)
+        inner_extent = max(0, min(inner_extent, first_atom + width) - first_atom)
     workgroup = 0
     if not copy:
-        workgroup = taken["place"] + production["first_workgroup"]
-        if workgroup >= production["workgroups"]:
-            workgroup -= production["workgroups"]
-    for row in range(rows):
-        for index in range(run):
-            atom = (taken["start"] + row * command["pitch"] + index) % 2**p.atom_address_bits
+        workgroup = taken["dispatch_index"] + launch_configuration["first_workgroup"]
+        if workgroup >= launch_configuration["workgroups"]:
+            workgroup -= launch_configuration["workgroups"]
+    for row in range(outer_extent):
+        for index in range(inner_extent):
+            atom = (taken["start"] + row * command["stride"] + index) % 2**p.atom_address_bits
             wavefront = 0
             if by_wavefront:
                 wavefront = taken["wavefront"]
@@ -110,24 +114,26 @@ def atoms_of(p, production, command, taken):
 class Reference:
     """The engine, one cycle at a time, from :func:`atoms_of`."""
 
-    def __init__(self, p, production, commands):
-        self.p, self.production, self.commands = p, production, commands
+    def __init__(self, p, launch_configuration, commands):
+        self.p, self.launch_configuration, self.commands = p, launch_configuration, commands
         self.last = 1
-        self.walk = []  # (channel, atoms, wavefronts), the next piece first
+        self.walk = []  # (channel, atoms, wavefronts), the next segment first
         self.preparing = 0  # cycles until it begins
 
-    def pieces_of(self, taken):
+    def segments_of(self, taken):
         p = self.p
         command = self.commands[taken["command"]]
-        pieces = []
-        for index, atom, wavefront, workgroup in atoms_of(p, self.production, command, taken):
+        segments = []
+        for index, atom, wavefront, workgroup in atoms_of(
+            p, self.launch_configuration, command, taken
+        ):
             if index == 0 or atom % p.interleave_atoms == 0:
-                pieces.append((channel_number(p, atom), command, workgroup, []))
-            pieces[-1][3].append((atom, wavefront))
-        return pieces
+                segments.append((channel_number(p, atom), command, workgroup, []))
+            segments[-1][3].append((atom, wavefront))
+        return segments
 
-    def cycle(self, ready, copy, limit_in, rooms):
-        """What happens: ``(which is taken, the piece that is offered, picked)``."""
+    def cycle(self, ready, copy, credit_limit_in, rooms):
+        """What happens: ``(which is taken, the segment that is offered, issued)``."""
         p = self.p
         if self.preparing:
             self.preparing -= 1
@@ -139,14 +145,16 @@ class Reference:
             if not served or rooms[lane]:
                 self.walk.pop(0)
             return None, (lane, offer) if served else None, 0
-        eligible = ready and ready["place"] + self.production["shift"] < limit_in
+        eligible = (
+            ready and ready["dispatch_index"] + self.launch_configuration["shift"] < credit_limit_in
+        )
         order = [ready if eligible else None, copy]
         first = 1 - self.last
         which = next((w for w in (first, 1 - first) if order[w]), None)
         if which is None:
             return None, None, 0
         self.last = which
-        self.walk = self.pieces_of(order[which])
+        self.walk = self.segments_of(order[which])
         self.preparing = 2
         return "ready" if which == 0 else "copy", None, int(which == 0 and ready["last"])
 
@@ -154,15 +162,15 @@ class Reference:
 class Bench:
     """Drives an engine and checks every port in every cycle against the reference."""
 
-    def __init__(self, ctx, dut, p, production, commands):
+    def __init__(self, ctx, dut, p, launch_configuration, commands):
         self.ctx, self.dut, self.p = ctx, dut, p
-        self.reference = Reference(p, production, commands)
+        self.reference = Reference(p, launch_configuration, commands)
         maps = dut.maps.shape().const({"commands": commands})
         ctx.set(dut.maps, maps)
-        ctx.set(dut.production, production)
+        ctx.set(dut.launch_configuration, launch_configuration)
 
-    async def cycle(self, *, ready=None, copy=None, limit_in=1 << 16, rooms=None):
-        """One cycle. Gives what was taken and the piece that left."""
+    async def cycle(self, *, ready=None, copy=None, credit_limit_in=1 << 16, rooms=None):
+        """One cycle. Gives what was taken and the segment that left."""
         ctx, dut = self.ctx, self.dut
         rooms = rooms or [1] * self.p.channels
         ctx.set(dut.ready.valid, ready is not None)
@@ -171,60 +179,64 @@ class Bench:
             ctx.set(dut.ready.p, ready)
         if copy is not None:
             ctx.set(dut.copies.p, copy)
-        ctx.set(dut.limit_in, limit_in)
-        for lane, room in zip(dut.pieces, rooms, strict=True):
+        ctx.set(dut.credit_limit_in, credit_limit_in)
+        for lane, room in zip(dut.segments, rooms, strict=True):
             ctx.set(lane.ready, room)
         busy = self.reference.preparing or self.reference.walk
         idle = not busy and ready is None and copy is None
-        taken, offer, picked = self.reference.cycle(ready, copy, limit_in, rooms)
+        taken, offer, issued = self.reference.cycle(ready, copy, credit_limit_in, rooms)
         assert ctx.get(dut.idle) == idle
-        assert ctx.get(dut.picked) == picked
+        assert ctx.get(dut.issued) == issued
         assert ctx.get(dut.ready.ready & dut.ready.valid) == (taken == "ready")
         assert ctx.get(dut.copies.ready & dut.copies.valid) == (taken == "copy")
-        for index, lane in enumerate(dut.pieces):
+        for index, lane in enumerate(dut.segments):
             assert ctx.get(lane.valid) == (offer is not None and offer[0] == index)
         if offer:
-            self.check_piece(ctx.get(dut.pieces[offer[0]].p), *offer[1][1:])
+            self.check_segment(ctx.get(dut.segments[offer[0]].p), *offer[1][1:])
         await ctx.tick()
         left = offer[1] if offer and rooms[offer[0]] else None
         return taken, left
 
-    def check_piece(self, piece, command, workgroup, atoms):
-        assert piece.length == len(atoms)
+    def check_segment(self, segment, command, workgroup, atoms):
+        assert segment.length == len(atoms)
         for index, (atom, wavefront) in enumerate(atoms):
             atoms_in_all = 2**self.p.atom_address_bits
-            assert (piece.atom + index) % atoms_in_all == atom
-            assert piece.remote == (piece.atom + command["atom_offset"]) % atoms_in_all
-            wave = piece.wavefront + (piece.offset + index >> piece.wave_run_log2)
+            assert (segment.atom + index) % atoms_in_all == atom
+            assert segment.remote == (segment.atom + command["atom_offset"]) % atoms_in_all
+            wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
             assert wave % self.p.wavefronts == wavefront
-        assert piece.workgroup == workgroup
+        assert segment.workgroup == workgroup
         for name in ("context", "kind", "op", "dtype"):
-            assert getattr(piece, name) == command[name]
+            assert getattr(segment, name) == command[name]
 
     async def prepare(self):
         while self.reference.preparing:
             assert await self.cycle() == (None, None)
 
     async def walk(self, **command):
-        """Pieces of one command, without any waiting; also the cycles between."""
+        """Segments of one command, without any waiting; also the cycles between."""
         taken, _ = await self.cycle(**command)
         assert taken
         await self.prepare()
-        pieces = []
+        segments = []
         while self.reference.walk:
-            pieces.append((await self.cycle())[1])
-        return pieces
+            segments.append((await self.cycle())[1])
+        return segments
 
 
-def simulate(p, commands, bench, **production):
+def simulate(p, commands, bench, **launch_configuration):
     dut = DmaEngine(p)
     commands = commands + [command_entry()] * (p.commands - len(commands))
-    production = {"first_workgroup": 0, "workgroups": 100, "shift": 0} | production
+    launch_configuration = {
+        "first_workgroup": 0,
+        "workgroups": 100,
+        "shift": 0,
+    } | launch_configuration
     sim = Simulator(dut)
     sim.add_clock(1e-9)
 
     async def run(ctx):
-        await bench(Bench(ctx, dut, p, production, commands))
+        await bench(Bench(ctx, dut, p, launch_configuration, commands))
 
     sim.add_testbench(run)
     sim.run()
@@ -232,11 +244,11 @@ def simulate(p, commands, bench, **production):
 
 READY = {
     "command": 0,
-    "place": 1,
+    "dispatch_index": 1,
     "wavefront": 0,
     "start": 64,
-    "row_edge": 0,
-    "run_edge": 0,
+    "outer_edge": 0,
+    "inner_edge": 0,
     "last": 1,
 }
 
@@ -246,31 +258,31 @@ def test_wrong_parameters():
         DmaEngine({})
 
 
-@pytest.mark.parametrize("row_edge", [0, 1])
-@pytest.mark.parametrize("run_edge", [0, 1])
-def test_workgroup_tile(row_edge, run_edge):
+@pytest.mark.parametrize("outer_edge", [0, 1])
+@pytest.mark.parametrize("inner_edge", [0, 1])
+def test_workgroup_tile(outer_edge, inner_edge):
     """Each atom of the tile once, with the wavefront that wrote it, cut at the interleave."""
-    rows, run = 3 if row_edge else 4, 10 if run_edge else 16
+    outer_extent, inner_extent = 3 if outer_edge else 4, 10 if inner_edge else 16
 
     async def bench(engine):
-        ready = READY | {"start": 67, "row_edge": row_edge, "run_edge": run_edge}
-        pieces = await engine.walk(ready=ready)
-        got = [pair for _, _, _, atoms in pieces for pair in atoms]
+        ready = READY | {"start": 67, "outer_edge": outer_edge, "inner_edge": inner_edge}
+        segments = await engine.walk(ready=ready)
+        got = [pair for _, _, _, atoms in segments for pair in atoms]
         expected = {
             67 + 100 * row + index: (row // 2) * 2 + index // 8
-            for row in range(rows)
-            for index in range(run)
+            for row in range(outer_extent)
+            for index in range(inner_extent)
         }
         assert len(got) == len(expected)
         assert dict(got) == expected
-        for _, _, _, atoms in pieces:
+        for _, _, _, atoms in segments:
             assert len({atom // 8 for atom, _ in atoms}) == 1
 
     simulate(SMALL, [command_entry()], bench)
 
 
 @pytest.mark.parametrize(
-    ("wavefront", "row_edge", "run_edge", "shape"),
+    ("wavefront", "outer_edge", "inner_edge", "shape"),
     [
         (0, 0, 0, (2, 8)),
         (3, 0, 0, (2, 8)),
@@ -280,14 +292,16 @@ def test_workgroup_tile(row_edge, run_edge):
         (5, 0, 0, (0, 0)),
     ],
 )
-def test_wavefront_tile(wavefront, row_edge, run_edge, shape):
+def test_wavefront_tile(wavefront, outer_edge, inner_edge, shape):
     async def bench(engine):
-        ready = READY | {"wavefront": wavefront, "row_edge": row_edge, "run_edge": run_edge}
-        pieces = await engine.walk(ready=ready)
-        got = [pair for _, _, _, atoms in pieces for pair in atoms]
-        rows, run = shape
+        ready = READY | {"wavefront": wavefront, "outer_edge": outer_edge, "inner_edge": inner_edge}
+        segments = await engine.walk(ready=ready)
+        got = [pair for _, _, _, atoms in segments for pair in atoms]
+        outer_extent, inner_extent = shape
         assert got == [
-            (64 + 100 * row + index, wavefront) for row in range(rows) for index in range(run)
+            (64 + 100 * row + index, wavefront)
+            for row in range(outer_extent)
+            for index in range(inner_extent)
         ]
 
     simulate(SMALL, [command_entry(granularity=Granularity.WAVEFRONT)], bench)
@@ -297,23 +311,25 @@ def test_copy():
     """A copy has the command's rows and run, and belongs to no workgroup."""
 
     async def bench(engine):
-        pieces = await engine.walk(copy={"command": 1, "start": 0})
-        assert [p[2] for p in pieces] == [0] * len(pieces)
-        got = [pair for _, _, _, atoms in pieces for pair in atoms]
+        segments = await engine.walk(copy={"command": 1, "start": 0})
+        assert [p[2] for p in segments] == [0] * len(segments)
+        got = [pair for _, _, _, atoms in segments for pair in atoms]
         assert got == [(7 * row + index, 0) for row in range(3) for index in range(20)]
 
-    copy = command_entry(rows=3, run=20, pitch=7, granularity=Granularity.WAVEFRONT)
+    copy = command_entry(
+        outer_extent=3, inner_extent=20, stride=7, granularity=Granularity.WAVEFRONT
+    )
     simulate(SMALL, [command_entry(), copy], bench, first_workgroup=50)
 
 
 def test_full_rate_over_commands():
-    """One piece per cycle, and three cycles between two commands."""
+    """One segment per cycle, and three cycles between two commands."""
 
     async def bench(engine):
         events = []
         for _ in range(60):
-            taken, piece = await engine.cycle(ready=READY)
-            events.append("t" if taken else "p" if piece else "-")
+            taken, segment = await engine.cycle(ready=READY)
+            events.append("t" if taken else "p" if segment else "-")
         assert "".join(events) == ("t--" + "p" * 10) * 4 + "t--ppppp"
 
     simulate(SMALL, [command_entry()], bench)
@@ -329,24 +345,28 @@ def test_empty_command_is_over_at_once():
         await engine.prepare()
         assert (await engine.cycle())[1]
 
-    empty = [command_entry(rows=0), command_entry(run=0), command_entry()]
+    empty = [command_entry(outer_extent=0), command_entry(inner_extent=0), command_entry()]
     simulate(SMALL, empty, bench)
 
 
-@pytest.mark.parametrize(("place", "shift"), [(0, 0), (10, 5), (65535, 65536), (65535, 131071)])
-def test_ready_waits_for_the_downstream_limit(place, shift):
+@pytest.mark.parametrize(
+    ("dispatch_index", "shift"), [(0, 0), (10, 5), (65535, 65536), (65535, 131071)]
+)
+def test_ready_waits_for_the_downstream_limit(dispatch_index, shift):
     async def bench(engine):
-        ready = READY | {"place": place}
-        if place + shift < 131071:
-            assert (await engine.cycle(ready=ready, limit_in=place + shift))[0] is None
-            taken = await engine.cycle(ready=ready, limit_in=place + shift + 1)
+        ready = READY | {"dispatch_index": dispatch_index}
+        if dispatch_index + shift < 131071:
+            assert (await engine.cycle(ready=ready, credit_limit_in=dispatch_index + shift))[
+                0
+            ] is None
+            taken = await engine.cycle(ready=ready, credit_limit_in=dispatch_index + shift + 1)
             assert taken[0] == "ready"
         else:
-            assert (await engine.cycle(ready=ready, limit_in=131071))[0] is None
+            assert (await engine.cycle(ready=ready, credit_limit_in=131071))[0] is None
         # A copy does not wait.
         while engine.reference.walk:
             await engine.cycle()
-        assert (await engine.cycle(copy={"command": 0, "start": 0}, limit_in=0))[0] == "copy"
+        assert (await engine.cycle(copy={"command": 0, "start": 0}, credit_limit_in=0))[0] == "copy"
 
     simulate(SMALL, [command_entry()], bench, shift=shift)
 
@@ -361,11 +381,11 @@ def test_turns():
         both = {"ready": READY | {"command": 0}, "copy": {"command": 0, "start": 0}}
         got = [await taken(**both) for _ in range(5)]
         assert got == ["ready", "copy", "ready", "copy", "ready"]
-        got = [await taken(limit_in=0, **both) for _ in range(3)]
+        got = [await taken(credit_limit_in=0, **both) for _ in range(3)]
         assert got == ["copy"] * 3
         assert await taken(**both) == "ready"
 
-    simulate(SMALL, [command_entry(rows=0)], bench)
+    simulate(SMALL, [command_entry(outer_extent=0)], bench)
 
 
 def test_full_lane_stops_the_walk():
@@ -391,7 +411,7 @@ def test_samples_make_up_the_whole():
             for _, _, _, atoms in filter(None, await engine.walk(ready=READY)):
                 whole.update(atom for atom, _ in atoms)
 
-        simulate(p, [command_entry(rows=20, run=40)], bench)
+        simulate(p, [command_entry(outer_extent=20, inner_extent=40)], bench)
     assert whole == {64 + 100 * row + index: 1 for row in range(20) for index in range(40)}
 
 
@@ -408,20 +428,20 @@ def test_random(p, seed):
         for step in range(2500):
             if step % 100 == 0:
                 rates = [rng.choice([0.05, 0.5, 1]) for _ in range(3)]
-                limit_in = rng.choice([0, 10, 50, 1 << 16])
+                credit_limit_in = rng.choice([0, 10, 50, 1 << 16])
             if ready is None and rng.random() < rates[0]:
                 ready = random_ready(rng, p)
             if copy is None and rng.random() < rates[1]:
                 start = rng.getrandbits(p.atom_address_bits)
                 copy = {"command": rng.randrange(p.commands), "start": start}
             rooms = [int(rng.random() < rates[2]) for _ in range(p.channels)]
-            taken, piece = await engine.cycle(
-                ready=ready, copy=copy, limit_in=limit_in, rooms=rooms
+            taken, segment = await engine.cycle(
+                ready=ready, copy=copy, credit_limit_in=credit_limit_in, rooms=rooms
             )
             counts[taken] += 1
-            counts["piece"] += piece is not None
+            counts["segment"] += segment is not None
             ready = None if taken == "ready" else ready
             copy = None if taken == "copy" else copy
 
     simulate(p, commands, bench, first_workgroup=60, shift=4)
-    assert counts["ready"] > 3 and counts["copy"] > 3 and counts["piece"] > 20
+    assert counts["ready"] > 3 and counts["copy"] > 3 and counts["segment"] > 20

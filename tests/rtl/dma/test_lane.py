@@ -6,22 +6,22 @@ from amaranth.sim import Simulator
 
 from rtl.dma.lane import DmaLane
 from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind
-from rtl.interface.layouts import Packet, Piece
+from rtl.interface.layouts import Packet, Segment
 from rtl.parameters import T3Parameters
 
-SMALL = T3Parameters(egress_slots=8, payload=True)
+SMALL = T3Parameters(egress_slots=8, with_data=True)
 FULL = T3Parameters()
 
 
-def random_piece(rng, p, length=None):
-    """A piece, which ends at the latest where the channel does."""
+def random_segment(rng, p, length=None):
+    """A segment, which ends at the latest where the channel does."""
     length = length or rng.randint(1, p.interleave_atoms)
     granule = rng.randrange(2**p.atom_address_bits // p.interleave_atoms) * p.interleave_atoms
     return {
         "atom": granule + rng.randint(0, p.interleave_atoms - length),
         "length": length,
         "offset": rng.choice([0, 5, 60, 1000, 0xFFF0]),
-        "wave_run_log2": rng.choice([0, 1, 3, 6, 15]),
+        "wave_inner_log2": rng.choice([0, 1, 3, 6, 15]),
         "wavefront": rng.randrange(p.wavefronts),
         "workgroup": rng.getrandbits(p.workgroup_bits),
         "context": rng.getrandbits(p.context_bits),
@@ -37,19 +37,19 @@ def word(address):
     return [(address * 4 + lane) * 0x9E3779B97F4A7C15 % 2**64 for lane in range(4)]
 
 
-def packets_of(piece, p):
+def packets_of(segment, p):
     """Each atom that is read, with its packet."""
     atoms = 2**p.atom_address_bits
-    for index in range(piece["length"]):
-        atom = (piece["atom"] + index) % atoms
-        wave = (piece["offset"] + index) // 2 ** piece["wave_run_log2"]
+    for index in range(segment["length"]):
+        atom = (segment["atom"] + index) % atoms
+        wave = (segment["offset"] + index) // 2 ** segment["wave_inner_log2"]
         yield (
             atom,
-            {name: piece[name] for name in ("kind", "context", "workgroup", "op", "dtype")}
+            {name: segment[name] for name in ("kind", "context", "workgroup", "op", "dtype")}
             | {
-                "atom": (piece["remote"] + index) % atoms,
-                "wavefront": (piece["wavefront"] + wave) % p.wavefronts,
-                "data": word(atom) if p.payload else [],
+                "atom": (segment["remote"] + index) % atoms,
+                "wavefront": (segment["wavefront"] + wave) % p.wavefronts,
+                "data": word(atom) if p.with_data else [],
             },
         )
 
@@ -59,7 +59,7 @@ class Reference:
 
     def __init__(self, p):
         self.p = p
-        self.pieces, self.reads, self.sends = deque(), deque(), deque()
+        self.segments, self.reads, self.sends = deque(), deque(), deque()
         self.index = 0
         self.slots = deque()  # reserved: [slot, packet, filled]
         self.tail = 0
@@ -67,15 +67,17 @@ class Reference:
 
     def outputs(self):
         return {
-            "pieces_ready": len(self.pieces) < 4,
+            "segments_ready": len(self.segments) < 4,
             "read": self.reads[0] if self.reads else None,
             "send": self.sends[0] if self.sends else None,
-            "idle": not (self.pieces or self.reads or self.sends or self.slots or self.flying),
+            "idle": not (self.segments or self.reads or self.sends or self.slots or self.flying),
         }
 
-    def tick(self, piece, reads_ready, returned, sends_ready):
-        give_piece = piece if len(self.pieces) < 4 else None
-        expand = bool(self.pieces) and len(self.reads) < 2 and len(self.slots) < self.p.egress_slots
+    def tick(self, segment, reads_ready, returned, sends_ready):
+        give_segment = segment if len(self.segments) < 4 else None
+        expand = (
+            bool(self.segments) and len(self.reads) < 2 and len(self.slots) < self.p.egress_slots
+        )
         send = (
             bool(self.slots)
             and self.slots[0][2]
@@ -91,16 +93,16 @@ class Reference:
         if returned is not None:
             next(entry for entry in self.slots if entry[0] == returned)[2] = True
         if expand:
-            atom, packet = list(packets_of(self.pieces[0], self.p))[self.index]
+            atom, packet = list(packets_of(self.segments[0], self.p))[self.index]
             self.reads.append((atom, self.tail))
             self.slots.append([self.tail, packet, False])
             self.tail = (self.tail + 1) % self.p.egress_slots
             self.index += 1
-            if self.index == self.pieces[0]["length"]:
-                self.pieces.popleft()
+            if self.index == self.segments[0]["length"]:
+                self.segments.popleft()
                 self.index = 0
-        if give_piece:
-            self.pieces.append(give_piece)
+        if give_segment:
+            self.segments.append(give_segment)
 
 
 class Bench:
@@ -111,21 +113,21 @@ class Bench:
         self.reference = Reference(p)
         self.outstanding = []  # (slot, atom) of the reads that left
 
-    async def cycle(self, *, piece=None, reads_ready=True, returned=None, sends_ready=True):
+    async def cycle(self, *, segment=None, reads_ready=True, returned=None, sends_ready=True):
         """One cycle. ``returned`` is an outstanding read. Gives what left: read and packet."""
         ctx, dut = self.ctx, self.dut
-        ctx.set(dut.pieces.valid, piece is not None)
-        if piece is not None:
-            ctx.set(dut.pieces.p, piece)
+        ctx.set(dut.segments.valid, segment is not None)
+        if segment is not None:
+            ctx.set(dut.segments.p, segment)
         ctx.set(dut.reads.ready, reads_ready)
         ctx.set(dut.sends.ready, sends_ready)
         ctx.set(dut.returns.valid, returned is not None)
         if returned is not None:
             self.outstanding.remove(returned)
-            data = word(returned[1]) if self.p.payload else []
+            data = word(returned[1]) if self.p.with_data else []
             ctx.set(dut.returns.p, {"slot": returned[0], "data": data})
         expected = self.reference.outputs()
-        assert ctx.get(dut.pieces.ready) == expected["pieces_ready"]
+        assert ctx.get(dut.segments.ready) == expected["segments_ready"]
         assert ctx.get(dut.idle) == expected["idle"]
         assert ctx.get(dut.reads.valid) == (expected["read"] is not None)
         assert ctx.get(dut.sends.valid) == (expected["send"] is not None)
@@ -133,11 +135,11 @@ class Bench:
             request = ctx.get(dut.reads.p)
             assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
             assert (request.atom, request.tag) == expected["read"]
-            assert (request.place, request.wavefront) == (0, 0)
+            assert (request.dispatch_index, request.wavefront) == (0, 0)
             assert (request.op, request.dtype) == (Operation.SUM, Datatype.FP16)
         if expected["send"]:
             assert ctx.get(dut.sends.p) == Packet(self.p).const(expected["send"])
-        self.reference.tick(piece, reads_ready, returned and returned[0], sends_ready)
+        self.reference.tick(segment, reads_ready, returned and returned[0], sends_ready)
         await ctx.tick()
         read = expected["read"] if reads_ready else None
         if read:
@@ -163,18 +165,18 @@ def test_wrong_parameters():
 
 
 def test_one_atom_latency():
-    piece = random_piece(random.Random(1), SMALL, length=1)
+    segment = random_segment(random.Random(1), SMALL, length=1)
 
     async def run(lane):
-        assert await lane.cycle(piece=piece) == (None, None)
+        assert await lane.cycle(segment=segment) == (None, None)
         assert await lane.cycle() == (None, None)
         read, _ = await lane.cycle()
-        assert read == (piece["atom"], 0)
-        assert await lane.cycle(returned=(0, piece["atom"])) == (None, None)
+        assert read == (segment["atom"], 0)
+        assert await lane.cycle(returned=(0, segment["atom"])) == (None, None)
         assert await lane.cycle() == (None, None)
         assert await lane.cycle() == (None, None)
         _, packet = await lane.cycle()
-        assert packet == next(packets_of(piece, SMALL))[1]
+        assert packet == next(packets_of(segment, SMALL))[1]
 
     simulate(SMALL, run)
 
@@ -188,9 +190,9 @@ def test_full_rate(length, latency):
     async def run(lane):
         sent, due = [], deque()
         for cycle in range(400):
-            piece = random_piece(rng, FULL, length=length)
+            segment = random_segment(rng, FULL, length=length)
             returned = due.popleft()[1] if due and due[0][0] == cycle else None
-            read, packet = await lane.cycle(piece=piece, returned=returned)
+            read, packet = await lane.cycle(segment=segment, returned=returned)
             if read:
                 due.append((cycle + latency, (read[1], read[0])))
             sent.append(packet is not None)
@@ -204,30 +206,30 @@ def test_full_rate(length, latency):
 def test_reads_stop_at_the_reserved_slots():
     """With a blocked link no more is read than there is room for, and nothing is lost."""
     rng = random.Random(3)
-    pieces = [random_piece(rng, SMALL, length=8) for _ in range(5)]
-    expected = [packet for piece in pieces for _, packet in packets_of(piece, SMALL)]
+    segments = [random_segment(rng, SMALL, length=8) for _ in range(5)]
+    expected = [packet for segment in segments for _, packet in packets_of(segment, SMALL)]
 
     async def run(lane):
-        queue, reads = deque(pieces), 0
+        queue, reads = deque(segments), 0
         for _ in range(100):
-            piece = queue[0] if queue else None
-            room = lane.reference.outputs()["pieces_ready"]
+            segment = queue[0] if queue else None
+            room = lane.reference.outputs()["segments_ready"]
             returned = lane.outstanding[-1] if lane.outstanding else None
-            read, packet = await lane.cycle(piece=piece, returned=returned, sends_ready=False)
+            read, packet = await lane.cycle(segment=segment, returned=returned, sends_ready=False)
             assert packet is None
             reads += read is not None
-            if piece and room:
+            if segment and room:
                 queue.popleft()
         # The slots, and those behind them in the queue to the link.
         assert reads == SMALL.egress_slots + 4
         got = []
         for _ in range(200):
-            piece = queue[0] if queue else None
-            room = lane.reference.outputs()["pieces_ready"]
+            segment = queue[0] if queue else None
+            room = lane.reference.outputs()["segments_ready"]
             returned = lane.outstanding[0] if lane.outstanding else None
-            _, packet = await lane.cycle(piece=piece, returned=returned)
+            _, packet = await lane.cycle(segment=segment, returned=returned)
             got += [packet] if packet else []
-            if piece and room:
+            if segment and room:
                 queue.popleft()
         assert got == expected
         assert lane.reference.outputs()["idle"]
@@ -243,32 +245,32 @@ def test_random(p, seed):
 
     async def run(lane):
         expected, got = [], []
-        piece = None
+        segment = None
         for step in range(1500):
             if step % 100 == 0:
                 rates = [rng.choice([0.1, 0.5, 0.9, 1]) for _ in range(4)]
-            if piece is None and rng.random() < rates[0]:
-                piece = random_piece(rng, p)
+            if segment is None and rng.random() < rates[0]:
+                segment = random_segment(rng, p)
             returned = None
             if lane.outstanding and rng.random() < rates[1]:
                 returned = rng.choice(lane.outstanding)
-            taken = piece is not None and lane.reference.outputs()["pieces_ready"]
+            taken = segment is not None and lane.reference.outputs()["segments_ready"]
             _, packet = await lane.cycle(
-                piece=piece,
+                segment=segment,
                 reads_ready=rng.random() < rates[2],
                 returned=returned,
                 sends_ready=rng.random() < rates[3],
             )
             got += [packet] if packet else []
             if taken:
-                expected += [packet for _, packet in packets_of(piece, p)]
-                piece = None
+                expected += [packet for _, packet in packets_of(segment, p)]
+                segment = None
         assert got == expected[: len(got)]
         assert len(got) > 100
 
     simulate(p, run)
 
 
-def test_piece_layout_is_covered():
-    """The random pieces set every field."""
-    assert set(Piece(FULL).members) == set(random_piece(random.Random(0), FULL))
+def test_segment_layout_is_covered():
+    """The random segments set every field."""
+    assert set(Segment(FULL).members) == set(random_segment(random.Random(0), FULL))

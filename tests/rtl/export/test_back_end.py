@@ -18,9 +18,9 @@ from rtl.parameters import T3Parameters
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import sys
-from rtl.export import verilog_text
+from rtl.export.back_end import verilog_text
 from rtl.parameters import T3Parameters
-from rtl.channel import Channel
+from rtl.channel.channel import Channel
 sys.stdout.write(verilog_text(Channel(T3Parameters()), "channel"))
 """
 
@@ -67,7 +67,7 @@ def test_streams_that_are_always_ready():
     text = verilog_text(DmaLane(T3Parameters()), "lane")
     assert text.count("module lane(") == 1
     ports = ports_of(text)
-    assert {("input", "returns__valid"), ("output", "pieces__ready")} <= ports
+    assert {("input", "returns__valid"), ("output", "segments__ready")} <= ports
     assert not any("returns__ready" in name for _, name in ports)
 
 

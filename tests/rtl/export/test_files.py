@@ -92,7 +92,7 @@ def test_manifest():
     ports = {port["name"]: port for port in entries["t3.v"]["ports"]}
     store = ports["channel__0__stores__payload"]
     assert sum(field["width"] for field in store["fields"]) == store["width"]
-    assert store["fields"][0]["values"] == {"STORE": 0, "TILE_END": 1}
+    assert store["fields"][0]["values"] == {"STORE": 0, "END_OF_TILE": 1}
     assert ports["tiles"]["description"] == "Complete tiles since reset."
 
 

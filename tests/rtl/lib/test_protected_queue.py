@@ -1,4 +1,4 @@
-"""The queue with check bits, and the buffer of notices that is made of it."""
+"""The queue with check bits, and the buffer of issue acknowledgements that is made of it."""
 
 import random
 from collections import deque
@@ -6,7 +6,7 @@ from collections import deque
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.channel.notice_buffer import NoticeBuffer
+from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.interface.encodings import Access
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.parameters import T3Parameters
@@ -68,18 +68,18 @@ def test_nothing_is_lost(seed):
     simulate(dut, bench)
 
 
-def notice(number):
-    return {"access": Access.UPDATE, "atom": number, "place": number % 7, "wavefront": 1}
+def issue_ack(number):
+    return {"access": Access.UPDATE, "atom": number, "dispatch_index": number % 7, "wavefront": 1}
 
 
-def test_a_notice_goes_straight_through_an_empty_buffer():
-    dut = NoticeBuffer(P, depth=8)
+def test_a_issue_ack_goes_straight_through_an_empty_buffer():
+    dut = IssueAckBuffer(P, depth=8)
 
     async def bench(ctx):
         ctx.set(dut.o.ready, 1)
         for cycle in range(5):
             ctx.set(dut.i.valid, 1)
-            ctx.set(dut.i.p, notice(cycle))
+            ctx.set(dut.i.p, issue_ack(cycle))
             assert ctx.get(dut.o.valid) and ctx.get(dut.o.p.atom) == cycle
             await ctx.tick()
 
@@ -87,22 +87,22 @@ def test_a_notice_goes_straight_through_an_empty_buffer():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_notices_stay_in_order(seed):
+def test_issue_acks_stay_in_order(seed):
     print(f"seed {seed}")
     rng = random.Random(seed)
-    dut = NoticeBuffer(P, depth=8)
+    dut = IssueAckBuffer(P, depth=8)
 
     async def bench(ctx):
         waiting, straight, behind = deque(), 0, 0
         for number in range(800):
             ctx.set(dut.i.valid, rng.random() < 0.6)
-            ctx.set(dut.i.p, notice(number))
+            ctx.set(dut.i.p, issue_ack(number))
             ctx.set(dut.o.ready, rng.random() < (0.3, 0.95)[number // 60 % 2])
             empty = not waiting
             if ctx.get(dut.i.valid) and ctx.get(dut.i.ready):
                 waiting.append(number)
             if ctx.get(dut.o.valid) and ctx.get(dut.o.ready):
-                assert ctx.get(dut.o.p) == dut.o.p.shape().const(notice(waiting.popleft()))
+                assert ctx.get(dut.o.p) == dut.o.p.shape().const(issue_ack(waiting.popleft()))
                 straight += empty
                 behind += not empty
             await ctx.tick()

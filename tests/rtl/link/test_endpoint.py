@@ -169,7 +169,7 @@ def reported(side, since):
 
 @pytest.mark.parametrize("dead", [[0], [0, 1]])
 def test_dead_link_is_reported_once_and_recovers(dead):
-    """Packets wait on both sides, so both notice, whichever direction it is."""
+    """Packets wait on both sides, so both acknowledge, whichever direction it is."""
 
     async def bench(pair):
         await pair.step(100)

@@ -15,7 +15,7 @@ P = T3Parameters()
 NARROW = T3Parameters(workgroup_bits=10, context_bits=2, sets=64, address_bits=32)
 MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
-SIDE_EFFECTS = {"CONTROL", "WINDOW_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
+SIDE_EFFECTS = {"CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
 STORAGE = [r for r in MAP.values() if r.writable and r.name not in SIDE_EFFECTS]
 
 
@@ -36,7 +36,7 @@ def test_parameters_type(p):
 @pytest.mark.parametrize(
     "values, message",
     [
-        ({"windows": 257}, r"windows must be at most 256 to fit WINDOW_COMMIT\.index, not 257"),
+        ({"regions": 257}, r"regions must be at most 256 to fit REGION_COMMIT\.index, not 257"),
         ({"ranges": 257}, r"ranges must be at most 256 to fit RANGE_COMMIT\.index, not 257"),
         ({"commands": 257}, r"commands must be at most 256 to fit COMMAND_COMMIT\.index, not 257"),
         (
@@ -56,7 +56,7 @@ def test_parameters_value(values, message):
 
 
 def test_parameters_at_the_limit():
-    Registers(T3Parameters(windows=256, ranges=256, commands=256, context_bits=4, wavefronts=16))
+    Registers(T3Parameters(regions=256, ranges=256, commands=256, context_bits=4, wavefronts=16))
 
 
 def test_resets():
@@ -65,10 +65,12 @@ def test_resets():
     async def bench(ctx):
         for register in MAP.values():
             assert await read(ctx, dut, register.address) == (register.reset, Response.OKAY.value)
-        production, arbiter = ctx.get(dut.production), ctx.get(dut.arbiter)
-        assert production.updates_per_sector == MAP["TRACKING"]["updates_per_sector"].reset == 2
-        assert production.epoch == MAP["TRACKING"]["epoch"].reset == 1
-        assert production.workgroups == 0
+        launch_configuration, arbiter = ctx.get(dut.launch_configuration), ctx.get(dut.arbiter)
+        assert (
+            launch_configuration.updates_per_atom == MAP["TRACKING"]["updates_per_atom"].reset == 2
+        )
+        assert launch_configuration.epoch == MAP["TRACKING"]["epoch"].reset == 1
+        assert launch_configuration.workgroups == 0
         assert arbiter.policy == Policy.ROUND_ROBIN
         assert arbiter.threshold == MAP["ARBITER"]["threshold"].reset == 127
         assert arbiter.starvation_limit == 0xFFFF
@@ -81,15 +83,15 @@ def test_resets():
 # Bits that a narrower destination cuts off.
 CUT = {
     ("FIRST_WORKGROUP", "workgroup"): NARROW.workgroup_bits,
-    ("WORKGROUPS", "count"): NARROW.limit_bits,
-    ("TRACKED_FIRST", "place"): NARROW.limit_bits,
-    ("TRACKED_END", "place"): NARROW.limit_bits,
-    ("SHIFT", "places"): NARROW.limit_bits,
-    ("WINDOW", "workgroups"): NARROW.limit_bits,
-    ("COMMAND_WINDOW", "workgroups"): NARROW.limit_bits,
-    ("RANGE_PLACES", "first"): NARROW.place_bits,
-    ("RANGE_PLACES", "last"): NARROW.place_bits,
-    ("WINDOW_CONTEXT", "context"): NARROW.context_bits,
+    ("WORKGROUPS", "count"): NARROW.credit_limit_bits,
+    ("TRACKED_FIRST", "dispatch_index"): NARROW.credit_limit_bits,
+    ("TRACKED_END", "dispatch_index"): NARROW.credit_limit_bits,
+    ("SHIFT", "dispatch_indices"): NARROW.credit_limit_bits,
+    ("CREDIT_WINDOW", "workgroups"): NARROW.credit_limit_bits,
+    ("COMMAND_WINDOW", "workgroups"): NARROW.credit_limit_bits,
+    ("RANGE_DISPATCH_INDICES", "first"): NARROW.dispatch_index_bits,
+    ("RANGE_DISPATCH_INDICES", "last"): NARROW.dispatch_index_bits,
+    ("REGION_CONTEXT", "context"): NARROW.context_bits,
     ("COMMAND_TRANSFER", "context"): NARROW.context_bits,
 }
 
@@ -100,7 +102,7 @@ def test_storage(p):
     seed = 5
     print("seed", seed)
     rng, dut = random.Random(seed), Registers(p)
-    cut = CUT if p is NARROW else {("WINDOW_CONTEXT", "context"): p.context_bits}
+    cut = CUT if p is NARROW else {("REGION_CONTEXT", "context"): p.context_bits}
 
     def kept(register, word):
         value = 0
@@ -131,12 +133,12 @@ def test_configuration_comes_from_its_registers():
     words = {
         "FIRST_WORKGROUP": {"workgroup": 11},
         "WORKGROUPS": {"count": 65536},
-        "TRACKED_FIRST": {"place": 13},
-        "TRACKED_END": {"place": 65535},
-        "SHIFT": {"places": 15},
-        "WINDOW": {"workgroups": 16},
+        "TRACKED_FIRST": {"dispatch_index": 13},
+        "TRACKED_END": {"dispatch_index": 65535},
+        "SHIFT": {"dispatch_indices": 15},
+        "CREDIT_WINDOW": {"workgroups": 16},
         "COMMAND_WINDOW": {"workgroups": 17},
-        "TRACKING": {"updates_per_sector": 3, "epoch": 18},
+        "TRACKING": {"updates_per_atom": 3, "epoch": 18},
         "TIMEOUT": {"cycles": 0xFEDCBA98},
         "ARBITER": {"policy": 2, "automatic": 1, "threshold": 19},
         "STARVATION": {"cycles": 20},
@@ -144,15 +146,15 @@ def test_configuration_comes_from_its_registers():
         "CUTS": {"cut0": 22, "cut1": 23, "cut2": 24},
         "LEVELS": {"level0": 25, "level1": 26, "level2": 27},
     }
-    production = {
+    launch_configuration = {
         "first_workgroup": 11,
         "workgroups": 65536,
         "tracked_first": 13,
         "tracked_end": 65535,
         "shift": 15,
-        "window": 16,
+        "credit_window": 16,
         "command_window": 17,
-        "updates_per_sector": 3,
+        "updates_per_atom": 3,
         "timeout": 0xFEDCBA98,
         "epoch": 18,
     }
@@ -169,7 +171,9 @@ def test_configuration_comes_from_its_registers():
     async def bench(ctx):
         for name, fields in words.items():
             await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
-        assert ctx.get(dut.production) == dut.production.shape().const(production)
+        assert ctx.get(dut.launch_configuration) == dut.launch_configuration.shape().const(
+            launch_configuration
+        )
         assert ctx.get(dut.arbiter) == dut.arbiter.shape().const(arbiter)
 
     simulate(dut, bench)
@@ -187,22 +191,22 @@ def test_write_timing():
         # The second write waits in the address and data registers.
         start_write(ctx, dut, address, 9)
         assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
-        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 0
+        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 0
         await ctx.tick()
-        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 7
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 7
         assert ctx.get(dut.bus.awready) and ctx.get(dut.bus.wready)
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
         ctx.set(dut.bus.wvalid, 0)
         for _ in range(5):  # a response that waits holds the next write back
-            assert ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 7
+            assert ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 7
             assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
             await ctx.tick()
         ctx.set(dut.bus.bready, 1)
         await ctx.tick()
-        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 7
+        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 7
         await ctx.tick()
-        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.production.shift) == 9
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 9
         await ctx.tick()
         assert not ctx.get(dut.bus.bvalid)
 
@@ -229,9 +233,9 @@ def test_address_and_data_apart(first):
         ctx.set(late, 1)
         await ctx.tick()
         ctx.set(late, 0)
-        assert ctx.get(dut.production.shift) == 0
+        assert ctx.get(dut.launch_configuration.shift) == 0
         await ctx.tick()
-        assert ctx.get(dut.production.shift) == 7
+        assert ctx.get(dut.launch_configuration.shift) == 7
 
     simulate(dut, bench)
 
@@ -284,7 +288,7 @@ def test_read_and_write_together():
         ctx.set(dut.bus.arvalid, 0)
         await ctx.tick()
         assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 0
-        assert ctx.get(dut.production.shift) == 5
+        assert ctx.get(dut.launch_configuration.shift) == 5
 
     simulate(dut, bench)
 
@@ -349,22 +353,24 @@ def test_status():
         for _ in range(20):
             flags = {name: rng.randrange(2) for name in ("done", "idle", "clearing")}
             numbers = {"TILES": rng.getrandbits(32)}
-            numbers |= {name: rng.getrandbits(17) for name in ("BASE", "LIMIT")}
+            numbers |= {name: rng.getrandbits(17) for name in ("OLDEST", "CREDIT_LIMIT")}
             for name, value in flags.items():
                 ctx.set(getattr(dut, name), value)
             for name, value in numbers.items():
                 ctx.set(getattr(dut, name.lower()), value)
             word, _ = await read(ctx, dut, MAP["STATUS"].address)
-            assert MAP["STATUS"].unpack(word) == flags | {"error": 0, "refusal": 0}
+            assert MAP["STATUS"].unpack(word) == flags | {"error": 0, "configuration_error": 0}
             for name, value in numbers.items():
                 assert await read(ctx, dut, MAP[name].address) == (value, Response.OKAY.value)
 
     simulate(dut, bench)
 
 
-def report(ctx, dut, code, place=0, wavefront=0):
+def report(ctx, dut, code, dispatch_index=0, wavefront=0):
     ctx.set(dut.error.valid, 1)
-    ctx.set(dut.error.report, {"code": code, "place": place, "wavefront": wavefront})
+    ctx.set(
+        dut.error.report, {"code": code, "dispatch_index": dispatch_index, "wavefront": wavefront}
+    )
 
 
 async def error_registers(ctx, dut):
@@ -374,7 +380,7 @@ async def error_registers(ctx, dut):
     first = MAP["ERROR"].unpack(first)
     pending = MAP["STATUS"].unpack(status)["error"]
     assert pending == ctx.get(dut.irq)
-    return (ErrorCode(first["code"]), first["place"], first["wavefront"]), count, pending
+    return (ErrorCode(first["code"]), first["dispatch_index"], first["wavefront"]), count, pending
 
 
 def test_errors():

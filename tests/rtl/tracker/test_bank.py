@@ -11,12 +11,12 @@ from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 from tb.tracker.reference import Event, TrackerReference
 
-SMALL = T3Parameters(sets=4, ways=2, sector_bits=2)
+SMALL = T3Parameters(sets=4, ways=2, tile_atom_bits=2)
 GEOMETRIES = {
-    "one-entry": T3Parameters(sets=1, ways=1, sector_bits=2),
+    "one-entry": T3Parameters(sets=1, ways=1, tile_atom_bits=2),
     "banks-1": SMALL,
-    "banks-2": T3Parameters(sets=4, ways=2, sector_bits=2, banks=2),
-    "banks-4": T3Parameters(sets=4, ways=3, sector_bits=2, banks=4),
+    "banks-2": T3Parameters(sets=4, ways=2, tile_atom_bits=2, banks=2),
+    "banks-4": T3Parameters(sets=4, ways=3, tile_atom_bits=2, banks=4),
     "reference": T3Parameters(),
 }
 
@@ -25,11 +25,11 @@ GEOMETRIES = {
 class Seen:
     accepted: list = field(default_factory=list)  # cycles
     completions: list = field(default_factory=list)  # (cycle visible, completion)
-    errors: list = field(default_factory=list)  # (cycle, code, place, wavefront)
+    errors: list = field(default_factory=list)  # (cycle, code, dispatch index, wavefront)
     clearing: list = field(default_factory=list)  # cycles
 
 
-def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=(), cycles=None):
+def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), cycles=None):
     """Give events in order and check every cycle against the reference behind a queue of eight.
 
     An event comes in the cycle after one with ``room``. ``offer(cycle)`` and ``take(cycle)`` say in
@@ -40,8 +40,8 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
     seen = Seen()
 
     async def bench(ctx):
-        ctx.set(dut.updates_per_sector, updates_per_sector)
-        reference = TrackerReference(p, updates_per_sector)
+        ctx.set(dut.updates_per_atom, updates_per_atom)
+        reference = TrackerReference(p, updates_per_atom)
         waiting = list(events)
         queue, clearing, cycle = [], p.sets // p.banks, 0
         coming = checked = compared = updated = None
@@ -68,7 +68,7 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
                 seen.clearing.append(cycle)
             if queue:
                 out = ctx.get(dut.o.p)
-                got = (out.place, out.wavefront, out.start, out.row_edge, out.run_edge)
+                got = (out.dispatch_index, out.wavefront, out.start, out.outer_edge, out.inner_edge)
                 assert got == queue[0], cycle
                 if taken:
                     seen.completions.append((cycle, queue.pop(0)))
@@ -77,8 +77,10 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
             assert ctx.get(dut.error.valid) == failed, cycle
             if failed:
                 report = ctx.get(dut.error.report)
-                tile = updated.place, updated.wavefront
-                assert (report.code, report.place, report.wavefront) == (result, *tile), cycle
+                tile = updated.dispatch_index, updated.wavefront
+                assert (report.code, report.dispatch_index, report.wavefront) == (result, *tile), (
+                    cycle
+                )
                 seen.errors.append((cycle, result, *tile))
             elif result:
                 queue.append(result)
@@ -107,18 +109,18 @@ def simulate(p, events, *, updates_per_sector=1, offer=None, take=None, clear=()
     return seen
 
 
-def update(place=0, wavefront=0, atom=100, count=1):
-    return Event(place=place, wavefront=wavefront, atom=atom, count=count)
+def update(dispatch_index=0, wavefront=0, atom=100, count=1):
+    return Event(dispatch_index=dispatch_index, wavefront=wavefront, atom=atom, count=count)
 
 
-def end(place=0, wavefront=0, sectors=1, row_edge=0, run_edge=0):
+def end(dispatch_index=0, wavefront=0, tile_atoms=1, outer_edge=0, inner_edge=0):
     return Event(
         end=1,
-        place=place,
+        dispatch_index=dispatch_index,
         wavefront=wavefront,
-        sectors=sectors,
-        row_edge=row_edge,
-        run_edge=run_edge,
+        tile_atoms=tile_atoms,
+        outer_edge=outer_edge,
+        inner_edge=inner_edge,
     )
 
 
@@ -134,16 +136,16 @@ def test_updates_that_come_together():
     # Counts follow each other in one entry without a pause, to exactly the threshold.
     counts = [5, 1, 7, 2]
     events = [update(atom=90 - count, count=count) for count in counts]
-    p = T3Parameters(sets=4, ways=2, sector_bits=3)
-    seen = simulate(p, [*events, end(sectors=5)], updates_per_sector=3)
+    p = T3Parameters(sets=4, ways=2, tile_atom_bits=3)
+    seen = simulate(p, [*events, end(tile_atoms=5)], updates_per_atom=3)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 5))
     assert seen.completions == [(first + 4 + 4, (0, 0, 83, 0, 0))]
     assert not seen.errors
 
 
-def test_count_of_a_tile_end_does_not_matter():
-    event = dataclasses.replace(end(sectors=2), count=9)
+def test_count_of_a_end_of_tile_does_not_matter():
+    event = dataclasses.replace(end(tile_atoms=2), count=9)
     seen = simulate(SMALL, [event, update(count=2)])
     assert len(seen.completions) == 1
 
@@ -151,8 +153,10 @@ def test_count_of_a_tile_end_does_not_matter():
 @pytest.mark.parametrize("position", range(7))
 def test_completes_at_the_last_event(position):
     events = [update(atom=atom) for atom in (7, 3, 9, 5, 4, 8)]
-    events.insert(position, end(sectors=3, row_edge=position & 1, run_edge=position >> 1 & 1))
-    seen = simulate(SMALL, events, updates_per_sector=2)
+    events.insert(
+        position, end(tile_atoms=3, outer_edge=position & 1, inner_edge=position >> 1 & 1)
+    )
+    seen = simulate(SMALL, events, updates_per_atom=2)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 7))
     completion = (0, 0, 3, position & 1, position >> 1 & 1)
@@ -162,15 +166,18 @@ def test_completes_at_the_last_event(position):
 def test_one_event_per_cycle_in_one_set():
     # Two tiles of a set in turn, then in pairs: each event finds what the last one left.
     order = [0, 4, 0, 4, 0, 0, 4, 4]
-    events = [update(place=place, atom=10 + index) for index, place in enumerate(order)]
-    events += [end(place=4, sectors=2), end(place=0, sectors=2)]
-    seen = simulate(SMALL, events, updates_per_sector=2)
+    events = [
+        update(dispatch_index=dispatch_index, atom=10 + index)
+        for index, dispatch_index in enumerate(order)
+    ]
+    events += [end(dispatch_index=4, tile_atoms=2), end(dispatch_index=0, tile_atoms=2)]
+    seen = simulate(SMALL, events, updates_per_atom=2)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 10))
     assert seen.completions == [(first + 12, (4, 0, 11, 0, 0)), (first + 13, (0, 0, 10, 0, 0))]
 
 
-def test_wavefronts_of_a_place_are_tiles_of_their_own():
+def test_wavefronts_of_a_dispatch_index_are_tiles_of_their_own():
     events = [update(wavefront=1, atom=5), update(wavefront=7, atom=6)]
     events += [end(wavefront=7), end(wavefront=1)]
     seen = simulate(SMALL, events)
@@ -183,13 +190,17 @@ def test_wavefronts_of_a_place_are_tiles_of_their_own():
 @pytest.mark.parametrize("distance", range(4))
 def test_set_fills_up_at_any_distance(distance):
     # The ways that the events just ahead have taken are not given twice; other sets fill the gaps.
-    gap = [update(place=1 + 4 * index, atom=index) for index in range(distance)]
-    p = T3Parameters(sets=4, ways=3, sector_bits=2)
+    gap = [update(dispatch_index=1 + 4 * index, atom=index) for index in range(distance)]
+    p = T3Parameters(sets=4, ways=3, tile_atom_bits=2)
     tiles = [0, 4, 8, 12]
-    events = [e for place in tiles for e in (update(place, atom=place + 1), *gap)]
-    events += [end(place) for place in tiles]
+    events = [
+        e
+        for dispatch_index in tiles
+        for e in (update(dispatch_index, atom=dispatch_index + 1), *gap)
+    ]
+    events += [end(dispatch_index) for dispatch_index in tiles]
     seen = simulate(p, events)
-    full = [(place, wavefront) for _, code, place, wavefront in seen.errors]
+    full = [(dispatch_index, wavefront) for _, code, dispatch_index, wavefront in seen.errors]
     assert (12, 0) in full and (0, 0) not in full
     completed = [completion[0] for _, completion in seen.completions]
     assert completed == [0, 4, 8]
@@ -198,8 +209,8 @@ def test_set_fills_up_at_any_distance(distance):
 @pytest.mark.parametrize("distance", range(4))
 def test_freed_way_is_free_at_any_distance(distance):
     # A full set: the completion of one tile makes room for another, as soon as it comes.
-    p = T3Parameters(sets=4, ways=2, sector_bits=2)
-    gap = [update(place=1, atom=1)] * distance
+    p = T3Parameters(sets=4, ways=2, tile_atom_bits=2)
+    gap = [update(dispatch_index=1, atom=1)] * distance
     events = [update(0, atom=3), update(4, atom=4), end(0), *gap, update(8, atom=8), end(8), end(4)]
     seen = simulate(p, events)
     assert not seen.errors
@@ -212,9 +223,9 @@ def test_freed_way_is_free_at_any_distance(distance):
 
 @pytest.mark.parametrize("distance", range(4))
 def test_tile_again_at_any_distance_after_its_completion(distance):
-    gap = [update(place=1, atom=1)] * distance
-    again = [update(atom=90), *gap, end(sectors=2, run_edge=1), *gap, update(atom=80)]
-    seen = simulate(SMALL, [update(atom=5), end(sectors=1), *gap, *again])
+    gap = [update(dispatch_index=1, atom=1)] * distance
+    again = [update(atom=90), *gap, end(tile_atoms=2, inner_edge=1), *gap, update(atom=80)]
+    seen = simulate(SMALL, [update(atom=5), end(tile_atoms=1), *gap, *again])
     assert [completion for _, completion in seen.completions] == [
         (0, 0, 5, 0, 0),
         (0, 0, 80, 0, 1),
@@ -224,8 +235,8 @@ def test_tile_again_at_any_distance_after_its_completion(distance):
 
 @pytest.mark.parametrize("distance", range(4))
 def test_refused_tile_comes_again_at_any_distance(distance):
-    p = T3Parameters(sets=4, ways=1, sector_bits=2)
-    gap = [update(place=1, atom=1)] * distance
+    p = T3Parameters(sets=4, ways=1, tile_atom_bits=2)
+    gap = [update(dispatch_index=1, atom=1)] * distance
     events = [update(0), update(4), *gap, update(4), *gap, end(0), *gap, update(4, atom=6), end(4)]
     seen = simulate(p, events)
     assert [code for _, code, _, _ in seen.errors] == [ErrorCode.SET_FULL] * 2
@@ -233,9 +244,9 @@ def test_refused_tile_comes_again_at_any_distance(distance):
 
 
 def test_freed_entry_starts_anew():
-    events = [update(atom=5), end(sectors=1)]
+    events = [update(atom=5), end(tile_atoms=1)]
     # The same tile again, at once: neither count, end, edges nor start of the first one are left.
-    events += [update(atom=90), update(atom=80), end(sectors=2, run_edge=1)]
+    events += [update(atom=90), update(atom=80), end(tile_atoms=2, inner_edge=1)]
     seen = simulate(SMALL, events)
     assert [completion for _, completion in seen.completions] == [
         (0, 0, 5, 0, 0),
@@ -253,20 +264,20 @@ def test_highest_address_as_start():
 @pytest.mark.parametrize(
     ("events", "codes"),
     [
-        ([end(sectors=0)], [ErrorCode.ZERO_THRESHOLD]),
-        ([update(), end(sectors=0), end()], [ErrorCode.ZERO_THRESHOLD]),
-        ([end(sectors=2), end(sectors=3)], [ErrorCode.SECOND_TILE_END]),
-        ([end(sectors=2), end(sectors=0)], [ErrorCode.ZERO_THRESHOLD]),
+        ([end(tile_atoms=0)], [ErrorCode.ZERO_THRESHOLD]),
+        ([update(), end(tile_atoms=0), end()], [ErrorCode.ZERO_THRESHOLD]),
+        ([end(tile_atoms=2), end(tile_atoms=3)], [ErrorCode.SECOND_END_OF_TILE]),
+        ([end(tile_atoms=2), end(tile_atoms=0)], [ErrorCode.ZERO_THRESHOLD]),
         ([update(), update(), end()], [ErrorCode.OVERRUN]),
         ([update()] * 16, [ErrorCode.COUNT_OVERFLOW]),
-        ([update()] * 15 + [end(sectors=3)], [ErrorCode.OVERRUN]),
+        ([update()] * 15 + [end(tile_atoms=3)], [ErrorCode.OVERRUN]),
         ([update(count=15), update()], [ErrorCode.COUNT_OVERFLOW]),
         ([update(count=8), update(count=8)], [ErrorCode.COUNT_OVERFLOW]),
         ([update(count=15), update(count=15)], [ErrorCode.COUNT_OVERFLOW]),
-        ([end(sectors=3), update(count=15), update(count=3)], [ErrorCode.OVERRUN]),
-        ([end(sectors=3), update(count=2), update(count=2)], [ErrorCode.OVERRUN]),
+        ([end(tile_atoms=3), update(count=15), update(count=3)], [ErrorCode.OVERRUN]),
+        ([end(tile_atoms=3), update(count=2), update(count=2)], [ErrorCode.OVERRUN]),
         ([update(0), update(4), update(8)], [ErrorCode.SET_FULL]),
-        ([update(0), update(4), end(8, sectors=0)], [ErrorCode.SET_FULL]),
+        ([update(0), update(4), end(8, tile_atoms=0)], [ErrorCode.SET_FULL]),
         ([update(0), update(4), update(1), update(0, wavefront=1)], [ErrorCode.SET_FULL]),
     ],
 )
@@ -287,15 +298,19 @@ def test_entry_is_freed_by_an_error(failing):
     assert [completion for _, completion in seen.completions] == [(8, 0, 5, 0, 0)]
 
 
-def test_second_tile_end_leaves_the_first():
-    events = [end(sectors=2, row_edge=1), end(sectors=1), update(atom=9), update(atom=8)]
+def test_second_end_of_tile_leaves_the_first():
+    events = [end(tile_atoms=2, outer_edge=1), end(tile_atoms=1), update(atom=9), update(atom=8)]
     seen = simulate(SMALL, events)
     assert [completion for _, completion in seen.completions] == [(0, 0, 8, 1, 0)]
 
 
 def test_waits_while_completions_wait():
-    p = T3Parameters(sets=16, ways=2, sector_bits=2)
-    events = [event for place in range(12) for event in (update(place), end(place))]
+    p = T3Parameters(sets=16, ways=2, tile_atom_bits=2)
+    events = [
+        event
+        for dispatch_index in range(12)
+        for event in (update(dispatch_index), end(dispatch_index))
+    ]
     seen = simulate(p, events, take=lambda cycle: cycle >= 60)
     # Four completions end the room; four events are on their way by then, half of them ends.
     assert 8 <= sum(cycle < 60 for cycle in seen.accepted) <= 13
@@ -324,26 +339,28 @@ def test_clear_again_while_clearing():
 
 
 @pytest.mark.parametrize(
-    ("name", "updates_per_sector"),
+    ("name", "updates_per_atom"),
     [("one-entry", 1), ("banks-1", 2), ("banks-2", 3), ("banks-4", 1), ("reference", 2)],
 )
-def test_random(name, updates_per_sector):
+def test_random(name, updates_per_atom):
     p = GEOMETRIES[name]
-    seed = 1000 * updates_per_sector + len(name)
+    seed = 1000 * updates_per_atom + len(name)
     print("seed", seed)
     rng = random.Random(seed)
-    # Places of this bank, in few sets, so that these overflow.
-    places = [p.banks * k for k in range(0, 3 * p.sets // p.banks + 3, max(p.sets // 4, 1))]
+    # Dispatch indices of this bank, in few sets, so that these overflow.
+    dispatch_indices = [
+        p.banks * k for k in range(0, 3 * p.sets // p.banks + 3, max(p.sets // 4, 1))
+    ]
     events = []
     open_tiles = []
     while len(events) < 1500:
         if len(open_tiles) < min(p.ways + 1, 4):
-            tile = rng.choice(places), rng.randrange(2)
-            sectors = rng.randrange(4)
-            edges = {"row_edge": rng.randrange(2), "run_edge": rng.randrange(2)}
-            ends = [end(*tile, sectors=sectors, **edges)] * rng.choice([1, 1, 1, 1, 2])
+            tile = rng.choice(dispatch_indices), rng.randrange(2)
+            tile_atoms = rng.randrange(4)
+            edges = {"outer_edge": rng.randrange(2), "inner_edge": rng.randrange(2)}
+            ends = [end(*tile, tile_atoms=tile_atoms, **edges)] * rng.choice([1, 1, 1, 1, 2])
             open_tiles.append(ends)
-            missing = sectors * updates_per_sector + rng.choice([0, 0, 0, 0, 1])
+            missing = tile_atoms * updates_per_atom + rng.choice([0, 0, 0, 0, 1])
             while missing:
                 count = rng.randint(1, missing)
                 missing -= count
@@ -360,7 +377,7 @@ def test_random(name, updates_per_sector):
     seen = simulate(
         p,
         events,
-        updates_per_sector=updates_per_sector,
+        updates_per_atom=updates_per_atom,
         offer=offers.__getitem__,
         take=takes.__getitem__,
     )
@@ -368,7 +385,7 @@ def test_random(name, updates_per_sector):
     assert len(seen.completions) > 20
     codes = Counter(code for _, code, _, _ in seen.errors)
     assert codes[ErrorCode.ZERO_THRESHOLD]
-    assert codes[ErrorCode.SECOND_TILE_END]
+    assert codes[ErrorCode.SECOND_END_OF_TILE]
     assert codes[ErrorCode.OVERRUN]
     if name != "reference":
         assert codes[ErrorCode.SET_FULL]

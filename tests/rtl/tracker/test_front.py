@@ -22,25 +22,26 @@ def offer(ctx, port, event):
         ctx.set(port.p, event)
 
 
-def updates(place, wavefront=0, atom=0, count=1):
-    return {"place": place, "wavefront": wavefront, "atom": atom, "count": count}
+def updates(dispatch_index, wavefront=0, atom=0, count=1):
+    return {"dispatch_index": dispatch_index, "wavefront": wavefront, "atom": atom, "count": count}
 
 
-def end(place, wavefront=0, sectors=1):
+def end(dispatch_index, wavefront=0, tile_atoms=1):
     return {
         "end": 1,
-        "place": place,
+        "dispatch_index": dispatch_index,
         "wavefront": wavefront,
-        "sectors": sectors,
-        "row_edge": sectors & 1,
-        "run_edge": sectors >> 1 & 1,
-        "atom": sectors * 7,
+        "tile_atoms": tile_atoms,
+        "outer_edge": tile_atoms & 1,
+        "inner_edge": tile_atoms >> 1 & 1,
+        "atom": tile_atoms * 7,
     }
 
 
 def bank_of(p, event):
-    """Halves: the wavefront's bits, the lowest first, say in which of them the place is swapped."""
-    bank, half, wavefront = event["place"] % p.banks, p.banks // 2, event["wavefront"]
+    """Halves: the wavefront's bits, the lowest first, say in which of them the dispatch index is
+    swapped."""
+    bank, half, wavefront = event["dispatch_index"] % p.banks, p.banks // 2, event["wavefront"]
     while half:
         if wavefront % 2:
             bank = bank - half if bank // half % 2 else bank + half
@@ -61,8 +62,8 @@ def test_every_cycle(channels, banks):
     transfers = [0] * banks
 
     async def bench(ctx):
-        # Per channel what waits outside: (notice, end), who was last, and its candidates; per bank
-        # the pointer, and what was chosen in the last cycle.
+        # Per channel what waits outside: (issue acknowledgement, end), who was last, and its
+        # candidates; per bank the pointer, and what was chosen in the last cycle.
         waiting = [[None, None] for _ in range(channels)]
         last = [1] * channels
         candidates = [[] for _ in range(channels)]
@@ -70,13 +71,15 @@ def test_every_cycle(channels, banks):
         chosen = [None] * banks
         for cycle in range(500 if banks < 16 else 2000):
             for pair in waiting:
-                place, wavefront = rng.randrange(1 << 16), rng.randrange(8)
+                dispatch_index, wavefront = rng.randrange(1 << 16), rng.randrange(8)
                 if pair[0] is None and rng.random() < 0.7:
-                    pair[0] = updates(place, wavefront, rng.randrange(1 << 35), rng.randint(1, 15))
+                    pair[0] = updates(
+                        dispatch_index, wavefront, rng.randrange(1 << 35), rng.randint(1, 15)
+                    )
                 if pair[1] is None and rng.random() < 0.3:
-                    pair[1] = end(place ^ 1, wavefront, rng.randrange(1 << 10))
+                    pair[1] = end(dispatch_index ^ 1, wavefront, rng.randrange(1 << 10))
             for channel, pair in enumerate(waiting):
-                offer(ctx, dut.notices[channel], pair[0])
+                offer(ctx, dut.issue_acks[channel], pair[0])
                 offer(ctx, dut.ends[channel], pair[1])
             # Long waits, so that the candidates fill up.
             room = [rng.random() < (0.9 if cycle // 16 % 2 else 0.2) for _ in range(banks)]
@@ -86,7 +89,13 @@ def test_every_cycle(channels, banks):
                 assert ctx.get(dut.o[bank].valid) == (event is not None)
                 if event is None:
                     continue
-                fields = {"end": 0, "sectors": 0, "row_edge": 0, "run_edge": 0, "count": 0} | event
+                fields = {
+                    "end": 0,
+                    "tile_atoms": 0,
+                    "outer_edge": 0,
+                    "inner_edge": 0,
+                    "count": 0,
+                } | event
                 out = ctx.get(dut.o[bank].p)
                 assert {name: out[name] for name in fields} == fields
                 transfers[bank] += 1
@@ -103,7 +112,7 @@ def test_every_cycle(channels, banks):
             for channel, pair in enumerate(waiting):
                 valid = [kind for kind in (0, 1) if pair[kind] is not None]
                 goes = (1 - last[channel] if len(valid) == 2 else valid[0]) if valid else None
-                for kind, port in enumerate((dut.notices[channel], dut.ends[channel])):
+                for kind, port in enumerate((dut.issue_acks[channel], dut.ends[channel])):
                     if pair[kind] is None:
                         continue
                     gone = kind == goes and not full[channel]
@@ -124,8 +133,8 @@ def test_busy_bank_does_not_hold_another():
 
     async def bench(ctx):
         ctx.set(dut.room, 0b10)
-        offer(ctx, dut.notices[0], updates(4))
-        offer(ctx, dut.notices[1], updates(5))
+        offer(ctx, dut.issue_acks[0], updates(4))
+        offer(ctx, dut.issue_acks[1], updates(5))
         for _ in range(8):
             came.append([ctx.get(port.valid) for port in dut.o])
             await ctx.tick()
@@ -141,10 +150,10 @@ def test_channels_take_turns_at_a_bank():
     async def bench(ctx):
         ctx.set(dut.room, 1)
         for channel in range(3):
-            offer(ctx, dut.notices[channel], updates(place=channel))
+            offer(ctx, dut.issue_acks[channel], updates(dispatch_index=channel))
         await ctx.tick().repeat(2)
         for _ in range(6):
-            served.append(ctx.get(dut.o[0].p.place))
+            served.append(ctx.get(dut.o[0].p.dispatch_index))
             await ctx.tick()
 
     run(dut, bench)
@@ -152,18 +161,18 @@ def test_channels_take_turns_at_a_bank():
 
 
 @pytest.mark.parametrize("banks", [4, 8, 32])
-def test_wavefronts_of_a_place_lie_in_different_banks(banks):
+def test_wavefronts_of_a_dispatch_index_lie_in_different_banks(banks):
     dut = TrackerFront(T3Parameters(channels=4, banks=banks))
 
     async def bench(ctx):
         ctx.set(dut.room, -1)
-        for place in (0, 5, 1234):
-            for wavefront, port in enumerate(dut.notices):
-                offer(ctx, port, updates(place, wavefront))
+        for dispatch_index in (0, 5, 1234):
+            for wavefront, port in enumerate(dut.issue_acks):
+                offer(ctx, port, updates(dispatch_index, wavefront))
             await ctx.tick()
-            for port in dut.notices:
+            for port in dut.issue_acks:
                 offer(ctx, port, None)
             await ctx.tick()
-            assert sum(ctx.get(port.valid) for port in dut.o) == len(dut.notices)
+            assert sum(ctx.get(port.valid) for port in dut.o) == len(dut.issue_acks)
 
     run(dut, bench)

@@ -16,37 +16,37 @@ def run(dut, bench):
     simulator.run()
 
 
-def updates(place, wavefront, atom, count=1):
-    return {"place": place, "wavefront": wavefront, "atom": atom, "count": count}
+def updates(dispatch_index, wavefront, atom, count=1):
+    return {"dispatch_index": dispatch_index, "wavefront": wavefront, "atom": atom, "count": count}
 
 
-def end(place, wavefront, sectors, row_edge=0, run_edge=0):
+def end(dispatch_index, wavefront, tile_atoms, outer_edge=0, inner_edge=0):
     return {
         "end": 1,
-        "place": place,
+        "dispatch_index": dispatch_index,
         "wavefront": wavefront,
-        "sectors": sectors,
-        "row_edge": row_edge,
-        "run_edge": run_edge,
+        "tile_atoms": tile_atoms,
+        "outer_edge": outer_edge,
+        "inner_edge": inner_edge,
     }
 
 
-def drive(p, streams, *, updates_per_sector=2, stall=lambda: False):
-    """Play events into ``streams``, keyed by ``("notices" or "ends", channel)``.
+def drive(p, streams, *, updates_per_atom=2, stall=lambda: False):
+    """Play events into ``streams``, keyed by ``("issue_acks" or "ends", channel)``.
 
     Returns
     -------
     accepted : dict
         Cycle of the last event of each tile.
     completions, errors : list
-        ``(cycle, completion)``, and ``(cycle, bank, code, place, wavefront)``.
+        ``(cycle, completion)``, and ``(cycle, bank, code, dispatch_index, wavefront)``.
     """
     dut = Tracker(p)
     waiting = {key: deque(events) for key, events in streams.items()}
     accepted, completions, errors = {}, [], []
 
     async def bench(ctx):
-        ctx.set(dut.updates_per_sector, updates_per_sector)
+        ctx.set(dut.updates_per_atom, updates_per_atom)
         quiet = 0
         cycle = 0
         while quiet < 20:
@@ -63,17 +63,25 @@ def drive(p, streams, *, updates_per_sector=2, stall=lambda: False):
             for (kind, channel), events in waiting.items():
                 if events and ctx.get(getattr(dut, kind)[channel].ready):
                     event = events.popleft()
-                    accepted[event["place"], event["wavefront"]] = cycle
+                    accepted[event["dispatch_index"], event["wavefront"]] = cycle
                     quiet = 0
             if ctx.get(dut.o.valid) and ready:
                 out = ctx.get(dut.o.p)
-                tile = (out.place, out.wavefront, out.start, out.row_edge, out.run_edge)
+                tile = (
+                    out.dispatch_index,
+                    out.wavefront,
+                    out.start,
+                    out.outer_edge,
+                    out.inner_edge,
+                )
                 completions.append((cycle, tile))
                 quiet = 0
             for bank, error in enumerate(dut.errors):
                 if ctx.get(error.valid):
                     report = ctx.get(error.report)
-                    errors.append((cycle, bank, report.code, report.place, report.wavefront))
+                    errors.append(
+                        (cycle, bank, report.code, report.dispatch_index, report.wavefront)
+                    )
             await ctx.tick()
             cycle += 1
 
@@ -89,33 +97,36 @@ def test_every_tile_completes_once(channels, banks, sets):
     print("seed", seed)
     rng = random.Random(seed)
     p = T3Parameters(channels=channels, banks=banks, sets=sets, ways=2)
-    # As many tiles as the sets hold, in any order, over all channels; then the same places again.
-    streams = {(kind, c): [] for kind in ("notices", "ends") for c in range(channels)}
+    # As many tiles as the sets hold, in any order, over all channels; then the same dispatch
+    # indices again.
+    streams = {(kind, c): [] for kind in ("issue_acks", "ends") for c in range(channels)}
     accepted, completions = {}, []
     wanted = {}
     wavefronts = rng.sample(range(8), 2)
-    for place in range(min(sets, 16)):
+    for dispatch_index in range(min(sets, 16)):
         for wavefront in wavefronts:
-            sectors = rng.randint(1, 4)
-            missing, counts = 2 * sectors, []
+            tile_atoms = rng.randint(1, 4)
+            missing, counts = 2 * tile_atoms, []
             while missing:
                 counts.append(rng.randint(1, missing))
                 missing -= counts[-1]
             atoms = [rng.randrange(1 << p.atom_address_bits) for _ in counts]
             edges = rng.randrange(2), rng.randrange(2)
-            wanted[place, wavefront] = (min(atoms), *edges)
+            wanted[dispatch_index, wavefront] = (min(atoms), *edges)
             for atom, count in zip(atoms, counts, strict=True):
-                event = updates(place, wavefront, atom, count)
-                streams["notices", rng.randrange(channels)].append(event)
-            streams["ends", rng.randrange(channels)].append(end(place, wavefront, sectors, *edges))
+                event = updates(dispatch_index, wavefront, atom, count)
+                streams["issue_acks", rng.randrange(channels)].append(event)
+            streams["ends", rng.randrange(channels)].append(
+                end(dispatch_index, wavefront, tile_atoms, *edges)
+            )
     for events in streams.values():
         rng.shuffle(events)
     accepted, completions, errors = drive(p, streams, stall=lambda: rng.random() < 0.5)
     assert not errors
     assert len(completions) == len(wanted)
-    assert {(place, wavefront): rest for _, (place, wavefront, *rest) in completions} == {
-        tile: list(rest) for tile, rest in wanted.items()
-    }
+    assert {
+        (dispatch_index, wavefront): rest for _, (dispatch_index, wavefront, *rest) in completions
+    } == {tile: list(rest) for tile, rest in wanted.items()}
     assert all(cycle >= accepted[tile[:2]] + 6 for cycle, tile in completions)
 
 
@@ -123,7 +134,7 @@ def test_every_tile_completes_once(channels, banks, sets):
 def test_latency_and_turns_of_the_banks(banks):
     # One tile per channel, all last events in the same cycle.
     p = T3Parameters(channels=banks, banks=banks)
-    streams = {("notices", bank): [updates(bank, 0, 9)] * 2 for bank in range(banks)}
+    streams = {("issue_acks", bank): [updates(bank, 0, 9)] * 2 for bank in range(banks)}
     streams |= {("ends", bank): [end(bank, 0, 1)] for bank in range(banks)}
     accepted, completions, _ = drive(p, streams)
     assert len(set(accepted.values())) == 1
@@ -133,7 +144,7 @@ def test_latency_and_turns_of_the_banks(banks):
 
 def test_one_event_per_bank_and_cycle():
     p = T3Parameters(channels=4, banks=4)
-    streams = {("notices", c): [updates(c, 0, 1)] * 50 for c in range(4)}
+    streams = {("issue_acks", c): [updates(c, 0, 1)] * 50 for c in range(4)}
     accepted, _, _ = drive(p, streams)
     # Two of each channel wait for the end of the clearing; then one leaves in every cycle.
     clearing = p.sets // p.banks
@@ -143,12 +154,16 @@ def test_one_event_per_bank_and_cycle():
 @pytest.mark.parametrize(
     ("sets", "banks"), [(32, 4), pytest.param(256, 32, marks=pytest.mark.verify)]
 )
-def test_a_full_window_fits(sets, banks):
+def test_a_full_region_fits(sets, banks):
     # Every tile is live at once, and its end comes last.
     p = T3Parameters(channels=4, sets=sets, banks=banks)
-    first, window = 12345, sets * p.ways // 4
-    tiles = [(first + place, wavefront) for place in range(window) for wavefront in range(4)]
-    streams = {("notices", c): [updates(*tile, 7, 2) for tile in tiles[c::4]] for c in range(4)}
+    first, region = 12345, sets * p.ways // 4
+    tiles = [
+        (first + dispatch_index, wavefront)
+        for dispatch_index in range(region)
+        for wavefront in range(4)
+    ]
+    streams = {("issue_acks", c): [updates(*tile, 7, 2) for tile in tiles[c::4]] for c in range(4)}
     accepted, completions, errors = drive(p, streams)
     assert not completions and not errors
     assert len(accepted) == p.sets * p.ways
@@ -156,8 +171,8 @@ def test_a_full_window_fits(sets, banks):
     _, completions, errors = drive(p, streams)
     assert not errors
     assert sorted(tile[:2] for _, tile in completions) == tiles
-    # One place more does not fit: the tracker was full.
-    streams = {("notices", 0): [updates(*tile, 7) for tile in [*tiles, (first + window, 0)]]}
+    # One dispatch index more does not fit: the tracker was full.
+    streams = {("issue_acks", 0): [updates(*tile, 7) for tile in [*tiles, (first + region, 0)]]}
     _, _, errors = drive(p, streams)
     assert [code for _, _, code, *_ in errors] == [ErrorCode.SET_FULL]
 
@@ -170,7 +185,7 @@ def test_errors_of_each_bank():
     chosen = p.sets // p.banks
     assert errors == [
         (chosen + 4, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
-        (chosen + 2 + 4, 1, ErrorCode.SECOND_TILE_END, 7, 2),
+        (chosen + 2 + 4, 1, ErrorCode.SECOND_END_OF_TILE, 7, 2),
     ]
 
 

@@ -7,8 +7,8 @@ from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 
-P = T3Parameters(sets=4, ways=2, sector_bits=3)
-ROW = 1  # of place 1
+P = T3Parameters(sets=4, ways=2, tile_atom_bits=3)
+ROW = 1  # of dispatch index 1
 CODE_BITS = 61 + 8  # of an entry and its check bits
 
 
@@ -24,14 +24,14 @@ class Bank:
         for _ in range(cycles):
             if ctx.get(dut.error.valid):
                 report = ctx.get(dut.error.report)
-                self.errors.append((report.code, report.place, report.wavefront))
+                self.errors.append((report.code, report.dispatch_index, report.wavefront))
             self.corrected += ctx.get(dut.corrected)
             if ctx.get(dut.o.valid):
-                self.completions.append((ctx.get(dut.o.p.place), ctx.get(dut.o.p.start)))
+                self.completions.append((ctx.get(dut.o.p.dispatch_index), ctx.get(dut.o.p.start)))
             await ctx.tick()
 
     async def event(self, **fields):
-        self.ctx.set(self.dut.i.p, {"place": 1, **fields})
+        self.ctx.set(self.dut.i.p, {"dispatch_index": 1, **fields})
         self.ctx.set(self.dut.i.valid, 1)
         await self.tick()
         self.ctx.set(self.dut.i.valid, 0)
@@ -51,7 +51,7 @@ def simulate(bench):
     dut = TrackerBank(P)
 
     async def run(ctx):
-        ctx.set(dut.updates_per_sector, 1)
+        ctx.set(dut.updates_per_atom, 1)
         ctx.set(dut.o.ready, 1)
         await ctx.tick().repeat(P.sets + 1)
         await bench(Bank(ctx, dut))
@@ -69,7 +69,7 @@ def test_one_wrong_bit_is_corrected():
             bank.turn(bit)
             await bank.event(atom=7, count=1)
             assert bank.corrected == bit + 1
-            await bank.event(end=1, sectors=2)
+            await bank.event(end=1, tile_atoms=2)
             # The second update has written the entry anew, without the wrong bit.
             assert bank.corrected == bit + 1
             assert (bank.completions.pop(), bank.errors) == ((1, 7), [])
@@ -81,7 +81,7 @@ def test_one_wrong_bit_is_corrected():
 @pytest.mark.parametrize("ended", [False, True], ids=["counting", "ended"])
 def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
     async def bench(bank):
-        first, then = dict(atom=9, count=1), dict(end=1, sectors=3)
+        first, then = dict(atom=9, count=1), dict(end=1, tile_atoms=3)
         await bank.event(**(then if ended else first))
         bank.turn(*bits)
         await bank.event(atom=7, count=2)
@@ -89,8 +89,8 @@ def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
         await bank.event(**(first if ended else then))
         assert not bank.completions
         # Another tile of the set is as it should be.
-        await bank.event(place=5, atom=3, count=1)
-        await bank.event(place=5, end=1, sectors=1)
+        await bank.event(dispatch_index=5, atom=3, count=1)
+        await bank.event(dispatch_index=5, end=1, tile_atoms=1)
         assert bank.completions == [(5, 3)]
         assert len(bank.errors) == 1
 

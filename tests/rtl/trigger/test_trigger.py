@@ -8,7 +8,7 @@ from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from rtl.trigger.trigger import Trigger
 
-SMALL = T3Parameters(window_workgroups=8, sets=4, command_depth=8)
+SMALL = T3Parameters(credit_window=8, sets=4, command_depth=8)
 WAVEFRONT, WORKGROUP = Granularity.WAVEFRONT, Granularity.WORKGROUP
 
 
@@ -18,18 +18,18 @@ def command(granularity, waves, group_log2=0):
     return {"granularity": granularity, "waves": waves, "group_log2": group_log2}
 
 
-def window_range(first, last, action=Action.DMA, command=0, enable=1, window=0):
+def region_range(first, last, action=Action.DMA, command=0, enable=1, region=0):
     return locals()
 
 
-def tile(place, wavefront=0, start=100, row_edge=0, run_edge=0):
-    return (place, wavefront, start, row_edge, run_edge)
+def tile(dispatch_index, wavefront=0, start=100, outer_edge=0, inner_edge=0):
+    return (dispatch_index, wavefront, start, outer_edge, inner_edge)
 
 
 @dataclass
 class Seen:
     taken: list = field(default_factory=list)  # cycles
-    complete: list = field(default_factory=list)  # (cycle, place, own)
+    complete: list = field(default_factory=list)  # (cycle, dispatch index, own)
     ready: list = field(default_factory=list)  # (cycle, command), when it left
     empty: list = field(default_factory=list)  # in each cycle
     clearing: list = field(default_factory=list)  # cycles
@@ -39,13 +39,14 @@ class Seen:
 def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
     """Offer completions in order until nothing happens any more.
 
-    A ready command is ``(command, place, wavefront, start, row_edge, run_edge, last)``.
+    A ready command is ``(command, dispatch_index, wavefront, start, outer_edge, inner_edge,
+    last)``.
     """
     dut = Trigger(p)
     seen = Seen()
-    off = window_range(0, 0, enable=0)
+    off = region_range(0, 0, enable=0)
     maps = {
-        "windows": [{}] * p.windows,
+        "regions": [{}] * p.regions,
         "ranges": [*ranges, *[off] * (p.ranges - len(ranges))],
         "commands": [*commands, *[{}] * (p.commands - len(commands))],
     }
@@ -59,7 +60,7 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
             taken = take is None or take(cycle)
             ctx.set(dut.completions.valid, offered)
             if waiting:
-                names = ("place", "wavefront", "start", "row_edge", "run_edge")
+                names = ("dispatch_index", "wavefront", "start", "outer_edge", "inner_edge")
                 ctx.set(dut.completions.p, dict(zip(names, waiting[0], strict=True)))
             ctx.set(dut.ready.ready, taken)
             ctx.set(dut.clear, cycle in clear)
@@ -71,14 +72,22 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
                 seen.taken.append(cycle)
                 waiting.pop(0)
             if ctx.get(dut.complete):
-                place = ctx.get(dut.complete_place)
-                seen.complete.append((cycle, place, ctx.get(dut.own)))
+                dispatch_index = ctx.get(dut.complete_dispatch_index)
+                seen.complete.append((cycle, dispatch_index, ctx.get(dut.own)))
             else:
                 assert not ctx.get(dut.own)
             seen.empty.append(ctx.get(dut.empty))
             if ctx.get(dut.ready.valid) and taken:
                 r = ctx.get(dut.ready.p)
-                fields = (r.command, r.place, r.wavefront, r.start, r.row_edge, r.run_edge, r.last)
+                fields = (
+                    r.command,
+                    r.dispatch_index,
+                    r.wavefront,
+                    r.start,
+                    r.outer_edge,
+                    r.inner_edge,
+                    r.last,
+                )
                 seen.ready.append((cycle, fields))
                 quiet = 0
             await ctx.tick()
@@ -105,7 +114,7 @@ def test_is_cleared_after_reset():
 
 def test_wavefront():
     tiles = [tile(3, 5, 100), tile(3, 1, 50, 1, 1), tile(3, 7, 70)]
-    seen = simulate(SMALL, [window_range(2, 5)], [command(WAVEFRONT, 3)], tiles)
+    seen = simulate(SMALL, [region_range(2, 5)], [command(WAVEFRONT, 3)], tiles)
     # Taken every second cycle; a command is pushed two cycles later, and visible after three more.
     assert seen.taken == [8, 10, 12]
     assert seen.ready == [
@@ -121,7 +130,7 @@ def test_wavefront():
 
 def test_workgroup():
     tiles = [tile(4, 0, 300, 1, 0), tile(4, 3, 200), tile(4, 1, 250, 0, 1)]
-    seen = simulate(SMALL, [window_range(2, 5)], [command(WORKGROUP, 3)], tiles)
+    seen = simulate(SMALL, [region_range(2, 5)], [command(WORKGROUP, 3)], tiles)
     # Smallest start, last edges. Taken in 12; LOOKUP 13, TILE 14, GROUP 15, RELEASE 16.
     assert seen.taken == [8, 10, 12]
     assert seen.ready == [(19, (0, 4, 0, 200, 0, 1, 1))]
@@ -132,7 +141,7 @@ def test_workgroup():
 @pytest.mark.parametrize("action", [Action.OWN, Action.REMOTE])
 def test_without_dma(granularity, action):
     tiles = [tile(2), tile(2, 1), tile(3), tile(3, 1)]
-    seen = simulate(SMALL, [window_range(2, 5, action)], [command(granularity, 2, 1)], tiles)
+    seen = simulate(SMALL, [region_range(2, 5, action)], [command(granularity, 2, 1)], tiles)
     assert seen.taken == [8, 10, 12, 14]
     assert seen.complete == [(12, 2, 1), (16, 3, 1)]
     assert not seen.ready
@@ -141,58 +150,66 @@ def test_without_dma(granularity, action):
 
 def test_edges_choose_the_number_of_waves():
     tiles = [
-        tile(row_edge + 2 * run_edge, wavefront, 0, row_edge, run_edge)
-        for run_edge in (0, 1)
-        for row_edge in (0, 1)
+        tile(outer_edge + 2 * inner_edge, wavefront, 0, outer_edge, inner_edge)
+        for inner_edge in (0, 1)
+        for outer_edge in (0, 1)
         for wavefront in range(4)
     ]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, [4, 1, 3, 2])], tiles)
-    by_place = {place: [] for place in range(4)}
-    for _, place, *_, last in released(seen):
-        by_place[place].append(last)
+    seen = simulate(SMALL, [region_range(0, 7)], [command(WAVEFRONT, [4, 1, 3, 2])], tiles)
+    by_dispatch_index = {dispatch_index: [] for dispatch_index in range(4)}
+    for _, dispatch_index, *_, last in released(seen):
+        by_dispatch_index[dispatch_index].append(last)
     # Counting begins anew behind the last one.
-    assert by_place == {0: [0, 0, 0, 1], 1: [1, 1, 1, 1], 2: [0, 0, 1, 0], 3: [0, 1, 0, 1]}
+    assert by_dispatch_index == {0: [0, 0, 0, 1], 1: [1, 1, 1, 1], 2: [0, 0, 1, 0], 3: [0, 1, 0, 1]}
 
 
 def test_fifteen_waves():
     tiles = [tile(1, wavefront % 8) for wavefront in range(15)]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WORKGROUP, 15)], tiles)
+    seen = simulate(SMALL, [region_range(0, 7)], [command(WORKGROUP, 15)], tiles)
     assert released(seen) == [(0, 1, 0, 100, 0, 0, 1)]
 
 
 def test_no_waves():
     # A workgroup that writes nothing is never complete, not even when its count wraps.
     tiles = [tile(1, wavefront % 8) for wavefront in range(16)]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, 0)], tiles)
+    seen = simulate(SMALL, [region_range(0, 7)], [command(WAVEFRONT, 0)], tiles)
     assert not seen.complete
     assert [last for *_, last in released(seen)] == [0] * 16
 
 
 def test_groups():
-    # Groups of four from place 1 on: 1 to 4, and the short 5 to 6. Completed in any order.
+    # Groups of four from dispatch index 1 on: 1 to 4, and the short 5 to 6. Completed in any order.
     order = [3, 6, 1, 4, 5, 2]
-    tiles = [tile(place, 0, 10 * place, place & 1, place >> 1 & 1) for place in order]
-    seen = simulate(SMALL, [window_range(1, 6)], [command(WORKGROUP, 1, 2)], tiles)
-    want = [(0, place, 0, 10 * place, place & 1, place >> 1 & 1, 1) for place in range(1, 7)]
+    tiles = [
+        tile(dispatch_index, 0, 10 * dispatch_index, dispatch_index & 1, dispatch_index >> 1 & 1)
+        for dispatch_index in order
+    ]
+    seen = simulate(SMALL, [region_range(1, 6)], [command(WORKGROUP, 1, 2)], tiles)
+    want = [
+        (0, dispatch_index, 0, 10 * dispatch_index, dispatch_index & 1, dispatch_index >> 1 & 1, 1)
+        for dispatch_index in range(1, 7)
+    ]
     assert released(seen) == [*want[4:], *want[:4]]
     # Each is taken in TILE of the one before it, and waits one cycle for a group that is not
     # complete, and one more for each command of one that is: LOOKUP of the last in 26, TILE in 27.
     assert seen.taken == [8, 10, 13, 16, 19, 22]
     first = 27 + 2 + 3
     assert [cycle for cycle, _ in seen.ready][2:] == [first, first + 1, first + 2, first + 3]
-    assert [(place, own) for _, place, own in seen.complete] == [(place, 0) for place in order]
+    assert [(dispatch_index, own) for _, dispatch_index, own in seen.complete] == [
+        (dispatch_index, 0) for dispatch_index in order
+    ]
 
 
 def test_commands_wait_in_order():
-    tiles = [tile(place, 0, place) for place in range(8)]
+    tiles = [tile(dispatch_index, 0, dispatch_index) for dispatch_index in range(8)]
     seen = simulate(
         SMALL,
-        [window_range(0, 7)],
+        [region_range(0, 7)],
         [command(WAVEFRONT, 1)],
         tiles,
         take=lambda cycle: cycle >= 40,
     )
-    assert [place for _, place, *_ in released(seen)] == list(range(8))
+    assert [dispatch_index for _, dispatch_index, *_ in released(seen)] == list(range(8))
     # The buffer gives one in every cycle.
     assert [cycle for cycle, _ in seen.ready] == list(range(40, 48))
     assert seen.empty.index(0) == 11
@@ -202,14 +219,14 @@ def test_commands_wait_in_order():
 
 def test_lowest_range_with_its_command():
     ranges = [
-        window_range(0, 7, Action.OWN, 0, enable=0),
-        window_range(2, 3, Action.DMA, 1, window=1),
-        window_range(0, 5, Action.DMA, 2),
+        region_range(0, 7, Action.OWN, 0, enable=0),
+        region_range(2, 3, Action.DMA, 1, region=1),
+        region_range(0, 5, Action.DMA, 2),
     ]
     commands = [command(WAVEFRONT, 1)] * 3
     tiles = [tile(1), tile(2), tile(3), tile(4)]
     seen = simulate(SMALL, ranges, commands, tiles)
-    assert [(number, place) for number, place, *_ in released(seen)] == [
+    assert [(number, dispatch_index) for number, dispatch_index, *_ in released(seen)] == [
         (2, 1),
         (1, 2),
         (1, 3),
@@ -218,9 +235,9 @@ def test_lowest_range_with_its_command():
 
 
 def test_tile_of_no_range_is_dropped():
-    # Place 12 has the table's row of place 4, which must keep its count.
+    # Dispatch index 12 has the table's row of dispatch index 4, which must keep its count.
     tiles = [tile(4, 0), tile(12, 0, 1), tile(12, 1, 1), tile(4, 1)]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WORKGROUP, 2)], tiles)
+    seen = simulate(SMALL, [region_range(0, 7)], [command(WORKGROUP, 2)], tiles)
     assert seen.taken == [8, 10, 12, 14]
     assert released(seen) == [(0, 4, 0, 100, 0, 0, 1)]
     assert seen.complete == [(16, 4, 0)]
@@ -228,15 +245,21 @@ def test_tile_of_no_range_is_dropped():
 
 
 def test_rows_are_used_again():
-    tiles = [tile(place, wavefront, 50 - place) for place in (1, 9, 17) for wavefront in (0, 1)]
-    seen = simulate(SMALL, [window_range(0, 31)], [command(WORKGROUP, 2)], tiles)
-    assert released(seen) == [(0, place, 0, 50 - place, 0, 0, 1) for place in (1, 9, 17)]
+    tiles = [
+        tile(dispatch_index, wavefront, 50 - dispatch_index)
+        for dispatch_index in (1, 9, 17)
+        for wavefront in (0, 1)
+    ]
+    seen = simulate(SMALL, [region_range(0, 31)], [command(WORKGROUP, 2)], tiles)
+    assert released(seen) == [
+        (0, dispatch_index, 0, 50 - dispatch_index, 0, 0, 1) for dispatch_index in (1, 9, 17)
+    ]
 
 
 def test_clear():
     # Half a workgroup, and half a group, are forgotten; a ready command stays.
-    p = T3Parameters(window_workgroups=4, sets=4, command_depth=8)
-    ranges = [window_range(0, 1), window_range(2, 3, command=1)]
+    p = T3Parameters(credit_window=4, sets=4, command_depth=8)
+    ranges = [region_range(0, 1), region_range(2, 3, command=1)]
     commands = [command(WORKGROUP, 1, 1), command(WAVEFRONT, 2)]
     tiles = [tile(0), tile(2), tile(1), tile(2), tile(0), tile(2)]
     offers = {4, 8, 20, 24, 27, 34}
@@ -251,37 +274,39 @@ def test_clear():
     )
     assert seen.taken == sorted(offers)
     assert seen.clearing == [*range(4), *range(12, 16)]
-    assert [(number, place, last) for number, place, *_, last in released(seen)] == [
+    assert [
+        (number, dispatch_index, last) for number, dispatch_index, *_, last in released(seen)
+    ] == [
         (1, 2, 0),
         (1, 2, 0),
         (0, 0, 1),
         (0, 1, 1),
         (1, 2, 1),
     ]
-    assert [place for _, place, _ in seen.complete] == [0, 1, 0, 2]
+    assert [dispatch_index for _, dispatch_index, _ in seen.complete] == [0, 1, 0, 2]
 
 
 @pytest.mark.parametrize(
-    ("strobe", "taken", "places"),
+    ("strobe", "taken", "dispatch_indices"),
     [
         (8, [8, 17, 19], [1, 2]),  # the first is taken in the strobe's cycle
         (9, [8, 18, 20], [1, 2]),  # it is looked up
         (10, [8, 10, 19], [0, 2]),  # it is worked off, and the second taken
     ],
 )
-def test_clear_wins_over_a_completion(strobe, taken, places):
+def test_clear_wins_over_a_completion(strobe, taken, dispatch_indices):
     tiles = [tile(0), tile(1), tile(2)]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WAVEFRONT, 1)], tiles, clear={strobe})
+    seen = simulate(SMALL, [region_range(0, 7)], [command(WAVEFRONT, 1)], tiles, clear={strobe})
     assert seen.taken == taken
-    assert [place for _, place, *_ in released(seen)] == places
+    assert [dispatch_index for _, dispatch_index, *_ in released(seen)] == dispatch_indices
 
 
 def test_clear_forgets_a_completion_that_waits_for_a_group():
     # Taken in 10 while the first one is in TILE; GROUP in 11 is the strobe's cycle.
     tiles = [tile(0), tile(1), tile(2), tile(3)]
-    seen = simulate(SMALL, [window_range(0, 7)], [command(WORKGROUP, 1, 1)], tiles, clear={11})
+    seen = simulate(SMALL, [region_range(0, 7)], [command(WORKGROUP, 1, 1)], tiles, clear={11})
     assert seen.taken == [8, 10, 20, 22]
-    assert [place for _, place, *_ in released(seen)] == [2, 3]
+    assert [dispatch_index for _, dispatch_index, *_ in released(seen)] == [2, 3]
 
 
 def test_map_of_the_lookup_counts():
@@ -290,11 +315,11 @@ def test_map_of_the_lookup_counts():
     complete, ready = [], []
 
     async def bench(ctx):
-        off = window_range(0, 0, enable=0)
+        off = region_range(0, 0, enable=0)
         maps = [
             dut.maps.shape().const(
                 {
-                    "ranges": [window_range(0, 7, action, command=1), *[off] * 3],
+                    "ranges": [region_range(0, 7, action, command=1), *[off] * 3],
                     "commands": [{}, command(WAVEFRONT, 1), {}, {}],
                 }
             )
@@ -303,7 +328,7 @@ def test_map_of_the_lookup_counts():
         for cycle in range(20):
             ctx.set(dut.maps, maps[cycle == 9])
             ctx.set(dut.completions.valid, cycle == 8)
-            ctx.set(dut.completions.p, {"place": 5})
+            ctx.set(dut.completions.p, {"dispatch_index": 5})
             ctx.set(dut.ready.ready, 1)
             complete.append(ctx.get(dut.complete))
             ready.append(ctx.get(dut.ready.valid))
@@ -322,32 +347,33 @@ class Reference:
 
     def __init__(self, ranges, commands):
         self.ranges, self.commands = ranges, commands
-        self.tiles = {}  # by place: tiles of the workgroup
-        self.complete = {}  # by place: its start and edges, until its group is released
+        self.tiles = {}  # by dispatch index: tiles of the workgroup
+        self.complete = {}  # by dispatch index: its start and edges, until its group is released
 
     def completion(self, completion):
         """Cycles for its group, pushes, and `own` if a workgroup is complete."""
-        place, wavefront, start, *edges = completion
+        dispatch_index, wavefront, start, *edges = completion
         number = next(
-            (r for r in self.ranges if r["enable"] and r["first"] <= place <= r["last"]), None
+            (r for r in self.ranges if r["enable"] and r["first"] <= dispatch_index <= r["last"]),
+            None,
         )
         if number is None:
             return 0, [], None
         index, entry = number["command"], self.commands[number["command"]]
-        tiles = self.tiles.setdefault(place, [])
+        tiles = self.tiles.setdefault(dispatch_index, [])
         tiles.append(start)
         full = len(tiles) == entry["waves"][edges[1] * 2 + edges[0]]
         dma = number["action"] == Action.DMA
         own = (not dma) if full else None
         if full:
-            self.complete[place] = (min(self.tiles.pop(place)), *edges)
+            self.complete[dispatch_index] = (min(self.tiles.pop(dispatch_index)), *edges)
         if dma and entry["granularity"] == WAVEFRONT:
-            return 0, [(0, (index, place, wavefront, start, *edges, full))], own
+            return 0, [(0, (index, dispatch_index, wavefront, start, *edges, full))], own
         if not (dma and full):
             return 0, [], own
         size = 2 ** entry["group_log2"]
         group = range(
-            number["first"] + (place - number["first"]) // size * size, number["last"] + 1
+            number["first"] + (dispatch_index - number["first"]) // size * size, number["last"] + 1
         )
         group = group[:size]
         if not all(member in self.complete for member in group):
@@ -363,25 +389,25 @@ class Reference:
 def test_random(seed):
     print("seed", seed)
     rng = random.Random(seed)
-    p = T3Parameters(window_workgroups=64, sets=4, command_depth=256)
+    p = T3Parameters(credit_window=64, sets=4, command_depth=256)
     commands = [
         command(WAVEFRONT, [3, 2, 2, 1]),
         command(WORKGROUP, [2, 1, 2, 1], rng.randrange(3)),
         command(WORKGROUP, [4, 3, 2, 1], rng.randrange(3, 8)),
     ]
     ranges = [
-        window_range(3, 20, command=0),
-        window_range(21, 20 + rng.randint(1, 20), command=1, window=1),
-        window_range(41, 40 + rng.randint(1, 18), command=2),
-        window_range(59, 61, Action.OWN, command=1),
+        region_range(3, 20, command=0),
+        region_range(21, 20 + rng.randint(1, 20), command=1, region=1),
+        region_range(41, 40 + rng.randint(1, 18), command=2),
+        region_range(59, 61, Action.OWN, command=1),
     ]
     tiles = []
     for entry in ranges:
-        for place in range(entry["first"], entry["last"] + 1):
+        for dispatch_index in range(entry["first"], entry["last"] + 1):
             edges = rng.randrange(2), rng.randrange(2)
             waves = commands[entry["command"]]["waves"][edges[1] * 2 + edges[0]]
             for wavefront in rng.sample(range(8), waves):
-                tiles.append((place, wavefront, rng.randrange(1 << 35), *edges))
+                tiles.append((dispatch_index, wavefront, rng.randrange(1 << 35), *edges))
     tiles.append(tile(62))
     rng.shuffle(tiles)
 
@@ -390,7 +416,10 @@ def test_random(seed):
     seen = simulate(p, ranges, commands, tiles, offer=willing.__getitem__, take=taking.__getitem__)
     reference = Reference(ranges, commands)
     pushes, completes, taken = [], [], []
-    worked, free = -1, p.window_workgroups  # TILE of the one before, and the end of its group
+    worked, free = (
+        -1,
+        p.credit_window,
+    )  # TILE of the one before, and the end of its group
     for completion in tiles:
         cycle = next(c for c in range(4000) if willing[c] and (c == worked or c >= free))
         taken.append(cycle)
@@ -413,5 +442,5 @@ def test_random(seed):
         stored[pushed + 1 : left + 1] = [1] * (left - pushed)
     assert seen.empty == [1 - full for full in stored[: len(seen.empty)]]
     # Every workgroup of a DMA range gave back exactly one credit.
-    lasts = sorted(place for _, (_, place, *_, last) in ready if last)
+    lasts = sorted(dispatch_index for _, (_, dispatch_index, *_, last) in ready if last)
     assert lasts == [p for r in ranges[:3] for p in range(r["first"], r["last"] + 1)]

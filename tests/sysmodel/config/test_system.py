@@ -111,7 +111,7 @@ def test_a_file_of_differences(tmp_path):
         ("mca_levels", "[30, 10, 0]", "t3.mca_levels.2: 0", "an integer from 1 to 127"),
         ("mca_levels", "5", "t3.mca_levels: 5", "a list of 3"),
         ("tCL", "-1", "dram.timing_cycles.tCL: -1", "an integer from 0"),
-        ("window_workgroups", "500", "t3.window_workgroups: 500", "a power of two"),
+        ("credit_window_workgroups", "500", "t3.credit_window_workgroups: 500", "a power of two"),
         # What does not fit the rest.
         ("tile_m", "130", "kernel.tile_m: 130", "a multiple of kernel.waves_m, 4"),
         ("tile_m", "96", "kernel.tile_m: 96", "16 elements times a power of two, not 24"),
@@ -215,8 +215,8 @@ def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):
     path = tmp_path / "fast.toml"
     path.write_text('base = "asplos24"\n[dram.timing_cycles]\ntCCD_WL = 3\n')
     system = load_system(str(path))
-    assert not system.hardware().payload
+    assert not system.hardware().with_data
     with pytest.raises(
         InputError, match=r"dram\.timing_cycles\.tCCD_WL.* 3 .*allowed: the 4 cycles"
     ):
-        system.hardware(payload=True)
+        system.hardware(with_data=True)

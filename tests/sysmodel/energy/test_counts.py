@@ -6,7 +6,7 @@ import pytest
 from small_system import scaled, small_system, workload
 
 from sysmodel.lib.progress import no_progress
-from sysmodel.runs.phases import Setting
+from sysmodel.runs.phases import RunContext
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.sequential import sequential
 from sysmodel.runs.simulate import run
@@ -68,9 +68,9 @@ def test_rows_opened_by_phase_are_those_that_the_memory_counts():
     """Without the collectives' phases the GEMM's rows remain."""
     system = small_system()
     options = RunOptions(engine="golden", channels="all", configurations=("sequential",))
-    phases = sequential(Setting(_WORK, system, options, no_progress))
+    phases = sequential(RunContext(_WORK, system, options, no_progress))
     slower = scaled(system, link={"latency_ns": 5_000.0})
-    late = sequential(Setting(_WORK, slower, options, no_progress))
+    late = sequential(RunContext(_WORK, slower, options, no_progress))
     assert (phases.activity["activates"] > 0).all()
     assert late.activity["activates"][0] == phases.activity["activates"][0]
 

@@ -32,31 +32,31 @@ def test_columns_of_the_top():
     assert I.stores_data_3 == I.stores_data_0 + 3
     assert {"reads_valid", "link_out_ready", "occupancy", "nmc_in_op"} <= set(I._fields)
     assert {"reads_ready", "dram_access", "stored", "nmc_out_value_0"} <= set(O._fields)
-    assert {"bus_awaddr", "limit_in"} <= set(G._fields)
+    assert {"bus_awaddr", "credit_limit_in"} <= set(G._fields)
     assert {"bus_rdata", "dispatch_limit", "irq"} <= set(H._fields)
 
 
-@pytest.mark.parametrize("payload", [False, True])
-def test_every_word_has_its_own_place(payload):
-    p = T3Parameters(channels=3, payload=payload)
+@pytest.mark.parametrize("with_data", [False, True])
+def test_every_word_has_its_own_place(with_data):
+    p = T3Parameters(channels=3, with_data=with_data)
     words = list(top_words(p))
     for direction, length in ("in", input_words(p)), ("out", output_words(p)):
         places = [word.index for word in words if word.direction == direction]
         assert len(set(places)) == len(places)
         assert set(places) <= set(range(length))
-        assert not payload or len(places) == length
+        assert not with_data or len(places) == length
 
 
-def test_same_places_with_and_without_payload():
+def test_same_places_with_and_without_data():
     places = {
-        payload: {word.name: word.index for word in top_words(T3Parameters(payload=payload))}
-        for payload in (False, True)
+        with_data: {word.name: word.index for word in top_words(T3Parameters(with_data=with_data))}
+        for with_data in (False, True)
     }
     assert places[False].items() < places[True].items()
 
 
 def test_words_cover_their_ports():
-    words = sorted(top_words(T3Parameters(payload=True)), key=lambda w: (str(w.path), w.offset))
+    words = sorted(top_words(T3Parameters(with_data=True)), key=lambda w: (str(w.path), w.offset))
     for _, parts in groupby(words, key=lambda word: word.path):
         end = 0
         for word in parts:
@@ -69,9 +69,9 @@ def test_second_channel():
     words = {word.name: word for word in top_words(T3Parameters(channels=2))}
     assert words["c1_dram_atom"].index == ports.CHANNEL_OUTPUTS + O.dram_atom
     assert words["c1_dram_atom"].path == ("channel", 1, "dram", "payload")
-    assert words["limit_in"].index == 2 * ports.CHANNEL_INPUTS + G.limit_in
+    assert words["credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + G.credit_limit_in
 
 
 def test_atom_without_columns():
-    with pytest.raises(ValueError, match="^atom_bytes must be at most 32 with payload, not 64$"):
-        list(top_words(T3Parameters(atom_bytes=64, payload=True)))
+    with pytest.raises(ValueError, match="^atom_bytes must be at most 32 with data, not 64$"):
+        list(top_words(T3Parameters(atom_bytes=64, with_data=True)))

@@ -82,40 +82,48 @@ def shaped(m, n, column_major):
 @pytest.mark.parametrize("column_major", [True, False])
 @pytest.mark.parametrize("m,n", SIZES)
 @pytest.mark.parametrize("channels,channel_bits", [(1, 0), (1, 2), (3, 2), (8, 3), (1, 5)])
-def test_sectors_are_those_of_every_element(m, n, column_major, channels, channel_bits):
+def test_output_atoms_are_those_of_every_element(m, n, column_major, channels, channel_bits):
     kernel = shaped(m, n, column_major)
-    sectors = kernel.sectors(channels, OFFSET_BITS, channel_bits)
+    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, channel_bits)
     whole = by_hand(kernel)
     channel = np.array([channel_by_hand(atom, channel_bits) for atom in whole[:, 1]])
     kept = whole[channel < channels]
-    owner = np.repeat(np.arange(kernel.workgroups), np.diff(sectors.start))
-    assert np.array_equal(np.stack([owner, sectors.atom, sectors.wave], axis=-1), kept)
-    assert np.array_equal(sectors.channel, channel[channel < channels])
+    owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
+    assert np.array_equal(np.stack([owner, output_atoms.atom, output_atoms.wave], axis=-1), kept)
+    assert np.array_equal(output_atoms.channel, channel[channel < channels])
     for w in range(kernel.workgroups):
         for v in range(kernel.waves):
             mine = kept[(kept[:, 0] == w) & (kept[:, 2] == v), 1]
-            assert sectors.per_wave[w, v] == len(mine)
+            assert output_atoms.per_wave[w, v] == len(mine)
             everywhere = whole[(whole[:, 0] == w) & (whole[:, 2] == v), 1]
             first, start = (mine[0], everywhere[0]) if len(mine) else (-1, -1)
-            assert (sectors.wave_first[w, v], sectors.wave_start[w, v]) == (first, start)
+            assert (output_atoms.wave_first[w, v], output_atoms.wave_start[w, v]) == (first, start)
 
 
 @pytest.mark.parametrize("column_major", [True, False])
 @pytest.mark.parametrize("m,n", SIZES)
 def test_live_wavefronts_have_something_to_write(m, n, column_major):
     kernel = shaped(m, n, column_major)
-    per_wave = kernel.sectors(1, OFFSET_BITS, 0).per_wave
-    _, _, _, row_edge, run_edge = kernel.walk
-    live = [kernel.live_waves(r, e) for r, e in zip(row_edge, run_edge, strict=True)]
+    per_wave = kernel.output_atoms(1, OFFSET_BITS, 0).per_wave
+    _, _, _, outer_edge, inner_edge = kernel.walk
+    live = [kernel.live_waves(r, e) for r, e in zip(outer_edge, inner_edge, strict=True)]
     assert live == (per_wave > 0).sum(axis=1).tolist()
 
 
 def test_edges_are_what_is_left_over():
     kernel = small_kernel(m=3 * 64 + 17, n=2 * 8 + 3)
-    assert (kernel.run, kernel.run_edge, kernel.rows, kernel.rows_edge) == (4, 2, 8, 3)
-    assert (kernel.pitch, kernel.rows_total) == (14, 19)
+    assert (
+        kernel.inner_extent,
+        kernel.inner_extent_edge,
+        kernel.outer_extent,
+        kernel.outer_extent_edge,
+    ) == (4, 2, 8, 3)
+    assert (kernel.stride, kernel.outer_total) == (14, 19)
     whole = small_kernel()
-    assert (whole.run_edge, whole.rows_edge) == (whole.run, whole.rows)
+    assert (whole.inner_extent_edge, whole.outer_extent_edge) == (
+        whole.inner_extent,
+        whole.outer_extent,
+    )
 
 
 def test_steps_and_flops_round_up_and_do_not():
@@ -138,7 +146,7 @@ def test_chunk_rectangle_holds_the_chunk(m, n, gpus, column_major):
         first, end = kernel.chunk_start[chunk : chunk + 2]
         mine = whole[(whole[:, 0] >= first) & (whole[:, 0] < end), 1]
         start, rows, run = kernel.chunk_rectangle(chunk)
-        walked = [start + r * kernel.pitch + o for r in range(rows) for o in range(run)]
+        walked = [start + r * kernel.stride + o for r in range(rows) for o in range(run)]
         assert walked == sorted(mine)
 
 
@@ -151,8 +159,8 @@ def test_chunk_that_is_no_rectangle_is_refused():
 @pytest.mark.parametrize(
     "changes,message",
     [
-        ({"tile_m": 40}, "a wavefront's run of 20 elements must be a multiple of 16"),
-        ({"tile_m": 96}, "a power of two atoms where wavefronts share a run, not 3"),
+        ({"tile_m": 40}, "a wavefront's inner extent of 20 elements must be a multiple of 16"),
+        ({"tile_m": 96}, "a power of two atoms where wavefronts share a row, not 3"),
         ({"tile_m": 48, "waves_m": 3}, "kernel.waves_m must be 1, 2 or 4, not 3"),
         ({"waves_n": 8}, "kernel.waves_n must be 1, 2 or 4, not 8"),
         ({"m": 1 << 16, "n": 1 << 14}, "exceeds the 1073741824 bytes that the model maps"),
@@ -170,7 +178,7 @@ def test_largest_output_is_allowed():
 
 
 def test_run_of_one_wavefront_need_not_be_a_power_of_two():
-    assert small_kernel(tile_m=48, waves_m=1, m=96).wave_run == 3
+    assert small_kernel(tile_m=48, waves_m=1, m=96).wave_inner_extent == 3
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
             while channel.store_count > 0 and now >= drain_from:
                 head = channel.store_head
                 slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
-                stores[used[1]] = c, workgroup_at(f, gpu, gpu.place[slot]), what, now
+                stores[used[1]] = c, workgroup_at(f, gpu, gpu.dispatch_index[slot]), what, now
                 used[1] += 1
                 channel.store_head = (head + 1) & (STORES - 1)
                 channel.store_count -= 1
@@ -60,7 +60,9 @@ class Producer:
         self, kernel, *, channels=1, channel_bits=0, hit_latency=0, mode=MODE_GEMM, **changes
     ):
         self.kernel = kernel
-        self.state, self.sectors = bare_state(kernel, channels=channels, channel_bits=channel_bits)
+        self.state, self.output_atoms = bare_state(
+            kernel, channels=channels, channel_bits=channel_bits
+        )
         self.channels, self.channel_bits = channels, channel_bits
         self.state.fixed["hit_latency"] = hit_latency
         values = dict(
@@ -68,7 +70,7 @@ class Producer:
             launch_cycles=0, lds_cycles=0, epilogue_cycles=0, fetch_cycles=0, store_cycles=0,
             dispatch_interval_cycles=0.0,
         )  # fmt: skip
-        set_up(self.state, kernel, self.sectors, **values | changes)
+        set_up(self.state, kernel, self.output_atoms, **values | changes)
         self.gpu, self.now = self.state.gpu[0], 0
         self._requests = np.zeros((200_000, 4), np.int64)
         self._stores = np.zeros((50_000, 4), np.int64)
@@ -102,30 +104,30 @@ class Producer:
         ]
 
     def check_stores(self):
-        """Every sector came out once, in its channel, and every wavefront had one tile end."""
+        """Every atom came out once, in its channel, and every wavefront had one tile end."""
         data = self.stores[self.stores[:, 2] >= 0]
-        assert sorted(data[:, 2]) == list(range(len(self.sectors.atom)))
-        assert np.array_equal(data[:, 0], self.sectors.channel[data[:, 2]])
-        owner = np.repeat(np.arange(self.kernel.workgroups), np.diff(self.sectors.start))
+        assert sorted(data[:, 2]) == list(range(len(self.output_atoms.atom)))
+        assert np.array_equal(data[:, 0], self.output_atoms.channel[data[:, 2]])
+        owner = np.repeat(np.arange(self.kernel.workgroups), np.diff(self.output_atoms.start))
         assert np.array_equal(data[:, 1], owner[data[:, 2]])
         self.check_ends()
-        sent = np.zeros_like(self.sectors.per_wave)
-        np.add.at(sent, (data[:, 1], self.sectors.wave[data[:, 2]]), 1)
-        assert np.array_equal(sent, self.sectors.per_wave)
+        sent = np.zeros_like(self.output_atoms.per_wave)
+        np.add.at(sent, (data[:, 1], self.output_atoms.wave[data[:, 2]]), 1)
+        assert np.array_equal(sent, self.output_atoms.per_wave)
 
     def check_ends(self):
         ends = self.stores[self.stores[:, 2] < 0]
-        expected = zip(*np.nonzero(self.sectors.per_wave), strict=True)
+        expected = zip(*np.nonzero(self.output_atoms.per_wave), strict=True)
         assert sorted(zip(ends[:, 1], -1 - ends[:, 2], strict=True)) == sorted(expected)
 
 
 def one_tile(**changes):
-    """A kernel with a single workgroup, of 32 sectors."""
+    """A kernel with a single workgroup, of 32 atoms."""
     return small_kernel(**dict(m=64, n=8, gpus=1) | changes)
 
 
 TIMES = dict(launch_cycles=20, lds_cycles=5, epilogue_cycles=13, store_cycles=64)
-# The last of 32 sectors leaves when 31/32 of the store's time have passed.
+# The last of 32 atoms leaves when 31/32 of the store's time have passed.
 LAST_STORE = 62
 
 
@@ -265,22 +267,22 @@ def test_full_queue_of_stores_makes_the_compute_units_wait():
 def test_operands_are_read_once_by_every_workgroup(m, n, k, depth_u, channels, channel_bits):
     kernel = small_kernel(m=m, n=n, k=k, depth_u=depth_u)
     producer = Producer(kernel, channels=channels, channel_bits=channel_bits).run()
-    pitch = -(-k // ELEMENTS)
+    stride = -(-k // ELEMENTS)
     expected = []
     for row, column in zip(*kernel.tiles, strict=True):
         for base, first, size, end in ((A_ATOM, row, 64, m), (B_ATOM, column, 8, n)):
             for r in range(first * size, min((first + 1) * size, end)):
-                expected += range(base + r * pitch, base + (r + 1) * pitch)
+                expected += range(base + r * stride, base + (r + 1) * stride)
     expected = [atom for atom in expected if channel_by_hand(atom, channel_bits) < channels]
     assert sorted(producer.atoms_read()) == sorted(expected)
 
 
-def test_places_at_the_limit_wait():
+def test_dispatch_indices_at_the_limit_wait():
     kernel = small_kernel()
     producer = Producer(kernel, compute_units=4)
     for limit in (0, 3, 3, 9, 16):
         producer.run(3000, limit=limit)
-        assert producer.gpu["next_place"] == producer.gpu["finished"] == limit
+        assert producer.gpu["next_dispatch_index"] == producer.gpu["finished"] == limit
         assert len(np.unique(producer.stores[:, 1])) == limit
     assert producer.finish > 4 * 3000
 
@@ -297,7 +299,7 @@ def test_dispatcher_fills_the_compute_units_evenly():
     producer = Producer(
         small_kernel(), compute_units=3, workgroups_per_cu=2, launch_cycles=1000
     ).run(1)
-    units = np.argsort(producer.gpu["place"][:6]) // 2
+    units = np.argsort(producer.gpu["dispatch_index"][:6]) // 2
     assert units.tolist() == [0, 1, 2, 0, 1, 2]
 
 
@@ -305,7 +307,7 @@ def test_dispatch_takes_its_interval():
     producer = Producer(
         small_kernel(), compute_units=8, launch_cycles=1000, dispatch_interval_cycles=3.0
     )
-    dispatched = [int(producer.run(1).gpu["next_place"]) for _ in range(24)]
+    dispatched = [int(producer.run(1).gpu["next_dispatch_index"]) for _ in range(24)]
     assert dispatched == [1 + now // 3 for now in range(24)]
 
 
@@ -328,11 +330,11 @@ def test_scatter_reads_and_stores_the_first_chunk_only(channels, channel_bits):
     producer.gpu["first_workgroup"] = first
     producer.gpu["tracked_first"] = kernel.chunk_workgroups(2)
     producer.run(latency=9)
-    start = producer.sectors.start
+    start = producer.output_atoms.start
     chunk = range(start[first], start[first + kernel.chunk_workgroups(2)])
     data = producer.stores[producer.stores[:, 2] >= 0]
     assert sorted(data[:, 2]) == list(chunk)
-    assert sorted(producer.atoms_read()) == sorted(producer.sectors.atom[chunk])
+    assert sorted(producer.atoms_read()) == sorted(producer.output_atoms.atom[chunk])
     producer.check_ends()
     assert producer.finish == producer.now - 1
 

@@ -11,7 +11,7 @@ from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.machine.driver import (
     collective_writes,
     copy_writes,
-    flow_windows,
+    credit_windows,
     launch_writes,
     map_writes,
     measure_writes,
@@ -25,7 +25,7 @@ class Programmed:
     def __init__(self, writes):
         self._by_address = {register.address: register for register in load().values()}
         self.values = {}
-        self.windows, self.ranges, self.commands, self.copies = {}, {}, {}, []
+        self.regions, self.ranges, self.commands, self.copies = {}, {}, {}, []
         for address, word in writes:
             register = self._by_address[address]
             assert register.writable
@@ -43,7 +43,7 @@ class Programmed:
 
     def _commit(self, name):
         tables = {
-            "WINDOW_COMMIT": (self.windows, self._window),
+            "REGION_COMMIT": (self.regions, self._region),
             "RANGE_COMMIT": (self.ranges, self._range),
         }
         if name in tables:
@@ -54,33 +54,35 @@ class Programmed:
                 table[index] = staged()
         elif name == "COMMAND_COMMIT":
             command = {"offset": self._bytes("COMMAND_OFFSET")}
-            for part in ("TRANSFER", "ROWS", "RUN", "PITCH", "WAVES"):
+            for part in ("TRANSFER", "OUTER", "INNER", "STRIDE", "WAVES"):
                 command |= self.values.get(f"COMMAND_{part}", {})
             self.commands[self["COMMAND_COMMIT.index"]] = command
         elif name == "COPY":
             self.copies.append((self._bytes("COPY_START"), self.commands[self["COPY.command"]]))
 
-    def _window(self):
-        context = self["WINDOW_CONTEXT.context"]
-        return self._bytes("WINDOW_BASE"), self._bytes("WINDOW_LIMIT"), context
+    def _region(self):
+        context = self["REGION_CONTEXT.context"]
+        return self._bytes("REGION_BASE"), self._bytes("REGION_LIMIT"), context
 
     def _range(self):
-        return self.values["RANGE_PLACES"] | self.values["RANGE_ACTION"]
+        return self.values["RANGE_DISPATCH_INDICES"] | self.values["RANGE_ACTION"]
 
-    def action(self, place):
-        """What the ranges say of a place; at most one of them says something."""
-        found = [one for one in self.ranges.values() if one["first"] <= place <= one["last"]]
+    def action(self, dispatch_index):
+        """What the ranges say of a dispatch index; at most one of them says something."""
+        found = [
+            one for one in self.ranges.values() if one["first"] <= dispatch_index <= one["last"]
+        ]
         assert len(found) <= 1
         return Action(found[0]["action"]) if found else Action.NONE
 
 
-def walked(command, start, row_edge=False, run_edge=False):
+def walked(command, start, outer_edge=False, inner_edge=False):
     """Atoms that the DMA engine visits from the byte ``start`` on."""
-    rows = command["rows_edge" if row_edge else "rows"]
-    run = command["run_edge" if run_edge else "run"]
+    outer = command["outer_extent_edge" if outer_edge else "outer_extent"]
+    inner = command["inner_extent_edge" if inner_edge else "inner_extent"]
     assert start % ATOM_BYTES == 0
     first = start // ATOM_BYTES
-    return [first + r * command["pitch"] + o for r in range(rows) for o in range(run)]
+    return [first + r * command["stride"] + o for r in range(outer) for o in range(inner)]
 
 
 KERNELS = {
@@ -105,26 +107,26 @@ def programmed(kernel, gpu=0, system=None, **options):
 
 def test_command_walks_every_tile(kernel):
     command = programmed(kernel).commands[0]
-    sectors = kernel.sectors(1, OFFSET_BITS, 0)
-    first, _, _, row_edge, run_edge = kernel.walk
+    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
+    first, _, _, outer_edge, inner_edge = kernel.walk
     for w in range(kernel.workgroups):
-        walk = walked(command, int(first[w]) * ATOM_BYTES, row_edge[w], run_edge[w])
-        assert walk == sectors.atom[sectors.start[w] : sectors.start[w + 1]].tolist()
+        walk = walked(command, int(first[w]) * ATOM_BYTES, outer_edge[w], inner_edge[w])
+        assert walk == output_atoms.atom[output_atoms.start[w] : output_atoms.start[w + 1]].tolist()
 
 
 def test_command_tells_the_wavefronts_apart(kernel):
     command = programmed(kernel).commands[0]
-    sectors = kernel.sectors(1, OFFSET_BITS, 0)
-    first, _, _, row_edge, run_edge = kernel.walk
+    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
+    first, _, _, outer_edge, inner_edge = kernel.walk
     for w in range(kernel.workgroups):
-        mine = slice(sectors.start[w], sectors.start[w + 1])
-        row, offset = np.divmod(sectors.atom[mine] - first[w], kernel.pitch)
-        wave = (row // command["wave_rows"] << command["waves_minor_log2"]) + (
-            offset >> command["wave_run_log2"]
+        mine = slice(output_atoms.start[w], output_atoms.start[w + 1])
+        row, offset = np.divmod(output_atoms.atom[mine] - first[w], kernel.stride)
+        wave = (row // command["wave_outer_extent"] << command["waves_inner_log2"]) + (
+            offset >> command["wave_inner_log2"]
         )
-        assert np.array_equal(wave, sectors.wave[mine])
-        live = command[f"waves{2 * run_edge[w] + row_edge[w]}"]
-        assert live == len(np.unique(sectors.wave[mine]))
+        assert np.array_equal(wave, output_atoms.wave[mine])
+        live = command[f"waves{2 * inner_edge[w] + outer_edge[w]}"]
+        assert live == len(np.unique(output_atoms.wave[mine]))
 
 
 def test_command_sends_updates_to_the_same_address(kernel):
@@ -134,9 +136,9 @@ def test_command_sends_updates_to_the_same_address(kernel):
     assert command["offset"] == 0
 
 
-def test_window_is_the_output(kernel):
-    atoms = kernel.sectors(1, OFFSET_BITS, 0).atom
-    base, limit, context = programmed(kernel).windows[0]
+def test_region_is_the_output(kernel):
+    atoms = kernel.output_atoms(1, OFFSET_BITS, 0).atom
+    base, limit, context = programmed(kernel).regions[0]
     assert base == OUTPUT_ATOM * ATOM_BYTES == atoms.min() * ATOM_BYTES
     assert limit == (atoms.max() + 1) * ATOM_BYTES
     assert context == 1
@@ -150,17 +152,21 @@ def test_ring_of_chunks(gpus):
     firsts = [programmed(kernel, g)["FIRST_WORKGROUP.workgroup"] for g in range(gpus)]
     for g in range(gpus):
         program = programmed(kernel, g)
-        for place in range(total):
-            workgroup = (firsts[g] + place) % total
+        for dispatch_index in range(total):
+            workgroup = (firsts[g] + dispatch_index) % total
             chunk = int(np.searchsorted(start, workgroup, side="right")) - 1
             if chunk == g:
                 expected = Action.OWN
             else:
                 expected = Action.REMOTE if chunk == (g + 1) % gpus else Action.DMA
-            assert program.action(place) == expected
-            tracked = program["TRACKED_FIRST.place"] <= place < program["TRACKED_END.place"]
+            assert program.action(dispatch_index) == expected
+            tracked = (
+                program["TRACKED_FIRST.dispatch_index"]
+                <= dispatch_index
+                < program["TRACKED_END.dispatch_index"]
+            )
             assert tracked == (expected != Action.REMOTE)
-            there = (place + program["SHIFT.places"]) % total
+            there = (dispatch_index + program["SHIFT.dispatch_indices"]) % total
             assert (firsts[g - 1] + there) % total == workgroup
         assert program.action(total) == Action.NONE
         assert program["WORKGROUPS.count"] == total
@@ -169,10 +175,10 @@ def test_ring_of_chunks(gpus):
 
 def test_policies_and_limits():
     system = small_system()
-    program = programmed(small_kernel(), system=system, policy=Policy.MCA, updates_per_sector=1)
+    program = programmed(small_kernel(), system=system, policy=Policy.MCA, updates_per_atom=1)
     assert program["ARBITER.policy"] == Policy.MCA.value
     assert program["ARBITER.automatic"] == 1
-    assert program["TRACKING.updates_per_sector"] == 1
+    assert program["TRACKING.updates_per_atom"] == 1
     assert program["STARVATION.cycles"] == system.t3.starvation_limit_cycles
     # Within a stage of all resident workgroups, and more than half of it.
     flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
@@ -185,8 +191,8 @@ def test_policies_and_limits():
     plain = programmed(small_kernel())
     assert plain["ARBITER.policy"] == Policy.ROUND_ROBIN.value
     assert plain["ARBITER.automatic"] == 0
-    window, commands = flow_windows(small_kernel(), system)
-    assert plain["WINDOW.workgroups"] == window
+    credit_window, commands = credit_windows(small_kernel(), system)
+    assert plain["CREDIT_WINDOW.workgroups"] == credit_window
     assert plain["COMMAND_WINDOW.workgroups"] == commands
 
 
@@ -205,7 +211,7 @@ def test_granularity(granularity, group, value, log2):
 
 
 def test_value_too_large_for_its_field_is_refused():
-    with pytest.raises(ValueError, match="WINDOW_CONTEXT.context has 8 bits, not room for 256"):
+    with pytest.raises(ValueError, match="REGION_CONTEXT.context has 8 bits, not room for 256"):
         map_writes(small_kernel(), small_system(), 0, context=256)
 
 
@@ -222,28 +228,36 @@ def test_strobes():
         # 64 sets of 8 ways hold two wavefronts of each of 256 workgroups.
         (dict(tracker_sets=64, tracker_ways=8), (256, 1024)),
         (dict(tracker_sets=64, tracker_ways=5), (128, 1024)),
-        (dict(window_workgroups=128), (128, 1024)),
-        (dict(window_workgroups=128, group_workgroups=8), (120, 1024)),
+        (dict(credit_window_workgroups=128), (128, 1024)),
+        (dict(credit_window_workgroups=128, group_workgroups=8), (120, 1024)),
         (dict(granularity="wavefront"), (512 - 8, 512)),
         (dict(command_depth=64), (56, 64)),
     ],
 )
-def test_flow_windows(t3, windows):
+def test_credit_windows(t3, windows):
     kernel = small_kernel()
     assert kernel.chunk_workgroups(0) == 8
     defaults = dict(
         granularity="workgroup", group_workgroups=1, tracker_sets=256, tracker_ways=8,
-        window_workgroups=512, command_depth=1024,
+        credit_window_workgroups=512, command_depth=1024,
     )  # fmt: skip
-    assert flow_windows(kernel, scaled(small_system(), t3=defaults | t3)) == windows
+    assert credit_windows(kernel, scaled(small_system(), t3=defaults | t3)) == windows
 
 
 @pytest.mark.parametrize(
     "t3,field,message",
     [
-        (dict(tracker_sets=2, tracker_ways=4), "t3.window_workgroups", "a chunk of 8 workgroups"),
-        (dict(tracker_ways=1), "t3.window_workgroups", "exceeds the 0 that the tracker's"),
-        (dict(window_workgroups=4), "t3.window_workgroups", "a window of 4 hold"),
+        (
+            dict(tracker_sets=2, tracker_ways=4),
+            "t3.credit_window_workgroups",
+            "a chunk of 8 workgroups",
+        ),
+        (dict(tracker_ways=1), "t3.credit_window_workgroups", "exceeds the 0 that the tracker's"),
+        (
+            dict(credit_window_workgroups=4),
+            "t3.credit_window_workgroups",
+            "a credit window of 4 hold",
+        ),
         (dict(command_depth=8), "t3.command_depth", "allowed: at least twice a chunk, 16"),
         (
             dict(command_depth=16, granularity="wavefront"),
@@ -255,15 +269,15 @@ def test_flow_windows(t3, windows):
 def test_ring_that_could_not_move_is_refused(t3, field, message):
     system = scaled(small_system(), t3={"granularity": "workgroup"} | t3)
     with pytest.raises(InputError, match=message) as refused:
-        flow_windows(small_kernel(), system)
+        credit_windows(small_kernel(), system)
     assert refused.value.field == field
 
 
 @pytest.mark.parametrize("t3", [dict(tracker_sets=4, tracker_ways=4), dict(command_depth=16)])
 def test_smallest_ring_that_moves_is_allowed(t3):
     system = scaled(small_system(), t3={"granularity": "workgroup"} | t3)
-    window, commands = flow_windows(small_kernel(), system)
-    assert window == 8 and commands >= 16
+    credit_window, commands = credit_windows(small_kernel(), system)
+    assert credit_window == 8 and commands >= 16
 
 
 @pytest.mark.parametrize("channel_bits", range(9))
@@ -281,10 +295,10 @@ def test_staging_copy_is_elsewhere_in_the_same_channel(channel_bits):
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_copy_walks_its_chunk(kernel, chunk):
-    sectors = kernel.sectors(1, OFFSET_BITS, 0)
-    first, end = sectors.start[kernel.chunk_start[chunk : chunk + 2]]
+    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
+    first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
     ((start, command),) = Programmed(copy_writes(kernel, chunk, 1)).copies
-    assert walked(command, start) == sorted(sectors.atom[first:end])
+    assert walked(command, start) == sorted(output_atoms.atom[first:end])
     assert walked(command, start, True, True) == walked(command, start)
     assert (command["kind"], command["context"]) == (PacketKind.STORE.value, 1)
     assert command["offset"] == 0
@@ -293,7 +307,7 @@ def test_copy_walks_its_chunk(kernel, chunk):
 def test_copy_leaves_the_map_as_it_is(kernel):
     mapped = programmed(kernel)
     both = Programmed(map_writes(kernel, small_system(), 0, context=1) + copy_writes(kernel, 0, 1))
-    assert (both.windows, both.ranges) == (mapped.windows, mapped.ranges)
+    assert (both.regions, both.ranges) == (mapped.regions, mapped.ranges)
     assert both.commands[0] == mapped.commands[0]
 
 
@@ -301,7 +315,7 @@ def test_collective_maps_output_and_staging_copy():
     kernel, offset = small_kernel(), staging_offset(2)
     first = Programmed(collective_writes(kernel, 2, offset=offset))
     end = OUTPUT_ATOM + 32 * 16
-    assert first.windows == {
+    assert first.regions == {
         0: (OUTPUT_ATOM * ATOM_BYTES, end * ATOM_BYTES, 2),
         1: ((OUTPUT_ATOM + offset) * ATOM_BYTES, (end + offset) * ATOM_BYTES, 2),
     }
@@ -310,5 +324,5 @@ def test_collective_maps_output_and_staging_copy():
     assert (command["kind"], command["context"]) == (PacketKind.STORE.value, 2)
     assert command["offset"] == offset * ATOM_BYTES
     second = Programmed(collective_writes(kernel, 2, offset=0))
-    assert list(second.windows) == [0]
+    assert list(second.regions) == [0]
     assert second.commands[0]["offset"] == 0

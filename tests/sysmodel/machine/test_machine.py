@@ -1,4 +1,4 @@
-"""What the machine refuses, notices and tells; what it simulates is tested elsewhere."""
+"""What the machine refuses, acknowledgements and tells; what it simulates is tested elsewhere."""
 
 import pytest
 from small_system import scaled, small_system
@@ -59,9 +59,9 @@ def test_ring_in_which_one_does_not_stand_for_all_is_refused(m, n, gpus, message
         machine_of(m, n, gpus=gpus, mirror=True)
 
 
-def test_channels_without_a_sector_of_some_tile_are_refused():
+def test_channels_without_a_atom_of_some_tile_are_refused():
     system = load_system()
-    with pytest.raises(ValueError, match="1 of 32 channels hold no sector .* --channels all"):
+    with pytest.raises(ValueError, match="1 of 32 channels hold no atom .* --channels all"):
         machine_of(1024, 97, gpus=8, system=system, channels=1, mirror=True)
 
 
@@ -95,7 +95,7 @@ def test_error_of_the_hardware_is_raised(machine):
     machine.launch(maps(machine, write_of("TIMEOUT", cycles=100)))
     machine.state.fixed["work"] = 0
     tracked = machine.kernel.chunk_workgroups(1)
-    message = f"GPU 0: the hardware reports error {ErrorCode.TIMEOUT.value} for place {tracked}, "
+    message = f"error {ErrorCode.TIMEOUT.value} for dispatch index {tracked}, "
     with pytest.raises(SimulationError, match=message):
         machine.run(UNTIL_REDUCED)
 

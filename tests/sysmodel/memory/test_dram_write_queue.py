@@ -48,7 +48,7 @@ def test_writes_go_at_once_if_no_read_waits(channel):
 
 
 def test_drain_waits_while_no_write_may_be_issued(channel):
-    """What makes room for notices may need the reads."""
+    """What makes room for acknowledgements may need the reads."""
     writes = [channel.push(WRITE, 0, OTHER_BANK, i) for i in range(8)]
     reads = [channel.push(READ, 0, 0, i) for i in range(4)]
     channel.run(50, allow_update=False)

@@ -217,12 +217,12 @@ def test_packet_arrives_as_it_was_sent():
     data = [0x1111, 1 << 63, 0x3333, 0x4444]
     assert passed(link.state, 0, *values, *data)[3:7] == values[3:]
     assert passed(link.state, 0, *values)[:3] == [1, 9, 1234]
-    link.state.fixed["payload"] = 1
+    link.state.fixed["with_data"] = 1
     assert passed(link.state, 0, *values, *data)[7:] == data
 
 
 def mirrored(kernel, channels, channel_bits):
-    state, sectors = bare_state(kernel, channels=channels, channel_bits=channel_bits)
+    state, output_atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
     set_up_link(
         state,
         rate_bytes_per_cycle=32.0,
@@ -233,15 +233,15 @@ def mirrored(kernel, channels, channel_bits):
         stall_share=0.0,
         seed=0,
     )
-    return state, sectors
+    return state, output_atoms
 
 
-def test_mirrored_update_is_at_the_same_place_one_chunk_on():
+def test_mirrored_update_is_at_the_same_dispatch_index_one_chunk_on():
     kernel = small_kernel(gpus=4)
-    state, sectors = mirrored(kernel, 1, 0)
+    state, output_atoms = mirrored(kernel, 1, 0)
     first = kernel.walk[0]
-    owner = np.repeat(np.arange(kernel.workgroups), np.diff(sectors.start))
-    for w, atom in zip(owner, sectors.atom, strict=True):
+    owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
+    for w, atom in zip(owner, output_atoms.atom, strict=True):
         _, other, there = passed(state, 0, PacketKind.UPDATE, w, atom)[:3]
         assert other == (w + kernel.workgroups // 4) % kernel.workgroups
         assert there - first[other] == atom - first[w]
@@ -251,18 +251,20 @@ def test_mirrored_update_is_at_the_same_place_one_chunk_on():
 @pytest.mark.parametrize("channels,channel_bits", [(2, 1), (4, 2), (2, 2)])
 def test_mirrored_update_stays_in_its_channel(channels, channel_bits):
     kernel = small_kernel(m=64 * 16, n=16, gpus=2)
-    state, sectors = mirrored(kernel, channels, channel_bits)
+    state, output_atoms = mirrored(kernel, channels, channel_bits)
     shift = kernel.workgroups // 2
     for w in range(kernel.workgroups):
         here, there = (
-            sectors.start[w],
-            sectors.start[(w + shift) % kernel.workgroups],
+            output_atoms.start[w],
+            output_atoms.start[(w + shift) % kernel.workgroups],
         )
-        count = sectors.start[w + 1] - here
+        count = output_atoms.start[w + 1] - here
         for c in range(channels):
-            mine = sectors.atom[here : here + count][sectors.channel[here : here + count] == c]
-            others = sectors.atom[there : there + count]
-            others = others[sectors.channel[there : there + count] == c]
+            mine = output_atoms.atom[here : here + count][
+                output_atoms.channel[here : here + count] == c
+            ]
+            others = output_atoms.atom[there : there + count]
+            others = others[output_atoms.channel[there : there + count] == c]
             assert len(mine) == len(others) > 0
             for atom, expected in zip(mine, others, strict=True):
                 _, other, found = passed(state, c, PacketKind.UPDATE, w, atom)[:3]
@@ -272,7 +274,7 @@ def test_mirrored_update_stays_in_its_channel(channels, channel_bits):
 
 @pytest.mark.parametrize("channels,channel_bits", [(1, 0), (2, 2)])
 @pytest.mark.parametrize("offset", [0, 1 << 30])
-def test_mirrored_copy_is_at_the_same_place_of_the_chunk(channels, channel_bits, offset):
+def test_mirrored_copy_is_at_the_same_dispatch_index_of_the_chunk(channels, channel_bits, offset):
     kernel = small_kernel(m=64 * 16, n=16, gpus=4)
     state, _ = mirrored(kernel, channels, channel_bits)
     state.fixed["copy_from"], state.fixed["copy_to"], state.fixed["copy_offset"] = 3, 1, offset

@@ -9,7 +9,7 @@ from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.conservation import Reduction, check_conservation
-from sysmodel.runs.phases import Session
+from sysmodel.runs.phases import Simulation
 from sysmodel.runs.result import CONFIGURATIONS, RunOptions
 from sysmodel.runs.simulate import run
 
@@ -28,8 +28,8 @@ def counted(how: Reduction):
     state, _ = bare_state(small_kernel(m=64 * N, gpus=N), gpus=N)
     chunk = int(state.chunk_start[0, 1])
     dram, link = (N * chunk * np.array(amounts) for amounts in CLOSED_FORM[how])
-    sectors = np.array([bin(mask).count("1") for mask in state.piece_mask]).sum()
-    gemm_read = N * sectors if how.gemm else 0
+    output_atoms = np.array([bin(mask).count("1") for mask in state.line_request_mask]).sum()
+    gemm_read = N * output_atoms if how.gemm else 0
     return state, np.array([gemm_read, *dram]), link * ATOM_BYTES
 
 
@@ -77,13 +77,13 @@ def test_every_configuration_conserves_bytes(m, n, tp, gpus):
 
 def test_a_run_that_loses_bytes_fails(monkeypatch):
     """The check is part of a run: one read of the reduce-scatter is taken away."""
-    finish = Session.finish
+    finish = Simulation.finish
 
     def lossy(self, how, **cycles):
         self.machine.state.gpu["traffic"][0, 2] -= 1
         return finish(self, how, **cycles)
 
-    monkeypatch.setattr(Session, "finish", lossy)
+    monkeypatch.setattr(Simulation, "finish", lossy)
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
     with pytest.raises(SimulationError, match="not conserved: RS read"):
         run(workload(512, 384, 128, 2), small_system(), options, no_progress)

@@ -84,7 +84,7 @@ def test_keys_of_the_json():
         assert set(one) == {
             *(
                 "gemm_ns",
-                "gemm_held_ns",
+                "gemm_throttled_ns",
                 "tracker_stall_ns",
                 "rs_ns",
                 "ag_ns",

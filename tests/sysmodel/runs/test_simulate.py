@@ -14,7 +14,7 @@ from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
-from sysmodel.runs.phases import Setting
+from sysmodel.runs.phases import RunContext
 from sysmodel.runs.report import library_efficiency
 from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
 from sysmodel.runs.ring_kernels import LAST_ADDITION
@@ -98,7 +98,7 @@ def test_ring_steps_take_the_closed_form_time(gpus, bandwidth):
     system = scaled(load_system(), link={"bandwidth_gb_per_s": bandwidth})
     work = workload(8192, 4256, 64, gpus)
     options = RunOptions(engine="golden", configurations=("sequential",))
-    phases = sequential(Setting(work, system, options, no_progress))
+    phases = sequential(RunContext(work, system, options, no_progress))
     chunk = work.output_bytes / gpus
     steps = (gpus - 1) * (chunk / bandwidth + system.link.latency_ns)
     last = next(span for span in phases.timeline.spans if span.track == "Last addition")
@@ -117,7 +117,7 @@ def test_more_link_latency_costs_its_share_of_every_step():
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
     work = workload(1024, 768, 64, 4)
     near, far = (
-        sequential(Setting(work, scaled(system, link={"latency_ns": ns}), options, no_progress))
+        sequential(RunContext(work, scaled(system, link={"latency_ns": ns}), options, no_progress))
         for ns in (500.0, 5500.0)
     )
     assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.03)
@@ -135,7 +135,7 @@ def test_unsymmetric_ring_is_refused_with_a_way_out():
 
 def test_chunk_larger_than_the_tracker_is_refused():
     system = scaled(
-        small_system(), t3={"tracker_sets": 2, "tracker_banks": 1, "window_workgroups": 4}
+        small_system(), t3={"tracker_sets": 2, "tracker_banks": 1, "credit_window_workgroups": 4}
     )
     with pytest.raises(InputError, match="chunk of 16 workgroups exceeds the 4"):
         run(
@@ -170,9 +170,9 @@ def test_memory_does_not_grow_with_time():
     system = small_system()
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
     short, long = (
-        Setting(workload(1024, 768, k, 4), system, options, no_progress) for k in (64, 2048)
+        RunContext(workload(1024, 768, k, 4), system, options, no_progress) for k in (64, 2048)
     )
-    results = [sequential(setting) for setting in (short, long)]
+    results = [sequential(context) for context in (short, long)]
     assert results[1].simulated_cycles > 2 * results[0].simulated_cycles
     for one in results:
         sizes = [len(samples) for samples in one.timeline.series.values()]

@@ -9,7 +9,7 @@ from rtl.parameters import T3Parameters
 from t3.cli import main as cli
 
 SMALL = ["--sets", "8", "--ways", "1", "--banks", "1"]
-SMALL += ["--window-workgroups", "8", "--command-depth", "8"]
+SMALL += ["--credit-window", "8", "--command-depth", "8"]
 
 
 def t3(*arguments):
@@ -17,12 +17,10 @@ def t3(*arguments):
 
 
 def test_writes_what_the_manifest_says(tmp_path, capsys):
-    assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--payload") == 0
+    assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--with-data") == 0
     folder = tmp_path / "a" / "b"
     manifest = json.loads((folder / "manifest.json").read_text())
-    asked = T3Parameters(
-        sets=8, ways=1, banks=1, window_workgroups=8, command_depth=8, payload=True
-    )
+    asked = T3Parameters(sets=8, ways=1, banks=1, credit_window=8, command_depth=8, with_data=True)
     assert T3Parameters(**manifest["parameters"]) == asked
     written = {path.name for path in folder.iterdir()}
     assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}

@@ -289,7 +289,7 @@ def test_ctrl_c(tmp_path):
     program = textwrap.dedent(
         """
         import sys, time
-        from sysmodel import cli
+        from t3.cli import main as cli
         def simulate(*_):
             print("ready", flush=True)
             while True:

@@ -35,7 +35,7 @@ def _class_of(block):
 def test_reference_is_one_gpu_of_the_paper():
     defaults = T3Parameters()
     assert (REFERENCE.channels, REFERENCE.sets, REFERENCE.ways) == (32, 256, 8)
-    assert replace(REFERENCE, channels=1, banks=1, payload=False) == defaults
+    assert replace(REFERENCE, channels=1, banks=1, with_data=False) == defaults
 
 
 def test_counts_are_those_of_the_hardware(monkeypatch):
@@ -87,14 +87,14 @@ def test_sums():
         + 4 * size["tracker bank"]
         + size["tracker glue"]
         + size["trigger"]
-        + size["window"]
+        + size["credit_window"]
         + size["registers"]
         + size["DMA engine"]
         + 2 * size["channel"]
         + size["top glue"]
     )
     assert inventory.whole().flip_flops == whole
-    change = 2 * (size["channel without payload"] - size["channel"])
+    change = 2 * (size["channel without data"] - size["channel"])
     assert inventory.without_payload().flip_flops == whole + change
     assert inventory.apart()["NMC unit"].flip_flops == 2 * size["NMC unit"]
 

@@ -35,7 +35,7 @@ def time_table(study: Study, group: str) -> str:
     quantities = {
         "GEMM (µs)": ("gemm_ns", 1e-3, ",.1f"),
         "GEMM slowed (x)": ("gemm_slowdown", 1, ".3f"),
-        "GEMM held (µs)": ("gemm_held_ns", 1e-3, ",.1f"),
+        "GEMM held (µs)": ("gemm_throttled_ns", 1e-3, ",.1f"),
         "comm. hidden (µs)": ("overlapped_communication_ns", 1e-3, ",.1f"),
         "comm. exposed (µs)": ("exposed_communication_ns", 1e-3, ",.1f"),
         "total (µs)": ("total_ns", 1e-3, ",.1f"),

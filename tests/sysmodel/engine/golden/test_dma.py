@@ -7,7 +7,7 @@ from golden_state import fresh_state
 from rtl.interface.encodings import Granularity
 from sysmodel.engine.golden.dma import push_copy, step_engine
 from sysmodel.engine.golden.queues import Q, mark
-from sysmodel.engine.golden.state import CHANNEL_WORDS, COMMAND, PIECE, C, K, U
+from sysmodel.engine.golden.state import CHANNEL_WORDS, COMMAND, SEGMENT, C, K, U
 from sysmodel.engine.golden.trigger import push_ready, step_ready
 from sysmodel.lib.interleave import channel_of_atom
 
@@ -18,15 +18,17 @@ def test_walk_covers_the_tile(seed):
     state = fresh_state(channels=4)
     config, gpu = state.config, state.gpu
     command = config[config[C.at_commands] :]
-    rows, run, pitch = (int(n) for n in (rng.integers(1, 6), rng.integers(1, 30), 1021))
-    wave_rows, run_log2 = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    outer_extent, inner_extent, stride = (
+        int(n) for n in (rng.integers(1, 6), rng.integers(1, 30), 1021)
+    )
+    wave_outer_extent, run_log2 = int(rng.integers(1, 4)), int(rng.integers(1, 4))
     for name, value in dict(
-        rows=rows,
-        run=run,
-        pitch=pitch,
-        wave_rows=wave_rows,
-        wave_run_log2=run_log2,
-        waves_minor_log2=1,
+        outer_extent=outer_extent,
+        inner_extent=inner_extent,
+        stride=stride,
+        wave_outer_extent=wave_outer_extent,
+        wave_inner_log2=run_log2,
+        waves_inner_log2=1,
         granularity=Granularity.WORKGROUP.value,
         atom_offset=-300 & config[C.atom_mask],
     ).items():
@@ -38,8 +40,8 @@ def test_walk_covers_the_tile(seed):
     step_ready(state, False, False)
     step_ready(state, False, False)
     assert step_engine(state, 7) == (False, False)  # not admitted by the receiver
-    popped, picked = step_engine(state, 8)
-    assert popped and picked
+    popped, issued = step_engine(state, 8)
+    assert popped and issued
     step_ready(state, False, True)
 
     found = []
@@ -47,20 +49,22 @@ def test_walk_covers_the_tile(seed):
         step_engine(state, 0)
         for channel in range(4):
             k = channel * CHANNEL_WORDS
-            if state.channels[k + K.pushed] == mark(Q.pieces):
-                piece = state.channels[k + K.body + Q.pieces * 128 :]
-                assert piece[PIECE.workgroup] == 2
-                assert piece[PIECE.remote] == (piece[PIECE.atom] - 300) & config[C.atom_mask]
-                for index in range(piece[PIECE.length]):
-                    atom = piece[PIECE.atom] + index
+            if state.channels[k + K.pushed] == mark(Q.segments):
+                segment = state.channels[k + K.body + Q.segments * 128 :]
+                assert segment[SEGMENT.workgroup] == 2
+                assert (
+                    segment[SEGMENT.remote] == (segment[SEGMENT.atom] - 300) & config[C.atom_mask]
+                )
+                for index in range(segment[SEGMENT.length]):
+                    atom = segment[SEGMENT.atom] + index
                     assert channel_of_atom(int(atom), 2, 2) == channel
-                    wave = (piece[PIECE.offset] + index) >> piece[PIECE.wave_run_log2]
-                    found.append((atom, (piece[PIECE.wavefront] + wave) & 7))
+                    wave = (segment[SEGMENT.offset] + index) >> segment[SEGMENT.wave_inner_log2]
+                    found.append((atom, (segment[SEGMENT.wavefront] + wave) & 7))
             state.channels[k + K.pushed] = 0
     expected = [
-        (start + row * pitch + offset, (row // wave_rows * 2 + (offset >> run_log2)) & 7)
-        for row in range(rows)
-        for offset in range(run)
+        (start + row * stride + offset, (row // wave_outer_extent * 2 + (offset >> run_log2)) & 7)
+        for row in range(outer_extent)
+        for offset in range(inner_extent)
     ]
     assert found == expected
 
@@ -70,7 +74,13 @@ def test_wavefront_command_geometry(wavefront):
     state = fresh_state(channels=4)
     command = state.config[state.config[C.at_commands] :]
     for name, value in dict(
-        rows=10, rows_edge=7, run=16, run_edge=11, wave_rows=4, wave_run_log2=3, waves_minor_log2=1
+        outer_extent=10,
+        outer_extent_edge=7,
+        inner_extent=16,
+        inner_extent_edge=11,
+        wave_outer_extent=4,
+        wave_inner_log2=3,
+        waves_inner_log2=1,
     ).items():
         command[getattr(COMMAND, name)] = value
     push_ready(state, 0, 0, wavefront, 64, 1, 1, 0)
@@ -78,14 +88,14 @@ def test_wavefront_command_geometry(wavefront):
     step_ready(state, False, False)
     step_ready(state, False, False)
     assert step_engine(state, 1) == (True, False)
-    rows = [4, 3, 0, 0][wavefront // 2]
-    run = [8, 3][wavefront % 2]
-    assert (state.gpu[U.rows], state.gpu[U.run]) == (rows, run)
+    outer_extent = [4, 3, 0, 0][wavefront // 2]
+    inner_extent = [8, 3][wavefront % 2]
+    assert (state.gpu[U.outer_extent], state.gpu[U.inner_extent]) == (outer_extent, inner_extent)
     state.gpu[U.ready_checked] = 0
     # SCALE and SHAPE; then the walk, if there is something to walk.
     step_engine(state, 1)
     step_engine(state, 1)
-    assert (state.gpu[U.engine] != 0) == (rows > 0)
+    assert (state.gpu[U.engine] != 0) == (outer_extent > 0)
 
 
 def test_gap_between_commands():
@@ -93,24 +103,24 @@ def test_gap_between_commands():
     state = fresh_state(channels=4)
     config, gpu = state.config, state.gpu
     command = config[config[C.at_commands] :]
-    command[COMMAND.rows], command[COMMAND.run], command[COMMAND.pitch] = 2, 4, 4
+    command[COMMAND.outer_extent], command[COMMAND.inner_extent], command[COMMAND.stride] = 2, 4, 4
     push_copy(state, 0, 0)
     push_copy(state, 0, 64)
-    pieces = []
+    segments = []
     for _ in range(14):
         step_engine(state, 0)
         pushed = state.channels[K.pushed :: CHANNEL_WORDS]
-        pieces.append(int(pushed.any()))
+        segments.append(int(pushed.any()))
         pushed[:] = 0
-    assert pieces == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
+    assert segments == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
     assert gpu[U.engine] == 0
 
 
-def test_the_engine_keeps_its_command_and_takes_the_production_later():
+def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
     state = fresh_state(channels=4)
     config = state.config
     command = config[config[C.at_commands] :]
-    command[COMMAND.rows], command[COMMAND.run] = 1, 1
+    command[COMMAND.outer_extent], command[COMMAND.inner_extent] = 1, 1
     command[COMMAND.granularity] = Granularity.WORKGROUP.value
     config[C.workgroups] = 20
     push_ready(state, 0, 7, 0, 0, 0, 0, 1)
@@ -124,6 +134,8 @@ def test_the_engine_keeps_its_command_and_takes_the_production_later():
         popped, _ = step_engine(state, 8)
         assert popped == (cycle == 0)
         step_ready(state, False, popped)
-    piece = state.channels[K.body + Q.pieces * 128 :]
-    found = {name: int(piece[getattr(PIECE, name)]) for name in ("length", "context", "workgroup")}
+    segment = state.channels[K.body + Q.segments * 128 :]
+    found = {
+        name: int(segment[getattr(SEGMENT, name)]) for name in ("length", "context", "workgroup")
+    }
     assert found == {"length": 1, "context": 0, "workgroup": 8}

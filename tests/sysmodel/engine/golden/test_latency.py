@@ -7,7 +7,7 @@ from rtl.interface.encodings import Access, Action, Granularity, PacketKind, Sto
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import new_state, reset, step
 from sysmodel.engine.golden.queues import Q, waiting
-from sysmodel.engine.golden.state import COMMAND, RANGE, WINDOW, C, F, K, U
+from sysmodel.engine.golden.state import COMMAND, RANGE, REGION, C, F, K, U
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -23,7 +23,7 @@ CONTEXT = 3
 
 
 class Gpu:
-    """A GPU of one channel, cleared and launched, whose window 0 maps all atoms to one range.
+    """A GPU of one channel, cleared and launched, whose region 0 maps all atoms to one range.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Gpu:
 
     def __init__(self, action=Action.DMA, **command):
         parameters = T3Parameters(
-            system_channels=1, address_bits=28, sets=8, ways=2, window_workgroups=16, banks=2
+            system_channels=1, address_bits=28, sets=8, ways=2, credit_window=16, banks=2
         )
         self.state = new_state(parameters)
         self.inputs = np.zeros(input_words(parameters), np.uint64)
@@ -41,22 +41,26 @@ class Gpu:
         reset(self.state, self.outputs)
         config = self.state.config
         config[C.workgroups] = config[C.tracked_end] = 24
-        config[C.window] = config[C.command_window] = 16
-        config[C.updates_per_sector] = 1
-        self.window = config[config[C.at_windows] :]
+        config[C.credit_window] = config[C.command_window] = 16
+        config[C.updates_per_atom] = 1
+        self.region = config[config[C.at_regions] :]
         self.range = config[config[C.at_ranges] :]
         self.command = config[config[C.at_commands] :]
-        self.window[WINDOW.enable], self.window[WINDOW.limit] = 1, 1 << 20
-        self.window[WINDOW.context] = CONTEXT
+        self.region[REGION.enable], self.region[REGION.limit] = 1, 1 << 20
+        self.region[REGION.context] = CONTEXT
         self.range[RANGE.enable], self.range[RANGE.last] = 1, 23
         self.range[RANGE.action] = action.value
         fields = dict(
-            rows=1, run=1, wave_rows=1, waves_0=1, granularity=Granularity.WAVEFRONT.value
+            outer_extent=1,
+            inner_extent=1,
+            wave_outer_extent=1,
+            waves_0=1,
+            granularity=Granularity.WAVEFRONT.value,
         )
         for name, value in (fields | command).items():
             self.command[getattr(COMMAND, name)] = value
         self.cycle = 0
-        self.inputs[CHANNEL_INPUTS + G.limit_in] = 100
+        self.inputs[CHANNEL_INPUTS + G.credit_limit_in] = 100
         self.inputs[I.dram_ready] = self.inputs[I.link_out_ready] = 1
         self.strobe("launch")
         self.settle()
@@ -75,33 +79,33 @@ class Gpu:
             self.inputs[getattr(I, name)] = 0
         self.cycle += 1
 
-    def update(self, place, atom=5, wavefront=0):
+    def update(self, dispatch_index, atom=5, wavefront=0):
         self.step(
-            notices_valid=1,
-            notices_access=Access.UPDATE.value,
-            notices_atom=atom,
-            notices_place=place,
-            notices_wavefront=wavefront,
+            issue_acks_valid=1,
+            issue_acks_access=Access.UPDATE.value,
+            issue_acks_atom=atom,
+            issue_acks_dispatch_index=dispatch_index,
+            issue_acks_wavefront=wavefront,
         )
 
-    def store(self, place, atom=5, **fields):
+    def store(self, dispatch_index, atom=5, **fields):
         self.step(
             stores_valid=1,
             stores_atom=atom,
-            stores_workgroup=place,
+            stores_workgroup=dispatch_index,
             stores_context=CONTEXT,
             **{f"stores_{name}": value for name, value in fields.items()},
         )
 
-    def end(self, place, sectors=1):
-        self.store(place, kind=StoreKind.TILE_END.value, sectors=sectors)
+    def end(self, dispatch_index, tile_atoms=1):
+        self.store(dispatch_index, kind=StoreKind.END_OF_TILE.value, tile_atoms=tile_atoms)
 
-    def packet(self, place, kind=PacketKind.UPDATE, atom=5):
+    def packet(self, dispatch_index, kind=PacketKind.UPDATE, atom=5):
         self.step(
             link_in_valid=1,
             link_in_kind=kind.value,
             link_in_atom=atom,
-            link_in_workgroup=place,
+            link_in_workgroup=dispatch_index,
             link_in_context=CONTEXT,
         )
 
@@ -141,7 +145,8 @@ def test_last_update_to_command_and_read(gpu):
     gpu.end(2)
     gpu.settle()
     gpu.update(2)  # in cycle 0
-    # notices 1, candidates 2 (choose), address 3, check 4, compare 5, update 6, completion 7.
+    # issue acknowledgements 1, candidates 2 (choose), address 3, check 4, compare 5, update 6,
+    # completion 7.
     assert gpu.first(lambda g: g.state.gpu[U.completions]) == 7
     # Taken in 7; the ready command is pushed two cycles later, in TILE.
     assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 8
@@ -151,7 +156,7 @@ def test_last_update_to_command_and_read(gpu):
     assert gpu.outputs[O.dram_access] == Access.READ.value and gpu.outputs[O.dram_atom] == 5
 
 
-def test_tile_end_to_completion(gpu):
+def test_end_of_tile_to_completion(gpu):
     gpu.update(2)
     gpu.settle()
     gpu.end(2)  # stores 1, classified 2, ends 3
@@ -168,7 +173,7 @@ def test_read_data_to_link(gpu):
 
 
 def test_idle_counts_the_geometry_of_an_empty_walk():
-    gpu = Gpu(rows=0)
+    gpu = Gpu(outer_extent=0)
     gpu.end(2)
     gpu.settle()
     gpu.update(2)
@@ -194,9 +199,9 @@ def test_a_store_and_a_packet_through_the_map(gpu):
 @pytest.mark.parametrize(
     ("provoke", "cycle"),
     [
-        (lambda gpu: gpu.store(20), 1),  # ahead of the window: found at the head of `stores`
+        (lambda gpu: gpu.store(20), 1),  # ahead of the region: found at the head of `stores`
         (lambda gpu: gpu.packet(20), 1),
-        (lambda gpu: gpu.end(2, sectors=0), 8),  # ends 3, candidates 4, update stage 8
+        (lambda gpu: gpu.end(2, tile_atoms=0), 8),  # ends 3, candidates 4, update stage 8
     ],
     ids=["store", "packet", "tracker"],
 )
@@ -209,7 +214,7 @@ def test_an_error_counts_in_the_cycle_after_its_event(gpu, provoke, cycle):
 
 def test_errors_of_one_cycle_count_as_one(gpu):
     """The channel's goes before the tracker's, which is not kept."""
-    gpu.end(2, sectors=0)
+    gpu.end(2, tile_atoms=0)
     for _ in range(6):
         gpu.step()
     gpu.store(20)
@@ -243,8 +248,9 @@ def test_clear_loses_exactly_the_events_on_their_way(gpu, after):
     gpu.settle()
     gpu.end(2)
     gpu.settle()
-    # In cycle 1 it is still a notice, which stays, and counts with the second tile end. Having been
-    # through the update stage in 6, it completes the tile of the first one.
+    # In cycle 1 it is still an issue acknowledgement, which stays, and counts with the second
+    # end-of-tile marker. Having been through the update stage in 6, it completes the tile of the
+    # first one.
     assert gpu.outputs[CHANNEL_OUTPUTS + H.tiles] == (after == 1 or 6 <= after)
     assert errors(gpu) == 0
 
@@ -266,7 +272,7 @@ def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():
     gpu = Gpu(action=Action.NONE)
     gpu.inputs[I.dram_ready] = 0
     gpu.store(2, atom=9)  # located in cycle 0
-    gpu.window[WINDOW.base] = 10
+    gpu.region[REGION.base] = 10
     gpu.range[RANGE.action] = Action.OWN.value  # the range is found in cycle 1
     gpu.store(2, atom=9)
     assert gpu.first(out("dram_valid")) == 4
@@ -281,7 +287,7 @@ def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():
 
 def test_a_packet_belongs_where_the_tables_put_it_when_it_was_taken(gpu):
     gpu.packet(2, kind=PacketKind.STORE)
-    gpu.window[WINDOW.enable] = 0
+    gpu.region[REGION.enable] = 0
     gpu.packet(2, kind=PacketKind.STORE)
     assert gpu.first(out("dram_valid")) == 3
     gpu.settle()

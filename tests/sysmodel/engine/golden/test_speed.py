@@ -28,8 +28,8 @@ def test_step(density, capsys):
     for name in I._fields:
         if name.endswith(("_valid", "_ready")) and not name.startswith(("nmc", "returns")):
             inputs[:, getattr(I, name)] = rng.random(len(inputs)) < density
-    inputs[:, I.notices_access] = Access.UPDATE.value
-    inputs[:, I.notices_place] = rng.integers(0, 256, len(inputs))
+    inputs[:, I.issue_acks_access] = Access.UPDATE.value
+    inputs[:, I.issue_acks_dispatch_index] = rng.integers(0, 256, len(inputs))
     inputs[:, I.stores_atom] = rng.integers(0, 1 << 30, len(inputs))
     state, outputs = new_state(p), np.zeros(output_words(p), np.uint64)
     reset(state, outputs)

@@ -19,8 +19,8 @@ from sysmodel.engine.golden.tracker_front import step_front
 
 @pytest.fixture
 def bank():
-    state = fresh_state(sector_bits=4)
-    state.config[C.updates_per_sector] = 2
+    state = fresh_state(tile_atom_bits=4)
+    state.config[C.updates_per_atom] = 2
     at = state.config[C.at_banks]
     for _ in range(state.config[C.rows]):
         clear_bank(state, at, False)
@@ -28,8 +28,8 @@ def bank():
     return state, at
 
 
-def event(*, end=0, place=3, wavefront=1, atom=100, count=1, sectors=0, edges=(0, 0)):
-    return np.array([end, place, wavefront, atom, count, sectors, *edges], np.int64)
+def event(*, end=0, dispatch_index=3, wavefront=1, atom=100, count=1, tile_atoms=0, edges=(0, 0)):
+    return np.array([end, dispatch_index, wavefront, atom, count, tile_atoms, *edges], np.int64)
 
 
 def step(bank, chosen=None, clear=False):
@@ -63,7 +63,7 @@ def test_tracker_completes_at_the_threshold_once(bank, end_at):
     found = []
     for index in range(7):
         if index == end_at:
-            found.append(track(bank, end=1, sectors=3, edges=(1, 0)))
+            found.append(track(bank, end=1, tile_atoms=3, edges=(1, 0)))
         else:
             found.append(track(bank, atom=atoms.pop()))
     assert [code for code, _ in found] == [0] * 7
@@ -73,27 +73,27 @@ def test_tracker_completes_at_the_threshold_once(bank, end_at):
 
 def test_tracker_frees_the_entry(bank):
     for _ in range(2):
-        track(bank, end=1, sectors=1)
+        track(bank, end=1, tile_atoms=1)
         assert track(bank, atom=5) == (0, None)
         assert track(bank, atom=7) == (0, (3, 1, 5, 0, 0))
 
 
 def test_tracker_errors(bank):
     code = ErrorCode
-    assert track(bank, end=1, sectors=0) == (code.ZERO_THRESHOLD.value, None)
-    assert track(bank, end=1, sectors=2) == (0, None)
-    assert track(bank, end=1, sectors=2) == (code.SECOND_TILE_END.value, None)
-    for place in (3 + 8, 3 + 16):
-        track(bank, place=place)
-    assert track(bank, place=3 + 24) == (code.SET_FULL.value, None)
-    assert track(bank, place=3 + 24, end=1, sectors=0) == (code.SET_FULL.value, None)
+    assert track(bank, end=1, tile_atoms=0) == (code.ZERO_THRESHOLD.value, None)
+    assert track(bank, end=1, tile_atoms=2) == (0, None)
+    assert track(bank, end=1, tile_atoms=2) == (code.SECOND_END_OF_TILE.value, None)
+    for dispatch_index in (3 + 8, 3 + 16):
+        track(bank, dispatch_index=dispatch_index)
+    assert track(bank, dispatch_index=3 + 24) == (code.SET_FULL.value, None)
+    assert track(bank, dispatch_index=3 + 24, end=1, tile_atoms=0) == (code.SET_FULL.value, None)
 
 
 def test_tracker_overrun(bank):
     for _ in range(3):
         assert track(bank)[0] == 0
-    assert track(bank, end=1, sectors=1) == (ErrorCode.OVERRUN.value, None)
-    assert track(bank, end=1, sectors=1) == (0, None)  # the entry was freed
+    assert track(bank, end=1, tile_atoms=1) == (ErrorCode.OVERRUN.value, None)
+    assert track(bank, end=1, tile_atoms=1) == (0, None)  # the entry was freed
 
 
 def test_tracker_count_overflow(bank):
@@ -104,10 +104,10 @@ def test_tracker_count_overflow(bank):
 
 
 def test_tracker_counts_updates_together(bank):
-    assert track(bank, end=1, sectors=9, count=5) == (0, None)
+    assert track(bank, end=1, tile_atoms=9, count=5) == (0, None)
     assert track(bank, atom=40, count=15) == (0, None)
     assert track(bank, atom=30, count=3) == (0, (3, 1, 30, 0, 0))
-    assert track(bank, end=1, sectors=1) == (0, None)
+    assert track(bank, end=1, tile_atoms=1) == (0, None)
     assert track(bank, count=3) == (ErrorCode.OVERRUN.value, None)
 
 
@@ -120,22 +120,27 @@ def test_tracker_count_overflow_by_more_than_one(bank):
 def test_threshold_is_that_of_the_compare_cycle(bank):
     state, _ = bank
     for cycle in range(5):
-        state.config[C.updates_per_sector] = 1 if cycle == 3 else 3
-        assert step(bank, event(end=1, sectors=2) if cycle == 0 else None) == 0
+        state.config[C.updates_per_atom] = 1 if cycle == 3 else 3
+        assert step(bank, event(end=1, tile_atoms=2) if cycle == 0 else None) == 0
     assert track(bank) == (0, None)
     assert track(bank, atom=8) == (0, (3, 1, 8, 0, 0))
 
 
-def test_no_updates_per_sector(bank):
+def test_no_updates_per_atom(bank):
     state, _ = bank
-    state.config[C.updates_per_sector] = 0
-    assert track(bank, end=1, sectors=2) == (0, (3, 1, int(state.config[C.atom_mask]), 0, 0))
+    state.config[C.updates_per_atom] = 0
+    assert track(bank, end=1, tile_atoms=2) == (0, (3, 1, int(state.config[C.atom_mask]), 0, 0))
 
 
 def test_back_to_back(bank):
     """An entry is made, completed, and made anew by events in successive cycles."""
-    events = [event(end=1, sectors=1), event(atom=9), event(atom=4), event(atom=50)]
-    events += [event(end=1, sectors=1), event(atom=60), event(count=2), event(end=1, sectors=1)]
+    events = [event(end=1, tile_atoms=1), event(atom=9), event(atom=4), event(atom=50)]
+    events += [
+        event(end=1, tile_atoms=1),
+        event(atom=60),
+        event(count=2),
+        event(end=1, tile_atoms=1),
+    ]
     seen = []
     for chosen in [*events, *[None] * 5]:
         found = completion(bank)  # what the trigger unit sees in this cycle
@@ -149,9 +154,9 @@ def test_back_to_back(bank):
 
 def test_clear_loses_the_events_on_their_way(bank):
     state, at = bank
-    codes = [step(bank, event(end=1, place=place)) for place in range(4)]
-    # The event of place 0 is in the update stage now, and its error is still reported.
-    codes.append(step(bank, event(end=1, place=4), clear=True))
+    codes = [step(bank, event(end=1, dispatch_index=dispatch_index)) for dispatch_index in range(4)]
+    # The event of dispatch index 0 is in the update stage now, and its error is still reported.
+    codes.append(step(bank, event(end=1, dispatch_index=4), clear=True))
     assert codes == [0, 0, 0, 0, ErrorCode.ZERO_THRESHOLD.value]
     for _ in range(state.config[C.rows]):
         assert not has_room(state.memory, at)
@@ -160,9 +165,9 @@ def test_clear_loses_the_events_on_their_way(bank):
 
 
 def test_clear_keeps_completions_and_empties_the_table(bank):
-    step(bank, event(end=1, sectors=1, place=3))
-    step(bank, event(place=3, atom=77, count=2))
-    step(bank, event(place=4))
+    step(bank, event(end=1, tile_atoms=1, dispatch_index=3))
+    step(bank, event(dispatch_index=3, atom=77, count=2))
+    step(bank, event(dispatch_index=4))
     step(bank)
     step(bank)
     step(bank, clear=True)
@@ -174,14 +179,14 @@ def test_clear_keeps_completions_and_empties_the_table(bank):
 
 
 class Front:
-    """Channels full of notices and ends of many tiles, and a trigger unit that stalls."""
+    """Channels full of acknowledgements and ends of many tiles, and a trigger unit that stalls."""
 
     def __init__(self, seed, channels, banks):
         print(f"seed {seed}")
         self.rng = np.random.default_rng(seed)
         self.state = fresh_state(channels=channels, banks=banks, sets=16, ways=16)
         self.channels, self.banks = channels, banks
-        self.state.config[C.updates_per_sector] = 1
+        self.state.config[C.updates_per_atom] = 1
         for bank in self.bank_words():
             while self.state.memory[bank + B.clearing]:
                 clear_bank(self.state, bank, False)
@@ -225,7 +230,7 @@ class Front:
 def test_back_pressure_loses_nothing(seed, channels, banks):
     front = Front(seed, channels, banks)
     rng = front.rng
-    tiles = [(place, wavefront) for place in range(16) for wavefront in range(8)]
+    tiles = [(dispatch_index, wavefront) for dispatch_index in range(16) for wavefront in range(8)]
     todo = [[] for _ in range(channels)]
     for tile in tiles:
         todo[rng.integers(0, channels)].append((*tile, True))
@@ -242,15 +247,18 @@ def test_back_pressure_loses_nothing(seed, channels, banks):
             if record >= 0:
                 found.append(tuple(front.state.memory[record : record + 2]))
         for channel, events in enumerate(todo):
-            queue = Q.ends if events and events[-1][2] else Q.notices
+            queue = Q.ends if events and events[-1][2] else Q.issue_acks
             if events and front.level(channel, queue) < 2:
-                place, wavefront, end = events.pop()
+                dispatch_index, wavefront, end = events.pop()
                 if end:
-                    fields = [1, place, wavefront, 0, 0, 1, 0, 0]
+                    fields = [1, dispatch_index, wavefront, 0, 0, 1, 0, 0]
                     assert len(fields) == len(TILE)
                 else:
                     fields = [0] * len(UPDATES)
-                    fields[UPDATES.place], fields[UPDATES.wavefront] = place, wavefront
+                    fields[UPDATES.dispatch_index], fields[UPDATES.wavefront] = (
+                        dispatch_index,
+                        wavefront,
+                    )
                     fields[UPDATES.count] = 1
                 front.push(channel, queue, fields)
         assert front.step() == []
@@ -259,14 +267,15 @@ def test_back_pressure_loses_nothing(seed, channels, banks):
     assert (7 if banks == 1 else 4) <= most <= 8
 
 
-def test_the_bank_of_a_candidate_follows_from_place_and_wavefront():
-    """With four banks bit 0 of the wavefront inverts bit 1 of the place, and bit 1 bit 0."""
+def test_the_bank_of_a_candidate_follows_from_dispatch_index_and_wavefront():
+    """With four banks bit 0 of the wavefront inverts bit 1 of the dispatch index, and bit 1 bit
+    0."""
     front = Front(0, 1, 4)
-    for place in range(4):
+    for dispatch_index in range(4):
         for wavefront in range(8):
             fields = [0] * len(UPDATES)
-            fields[UPDATES.place], fields[UPDATES.wavefront] = place, wavefront
-            front.push(0, Q.notices, fields)
+            fields[UPDATES.dispatch_index], fields[UPDATES.wavefront] = dispatch_index, wavefront
+            front.push(0, Q.issue_acks, fields)
             seen = []
             for _ in range(4):
                 front.step()
@@ -274,7 +283,7 @@ def test_the_bank_of_a_candidate_follows_from_place_and_wavefront():
                 seen.append([number for number, on in enumerate(flying) if on])
             swapped = (wavefront & 1) << 1 | wavefront >> 1 & 1
             # Into the queue, into `candidates`, and chosen.
-            assert seen == [[], [], [place ^ swapped], [place ^ swapped]]
+            assert seen == [[], [], [dispatch_index ^ swapped], [dispatch_index ^ swapped]]
             for _ in range(4):
                 front.step()
 
@@ -284,10 +293,10 @@ def test_banks_take_turns_among_the_channels():
     order = []
     for _ in range(40):
         for channel in range(4):
-            if front.level(channel, Q.notices) < 2:
+            if front.level(channel, Q.issue_acks) < 2:
                 fields = [0] * len(UPDATES)
-                fields[UPDATES.place], fields[UPDATES.count] = channel, 1
-                front.push(channel, Q.notices, fields)
+                fields[UPDATES.dispatch_index], fields[UPDATES.count] = channel, 1
+                front.push(channel, Q.issue_acks, fields)
         before = front.heads(Q.candidates)
         front.step()
         moved = np.array(front.heads(Q.candidates)) != before

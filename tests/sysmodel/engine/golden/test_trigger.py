@@ -14,7 +14,7 @@ from sysmodel.engine.golden.trigger import (
 
 
 def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
-    """An idle trigger unit with one range of places 3 to `last`, and command 1."""
+    """An idle trigger unit with one range of dispatch indices 3 to `last`, and command 1."""
     state = fresh_state()
     for _ in range(16):
         step_trigger(state)
@@ -29,19 +29,20 @@ def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
     return state
 
 
-def offer(state, place, wavefront, start):
+def offer(state, dispatch_index, wavefront, start):
     """Put a completion behind the others that wait in the first bank."""
     bank = state.config[C.at_banks]
     position = state.memory[bank + B.head] + state.memory[bank + B.level]
     record = bank + B.body + position % 8 * 16
-    state.memory[record : record + 5] = place, wavefront, start, 0, 0
+    state.memory[record : record + 5] = dispatch_index, wavefront, start, 0, 0
     state.memory[bank + B.level] += 1
     state.gpu[U.completions] += 1
 
 
-def complete(state, place, wavefront, start, cycles=20):
-    """Hand over one completion: strobes (place, own), and the ready commands that follow."""
-    offer(state, place, wavefront, start)
+def complete(state, dispatch_index, wavefront, start, cycles=20):
+    """Hand over one completion: strobes (dispatch index, own), and the ready commands that
+    follow."""
+    offer(state, dispatch_index, wavefront, start)
     strobes, ready = [], []
     for _ in range(cycles):
         pushed, done, own = step_trigger(state)
@@ -68,17 +69,20 @@ def test_workgroup_command_has_the_smallest_start():
 
 
 def test_group():
-    # Places 3-6 and 7-9: the last group is cut off by the range.
+    # Dispatch indices 3-6 and 7-9: the last group is cut off by the range.
     state = trigger(granularity=Granularity.WORKGROUP, group_log2=2, waves=1, last=9)
-    for place in (9, 4, 3, 7, 6):
-        assert complete(state, place, 0, 100 * place) == ([(place, False)], [])
+    for dispatch_index in (9, 4, 3, 7, 6):
+        assert complete(state, dispatch_index, 0, 100 * dispatch_index) == (
+            [(dispatch_index, False)],
+            [],
+        )
     assert complete(state, 8, 0, 800) == (
         [(8, False)],
-        [(1, place, 0, 100 * place, 0, 0, 1) for place in (7, 8, 9)],
+        [(1, dispatch_index, 0, 100 * dispatch_index, 0, 0, 1) for dispatch_index in (7, 8, 9)],
     )
     assert complete(state, 5, 0, 500) == (
         [(5, False)],
-        [(1, place, 0, 100 * place, 0, 0, 1) for place in (3, 4, 5, 6)],
+        [(1, dispatch_index, 0, 100 * dispatch_index, 0, 0, 1) for dispatch_index in (3, 4, 5, 6)],
     )
 
 
@@ -99,35 +103,36 @@ def test_ready_queue_shows_an_entry_after_three_cycles():
 
 
 def events(state, cycles):
-    """Cycle by cycle: completions taken so far, place of ``complete``, place of what is pushed."""
+    """Cycle by cycle: completions taken so far, dispatch index of ``complete``, dispatch index
+    of what is pushed."""
     seen = []
     for _ in range(cycles):
         pushed, done, _ = step_trigger(state)
-        place = -1
+        dispatch_index = -1
         if pushed:
             gpu = state.gpu
             waiting = gpu[U.ready_checked] + gpu[U.ready_read] + gpu[U.ready_inner]
             at = state.config[C.at_ready] + len(READY) * (gpu[U.ready_head] + waiting)
-            place = int(state.memory[at + READY.place])
+            dispatch_index = int(state.memory[at + READY.dispatch_index])
         step_ready(state, pushed, False)
-        seen.append((int(state.gpu[U.tiles]), int(done), place))
+        seen.append((int(state.gpu[U.tiles]), int(done), dispatch_index))
     return seen
 
 
 def test_a_completion_every_two_cycles():
     state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
-    for place in (3, 4, 20, 5):  # place 20 is in no range
-        offer(state, place, 0, 9)
+    for dispatch_index in (3, 4, 20, 5):  # dispatch index 20 is in no range
+        offer(state, dispatch_index, 0, 9)
     taken = [1, 1, 2, 2, 3, 3, 4, 4, 4, 4]
-    places = [-1, -1, 3, -1, 4, -1, -1, -1, 5, -1]
-    assert events(state, 10) == list(zip(taken, places, places, strict=True))
+    dispatch_indices = [-1, -1, 3, -1, 4, -1, -1, -1, 5, -1]
+    assert events(state, 10) == list(zip(taken, dispatch_indices, dispatch_indices, strict=True))
 
 
 def test_the_next_completion_waits_for_the_group():
     """Taken in TILE, it goes on after GROUP and the two cycles of RELEASE."""
     state = trigger(granularity=Granularity.WORKGROUP, group_log2=1, waves=1)
-    for place in (3, 4, 5, 6):
-        offer(state, place, 0, 9)
+    for dispatch_index in (3, 4, 5, 6):
+        offer(state, dispatch_index, 0, 9)
     assert events(state, 17) == [
         (1, -1, -1),
         (1, -1, -1),
@@ -164,10 +169,10 @@ def test_lookup_keeps_the_command_of_its_cycle():
 
 def test_clear_drops_what_is_under_way():
     state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
-    for place in (3, 4, 5):
-        offer(state, place, 0, 9)
+    for dispatch_index in (3, 4, 5):
+        offer(state, dispatch_index, 0, 9)
     for _ in range(3):
         step_trigger(state)
     begin_clearing(state)  # 4 was taken in TILE of 3
-    assert all(place == -1 for _, _, place in events(state, 16))
-    assert [place for _, place, _ in events(state, 3)] == [-1, -1, 5]
+    assert all(dispatch_index == -1 for _, _, dispatch_index in events(state, 16))
+    assert [dispatch_index for _, dispatch_index, _ in events(state, 3)] == [-1, -1, 5]

@@ -92,7 +92,7 @@ def test_index(cache, made, monkeypatch):
     first = build(T3Parameters())
     assert build(T3Parameters()) == first
     assert len(elaborated) == len(made) == 1
-    assert build(T3Parameters(payload=True)) != first
+    assert build(T3Parameters(with_data=True)) != first
     assert len(elaborated) == len(made) == 2
     first.unlink()
     assert build(T3Parameters()) == first

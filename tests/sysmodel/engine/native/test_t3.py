@@ -19,27 +19,27 @@ from sysmodel.engine.ports import (
     top_words,
 )
 
-# Tiles of one sector that one update completes, so that random traffic completes some.
+# Tiles of one atom that one update completes, so that random traffic completes some.
 PROGRAM = [
     ("WORKGROUPS", {"count": 8}),
-    ("TRACKED_END", {"place": 8}),
-    ("WINDOW", {"workgroups": 8}),
+    ("TRACKED_END", {"dispatch_index": 8}),
+    ("CREDIT_WINDOW", {"workgroups": 8}),
     ("COMMAND_WINDOW", {"workgroups": 16}),
-    ("TRACKING", {"updates_per_sector": 1, "epoch": 1}),
+    ("TRACKING", {"updates_per_atom": 1, "epoch": 1}),
     ("ARBITER", {"policy": Policy.MCA.value, "threshold": 20}),
     ("STARVATION", {"cycles": 5}),
-    ("WINDOW_LIMIT_LO", {"bytes": 1 << 16}),
-    ("WINDOW_COMMIT", {"index": 0, "enable": 1}),
+    ("REGION_LIMIT_LO", {"bytes": 1 << 16}),
+    ("REGION_COMMIT", {"index": 0, "enable": 1}),
     (
         "COMMAND_TRANSFER",
-        {"kind": PacketKind.UPDATE.value, "granularity": 0, "wave_run_log2": 3},
+        {"kind": PacketKind.UPDATE.value, "granularity": 0, "wave_inner_log2": 3},
     ),
-    ("COMMAND_ROWS", {"rows": 4, "rows_edge": 4}),
-    ("COMMAND_RUN", {"run": 8, "run_edge": 8}),
-    ("COMMAND_PITCH", {"pitch": 256}),
-    ("COMMAND_WAVES", {"wave_rows": 4, "waves0": 1, "waves1": 1, "waves2": 1, "waves3": 1}),
+    ("COMMAND_OUTER", {"outer_extent": 4, "outer_extent_edge": 4}),
+    ("COMMAND_INNER", {"inner_extent": 8, "inner_extent_edge": 8}),
+    ("COMMAND_STRIDE", {"stride": 256}),
+    ("COMMAND_WAVES", {"wave_outer_extent": 4, "waves0": 1, "waves1": 1, "waves2": 1, "waves3": 1}),
     ("COMMAND_COMMIT", {"index": 0}),
-    ("RANGE_PLACES", {"first": 0, "last": 7}),
+    ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 7}),
     ("RANGE_ACTION", {"action": Action.DMA.value}),
     ("RANGE_COMMIT", {"index": 0, "enable": 1}),
     ("CONTROL", {"launch": 1}),
@@ -57,7 +57,7 @@ def traffic(p, cycles, seed):
     gpu = inputs[:, p.channels * CHANNEL_INPUTS :]
     gpu[:, [G.bus_awvalid, G.bus_wvalid, G.bus_arvalid]] = 0
     gpu[:, G.bus_bready] = 1
-    gpu[:, G.limit_in] = 1000
+    gpu[:, G.credit_limit_in] = 1000
     # A write in every fourth cycle, which is as fast as they are answered.
     for index, (name, fields) in enumerate(PROGRAM):
         row = gpu[4 * index]
@@ -65,10 +65,10 @@ def traffic(p, cycles, seed):
         row[G.bus_wstrb] = 15
         row[G.bus_awaddr] = registers[name].address
         row[G.bus_wdata] = registers[name].pack(**fields)
-    begin = max(p.window_workgroups, p.sets) + 4 * len(PROGRAM)
+    begin = max(p.credit_window, p.sets) + 4 * len(PROGRAM)
     for channel in range(p.channels):
         block = inputs[:, channel * CHANNEL_INPUTS :][:, :CHANNEL_INPUTS]
-        for name in "reads_valid", "stores_valid", "link_in_valid", "notices_valid":
+        for name in "reads_valid", "stores_valid", "link_in_valid", "issue_acks_valid":
             block[:begin, getattr(I, name)] = 0
         block[:begin, I.returns_valid] = 0
         small = {
@@ -76,43 +76,43 @@ def traffic(p, cycles, seed):
             "stores_context": 1,
             "stores_workgroup": 9,
             "stores_wavefront": 1,
-            "stores_sectors": 2,
+            "stores_tile_atoms": 2,
             "link_in_atom": 2100,
             "link_in_context": 1,
             "link_in_workgroup": 9,
             "link_in_wavefront": 1,
             "link_in_kind": 2,
-            "notices_place": 8,
-            "notices_wavefront": 1,
-            "notices_atom": 2048,
+            "issue_acks_dispatch_index": 8,
+            "issue_acks_wavefront": 1,
+            "issue_acks_atom": 2048,
             "occupancy": 40,
         }
         for name, end in small.items():
             block[:, getattr(I, name)] = random.integers(0, end, cycles, np.uint64)
-        kinds = [StoreKind.STORE.value, StoreKind.TILE_END.value]
+        kinds = [StoreKind.STORE.value, StoreKind.END_OF_TILE.value]
         block[:, I.stores_kind] = random.choice(kinds, cycles)
-        block[:, I.notices_access] = random.choice(
+        block[:, I.issue_acks_access] = random.choice(
             [Access.WRITE.value, Access.UPDATE.value], cycles
         )
     return inputs, begin
 
 
 @pytest.mark.parametrize(
-    ("channels", "payload"), [(2, False), pytest.param(1, True, marks=pytest.mark.verify)]
+    ("channels", "with_data"), [(2, False), pytest.param(1, True, marks=pytest.mark.verify)]
 )
-def test_as_amaranths_simulator(channels, payload):
+def test_as_amaranths_simulator(channels, with_data):
     p = T3Parameters(
         channels=channels,
         system_channels=2,
         sets=16,
         ways=2,
         banks=2,
-        window_workgroups=16,
+        credit_window=16,
         command_depth=16,
         egress_slots=8,
-        payload=payload,
+        with_data=with_data,
     )
-    inputs, begin = traffic(p, 250 if payload else 500, seed=5)
+    inputs, begin = traffic(p, 250 if with_data else 500, seed=5)
     outputs = np.zeros((len(inputs) + 1, output_words(p)), np.uint64)
     with Engine(p) as engine:
         engine.reset(outputs[0])

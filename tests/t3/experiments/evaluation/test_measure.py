@@ -49,7 +49,10 @@ def test_the_matrix_is_the_papers(grid):
 @pytest.mark.parametrize("grid", ["sensitivity"], indirect=True)
 def test_every_parameter_leaves_its_default_alone(grid):
     """Each point differs from the defaults in one parameter, or in one with what it needs."""
-    needed = {"t3.command_depth": "t3.granularity", "t3.tracker_sets": "t3.window_workgroups"}
+    needed = {
+        "t3.command_depth": "t3.granularity",
+        "t3.tracker_sets": "t3.credit_window_workgroups",
+    }
     seen = {}
     for point in grid.points:
         assert set(point.options.configurations) >= {"sequential", "t3", "t3-mca", "ideal-overlap"}

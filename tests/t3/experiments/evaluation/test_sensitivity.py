@@ -13,7 +13,7 @@ def test_effects_of_each_value():
     moved = effects(made_up_study())
     fc2 = moved[moved["layer"] == "fc2"].set_index(["parameter", "value"])
     assert list(fc2.index) == [
-        ("t3.window_workgroups", "256"),
+        ("t3.credit_window_workgroups", "256"),
         ("t3.mca_cuts", "[2, 8, 16]"),
         ("gpu.cu_bandwidth_bytes_per_cycle", "32"),
         ("gpu.cu_bandwidth_bytes_per_cycle", "128"),

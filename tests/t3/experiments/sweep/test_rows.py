@@ -8,7 +8,7 @@ from t3.experiments.sweep.rows import columns, measured, table
 
 _COLUMNS = """
     model layer tp m n k dtype system link.bandwidth_gb_per_s gpu.compute_units engine channels gpus
-    configuration gemm_ns gemm_held_ns tracker_stall_ns rs_ns ag_ns total_ns speedup
+    configuration gemm_ns gemm_throttled_ns tracker_stall_ns rs_ns ag_ns total_ns speedup
     overlapped_communication_ns
     exposed_communication_ns gemm_slowdown dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes

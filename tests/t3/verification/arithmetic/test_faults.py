@@ -60,7 +60,7 @@ def break_lanes(monkeypatch, fault, formats=(2, 3)):
     module, right, wrong, _ = FAULTS[fault]
     text = inspect.getsource(module)
     assert text.count(right) == 1
-    copy = {"__name__": f"{module.__name__}_broken", "__package__": "rtl"}
+    copy = {"__name__": f"{module.__name__}_broken", "__package__": module.__package__}
     exec(compile(text.replace(right, wrong), module.__file__, "exec"), copy)
     if module is rtl.nmc.float_add:
         user, name = rtl.nmc.lane, "FloatAdd"

@@ -8,7 +8,7 @@ from t3.verification.coverage.reasons import reason_of
 @pytest.mark.parametrize(
     "block, hole, part",
     [
-        ("trigger", "toggle trigger.maps.commands[2].pitch", "does not read"),
+        ("trigger", "toggle trigger.maps.commands[2].stride", "does not read"),
         ("top", "line top.trigger.1234 if", "a bench of its own"),
         ("queue", "toggle queue.$12", "an expression"),
     ],
@@ -23,9 +23,9 @@ def test_explained(block, hole, part):
         ("trigger", "line trigger.1234 if"),
         ("top", "line top.1234 if"),
         ("top", "toggle top.dram__payload.data"),
-        ("dma", "toggle dma.maps.commands[1].pitch"),
+        ("dma", "toggle dma.maps.commands[1].stride"),
         ("registers", "line registers.table$60.2993 if"),
-        ("map_table", "toggle map_table.maps.windows[0].base"),
+        ("map_table", "toggle map_table.maps.regions[0].base"),
         ("queue", "functional queue full"),
     ],
 )

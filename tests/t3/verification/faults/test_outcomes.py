@@ -16,7 +16,7 @@ RING = SimpleNamespace(
     fault_free=SimpleNamespace(cycles=CYCLES),
     setup=SimpleNamespace(timeout_cycles=TIMEOUT_CYCLES),
     kernel=SimpleNamespace(workgroups=12),
-    place_of=lambda gpu, workgroup: workgroup - 4 * gpu,
+    dispatch_index_of=lambda gpu, workgroup: workgroup - 4 * gpu,
 )
 
 
@@ -26,8 +26,12 @@ def verdict(*, tile=None, **changes):
     return judge(RING, RingRun(**run), injected="x", begin=500, codes=codes, tile=tile)
 
 
-def report(code=ErrorCode.TIMEOUT, place=3, cycle=900):
-    return {"finished": False, "right": False, "reports": {1: (code.value, place, 2, cycle)}}
+def report(code=ErrorCode.TIMEOUT, dispatch_index=3, cycle=900):
+    return {
+        "finished": False,
+        "right": False,
+        "reports": {1: (code.value, dispatch_index, 2, cycle)},
+    }
 
 
 def test_right_results():
@@ -45,8 +49,8 @@ def test_reports():
     assert (found.outcome, found.code) == (Outcome.REPORTED, "TIMEOUT")
     assert found.report_cycles == 400
     assert verdict(**report(code=ErrorCode.OVERRUN)).outcome is Outcome.MISREPORTED
-    assert verdict(**report(place=12)).outcome is Outcome.MISREPORTED
-    wrong_tile = verdict(**report(), tile=lambda gpu, place: place != 3)
+    assert verdict(**report(dispatch_index=12)).outcome is Outcome.MISREPORTED
+    wrong_tile = verdict(**report(), tile=lambda gpu, dispatch_index: dispatch_index != 3)
     assert wrong_tile.outcome is Outcome.MISREPORTED
 
 
@@ -58,7 +62,7 @@ def test_packets_are_reported_with_their_workgroup():
             injected="x",
             begin=500,
             codes=(ErrorCode.PACKET_LATE,),
-            tile=lambda gpu, place: (gpu, place) == (1, 3),
+            tile=lambda gpu, dispatch_index: (gpu, dispatch_index) == (1, 3),
         ).outcome
 
     late = (ErrorCode.PACKET_LATE.value, 7, 0, 600)

@@ -5,7 +5,8 @@ import typer
 from typer.testing import CliRunner
 
 from sysmodel.lib.errors import InputError
-from t3.verification.proofs import command, registry
+from t3.cli import prove as command
+from t3.verification.proofs import registry
 from t3.verification.seeded_bugs.queue import QUEUE
 
 QUEUE_2 = next(proof for proof in registry.PROOFS if proof.name == "queue-2")

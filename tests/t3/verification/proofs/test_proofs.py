@@ -41,4 +41,4 @@ def test_fails_of_a_broken_block(broken, tmp_path):
     assert result.notes
     for note in result.notes:
         assert note.startswith("failed: ") and "invariant:" not in note
-        assert "(verification/proofs/" in note
+        assert "(t3/verification/proofs/" in note

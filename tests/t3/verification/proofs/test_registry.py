@@ -46,5 +46,5 @@ def test_copy_behaves_otherwise():
 
 
 def test_source_that_is_not_there():
-    with pytest.raises(ValueError, match=r"rtl\.queue must have 'nowhere' once, not 0 times"):
+    with pytest.raises(ValueError, match=r"rtl\.lib\.queue must have 'nowhere' once, not 0 times"):
         replace(QUEUE, right="nowhere").copy()

@@ -10,14 +10,14 @@ _CHECKED = 2  # places behind the memory
 
 
 class Kept(NamedTuple):
-    """A notice in the memory, and how many of its bits are wrong there."""
+    """An issue acknowledgement in the memory, and how many of its bits are wrong there."""
 
-    notice: int
+    issue_ack: int
     wrong: int = 0
 
 
 class Outputs(NamedTuple):
-    """Of a cycle; ``gives`` and ``lost`` are notices."""
+    """Of a cycle; ``gives`` and ``lost`` are issue acknowledgements."""
 
     takes: bool
     gives: int | None
@@ -27,7 +27,8 @@ class Outputs(NamedTuple):
 
 @dataclass
 class Buffer:
-    """A protected queue of this depth, around which a notice goes straight if it is empty.
+    """A protected queue of this depth, around which an acknowledgement goes straight if it is
+    empty.
 
     Attributes
     ----------
@@ -54,15 +55,15 @@ class Buffer:
         straight = self.empty and ready
         leaves = end is not None and len(self.checked) < _CHECKED
         wrong = end.wrong if leaves else 0
-        gives = offered.notice if straight and offered else None
+        gives = offered.issue_ack if straight and offered else None
         if self.checked:
             gives = self.checked[0]
             if ready:
                 self.checked.popleft()
         if leaves and wrong < 2:
-            self.checked.append(end.notice)
+            self.checked.append(end.issue_ack)
         if leaves or end is None:
             self.end = self.inner.popleft() if self.inner else None
         if offered and takes and not straight:
             self.inner.append(offered)
-        return Outputs(takes, gives, wrong == 1, end.notice if wrong > 1 else None)
+        return Outputs(takes, gives, wrong == 1, end.issue_ack if wrong > 1 else None)

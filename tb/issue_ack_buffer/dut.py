@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The buffer of notices with bits that turn in its memory."""
+"""The buffer of issue acknowledgements with bits that turn in its memory."""
 
 from unittest.mock import patch
 
@@ -8,8 +8,8 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In
 
-from rtl.channel.notice_buffer import NoticeBuffer
-from rtl.interface.layouts import Notice
+from rtl.channel.issue_ack_buffer import IssueAckBuffer
+from rtl.interface.layouts import IssueAck
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.secded import code_word
 from rtl.parameters import T3Parameters
@@ -51,12 +51,13 @@ class FaultyBuffer(wiring.Component):
     Members
     -------
     turned : In
-        Bits of the code word that turn if the notice that comes in this cycle is kept.
+        Bits of the code word that turn if the issue acknowledgement that comes in this cycle is
+        kept.
     """
 
-    def __init__(self, block: type[wiring.Component] = NoticeBuffer):
+    def __init__(self, block: type[wiring.Component] = IssueAckBuffer):
         self._buffer = block(PARAMETERS, depth=DEPTH)
-        bits = code_word(Notice(PARAMETERS)).size
+        bits = code_word(IssueAck(PARAMETERS)).size
         super().__init__({**self._buffer.signature.members, "turned": In(bits)})
 
     def elaborate(self, platform):

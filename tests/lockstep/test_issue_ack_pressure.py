@@ -1,4 +1,4 @@
-"""Many channels that update the same tiles at once, so that their notices are merged."""
+"""Many channels that update the same tiles at once, so that their acknowledgements are merged."""
 
 import numpy as np
 import pytest
@@ -19,10 +19,10 @@ SMALL = dict(
     address_bits=28,
     workgroup_bits=10,
     wavefronts=4,
-    sector_bits=4,
+    tile_atom_bits=4,
     sets=16,
     ways=4,
-    window_workgroups=16,
+    credit_window=16,
     command_depth=16,
     egress_slots=8,
 )
@@ -47,23 +47,25 @@ def run(p, kernel, cycles, *, seed, traffic, **options):
     return recording
 
 
-def refusals(recording):
-    """Channel-cycles in which a full queue refused notices."""
+def configuration_errors(recording):
+    """Channel-cycles in which a full queue refused issue acknowledgements."""
     channels = recording.outputs[:, : recording.parameters.channels * CHANNEL_OUTPUTS]
-    return int((channels[:, O.notices_ready :: CHANNEL_OUTPUTS] == 0).sum())
+    return int((channels[:, O.issue_acks_ready :: CHANNEL_OUTPUTS] == 0).sum())
 
 
 def most_together(recording):
     """Updates of the largest of the last eight events of each channel."""
     words = recording.state.channels.reshape(-1, CHANNEL_WORDS)
-    at = [slot(K.body, 0, Q.notices, position) + UPDATES.count for position in range(8)]
+    at = [slot(K.body, 0, Q.issue_acks, position) + UPDATES.count for position in range(8)]
     return int(words[:, at].max())
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_all_channels_update_the_same_tiles(parameters, seed):
     p = parameters
-    recording = run(p, Kernel(wavefronts=4), 3000, seed=seed, traffic=Traffic, pace=1.0, sectors=15)
+    recording = run(
+        p, Kernel(wavefronts=4), 3000, seed=seed, traffic=Traffic, pace=1.0, tile_atoms=15
+    )
     last = recording.outputs[-1, -len(H) :]
     assert last[H.done] and not last[H.irq]
     if p.banks == 1:
@@ -72,5 +74,5 @@ def test_all_channels_update_the_same_tiles(parameters, seed):
 
 def test_storm(parameters):
     recording = run(parameters, Kernel(), 2000, seed=7, traffic=Storm, pace=1.0)
-    assert refusals(recording) and most_together(recording) > 1
+    assert configuration_errors(recording) and most_together(recording) > 1
     assert recording.state.gpu[U.errors] > 20

@@ -3,21 +3,26 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.channel.notice_queue import NoticeQueue
+from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.interface.encodings import Access
-from rtl.interface.layouts import Notice, TileUpdates
+from rtl.interface.layouts import IssueAck, TileUpdates
 from rtl.parameters import T3Parameters
 
 P = T3Parameters()
 
 
-def notice(tile, atom=0):
-    place, wavefront = tile
-    return {"access": Access.UPDATE, "place": place, "wavefront": wavefront, "atom": atom}
+def issue_ack(tile, atom=0):
+    dispatch_index, wavefront = tile
+    return {
+        "access": Access.UPDATE,
+        "dispatch_index": dispatch_index,
+        "wavefront": wavefront,
+        "atom": atom,
+    }
 
 
 def drive(steps, *, depth, accepted=None):
-    """Play ``(offered notice or None, whether the output is taken)`` cycle by cycle.
+    """Play ``(offered issue_ack or None, whether the output is taken)`` cycle by cycle.
 
     Checks every cycle against a list of events. ``accepted`` gets the ``(tile, atom)`` that the
     queue took.
@@ -27,7 +32,7 @@ def drive(steps, *, depth, accepted=None):
     list
         ``(cycle, tile, count, atom)`` of what left.
     """
-    dut = NoticeQueue(P, depth=depth)
+    dut = IssueAckQueue(P, depth=depth)
     left = []
 
     async def bench(ctx):
@@ -35,7 +40,7 @@ def drive(steps, *, depth, accepted=None):
         for cycle, (offered, taken) in enumerate(steps):
             ctx.set(dut.i.valid, offered is not None)
             # What is not valid must not matter.
-            ctx.set(dut.i.p, offered or notice((waiting or [[(0, 0)]])[-1][0]))
+            ctx.set(dut.i.p, offered or issue_ack((waiting or [[(0, 0)]])[-1][0]))
             ctx.set(dut.o.ready, taken)
             ready = len(waiting) < depth
             assert ctx.get(dut.i.ready) == ready, cycle
@@ -43,11 +48,13 @@ def drive(steps, *, depth, accepted=None):
             behind = waiting[1:]
             if waiting:
                 out = ctx.get(dut.o.p)
-                assert [(out.place, out.wavefront), out.count, out.atom] == waiting[0], cycle
+                assert [(out.dispatch_index, out.wavefront), out.count, out.atom] == waiting[0], (
+                    cycle
+                )
                 if taken:
                     left.append((cycle, *waiting.pop(0)))
             if offered and ready:
-                tile, atom = (offered["place"], offered["wavefront"]), offered["atom"]
+                tile, atom = (offered["dispatch_index"], offered["wavefront"]), offered["atom"]
                 if accepted is not None:
                     accepted.append((tile, atom))
                 partner = next((e for e in behind if e[0] == tile and e[1] < 15), None)
@@ -70,45 +77,45 @@ def drive(steps, *, depth, accepted=None):
 )
 def test_wrong_depth(depth, error, message):
     with pytest.raises(error, match=f"Depth must be {message}"):
-        NoticeQueue(P, depth=depth)
+        IssueAckQueue(P, depth=depth)
 
 
 def test_payloads():
-    dut = NoticeQueue(P, depth=4)
-    assert dut.i.p.shape() == Notice(P)
+    dut = IssueAckQueue(P, depth=4)
+    assert dut.i.p.shape() == IssueAck(P)
     assert dut.o.p.shape() == TileUpdates(P)
 
 
 def test_nothing_is_merged_while_the_tracker_keeps_up():
-    steps = [(notice((4, 1), atom), True) for atom in range(20)] + [(None, True)]
+    steps = [(issue_ack((4, 1), atom), True) for atom in range(20)] + [(None, True)]
     left = drive(steps, depth=4)
     assert left == [(cycle + 1, (4, 1), 1, cycle) for cycle in range(20)]
 
 
 def test_the_head_stays_as_it_is():
     a, b = (4, 1), (4, 2)
-    steps = [(notice(a, 9), False), (notice(a, 5), False), (notice(b, 3), False)]
-    steps += [(notice(a, 7), False), (notice(b, 4), False), *[(None, True)] * 4]
+    steps = [(issue_ack(a, 9), False), (issue_ack(a, 5), False), (issue_ack(b, 3), False)]
+    steps += [(issue_ack(a, 7), False), (issue_ack(b, 4), False), *[(None, True)] * 4]
     assert drive(steps, depth=4) == [(5, a, 1, 9), (6, a, 2, 5), (7, b, 2, 3)]
 
 
 def test_what_moves_up_to_the_head_is_still_joined():
     a, b = (4, 1), (5, 1)
-    steps = [(notice(a, 9), False), (notice(b, 8), False), (notice(b, 6), True)]
+    steps = [(issue_ack(a, 9), False), (issue_ack(b, 8), False), (issue_ack(b, 6), True)]
     # The head that leaves is not joined.
-    steps += [(notice(b, 2), True), (None, True), (None, True)]
+    steps += [(issue_ack(b, 2), True), (None, True), (None, True)]
     assert drive(steps, depth=4) == [(2, a, 1, 9), (3, b, 2, 6), (4, b, 1, 2)]
 
 
 def test_a_full_count_takes_no_more():
-    steps = [(notice((4, 1), 100 - atom), False) for atom in range(40)] + [(None, True)] * 5
+    steps = [(issue_ack((4, 1), 100 - atom), False) for atom in range(40)] + [(None, True)] * 5
     counts = [(count, atom) for _, _, count, atom in drive(steps, depth=8)]
     assert counts == [(1, 100), (15, 85), (15, 70), (9, 61)]
 
 
 def test_a_full_queue_takes_nothing_whatever_the_tile():
-    steps = [(notice((place, 0), place), False) for place in range(2)]
-    steps += [(notice((1, 0), 0), False)] * 3 + [(None, True)] * 3
+    steps = [(issue_ack((dispatch_index, 0), dispatch_index), False) for dispatch_index in range(2)]
+    steps += [(issue_ack((1, 0), 0), False)] * 3 + [(None, True)] * 3
     assert [count for _, _, count, _ in drive(steps, depth=2)] == [1, 1]
 
 
@@ -121,7 +128,7 @@ def test_random(depth, tiles):
     pool = [(rng.randrange(4), rng.randrange(8)) for _ in range(tiles)]
     steps = []
     for cycle in range(1500):
-        offered = notice(rng.choice(pool), rng.randrange(1 << P.atom_address_bits))
+        offered = issue_ack(rng.choice(pool), rng.randrange(1 << P.atom_address_bits))
         takes = rng.random() < (0.03, 0.3, 0.9)[cycle // 100 % 3]
         steps.append((offered if rng.random() < 0.8 else None, takes))
     accepted = []

@@ -1,29 +1,30 @@
-"""Notices that wait for room in the queue that makes events of them."""
+"""Issue acknowledgements that wait for room in the queue that makes events of them."""
 
 from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import Notice
+from rtl.interface.layouts import IssueAck
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.parameters import T3Parameters
 
-__all__ = ["NoticeBuffer"]
+__all__ = ["IssueAckBuffer"]
 
 
-class NoticeBuffer(wiring.Component):
-    """Takes a burst of notices while the tracker is behind, so that the DRAM need not wait.
+class IssueAckBuffer(wiring.Component):
+    """Takes a burst of acknowledgements while the tracker is behind, so that the DRAM need not
+    wait.
 
-    A notice goes straight through while nothing waits and there is room behind; otherwise it
-    waits in a memory with check bits.
+    An issue acknowledgement goes straight through while nothing waits and there is room behind;
+    otherwise it waits in a memory with check bits.
 
     Parameters
     ----------
     p : :class:`T3Parameters`
     depth : int
-        Notices in the memory.
+        Issue acknowledgements in the memory.
 
     Members
     -------
@@ -32,7 +33,7 @@ class NoticeBuffer(wiring.Component):
     o : Out(stream)
         ``valid`` depends combinationally on ``i.valid`` and on ``o.ready``.
     error : Out(:class:`ErrorSignature`)
-        A notice was lost to wrong bits, with its tile as far as it can be read.
+        An issue acknowledgement was lost to wrong bits, with its tile as far as it can be read.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
     """
@@ -41,8 +42,8 @@ class NoticeBuffer(wiring.Component):
         self._p, self._depth = p, depth
         super().__init__(
             {
-                "i": In(stream.Signature(Notice(p))),
-                "o": Out(stream.Signature(Notice(p))),
+                "i": In(stream.Signature(IssueAck(p))),
+                "o": Out(stream.Signature(IssueAck(p))),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
             }
@@ -50,7 +51,7 @@ class NoticeBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.waiting = waiting = ProtectedQueue(Notice(self._p), depth=self._depth)
+        m.submodules.waiting = waiting = ProtectedQueue(IssueAck(self._p), depth=self._depth)
         straight = waiting.empty & self.o.ready
         m.d.comb += [
             self.i.ready.eq(waiting.i.ready),
@@ -64,7 +65,7 @@ class NoticeBuffer(wiring.Component):
             self.error.report.eq(
                 Cat(
                     Const(ErrorCode.TRACKER_CORRUPT),
-                    waiting.suspect.place,
+                    waiting.suspect.dispatch_index,
                     waiting.suspect.wavefront,
                 )
             ),

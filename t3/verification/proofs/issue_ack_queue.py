@@ -1,11 +1,11 @@
-"""Notice queue: no update is lost or counted twice, however they are merged."""
+"""Issue acknowledgement queue: no update is lost or counted twice, however they are merged."""
 
 from functools import partial
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Const, Cover, Elaboratable, Module, Mux, Signal
 
-from rtl.channel.notice_queue import NoticeQueue
+from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.parameters import T3Parameters
 
 from .inside import invariant, opened
@@ -15,13 +15,14 @@ from .streams import assert_held, free, moves
 __all__ = ["PROOFS"]
 
 
-class NoticeQueueHarness(Elaboratable):
+class IssueAckQueueHarness(Elaboratable):
     """Counts the updates inside of one tile, whichever.
 
-    ``least`` is any atom: while no notice of the tile has a smaller one, no event may.
+    ``least`` is any atom: while no issue acknowledgement of the tile has a smaller one, no event
+    may.
     """
 
-    def __init__(self, queue: type = NoticeQueue, *, depth: int, p: T3Parameters):
+    def __init__(self, queue: type = IssueAckQueue, *, depth: int, p: T3Parameters):
         self._queue = queue
         self._depth = depth
         self._p = p
@@ -32,16 +33,19 @@ class NoticeQueueHarness(Elaboratable):
         m.submodules.dut = dut = self._queue(self._p, depth=depth)
         inside = opened(dut)
         entries, valid = inside.entries, inside.valid
-        notice, event = dut.i.p, dut.o.p
+        issue_ack, event = dut.i.p, dut.o.p
         most = (1 << len(event.count)) - 1
-        free(m, dut.i.valid, notice, dut.o.ready)
+        free(m, dut.i.valid, issue_ack, dut.o.ready)
 
-        place, wavefront = Signal.like(notice.place), Signal.like(notice.wavefront)
-        least = Signal.like(notice.atom)
-        m.d.comb += [one.eq(AnyConst(len(one))) for one in (place, wavefront, least)]
+        dispatch_index, wavefront = (
+            Signal.like(issue_ack.dispatch_index),
+            Signal.like(issue_ack.wavefront),
+        )
+        least = Signal.like(issue_ack.atom)
+        m.d.comb += [one.eq(AnyConst(len(one))) for one in (dispatch_index, wavefront, least)]
 
         def of_tile(payload):
-            return (payload.place == place) & (payload.wavefront == wavefront)
+            return (payload.dispatch_index == dispatch_index) & (payload.wavefront == wavefront)
 
         put, take = Signal(), Signal()
         put_tile, take_tile = Signal(), Signal()
@@ -50,12 +54,12 @@ class NoticeQueueHarness(Elaboratable):
         m.d.comb += [
             put.eq(moves(dut.i)),
             take.eq(moves(dut.o)),
-            put_tile.eq(put & of_tile(notice)),
+            put_tile.eq(put & of_tile(issue_ack)),
             take_tile.eq(take & of_tile(event)),
         ]
         m.d.sync += [
             held.eq(held + put_tile - Mux(take_tile, event.count, 0)),
-            below.eq(below | (put_tile & (notice.atom < least))),
+            below.eq(below | (put_tile & (issue_ack.atom < least))),
         ]
         # Those of the tile that wait behind the head and have room.
         joined = Signal(depth)
@@ -68,7 +72,7 @@ class NoticeQueueHarness(Elaboratable):
             Assert(~take_tile | (event.count <= held), "more updates leave than came"),
             Assert(
                 below | ~(dut.o.valid & of_tile(event)) | (event.atom >= least),
-                "an atom that no notice had",
+                "an atom that no issue acknowledgement had",
             ),
             Cover(put_tile & joined.any(), "an update joins an event"),
             Cover(take_tile & (event.count == 3), "an event of three updates"),
@@ -87,7 +91,9 @@ class NoticeQueueHarness(Elaboratable):
         m.d.comb += [
             invariant((valid & (valid + 1)) == 0, "a hole between the events"),
             invariant(of_one == held, "the sum of the tile's counts is another"),
-            invariant((joined & (joined - 1)) == 0, "a notice could join two events"),
+            invariant(
+                (joined & (joined - 1)) == 0, "an issue acknowledgement could join two events"
+            ),
         ]
         for index in range(depth):
             entry = entries[index]
@@ -95,7 +101,7 @@ class NoticeQueueHarness(Elaboratable):
                 invariant(~valid[index] | (entry.count != 0), f"no update in event {index}"),
                 invariant(
                     below | ~(valid[index] & of_tile(entry)) | (entry.atom >= least),
-                    f"an atom that no notice had in event {index}",
+                    f"an atom that no issue acknowledgement had in event {index}",
                 ),
             ]
         return m
@@ -103,12 +109,13 @@ class NoticeQueueHarness(Elaboratable):
 
 def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str) -> Proof:
     return Proof(
-        name=f"notice-queue-{depth}",
+        name=f"issue_ack-queue-{depth}",
         statement="The updates of a tile that leave are, in number, those that came: none lost, "
-        "none counted twice; no event has a smaller atom than its notices; an offer stays until "
+        "none counted twice; no event has a smaller atom than its issue acknowledgements; an "
+        "offer stays until "
         "it is taken",
-        blocks=(NoticeQueue,),
-        harness=partial(NoticeQueueHarness, depth=depth, p=p),
+        blocks=(IssueAckQueue,),
+        harness=partial(IssueAckQueueHarness, depth=depth, p=p),
         geometry=geometry,
         reason=reason,
         depth=1,
@@ -124,14 +131,14 @@ PROOFS = (
         4,
         "depth 4, the reference's tiles and atoms",
         "a channel's depth of 8 with the reference's atoms is proved as well, but takes four "
-        "minutes; notice-queue-8 has that depth",
+        "minutes; issue-ack-queue-8 has that depth",
         "z3",
     ),
     _proof(
         T3Parameters(address_bits=8),
         8,
         "depth 8, the reference's tiles, atoms of 3 bits",
-        "atoms are only compared with each other; notice-queue-4 has their full width",
+        "atoms are only compared with each other; issue-ack-queue-4 has their full width",
         "yices",
     ),
 )

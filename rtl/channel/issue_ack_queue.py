@@ -1,21 +1,22 @@
-"""The queue between a channel's notices and the tracker."""
+"""The queue between a channel's issue acknowledgements and the tracker."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.layouts import Notice, TileUpdates
+from rtl.interface.layouts import IssueAck, TileUpdates
 from rtl.parameters import T3Parameters
 
-__all__ = ["NoticeQueue"]
+__all__ = ["IssueAckQueue"]
 
 
-class NoticeQueue(wiring.Component):
+class IssueAckQueue(wiring.Component):
     """First-in first-out queue in which the waiting updates of a tile become one event.
 
-    A notice joins the event of its tile if that one waits behind the head and has room in its
-    count; otherwise it becomes an event of its own at the end. It can leave in the next cycle.
-    ``i.ready`` and all of ``o`` are registers, and the head stays as it is until it is taken.
+    An issue acknowledgement joins the event of its tile if that one waits behind the head and has
+    room in its count; otherwise it becomes an event of its own at the end. It can leave in the next
+    cycle. ``i.ready`` and all of ``o`` are registers, and the head stays as it is until it is
+    taken.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class NoticeQueue(wiring.Component):
     Members
     -------
     i : In(stream)
-        Notices of updates only; their ``access`` is not looked at.
+        Issue acknowledgements of updates only; their ``access`` is not looked at.
     o : Out(stream)
         The updates, those of a tile together.
 
@@ -48,7 +49,7 @@ class NoticeQueue(wiring.Component):
         self._depth = depth
         super().__init__(
             {
-                "i": In(stream.Signature(Notice(p))),
+                "i": In(stream.Signature(IssueAck(p))),
                 "o": Out(stream.Signature(self._shape)),
             }
         )
@@ -56,7 +57,7 @@ class NoticeQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = self._depth
-        notice = self.i.p
+        issue_ack = self.i.p
         # The head is entry 0, and the entries that are valid come first.
         valid = Signal(depth)
         entries = Signal(data.ArrayLayout(self._shape, depth), reset_less=True)
@@ -71,8 +72,8 @@ class NoticeQueue(wiring.Component):
             entry = entries[index]
             m.d.comb += joins[index].eq(
                 valid[index]
-                & (entry.place == notice.place)
-                & (entry.wavefront == notice.wavefront)
+                & (entry.dispatch_index == issue_ack.dispatch_index)
+                & (entry.wavefront == issue_ack.wavefront)
                 & ~entry.count.all()
             )
         take = Signal()
@@ -84,7 +85,7 @@ class NoticeQueue(wiring.Component):
             pop.eq(self.o.valid & self.o.ready),
         ]
 
-        # The entries with the notice, before the head leaves.
+        # The entries with the issue acknowledgement, before the head leaves.
         taken = Signal.like(entries)
         taken_valid = Signal(depth)
         m.d.comb += [taken.eq(entries), taken_valid.eq(valid)]
@@ -93,16 +94,18 @@ class NoticeQueue(wiring.Component):
         for index in range(depth):
             with m.If(~valid[index]):
                 m.d.comb += [
-                    taken[index].atom.eq(notice.atom),
-                    taken[index].place.eq(notice.place),
-                    taken[index].wavefront.eq(notice.wavefront),
+                    taken[index].atom.eq(issue_ack.atom),
+                    taken[index].dispatch_index.eq(issue_ack.dispatch_index),
+                    taken[index].wavefront.eq(issue_ack.wavefront),
                     taken[index].count.eq(1),
                 ]
             with m.Elif(take & joins[index]):
                 entry = entries[index]
                 m.d.comb += [
                     taken[index].count.eq(entry.count + 1),
-                    taken[index].atom.eq(Mux(notice.atom < entry.atom, notice.atom, entry.atom)),
+                    taken[index].atom.eq(
+                        Mux(issue_ack.atom < entry.atom, issue_ack.atom, entry.atom)
+                    ),
                 ]
         m.d.sync += [entries.eq(taken), valid.eq(taken_valid)]
         with m.If(pop):

@@ -1,26 +1,27 @@
 # amaranth: UnusedElaboratable=no
-"""Notices through their buffer, in every cycle against a model, with bits that turn in it."""
+"""Acknowledgements through their buffer, in every cycle against a model, with bits that turn in
+it."""
 
 import random
 
 import cocotb
 
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import ErrorReport, Notice
+from rtl.interface.layouts import ErrorReport, IssueAck
 from rtl.lib.secded import code_word
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.notice_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer
-from tb.notice_buffer.model import Buffer, Kept
+from tb.issue_ack_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer
+from tb.issue_ack_buffer.model import Buffer, Kept
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
 make_dut = FaultyBuffer
 
 _INPUTS = inputs_of(make_dut())
-_NOTICE = Fields(Notice(PARAMETERS))
+_ISSUE_ACK = Fields(IssueAck(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_BITS = code_word(Notice(PARAMETERS)).size
+_BITS = code_word(IssueAck(PARAMETERS)).size
 _CYCLES = 2000
 
 expect(
@@ -31,7 +32,7 @@ expect(
     "refused while full and giving",
     "empty after full",
     "back to back through the memory",
-    "corrected a bit of the notice",
+    "corrected a bit of the issue acknowledgement",
     "corrected a check bit",
     "corrected twice in a row",
     "lost",
@@ -50,15 +51,15 @@ class _Bench:
         self.given = self.taken = self.lost = 0
         self._was_full = self._corrected = False
 
-    async def cycle(self, notice: int | None, *, ready: bool, turned: int = 0) -> bool:
-        """One cycle; gives whether the notice was taken."""
+    async def cycle(self, issue_ack: int | None, *, ready: bool, turned: int = 0) -> bool:
+        """One cycle; gives whether the issue acknowledgement was taken."""
         dut, model = self.dut, self.model
-        dut.i__valid.value, dut.i__payload.value = int(notice is not None), notice or 0
+        dut.i__valid.value, dut.i__payload.value = int(issue_ack is not None), issue_ack or 0
         dut.o__ready.value, dut.turned.value = int(ready), turned
         await settled()
         self.checker.sample()
-        self._cover(notice, ready, turned)
-        offered = None if notice is None else Kept(notice, turned.bit_count())
+        self._cover(issue_ack, ready, turned)
+        offered = None if issue_ack is None else Kept(issue_ack, turned.bit_count())
         outputs = model.step(offered, ready=ready)
         assert bool(dut.i__ready.value) == outputs.takes
         assert bool(dut.o__valid.value) == (outputs.gives is not None)
@@ -68,7 +69,7 @@ class _Bench:
         assert bool(dut.error__valid.value) == (outputs.lost is not None)
         if outputs.lost is not None:
             self._check_report(outputs.lost)
-        taken = notice is not None and outputs.takes
+        taken = issue_ack is not None and outputs.takes
         self.given += taken
         self.taken += ready and outputs.gives is not None
         self.lost += outputs.lost is not None
@@ -81,12 +82,14 @@ class _Bench:
         """Its code, and its tile as far as it can be read: the bits that are wrong are two."""
         report = _REPORT.named(int(self.dut.error__report.value))
         assert report["code"] == ErrorCode.TRACKER_CORRUPT.value
-        notice = _NOTICE.named(lost)
-        wrong = sum((report[name] ^ notice[name]).bit_count() for name in ("place", "wavefront"))
+        issue_ack = _ISSUE_ACK.named(lost)
+        wrong = sum(
+            (report[name] ^ issue_ack[name]).bit_count() for name in ("dispatch_index", "wavefront")
+        )
         assert wrong <= 2
 
-    def _cover(self, notice: int | None, ready: bool, turned: int) -> None:
-        model, offered = self.model, notice is not None
+    def _cover(self, issue_ack: int | None, ready: bool, turned: int) -> None:
+        model, offered = self.model, issue_ack is not None
         full, gives = not model.takes, bool(model.checked) and ready
         self._was_full = full or (self._was_full and not model.empty)
         cover("straight through", offered and model.empty and ready)
@@ -102,9 +105,9 @@ class _Bench:
             cover("lost the only one", end.wrong > 1 and not model.checked and not after)
             cover("lost between others", end.wrong > 1 and model.checked and after)
         if turned.bit_count() == 1 and offered and not full:
-            in_notice = turned < 1 << _NOTICE.width
-            cover("corrected a bit of the notice", in_notice)
-            cover("corrected a check bit", not in_notice)
+            in_issue_ack = turned < 1 << _ISSUE_ACK.width
+            cover("corrected a bit of the issue acknowledgement", in_issue_ack)
+            cover("corrected a check bit", not in_issue_ack)
 
     async def drain(self) -> None:
         """Until nothing waits; what was taken has then left, or was reported."""
@@ -125,19 +128,20 @@ def _turned(rng: random.Random, rates: tuple[float, float]) -> int:
 async def _random(dut, *rates: tuple[float, float]) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
-    bench, notice = _Bench(dut), None
+    bench, issue_ack = _Bench(dut), None
     pace = Pace(rng, ("put", "take"))
     for cycle in range(scaled(_CYCLES)):
         if cycle % 100 == 0:
             chosen = rng.choice(rates)
         acts = pace.acts()
-        if notice is None and acts["put"]:
-            notice = rng.getrandbits(_NOTICE.width)
-        # Whatever turns while the notice waits in front of the buffer does not count.
-        if await bench.cycle(notice, ready=acts["take"], turned=_turned(rng, chosen)):
-            notice = None
-    if notice is not None:
-        while not await bench.cycle(notice, ready=True):
+        if issue_ack is None and acts["put"]:
+            issue_ack = rng.getrandbits(_ISSUE_ACK.width)
+        # Whatever turns while the issue acknowledgement waits in front of the buffer does not
+        # count.
+        if await bench.cycle(issue_ack, ready=acts["take"], turned=_turned(rng, chosen)):
+            issue_ack = None
+    if issue_ack is not None:
+        while not await bench.cycle(issue_ack, ready=True):
             pass
     await bench.drain()
 
@@ -163,9 +167,9 @@ async def every_wrong_bit(dut):
     ones = [1 << bit for bit in range(_BITS)]
     twos = [3 << bit for bit in range(_BITS - 1)]
     # The first one does not go straight through, nor do those behind it.
-    await bench.cycle(rng.getrandbits(_NOTICE.width), ready=False)
+    await bench.cycle(rng.getrandbits(_ISSUE_ACK.width), ready=False)
     for turned in ones + twos:
-        assert await bench.cycle(rng.getrandbits(_NOTICE.width), ready=True, turned=turned)
+        assert await bench.cycle(rng.getrandbits(_ISSUE_ACK.width), ready=True, turned=turned)
     await bench.drain()
 
 

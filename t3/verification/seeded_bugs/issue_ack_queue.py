@@ -1,0 +1,13 @@
+"""Issue acknowledgement queue that counts into what has left."""
+
+from .copy import BrokenCopy
+
+__all__ = ["ISSUE_ACK_QUEUE"]
+
+ISSUE_ACK_QUEUE = BrokenCopy(
+    module="rtl.channel.issue_ack_queue",
+    block="IssueAckQueue",
+    fault="an issue acknowledgement joins the head, also while it is offered and when it leaves",
+    right="for index in range(1, depth):",
+    wrong="for index in range(depth):",
+)

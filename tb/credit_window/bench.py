@@ -1,0 +1,323 @@
+# amaranth: UnusedElaboratable=no
+"""Workgroups that complete in any order, in every cycle against the golden model."""
+
+import random
+
+import cocotb
+
+from rtl.interface.configuration import LaunchConfiguration
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import ErrorReport
+from rtl.parameters import T3Parameters
+from rtl.trigger.credit_window import CreditWindow
+from sysmodel.engine.golden.credit_window import step_credit_window
+from sysmodel.engine.golden.state import TABLE, C, U
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.golden import golden_state, set_launch_configuration
+from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
+from tb.payload import Fields
+
+# Two words of the bitmap.
+PARAMETERS = T3Parameters(
+    address_bits=20, workgroup_bits=8, sets=8, ways=2, credit_window=64, command_depth=16
+)
+_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+_MOST = (1 << PARAMETERS.credit_limit_bits) - 1
+_CYCLES = 5000
+_WAITS = 40
+_OUTPUTS = {
+    "oldest": U.oldest,
+    "credit_limit": U.credit_limit,
+    "dispatch_limit": U.dispatch_limit,
+    "done": U.done,
+}
+
+expect(
+    "nothing launched",
+    "launched again",
+    "launch as a workgroup completes",
+    "credit window full",
+    "bounded by the command credit window",
+    "credit_limit saturates",
+    "complete in order",
+    "complete out of order",
+    "complete again in the cycle of its move",
+    "oldest moves in consecutive cycles",
+    "bitmap wraps",
+    "own and issued at once",
+    "dispatch bounded downstream",
+    "dispatch bounded here",
+    "downstream behind the shift",
+    "timeout",
+    "timeout just avoided",
+    "timeout of what cannot be sent",
+    "done",
+    "not done any more",
+)
+
+
+def make_dut(block: type = CreditWindow):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+
+
+class _Bench:
+    """The credit window and its model."""
+
+    def __init__(self, dut):
+        self.dut, self.state = dut, golden_state(PARAMETERS)
+        self.timeouts = 0
+        self._moved = self._done = False
+        self._waited = 0
+
+    def configure(self, **launch_configuration: int) -> None:
+        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
+        set_launch_configuration(
+            self.state, dict.fromkeys(_LAUNCH_CONFIGURATION.names, 0) | launch_configuration
+        )
+
+    def value(self, column: int) -> int:
+        return int(self.state.gpu[column])
+
+    def preset_waiting(self, cycles: int) -> None:
+        """Go on as if the oldest had not moved for so long."""
+        preset(self.dut, "idle", cycles)
+        self.state.gpu[U.waited] = cycles
+
+    def complete(self, dispatch_index: int) -> bool:
+        """Whether the dispatch index is complete and waits for those before it."""
+        slots = PARAMETERS.credit_window
+        row = self.state.config[C.at_table] + dispatch_index % slots * len(TABLE)
+        return bool(self.state.memory[row + TABLE.complete])
+
+    async def cycle(
+        self,
+        dispatch_index: int | None = None,
+        *,
+        own: bool = False,
+        issued: bool = False,
+        launch: bool = False,
+        credit_limit_in: int = _MOST,
+        unfinished: bool = False,
+    ) -> None:
+        """One cycle, in which the workgroup of ``dispatch_index`` completes."""
+        dut, state = self.dut, self.state
+        dut.complete.value = int(dispatch_index is not None)
+        if dispatch_index is not None:
+            dut.complete_dispatch_index.value = dispatch_index
+        dut.own.value, dut.issued.value = int(own), int(issued)
+        dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
+        dut.unfinished.value = int(unfinished)
+        await settled()
+        for name, column in _OUTPUTS.items():
+            assert int(getattr(dut, name).value) == self.value(column), name
+        oldest = self.value(U.oldest)
+        self._cover(dispatch_index, launch, credit_limit_in)
+        cover("own and issued at once", own and issued)
+        completes = -1 if dispatch_index is None else dispatch_index
+        expired = step_credit_window(
+            state, credit_limit_in, completes, own, issued, launch, unfinished
+        )
+        assert bool(dut.error__valid.value) == expired
+        if expired:
+            self.timeouts += 1
+            report = _REPORT.named(int(dut.error__report.value))
+            dispatch_index = oldest % (1 << PARAMETERS.dispatch_index_bits)
+            assert report == {
+                "code": ErrorCode.TIMEOUT.value,
+                "dispatch_index": dispatch_index,
+                "wavefront": 0,
+            }
+            cover("timeout")
+            cover("timeout of what cannot be sent", oldest >= self.state.config[C.tracked_end])
+        moved = self.value(U.oldest) != oldest and not launch
+        cover("oldest moves in consecutive cycles", moved and self._moved)
+        late = self._waited == state.config[C.timeout] - 1 > 1
+        cover("timeout just avoided", moved and late)
+        cover("not done any more", self._done and not self.value(U.done))
+        self._moved, self._done = moved, bool(self.value(U.done))
+        self._waited = self.value(U.waited)
+        await next_cycle(dut)
+
+    def _cover(self, dispatch_index: int | None, launch: bool, credit_limit_in: int) -> None:
+        config, slots = self.state.config, PARAMETERS.credit_window
+        oldest, launched = self.value(U.oldest), self.value(U.launched)
+        first, shift = int(config[C.tracked_first]), int(config[C.shift])
+        ends = (
+            oldest + int(config[C.credit_window]),
+            first + self.value(U.issued) + int(config[C.command_window]),
+        )
+        if launch:
+            cover("launched again", launched)
+            cover("launch as a workgroup completes", dispatch_index is not None)
+        cover("nothing launched", not launched and dispatch_index is not None)
+        cover("done", self.value(U.done))
+        if launched:
+            cover("credit window full", ends[0] < ends[1] and self.value(U.credit_limit) == ends[0])
+            cover("bounded by the command credit window", ends[1] < ends[0])
+            cover("credit_limit saturates", min(ends) > _MOST)
+        if dispatch_index is not None and launched and not launch:
+            moves = self.complete(oldest)
+            cover("complete in order", dispatch_index == oldest and not moves)
+            cover("complete out of order", oldest < dispatch_index < oldest + slots)
+            cover(
+                "complete again in the cycle of its move",
+                moves and (dispatch_index - oldest) % slots == 0,
+            )
+            cover("bitmap wraps", dispatch_index % slots < oldest % slots)
+        admitted = max(credit_limit_in - shift, 0)
+        cover("dispatch bounded downstream", admitted < first)
+        cover("dispatch bounded here", admitted >= first)
+        cover("downstream behind the shift", credit_limit_in < shift)
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Registers, launches and completions as they come, also such as no program has."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    dispatch_indices = 1 << PARAMETERS.dispatch_index_bits
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 250 == 0:
+            bench.configure(
+                tracked_first=rng.choice([0, rng.randrange(40), _MOST - 20]),
+                tracked_end=rng.choice([20, 60, _MOST, rng.randrange(_MOST)]),
+                shift=rng.choice([rng.randrange(30), rng.randrange(_MOST)]),
+                credit_window=rng.choice([0, 8, PARAMETERS.credit_window]),
+                command_window=rng.choice([4, 30, 200, rng.randrange(_MOST)]),
+                timeout=rng.choice([0, 1, 5, 5, 20]),
+            )
+            busy, credit_limit_in = rng.choice([0.05, 0.4, 0.9]), rng.randrange(80)
+            still = rng.choice([0, 0.5, 0.95])
+        dispatch_index = None
+        if rng.random() < busy:
+            # About the oldest, now and then one that was complete already, or is far away.
+            near = rng.choice([0, 0, 1, 2, 3, rng.randrange(PARAMETERS.credit_window)])
+            dispatch_index = (bench.value(U.oldest) + near) % dispatch_indices
+        if rng.random() < 0.1:
+            credit_limit_in = rng.choice([0, _MOST, rng.randrange(80), rng.randrange(_MOST)])
+        await bench.cycle(
+            dispatch_index,
+            own=rng.random() < 0.2,
+            issued=rng.random() < 0.2,
+            launch=rng.random() < 0.01,
+            credit_limit_in=credit_limit_in,
+            unfinished=rng.random() < still,
+        )
+    assert bench.timeouts
+
+
+@cocotb.test()
+async def a_launch_configuration(dut):
+    """A whole one, twice: only admitted dispatch indices complete, the oldest ends at the end,
+    and it is done.
+
+    The last credit_limit is the closed form's.
+    """
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    first, end, credit_window, commands = 6, 150, 20, 25
+    bench.configure(
+        tracked_first=first,
+        tracked_end=end,
+        credit_window=credit_window,
+        command_window=commands,
+        timeout=50,
+    )
+    for _ in range(2):
+        await bench.cycle(launch=True)
+        await bench.cycle()  # the credit_limit is still the last launch's
+        open_, issued = set(range(first, end)), 0
+        for _ in range(4000):
+            admitted = [
+                dispatch_index
+                for dispatch_index in open_
+                if dispatch_index < bench.value(U.credit_limit)
+            ]
+            dispatch_index = rng.choice(admitted) if admitted and rng.random() < 0.7 else None
+            if dispatch_index is not None:
+                open_.remove(dispatch_index)
+            behind = end - first - len(open_) - issued
+            picks = behind > 0 and rng.random() < 0.6
+            issued += picks
+            await bench.cycle(dispatch_index, issued=picks)
+            if not open_ and issued == end - first:
+                break
+        assert not open_
+        for _ in range(credit_window + 4):
+            await bench.cycle()
+        assert int(dut.done.value) and int(dut.oldest.value) == end
+        assert int(dut.credit_limit.value) == min(end + credit_window, first + issued + commands)
+        assert not bench.timeouts
+
+
+@cocotb.test()
+async def a_workgroup_that_never_completes(dut):
+    """It is reported every time the timeout has passed, with its dispatch index, and holds the
+    oldest."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    timeout = 30
+    bench.configure(
+        tracked_first=2, tracked_end=20, credit_window=8, command_window=20, timeout=timeout
+    )
+    await bench.cycle(launch=True)
+    for dispatch_index in (2, 4, 5, 6):
+        await bench.cycle(dispatch_index)
+    for _ in range(5 * (timeout + 1) + 3):
+        await bench.cycle()
+    assert bench.timeouts == 5
+    assert (
+        int(dut.oldest.value) == 3 and int(dut.credit_limit.value) == 11 and not int(dut.done.value)
+    )
+
+
+@cocotb.test()
+async def the_end_of_any_wait(dut):
+    """Also of one that takes hours: the counter is put to where it is shortly before."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for number in range(scaled(_WAITS)):
+        timeout = rng.choice([1 << rng.randrange(8, 32), rng.getrandbits(32)]) | 1 << 7
+        launch_configuration = {
+            "tracked_first": 2,
+            "tracked_end": 20,
+            "credit_window": 8,
+            "command_window": 20,
+        }
+        bench.configure(**launch_configuration, timeout=timeout)
+        await bench.cycle(launch=True)
+        await bench.cycle()
+        # A bit away from the timeout, or shortly before it.
+        far = timeout ^ 1 << rng.randrange(32)
+        bench.preset_waiting(far if number % 2 else timeout - rng.randint(1, 6))
+        for _ in range(8):
+            await bench.cycle()
+    assert bench.timeouts >= scaled(_WAITS) // 2
+
+
+@cocotb.test()
+async def a_wait_through_the_blocks_of_its_count(dut):
+    """A block gets full, or nearly so; then, with ones below it, it carries or does not."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    blocks = list(blocks_of_a_count(32))
+    for at, block in blocks:
+        count = rng.getrandbits(7) << at + BLOCK_BITS | block << at | (1 << at) - 1
+        bench.configure(tracked_first=2, tracked_end=20, timeout=count + 3)
+        await bench.cycle(launch=True)
+        bench.preset_waiting(count - (1 << at))
+        await bench.cycle()
+        bench.state.gpu[U.waited] = fill(dut, "idle", at)
+        assert bench.value(U.waited) == count
+        for _ in range(6):
+            await bench.cycle()
+    assert bench.timeouts == len(blocks)

@@ -1,0 +1,1 @@
+"""Bench of the buffer of issue acknowledgements."""

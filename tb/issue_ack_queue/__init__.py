@@ -1,0 +1,1 @@
+"""Bench of the issue acknowledgement queue."""

@@ -1,1 +1,0 @@
-"""Bench of the notice queue."""

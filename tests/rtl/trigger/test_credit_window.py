@@ -1,0 +1,284 @@
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.interface.encodings import ErrorCode
+from rtl.parameters import T3Parameters
+from rtl.trigger.credit_window import CreditWindow
+
+SMALL = T3Parameters(workgroup_bits=10, sets=4, credit_window=8)
+LAUNCH_CONFIGURATION = {
+    "first_workgroup": 0,
+    "workgroups": 64,
+    "tracked_first": 16,
+    "tracked_end": 20,
+    "shift": 16,
+    "credit_window": 6,
+    "command_window": 100,
+    "updates_per_atom": 2,
+    "timeout": 0,
+    "epoch": 0,
+}
+OUTPUTS = ("oldest", "credit_limit", "dispatch_limit", "done")
+
+
+def simulate(stimulus, *, p=SMALL, **launch_configuration):
+    """The outputs in each cycle, as dictionaries with ``error`` for the timeout's dispatch index
+    or None.
+
+    The stimulus of a cycle is a dictionary of inputs; ``complete`` holds a dispatch index or None.
+    """
+    dut = CreditWindow(p)
+    seen = []
+
+    async def bench(ctx):
+        ctx.set(dut.launch_configuration, LAUNCH_CONFIGURATION | launch_configuration)
+        for inputs in stimulus:
+            dispatch_index = inputs.get("complete")
+            ctx.set(dut.complete, dispatch_index is not None)
+            ctx.set(dut.complete_dispatch_index, dispatch_index or 0)
+            for name in ("launch", "own", "issued", "unfinished"):
+                ctx.set(getattr(dut, name), inputs.get(name, 0))
+            ctx.set(dut.credit_limit_in, inputs.get("credit_limit_in", 0))
+            outputs = {name: ctx.get(getattr(dut, name)) for name in OUTPUTS}
+            outputs["error"] = None
+            if ctx.get(dut.error.valid):
+                report = ctx.get(dut.error.report)
+                assert (report.code, report.wavefront) == (ErrorCode.TIMEOUT, 0)
+                outputs["error"] = report.dispatch_index
+            seen.append(outputs)
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return seen
+
+
+def column(seen, name):
+    return [outputs[name] for outputs in seen]
+
+
+LAUNCH = {"launch": 1}
+
+
+def test_nothing_is_admitted_before_launch():
+    seen = simulate([{"credit_limit_in": 50}] * 4)
+    assert column(seen, "oldest") == column(seen, "credit_limit") == column(seen, "done") == [0] * 4
+
+
+def test_launch():
+    seen = simulate([LAUNCH, *[{}] * 4])
+    assert column(seen, "oldest") == [0, 16, 16, 16, 16]
+    assert column(seen, "credit_limit") == [0, 0, 22, 22, 22]
+
+
+def test_base_moves_over_complete_dispatch_indices():
+    # Out of order: 17 and 18 wait for 16.
+    dispatch_indices = [None, 18, 17, 16, None, None, None, None, 19, None, None, None]
+    seen = simulate(
+        [LAUNCH, *[{"complete": dispatch_index} for dispatch_index in dispatch_indices[1:]], {}]
+    )
+    assert column(seen, "oldest") == [0, 16, 16, 16, 16, 17, 18, 19, 19, 19, 20, 20, 20]
+    assert column(seen, "credit_limit") == [0, 0, 22, 22, 22, 22, 23, 24, 25, 25, 25, 26, 26]
+    assert column(seen, "done") == [0] * 11 + [1, 1]
+
+
+def test_one_dispatch_index_per_cycle():
+    stimulus = [LAUNCH, *[{"complete": dispatch_index} for dispatch_index in range(16, 40)], {}, {}]
+    seen = simulate(stimulus, tracked_end=40)
+    assert column(seen, "oldest") == [0, 16, 16, *range(17, 41)]
+
+
+def test_completion_of_a_bit_that_is_consumed():
+    # Dispatch index 24 shares the bit of 16, which oldest passes in cycle 2.
+    dispatch_indices = [None, 16, 24, 17, 18, 19, 20, 21, 22, 23]
+    stimulus = [
+        LAUNCH,
+        *[{"complete": dispatch_index} for dispatch_index in dispatch_indices[1:]],
+        *[{}] * 4,
+    ]
+    seen = simulate(stimulus, tracked_end=40)
+    assert seen[-1]["oldest"] == 25
+
+
+def test_launch_wins():
+    # A completion and a credit in the launch's cycle are lost, and so is what came before.
+    stimulus = [LAUNCH, {"complete": 17}, {"complete": 16, "launch": 1, "own": 1, "issued": 1}]
+    seen = simulate([*stimulus, *[{}] * 4], command_window=3)
+    assert column(seen, "oldest") == [0] + [16] * 6
+    assert column(seen, "credit_limit")[2:] == [19] * 5
+
+
+def test_launch_ends_done():
+    stimulus = [
+        LAUNCH,
+        *[{"complete": dispatch_index} for dispatch_index in range(16, 20)],
+        {},
+        {},
+        LAUNCH,
+        {},
+        {},
+    ]
+    assert column(simulate(stimulus), "done") == [0] * 7 + [1, 0, 0]
+
+
+def test_done_at_once_without_tracked_dispatch_indices():
+    assert column(simulate([LAUNCH, {}, {}], tracked_end=16), "done") == [0, 0, 1]
+
+
+def test_limit_by_credits():
+    stimulus = [LAUNCH, {}, {"issued": 1}, {"own": 1}, {"issued": 1, "own": 1}, {}, {}, {}]
+    seen = simulate(stimulus, command_window=1)
+    assert column(seen, "credit_limit") == [0, 0, 17, 17, 18, 19, 21, 21]
+
+
+def test_limit_is_not_above_the_last_dispatch_index():
+    most = (1 << SMALL.credit_limit_bits) - 1
+    seen = simulate([LAUNCH, {}, {}], credit_window=most, command_window=most)
+    assert column(seen, "credit_limit") == [0, 0, most]
+
+
+@pytest.mark.parametrize(
+    ("credit_limit_in", "expected"),
+    [
+        (0, 0),
+        (15, 0),
+        (16, 0),
+        (17, 1),
+        (31, 15),  # one less than tracked_first: dispatch indices that leave by remote_map
+        (32, 22),  # the own credit_limit from here on
+        (1000, 22),
+    ],
+)
+def test_dispatch_limit(credit_limit_in, expected):
+    seen = simulate([LAUNCH, {}, {"credit_limit_in": credit_limit_in}, {}])
+    assert seen[3]["dispatch_limit"] == expected
+
+
+def test_timeout():
+    dispatch_indices = {3: 16, 17: 17}
+    stimulus = [{"complete": dispatch_indices.get(cycle)} for cycle in range(30)]
+    stimulus[0] = LAUNCH
+    seen = simulate(stimulus, timeout=5)
+    # oldest moves in cycles 4 and 18; the counter starts behind them, and anew after a report.
+    assert {
+        cycle: dispatch_index
+        for cycle, dispatch_index in enumerate(column(seen, "error"))
+        if dispatch_index
+    } == {
+        10: 17,
+        16: 17,
+        24: 18,
+    }
+
+
+def test_no_timeout_when_off_or_done():
+    stimulus = [LAUNCH, *[{}] * 20]
+    assert not any(column(simulate(stimulus), "error"))
+    assert not any(column(simulate(stimulus, timeout=3, tracked_end=16), "error"))
+    assert not any(column(simulate([{"unfinished": 1}] * 20, timeout=3), "error"))
+
+
+def test_timeout_of_what_cannot_be_sent():
+    """At the end only cycles in which the link takes nothing count; before it, every cycle."""
+    unfinished = [1, 1, 1, 1, 0, *[1] * 10]
+    stimulus = [LAUNCH, *[{"unfinished": one} for one in unfinished]]
+    errors = column(simulate(stimulus, timeout=4, tracked_end=16), "error")
+    assert errors == [None] * 5 + [16] + [None] * 4 + [16] + [None] * 4 + [16]
+    errors = column(simulate(stimulus, timeout=4), "error")
+    assert errors == [None] * 5 + [16] + [None] * 4 + [16] + [None] * 4 + [16]
+
+
+class Reference:
+    """The credit window by sets of dispatch indices; ``outputs`` are those of the current cycle."""
+
+    def __init__(self, p, launch_configuration):
+        self.p, self.launch_configuration = p, launch_configuration
+        self.launched, self.oldest, self.issued, self.idle = 0, 0, 0, 0
+        self.complete = set()
+        self.outputs = dict.fromkeys(OUTPUTS, 0)
+
+    def cycle(self, inputs):
+        c = self.launch_configuration
+        slots = self.p.credit_window
+        moves = self.oldest % slots in self.complete
+        error = self.oldest if c["timeout"] and self.idle == c["timeout"] else None
+        outputs = self.outputs | {"error": error}
+
+        limits = (
+            self.oldest + c["credit_window"],
+            c["tracked_first"] + self.issued + c["command_window"],
+            (2 << self.p.dispatch_index_bits) - 1,
+        )
+        downstream = max(inputs["credit_limit_in"] - c["shift"], 0)
+        self.outputs = {
+            "credit_limit": min(limits) if self.launched else 0,
+            "dispatch_limit": (
+                downstream if downstream < c["tracked_first"] else outputs["credit_limit"]
+            ),
+            "done": self.launched and self.oldest >= c["tracked_end"],
+        }
+        open_ = self.oldest < c["tracked_end"]
+        active = self.launched and (open_ or inputs["unfinished"])
+        self.idle = self.idle + 1 if active and not moves and error is None else 0
+        if moves:
+            self.complete.remove(self.oldest % slots)
+            self.oldest += 1
+        if inputs["complete"] is not None:
+            self.complete.add(inputs["complete"] % slots)
+        self.issued += inputs["issued"] + inputs["own"]
+        if inputs["launch"]:
+            self.launched, self.oldest, self.issued, self.idle = 1, c["tracked_first"], 0, 0
+            self.complete.clear()
+            self.outputs["done"] = 0
+        self.outputs["oldest"] = self.oldest
+        return outputs
+
+
+@pytest.mark.parametrize("slots", [1, 2, 8, 64, 512])
+def test_random(slots):
+    print("seed", slots)
+    rng, stalls = random.Random(slots), random.Random(slots + 1)
+    p = T3Parameters(credit_window=slots)
+    launch_configuration = LAUNCH_CONFIGURATION | {
+        "tracked_first": 100,
+        "tracked_end": 100 + min(6 * slots, 300),
+        "shift": 90,
+        "credit_window": slots,
+        "command_window": 5,
+        "timeout": 9,
+    }
+    reference = Reference(p, launch_configuration)
+    stimulus, expected = [], []
+    waiting = []
+    admitted = 0
+    for cycle in range(1600):
+        launch = cycle in (3, 480) or rng.random() < 0.001
+        admitted = max(admitted, reference.oldest)
+        while (
+            admitted < reference.oldest + slots and admitted < launch_configuration["tracked_end"]
+        ):
+            waiting.insert(rng.randint(0, min(len(waiting), 10)), admitted)
+            admitted += 1
+        rate = 0.03 if 482 <= cycle < 700 else 0.6
+        complete = waiting.pop() if waiting and rng.random() < rate else None
+        inputs = {
+            "launch": launch,
+            "complete": complete if reference.launched else None,
+            "own": complete is not None and rng.random() < 0.5,
+            "issued": rng.random() < 0.2,
+            "credit_limit_in": rng.randrange(0, 300),
+            "unfinished": stalls.random() < 0.9,
+        }
+        stimulus.append(inputs)
+        expected.append(reference.cycle(inputs))
+        if launch:
+            waiting, admitted = [], 0
+    seen = simulate(stimulus, p=p, **launch_configuration)
+    for cycle, (got, want) in enumerate(zip(seen, expected, strict=True)):
+        assert got == want, cycle
+    assert any(column(seen, "done"))
+    assert any(column(seen, "error"))
