@@ -95,7 +95,7 @@ def test_sums():
     )
     assert inventory.whole().flip_flops == whole
     change = 2 * (size["channel without data"] - size["channel"])
-    assert inventory.without_payload().flip_flops == whole + change
+    assert inventory.without_data().flip_flops == whole + change
     assert inventory.apart()["NMC unit"].flip_flops == 2 * size["NMC unit"]
 
 
