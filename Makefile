@@ -7,8 +7,10 @@ READY := $(VENV)/.ready
 T3 := $(VENV)/bin/t3
 # What is shown of the hardware beyond the tests: each writes a page and JSON, and fails if it does not hold.
 EVIDENCE := prove exhaust mutate coverage faults
+# What must agree cycle by cycle: each block and the top, RTL against golden model.
+CORE := tests/lockstep tests/sysmodel/engine/golden
 
-.PHONY: run reproduce test verify lint format bench verilog area timing docs clean help
+.PHONY: run reproduce test quick verify lint format bench verilog area timing docs clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,16 +38,22 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, evidence
 	@$(T3) diagrams --out docs/hardware
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
 
-test: lint                 ## Lint, then the tests (under 12 minutes on 2 cores)
+test: lint                 ## Lint, then the tests (under 9 minutes on 2 cores)
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
 verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out build/verification; done
 
-lint: $(READY)             ## Style of the code
+quick: lint                ## Lint, and the tests of the cycle-exact core; under a minute
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" $(CORE)
+
+lint: $(READY)             ## Style, imports, types, lengths of functions
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --quiet --check .
+	@$(VENV)/bin/lint-imports > build/imports.log || { cat build/imports.log; exit 1; }
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/python tests/structure/function_length.py
 
 format: $(READY)           ## Format the code
 	@$(VENV)/bin/ruff check --quiet --fix .
