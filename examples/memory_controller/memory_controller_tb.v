@@ -1,8 +1,8 @@
 // A reduce-scatter of four workgroups on one GPU. The bench is the compute units, the upstream GPU
 // and the downstream GPU.
 //
-// DispatchIndex 0 is remote: its stores leave for the downstream GPU as they are. DispatchIndices 1 and 2 are
-// reduced here with what the upstream GPU sends, and sent on. DispatchIndex 3 is reduced and stays.
+// Dispatch index 0 is remote: its stores leave for the downstream GPU as they are. Dispatch indices 1 and 2 are
+// reduced here with what the upstream GPU sends, and sent on. Dispatch index 3 is reduced and stays.
 `include "t3_registers.vh"
 `include "t3_layouts.vh"
 
