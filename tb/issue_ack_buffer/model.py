@@ -1,4 +1,4 @@
-"""The buffer, one cycle at a time, as the microarchitecture says."""
+"""The buffer, one cycle at a time, as docs/microarchitecture/channel.md says."""
 
 from collections import deque
 from dataclasses import dataclass, field
