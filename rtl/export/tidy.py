@@ -66,7 +66,7 @@ def _module(name: str, body: str, header: Sequence[tuple[str, str]]) -> str:
 
 
 def _with_fields(body: str) -> str:
-    """Name the fields in what is read: ``tile_dispatch_index`` in place of ``tile[15:0]``."""
+    """Name the fields in what is read: ``tile_dispatch_index`` instead of ``tile[15:0]``."""
     # A variable that a process assigns step by step must be read from itself.
     variables = set(_BLOCKING.findall(body))
     fields: dict[tuple[str, str], str] = {}

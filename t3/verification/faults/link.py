@@ -280,8 +280,8 @@ class LinkPair:
         wire = wire or Wire(way=-2)
         mask = np.zeros(len(_COLUMNS[2]), np.uint64)
         for bit in wire.wrong:
-            word, dispatch_index = FLIT_BITS[bit]
-            mask[word] ^= np.uint64(1 << dispatch_index)
+            word, position = FLIT_BITS[bit]
+            mask[word] ^= np.uint64(1 << position)
         dark, bright = wire.dark or (0, 0)
         # A link that fails when all has arrived must be missed, too.
         drain = 2 * LINK.down_cycles if wire.dark else _DRAIN_CYCLES

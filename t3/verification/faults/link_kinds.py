@@ -65,7 +65,7 @@ def _reordered(rng: np.random.Generator) -> Wire:
     order = np.arange(flits)
     while (order == np.arange(flits)).all():
         order = rng.permutation(flits)
-    late = tuple(int(dispatch_index) for dispatch_index in order - np.arange(flits))
+    late = tuple(int(delay) for delay in order - np.arange(flits))
     return Wire(**_some_flit(rng), copies=(1,) * flits, late=late)
 
 

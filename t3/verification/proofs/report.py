@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sysmodel.lib.markdown import table
-from t3.verification.seeded_bugs.registry import BROKEN
+from t3.verification.seeded_bugs.registry import SEEDED_BUGS
 
 __all__ = ["as_markdown"]
 
 
 def as_markdown(records: Sequence[dict[str, Any]]) -> str:
-    """Tables of results, as :meth:`~.run.Result.record` gives them, and of the broken copies."""
+    """Tables of results, as :meth:`~.run.Result.record` gives them, and of the seeded bugs."""
     unbounded = sum(record["mode"] == "k-induction" for record in records)
     seconds = sum(record["seconds"] for record in records)
     headings = (
@@ -39,10 +39,10 @@ def as_markdown(records: Sequence[dict[str, Any]]) -> str:
     )
     parts = [explained, table(headings, rows)]
     parts += ["## Geometry", table(["proof", "geometry:", "why:"], shapes)]
-    faults = [[broken.block, broken.fault] for broken in BROKEN]
-    broken = (
+    faults = [[bug.block, bug.fault] for bug in SEEDED_BUGS]
+    shown = (
         "Tests show that each fails its proof, by an assertion and with a waveform, and its bench, "
         "which all have but RingNode, a part of the proofs."
     )
-    parts += ["## Broken copies", broken, table(["block:", "fault:"], faults)]
+    parts += ["## Seeded bugs", shown, table(["block:", "fault:"], faults)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

@@ -82,7 +82,7 @@ class Result:
         }
 
 
-def _dispatch_index(source: str) -> str:
+def _line(source: str) -> str:
     """File and line, from the repository on; of a source as Yosys gives it: ``FILE:LINE``, and
     columns perhaps."""
     file, _, line = source.partition("|")[0].rpartition(":")
@@ -91,11 +91,8 @@ def _dispatch_index(source: str) -> str:
 
 
 def _notes(run: Run, word: str) -> list[str]:
-    failed = sorted({(p.message, _dispatch_index(p.source)) for p in run.properties if p.failed})
-    return [
-        f"{word}: {message or '(no message)'} ({dispatch_index})"
-        for message, dispatch_index in failed
-    ]
+    failed = sorted({(p.message, _line(p.source)) for p in run.properties if p.failed})
+    return [f"{word}: {message or '(no message)'} ({line})" for message, line in failed]
 
 
 def _log_end(run: Run) -> str:

@@ -1,1 +1,1 @@
-"""Deliberately broken copies of the blocks, for tests of proofs and of tests."""
+"""Blocks with a bug put into them on purpose, for tests of proofs and of benches."""

@@ -1,10 +1,10 @@
 """Arbiter that lets communication starve."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["ARBITER"]
 
-ARBITER = BrokenCopy(
+ARBITER = SeededBug(
     module="rtl.channel.arbiter",
     block="Arbiter",
     fault="no starvation rule",

@@ -1,10 +1,10 @@
 """Channel that ignores the context."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["CHANNEL"]
 
-CHANNEL = BrokenCopy(
+CHANNEL = SeededBug(
     module="rtl.channel.channel",
     block="Channel",
     fault="every store and packet is taken for one of the first region's context",

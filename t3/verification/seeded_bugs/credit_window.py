@@ -1,10 +1,10 @@
 """Credit window that forgets to wait."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["CREDIT_WINDOW"]
 
-CREDIT_WINDOW = BrokenCopy(
+CREDIT_WINDOW = SeededBug(
     module="rtl.trigger.credit_window",
     block="CreditWindow",
     fault="the oldest passes one complete dispatch index for two",

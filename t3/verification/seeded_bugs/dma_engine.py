@@ -1,10 +1,10 @@
 """DMA engine that forgets the end of a row."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["DMA_ENGINE"]
 
-DMA_ENGINE = BrokenCopy(
+DMA_ENGINE = SeededBug(
     module="rtl.dma.engine",
     block="DmaEngine",
     fault="the last atom of a row is skipped, unless its segment has no other",

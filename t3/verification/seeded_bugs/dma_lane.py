@@ -1,10 +1,10 @@
 """DMA lane that reads without room."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["DMA_LANE"]
 
-DMA_LANE = BrokenCopy(
+DMA_LANE = SeededBug(
     module="rtl.dma.lane",
     block="DmaLane",
     fault="reads an atom although no egress slot is free for it",

@@ -1,10 +1,10 @@
 """Issue acknowledgement buffer that reorders."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["ISSUE_ACK_BUFFER"]
 
-ISSUE_ACK_BUFFER = BrokenCopy(
+ISSUE_ACK_BUFFER = SeededBug(
     module="rtl.channel.issue_ack_buffer",
     block="IssueAckBuffer",
     fault="an issue acknowledgement goes straight through while others are still in the memory",

@@ -1,10 +1,10 @@
 """Receiver of a link endpoint that believes everything."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["LINK_RECEIVER"]
 
-LINK_RECEIVER = BrokenCopy(
+LINK_RECEIVER = SeededBug(
     module="rtl.link.receiver",
     block="LinkReceiver",
     fault="takes corrupt flits",

@@ -1,10 +1,10 @@
 """Protected memory that hides what is lost."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["PROTECTED_MEMORY"]
 
-PROTECTED_MEMORY = BrokenCopy(
+PROTECTED_MEMORY = SeededBug(
     module="rtl.lib.protected_memory",
     block="ProtectedMemory",
     fault="does not tell that a word is lost",

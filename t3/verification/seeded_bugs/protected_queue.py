@@ -1,10 +1,10 @@
 """Protected queue that hides what is lost."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["PROTECTED_QUEUE"]
 
-PROTECTED_QUEUE = BrokenCopy(
+PROTECTED_QUEUE = SeededBug(
     module="rtl.lib.protected_queue",
     block="ProtectedQueue",
     fault="gives a payload that is lost",

@@ -1,10 +1,10 @@
 """Queue that loses."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["QUEUE"]
 
-QUEUE = BrokenCopy(
+QUEUE = SeededBug(
     module="rtl.lib.queue",
     block="Queue",
     fault="takes what is offered also when it is full, over its oldest entry",

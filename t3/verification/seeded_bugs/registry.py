@@ -1,9 +1,9 @@
-"""All broken copies."""
+"""All seeded bugs."""
 
 from .address_map import LOCATION_LOOKUP, RANGE_LOOKUP
 from .arbiter import ARBITER
+from .bug import SeededBug
 from .channel import CHANNEL
-from .copy import BrokenCopy
 from .credit_window import CREDIT_WINDOW
 from .dma_engine import DMA_ENGINE
 from .dma_lane import DMA_LANE
@@ -22,9 +22,9 @@ from .tracker_front import TRACKER_FRONT
 from .tracker_table import TRACKER_TABLE
 from .trigger import TRIGGER
 
-__all__ = ["BROKEN"]
+__all__ = ["SEEDED_BUGS"]
 
-BROKEN: tuple[BrokenCopy, ...] = (
+SEEDED_BUGS: tuple[SeededBug, ...] = (
     LOCATION_LOOKUP,
     RANGE_LOOKUP,
     ARBITER,

@@ -1,10 +1,10 @@
 """Ring node that deadlocks."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["RING_NODE"]
 
-RING_NODE = BrokenCopy(
+RING_NODE = SeededBug(
     module="t3.verification.proofs.ring_node",
     block="RingNode",
     fault="takes an incoming update only while its own link has room",

@@ -1,24 +1,24 @@
 """Merges that are not fair."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["MERGE", "MERGE2", "PICK"]
 
-MERGE2 = BrokenCopy(
+MERGE2 = SeededBug(
     module="rtl.lib.round_robin",
     block="Merge2",
     fault="the first stream always goes first",
     right="m.d.sync += last.eq(pick_b)",
     wrong="m.d.sync += last.eq(1)",
 )
-PICK = BrokenCopy(
+PICK = SeededBug(
     module="rtl.lib.round_robin",
     block="RoundRobinPick",
     fault="the pointer stays at the granted request",
     right="first.eq(self.grant.rotate_left(1))",
     wrong="first.eq(self.grant)",
 )
-MERGE = BrokenCopy(
+MERGE = SeededBug(
     module="rtl.lib.round_robin",
     block="Merge",
     fault="every stream is told that it is taken",

@@ -1,10 +1,10 @@
 """Check of a memory's word that corrects nothing."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["SECDED_CHECK"]
 
-SECDED_CHECK = BrokenCopy(
+SECDED_CHECK = SeededBug(
     module="rtl.lib.secded",
     block="SecdedCheck",
     fault="tells that it corrects a bit, but does not",

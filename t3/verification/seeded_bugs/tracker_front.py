@@ -1,10 +1,10 @@
 """Tracker front that floods the banks."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["TRACKER_FRONT"]
 
-TRACKER_FRONT = BrokenCopy(
+TRACKER_FRONT = SeededBug(
     module="rtl.tracker.front",
     block="TrackerFront",
     fault="gives a bank events that it has no room for",

@@ -1,10 +1,10 @@
 """Tracker table with a gap between its memory and what is on its way there."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["TRACKER_TABLE"]
 
-TRACKER_TABLE = BrokenCopy(
+TRACKER_TABLE = SeededBug(
     module="rtl.tracker.table",
     block="TrackerTable",
     fault="a read does not see what is written in its cycle",

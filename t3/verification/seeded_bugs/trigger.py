@@ -1,10 +1,10 @@
 """Trigger unit that does not wait for the last tile."""
 
-from .copy import BrokenCopy
+from .bug import SeededBug
 
 __all__ = ["TRIGGER"]
 
-TRIGGER = BrokenCopy(
+TRIGGER = SeededBug(
     module="rtl.trigger.trigger",
     block="Trigger",
     fault="a workgroup counts as complete one tile too early",

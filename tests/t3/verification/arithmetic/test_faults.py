@@ -1,53 +1,53 @@
-"""A test of the comparison: the unit with a fault in a copy of its RTL must not pass."""
-
-import inspect
+"""A test of the comparison: the unit with a seeded bug must not pass."""
 
 import pytest
 
 import rtl.nmc.lane
 import rtl.nmc.unit
 from rtl.interface.encodings import Datatype, Operation
-from rtl.nmc import float_add
+from rtl.nmc.float_add import FloatAdd
+from rtl.nmc.lane import ReduceLane
 from t3.verification.arithmetic.compare import compare_batches, compare_rows
 from t3.verification.arithmetic.unit import NativeUnit, build_unit
+from t3.verification.seeded_bugs.bug import SeededBug
 
 SHORT = [Datatype.FP16, Datatype.BF16]
 ORDER = {Operation.MAX, Operation.MIN}
-# Each fault: a module, what is replaced in it by what, and the operations that it makes wrong.
+# Each fault: a block, what is replaced in its source by what, and the operations made wrong.
 FAULTS = {
     "halves rounded up": (
-        float_add,
+        FloatAdd,
         "(odd | normal_3[:guard].any())",
         "1",
         {Operation.SUM},
     ),
     "sticky bits lost": (
-        float_add,
+        FloatAdd,
         "value[: keep + 1].any()",
         "value[keep]",
         {Operation.SUM},
     ),
     "minus zero from cancellation": (
-        float_add,
+        FloatAdd,
         "sign_3.eq(sign_2 & ~(subtract_2 & ~total_2.any()))",
         "sign_3.eq(sign_2)",
         {Operation.SUM},
     ),
     "NaN with a sign": (
-        float_add,
+        FloatAdd,
         "Mux(self.swap, self.b.sign, self.a.sign) & ~self.nan",
         "Mux(self.swap, self.b.sign, self.a.sign)",
         set(Operation),
     ),
     "subnormal numbers taken as zero": (
-        float_add,
+        FloatAdd,
         "Cat(number.fraction, normal)",
         "Cat(Mux(normal, number.fraction, 0), normal)",
         set(Operation),
     ),
-    "maximum for minimum": (rtl.nmc.lane, "op != Operation.MAX", "op == Operation.MAX", ORDER),
+    "maximum for minimum": (ReduceLane, "op != Operation.MAX", "op == Operation.MAX", ORDER),
     "zeros in any order": (
-        rtl.nmc.lane,
+        ReduceLane,
         "Mux(signs_differ, a.sign,",
         "Mux(signs_differ, a.sign & (smaller | a.exponent.any() | a.fraction.any()),",
         ORDER,
@@ -55,24 +55,20 @@ FAULTS = {
 }
 
 
-def break_lanes(monkeypatch, fault, formats=(2, 3)):
+def seed_bug(monkeypatch, fault, formats=(2, 3)):
     """Put a fault into the lanes that know so many formats: 2 the upper ones, 3 the lower ones."""
-    module, right, wrong, _ = FAULTS[fault]
-    text = inspect.getsource(module)
-    assert text.count(right) == 1
-    copy = {"__name__": f"{module.__name__}_broken", "__package__": module.__package__}
-    exec(compile(text.replace(right, wrong), module.__file__, "exec"), copy)
-    if module is rtl.nmc.float_add:
-        user, name = rtl.nmc.lane, "FloatAdd"
-    else:
-        user, name = rtl.nmc.unit, "ReduceLane"
-    sound = getattr(user, name)
+    block, right, wrong, _ = FAULTS[fault]
+    bug = SeededBug(
+        module=block.__module__, block=block.__name__, fault=fault, right=right, wrong=wrong
+    )
+    seeded = bug.seeded()
+    user = rtl.nmc.lane if block is FloatAdd else rtl.nmc.unit
 
     def component(datatypes):
-        return (copy[name] if len(datatypes) in formats else sound)(datatypes)
+        return (seeded if len(datatypes) in formats else block)(datatypes)
 
-    component.LATENCY = sound.LATENCY
-    monkeypatch.setattr(user, name, component)
+    component.LATENCY = block.LATENCY
+    monkeypatch.setattr(user, block.__name__, component)
 
 
 def special_rows(dtype):
@@ -97,7 +93,7 @@ def wrong_results(unit):
 
 
 def test_wrong_rounding_is_found_and_shown(monkeypatch):
-    break_lanes(monkeypatch, "halves rounded up")
+    seed_bug(monkeypatch, "halves rounded up")
     with NativeUnit(build_unit()) as unit:
         assert wrong_results(unit) == {(dtype, Operation.SUM) for dtype in Datatype}
         # Half a unit in the last place is lost beside 1024, and makes the odd 1025 1026.
@@ -111,7 +107,7 @@ def test_wrong_rounding_is_found_and_shown(monkeypatch):
 @pytest.mark.verify
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_fault_is_found_where_it_shows(monkeypatch, fault):
-    break_lanes(monkeypatch, fault)
+    seed_bug(monkeypatch, fault)
     with NativeUnit(build_unit()) as unit:
         operations = FAULTS[fault][-1]
         assert wrong_results(unit) == {(dtype, op) for dtype in Datatype for op in operations}
@@ -120,6 +116,6 @@ def test_every_fault_is_found_where_it_shows(monkeypatch, fault):
 @pytest.mark.verify
 @pytest.mark.parametrize(("formats", "dtypes"), [(2, SHORT), (3, Datatype)])
 def test_a_fault_in_one_kind_of_lane_is_found(monkeypatch, formats, dtypes):
-    break_lanes(monkeypatch, "halves rounded up", (formats,))
+    seed_bug(monkeypatch, "halves rounded up", (formats,))
     with NativeUnit(build_unit()) as unit:
         assert wrong_results(unit) == {(dtype, Operation.SUM) for dtype in dtypes}

@@ -71,11 +71,11 @@ def test_maximum_and_minimum_follow_the_order_of_numbers(dtype):
     pairs = list(finite_pairs(dtype, seed))
     a, b = (np.array(side, BITS[dtype]) for side in zip(*pairs, strict=True))
 
-    def dispatch_index(bits):
+    def order(bits):
         return exact(bits, form), -(bits >> form.width - 1)  # -0 before +0
 
     for op, choose in ((Operation.MAX, max), (Operation.MIN, min)):
-        expected = [choose(pair, key=dispatch_index) for pair in pairs]
+        expected = [choose(pair, key=order) for pair in pairs]
         assert reduce_bits(a, b, op, dtype).tolist() == expected
 
 

@@ -15,13 +15,13 @@ from t3.cli.faults import faults
 from t3.verification.faults import run
 from t3.verification.faults.link_kinds import KINDS as LINK_KINDS
 from t3.verification.faults.registry import KINDS
-from t3.verification.seeded_bugs.copy import BrokenCopy
+from t3.verification.seeded_bugs.bug import SeededBug
 from t3.verification.seeded_bugs.link_receiver import LINK_RECEIVER
 
 app = typer.Typer()
 app.command()(faults)
 
-CORRECTS_NOTHING = BrokenCopy(
+CORRECTS_NOTHING = SeededBug(
     module="rtl.lib.secded",
     block="SecdedCheck",
     fault="gives the word as it was read",
@@ -32,7 +32,7 @@ CORRECTS_NOTHING = BrokenCopy(
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """Copies of blocks are broken in this process only, and a start of others takes long."""
+    """Bugs are seeded in this process only, and a start of others takes long."""
     inject_all = run.inject_all
     monkeypatch.setattr(run, "inject_all", lambda *a, **b: inject_all(*a, **b, workers=1))
 
@@ -97,7 +97,7 @@ def test_the_seed_decides(tmp_path):
 
 @pytest.mark.verify
 def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(rtl.link.endpoint, "LinkReceiver", LINK_RECEIVER.copy())
+    monkeypatch.setattr(rtl.link.endpoint, "LinkReceiver", LINK_RECEIVER.seeded())
     done, result = t3(tmp_path, ["flit-corrupted"], 40, 884)
     assert done.exit_code == 1
     (kind,) = result["kinds"]
@@ -120,9 +120,9 @@ def test_gpus(tmp_path):
 
 @pytest.mark.verify
 def test_a_memory_whose_check_bits_correct_nothing_is_found(tmp_path, monkeypatch):
-    broken = CORRECTS_NOTHING.copy()
+    seeded = CORRECTS_NOTHING.seeded()
     for module in (rtl.tracker.table, rtl.lib.protected_memory, rtl.lib.protected_queue):
-        monkeypatch.setattr(module, "SecdedCheck", broken)
+        monkeypatch.setattr(module, "SecdedCheck", seeded)
     done, result = t3(tmp_path, ["tracker-entry-single", "trigger-row-single"], 80, 886)
     assert done.exit_code == 1
     assert sum(one["outcomes"]["silent corruption"] for one in result["kinds"]) > 0

@@ -39,8 +39,8 @@ def test_one_proof(tmp_path):
 
 @pytest.mark.verify
 def test_a_proof_that_fails(tmp_path, monkeypatch):
-    broken = QUEUE_2.with_copy(QUEUE.original, QUEUE.copy())
-    monkeypatch.setattr(registry, "PROOFS", (broken,))
+    failing = QUEUE_2.with_copy(QUEUE.original, QUEUE.seeded())
+    monkeypatch.setattr(registry, "PROOFS", (failing,))
     result = invoke("--out", tmp_path)
     assert result.exit_code == 1 and "0 of 1 proofs hold" in result.output
     assert f"waveform: {tmp_path / 'queue-2' / 'trace.vcd'}" in result.output

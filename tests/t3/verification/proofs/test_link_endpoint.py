@@ -1,4 +1,4 @@
-"""The link endpoint's proofs hold, and fail for broken copies."""
+"""The link endpoint's proofs hold, and fail for seeded bugs."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ import pytest
 
 from t3.verification.proofs.link_endpoint import PROOFS
 from t3.verification.proofs.run import prove
-from t3.verification.seeded_bugs.copy import BrokenCopy
+from t3.verification.seeded_bugs.bug import SeededBug
 from t3.verification.seeded_bugs.link_receiver import LINK_RECEIVER
 from t3.verification.seeded_bugs.link_sender import LINK_SENDER
 
 DELIVERY, PROGRESS = PROOFS
-NEVER_GOES_BACK = BrokenCopy(
+NEVER_GOES_BACK = SeededBug(
     module="rtl.link.sender",
     block="LinkSender",
     fault="sends nothing again",
@@ -32,7 +32,7 @@ def test_progress(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("proof", "broken", "message"),
+    ("proof", "bug", "message"),
     [
         (DELIVERY, LINK_RECEIVER, "a packet is delivered twice"),
         pytest.param(DELIVERY, LINK_SENDER, "delivered without room", marks=pytest.mark.verify),
@@ -44,8 +44,8 @@ def test_progress(tmp_path):
         ),
     ],
 )
-def test_broken_copy(proof, broken, message, tmp_path):
-    result = prove(proof.with_copy(broken.original, broken.copy()), tmp_path)
+def test_seeded_bug(proof, bug, message, tmp_path):
+    result = prove(proof.with_copy(bug.original, bug.seeded()), tmp_path)
     assert result.status == "failed"
     assert result.trace is not None and result.trace.stat().st_size > 0
     assert any(message in note for note in result.notes), result.notes

@@ -1,11 +1,11 @@
-"""The quick proofs hold (`t3 prove` has all of them), and none of them of a broken block."""
+"""The quick proofs hold (`t3 prove` has all of them), and none of them with a seeded bug."""
 
 import pytest
 
 from t3.verification.proofs.registry import PROOFS
 from t3.verification.proofs.run import prove
 from t3.verification.proofs.sby import warm_up
-from t3.verification.seeded_bugs.registry import BROKEN
+from t3.verification.seeded_bugs.registry import SEEDED_BUGS
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,18 +24,18 @@ def test_holds(proof, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "broken",
+    "bug",
     [
         pytest.param(one, id=one.block, marks=() if one.block == "Queue" else pytest.mark.verify)
-        for one in BROKEN
+        for one in SEEDED_BUGS
     ],
 )
-def test_fails_of_a_broken_block(broken, tmp_path):
+def test_fails_with_a_seeded_bug(bug, tmp_path):
     """With a waveform, and the line of an assertion of the contract, not of an invariant."""
     # The one that is about this block most of all.
-    proofs = [proof for proof in PROOFS if broken.original in proof.blocks]
+    proofs = [proof for proof in PROOFS if bug.original in proof.blocks]
     proof = min(proofs, key=lambda proof: (len(proof.blocks), proof.slow))
-    result = prove(proof.with_copy(broken.original, broken.copy()), tmp_path)
+    result = prove(proof.with_copy(bug.original, bug.seeded()), tmp_path)
     assert result.status == "failed" and not result.holds
     assert result.trace.read_text().startswith("$") and result.trace.stat().st_size > 500
     assert result.notes

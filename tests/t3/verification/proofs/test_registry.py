@@ -5,32 +5,32 @@ import pytest
 from rtl.lib.queue import Queue
 from t3.verification.proofs.registry import PROOFS
 from t3.verification.seeded_bugs.queue import QUEUE
-from t3.verification.seeded_bugs.registry import BROKEN
+from t3.verification.seeded_bugs.registry import SEEDED_BUGS
 
 
 def test_names_are_unique():
     assert len({proof.name for proof in PROOFS}) == len(PROOFS)
-    assert len({broken.block for broken in BROKEN}) == len(BROKEN)
+    assert len({bug.block for bug in SEEDED_BUGS}) == len(SEEDED_BUGS)
 
 
-def test_every_proven_block_has_a_broken_copy():
+def test_every_proven_block_has_a_seeded_bug():
     proven = {block.__name__ for proof in PROOFS for block in proof.blocks}
-    assert proven <= {broken.block for broken in BROKEN}
+    assert proven <= {bug.block for bug in SEEDED_BUGS}
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.block)
-def test_copy_is_another_class_of_the_same_name(broken):
-    copy, original = broken.copy(), broken.original
-    assert copy is not original and copy.__name__ == original.__name__ == broken.block
-    assert getattr(__import__(broken.module, fromlist=["x"]), broken.block) is original
+@pytest.mark.parametrize("bug", SEEDED_BUGS, ids=lambda bug: bug.block)
+def test_seeded_block_is_another_class_of_the_same_name(bug):
+    seeded, original = bug.seeded(), bug.original
+    assert seeded is not original and seeded.__name__ == original.__name__ == bug.block
+    assert getattr(__import__(bug.module, fromlist=["x"]), bug.block) is original
 
 
-def test_copy_behaves_otherwise():
+def test_seeded_block_behaves_otherwise():
     """A full queue says that it has room."""
     from amaranth.sim import Simulator
 
     ready = {}
-    for queue in (Queue, QUEUE.copy()):
+    for queue in (Queue, QUEUE.seeded()):
         dut = queue(4, depth=2)
         sim = Simulator(dut)
         sim.add_clock(1e-9)
@@ -47,4 +47,4 @@ def test_copy_behaves_otherwise():
 
 def test_source_that_is_not_there():
     with pytest.raises(ValueError, match=r"rtl\.lib\.queue must have 'nowhere' once, not 0 times"):
-        replace(QUEUE, right="nowhere").copy()
+        replace(QUEUE, right="nowhere").seeded()

@@ -10,8 +10,8 @@ from t3.verification.seeded_bugs.tracker_bank import MORE_TRACKER_BANKS
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("broken", MORE_TRACKER_BANKS, ids=lambda broken: broken.fault)
-def test_broken_copy(broken, tmp_path):
-    result = prove(PROOF.with_copy(broken.original, broken.copy()), tmp_path)
+@pytest.mark.parametrize("bug", MORE_TRACKER_BANKS, ids=lambda bug: bug.fault)
+def test_seeded_bug(bug, tmp_path):
+    result = prove(PROOF.with_copy(bug.original, bug.seeded()), tmp_path)
     assert result.status == "failed" and result.trace.stat().st_size > 500
     assert not any("invariant:" in note for note in result.notes), result.notes

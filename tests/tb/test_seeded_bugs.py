@@ -1,4 +1,4 @@
-"""The bench of a block notices each of its deliberately broken copies.
+"""The bench of a block notices each seeded bug.
 
 That it does not notice anything in the block as it is, is what the other files here test.
 """
@@ -13,27 +13,27 @@ from xml.etree import ElementTree
 import pytest
 
 from rtl.export.back_end import verilog_text
-from t3.verification.seeded_bugs.copy import BrokenCopy
-from t3.verification.seeded_bugs.registry import BROKEN
+from t3.verification.seeded_bugs.bug import SeededBug
+from t3.verification.seeded_bugs.registry import SEEDED_BUGS
 from tb.runner import build_bench, run_tests
 
 SEED = 1
 # Not the nodes that only a proof has.
-BLOCKS = tuple(broken for broken in BROKEN if broken.module.startswith("rtl."))
+BUGS = tuple(bug for bug in SEEDED_BUGS if bug.module.startswith("rtl."))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a broken copy goes: into a bench's ``make_dut``, or into the module that uses it.
+    """Where a block with its bug goes: into a bench's ``make_dut``, or into the module that uses it.
 
     Parameters
     ----------
     bench : str
         The package in ``tb``.
     keyword : str
-        Argument of ``make_dut`` that takes the copy.
+        Argument of ``make_dut`` that takes it.
     user : str
-        Module in which the copy stands for the block, if it is a part of what the bench has.
+        Module in which it stands for the block, if it is a part of what the bench has.
     """
 
     bench: str
@@ -57,17 +57,17 @@ PLACES = {
 }
 
 
-def place_of(broken: BrokenCopy) -> Place:
-    bench = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", broken.block).lower()
-    return PLACES.get(broken.block, Place(bench=bench))
+def place_of(bug: SeededBug) -> Place:
+    bench = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", bug.block).lower()
+    return PLACES.get(bug.block, Place(bench=bench))
 
 
-@pytest.mark.parametrize("broken", BLOCKS, ids=lambda broken: broken.block)
-def test_there_is_a_bench(broken):
-    place = place_of(broken)
-    assert find_spec(f"tb.{place.bench}"), f"{broken.block} has no bench tb.{place.bench}"
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.block)
+def test_there_is_a_bench(bug):
+    place = place_of(bug)
+    assert find_spec(f"tb.{place.bench}"), f"{bug.block} has no bench tb.{place.bench}"
     if place.user:
-        assert getattr(import_module(place.user), broken.block) is broken.original
+        assert getattr(import_module(place.user), bug.block) is bug.original
 
 
 def failures(results: Path) -> list[tuple[str, str]]:
@@ -77,17 +77,17 @@ def failures(results: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("broken", [pytest.param(one, id=one.block) for one in BLOCKS])
-def test_is_noticed(broken, monkeypatch, tmp_path):
+@pytest.mark.parametrize("bug", [pytest.param(one, id=one.block) for one in BUGS])
+def test_is_noticed(bug, monkeypatch, tmp_path):
     """By an assertion of the bench, and not because it could not be built or run."""
-    print(f"seed {SEED}, {broken.fault}")
-    place, name = place_of(broken), broken.block.lower()
+    print(f"seed {SEED}, {bug.fault}")
+    place, name = place_of(bug), bug.block.lower()
     bench = f"tb.{place.bench}.bench"
     make_dut = import_module(bench).make_dut
-    copies = {} if place.user else {place.keyword: broken.copy()}
+    seeded = {} if place.user else {place.keyword: bug.seeded()}
     if place.user:
-        monkeypatch.setattr(f"{place.user}.{broken.block}", broken.copy())
-    build_bench(verilog_text(make_dut(**copies), name), name=name, directory=tmp_path)
+        monkeypatch.setattr(f"{place.user}.{bug.block}", bug.seeded())
+    build_bench(verilog_text(make_dut(**seeded), name), name=name, directory=tmp_path)
     with pytest.raises(AssertionError):
         run_tests(name=name, test_module=bench, directory=tmp_path, seed=SEED)
     (results,) = tmp_path.glob("*.result.xml")  # it begins with the name of this test
