@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
+from rtl.blocks import BLOCKS, TOP
 from rtl.parameters import T3Parameters
 
-from .blocks import BLOCKS, TOP, WITH_DATA
 from .core_file import core_file
 from .headers import layout_header, register_header
 from .hierarchy import Hierarchies
@@ -24,7 +24,7 @@ _WAIVERS = Path(__file__).with_name("verilator.vlt")
 
 def export_files(
     p: T3Parameters,
-    name: str = TOP,
+    name: str = "t3",
     report: Callable[[str, float], None] = lambda task, share: None,
 ) -> dict[str, str]:
     """Verilog of the top and of each block, headers, a FuseSoC core and a manifest.
@@ -66,11 +66,15 @@ def export_files(
     about = _about(p)
     files, modules = {}, {}
     hierarchies = Hierarchies()
-    blocks = [block for block in BLOCKS if p.with_data or block not in WITH_DATA]
-    for number, block in enumerate(blocks):
-        report("Verilog", number / len(blocks))
-        component = BLOCKS[block](p)
-        module = name if block == TOP else f"{name}_{block}"
+    chosen = {
+        block_name: block
+        for block_name, block in BLOCKS.items()
+        if block.is_exported and (p.with_data or not block.needs_data)
+    }
+    for number, (block_name, block) in enumerate(chosen.items()):
+        report("Verilog", number / len(chosen))
+        component = block.make(p)
+        module = name if block_name == TOP else f"{name}_{block_name}"
         files[f"{module}.v"] = readable_verilog(component, module, about, hierarchies)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)

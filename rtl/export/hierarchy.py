@@ -5,22 +5,21 @@ import itertools
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from unittest.mock import patch
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
-from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
-from amaranth.lib.data import Layout
-
-from rtl.parameters import T3Parameters
 
 from .back_end import ports_of
+from .likeness import likeness
+from .parts import instance_of, replace_parts
 
 __all__ = ["Hierarchies", "Part"]
 
 _SELF = "t3_this_module"
 _INNER = re.compile(rf"^module \\{_SELF}\.(\S+)$", re.MULTILINE)
+_PORT = re.compile(r"^  wire width \d+ input \d+ +\\(\S+)$", re.MULTILINE)
 _CELL = re.compile(r"^  cell \\(part_[0-9a-f]{32}) \\(\S+)$", re.MULTILINE)
 
 
@@ -55,9 +54,8 @@ class Hierarchies:
         # By a key that is computed from the text.
         self._texts: dict[str, str] = {}
         self._components: dict[str, wiring.Component] = {}
-        self._made: list[tuple[type, wiring.Signature, dict, str]] = []
-        self._converting: list[wiring.Component] = []
-        self._elaborate = Fragment.get
+        # What each component that was converted consists of, and its key.
+        self._made: list[tuple[Any, str]] = []
 
     def parts(self, component: wiring.Component, name: str) -> list[Part]:
         """The distinct modules of a component, the top first.
@@ -69,7 +67,7 @@ class Hierarchies:
             Of the top's module. The names of the others begin with it and two underscores, go on
             with the component's class and, where that has several variants, say where one is used.
         """
-        names = self._names(self._add(component), name)
+        names = self._names(self._add(component, Fragment.get(component, None)), name)
         taken = set(names.values())
         parts = []
         for key, module in names.items():
@@ -84,45 +82,29 @@ class Hierarchies:
             parts.append(Part(module, self._components[key], text))
         return parts
 
-    def _add(self, component: wiring.Component) -> str:
-        """Convert a component, and give its key."""
-        recipe = (type(component), component.signature, _construction(component))
-        if recipe[2] is not None:
-            for *made, key in self._made:
-                if tuple(made) == recipe:
-                    component._MustUse__used = True
-                    return key
-        self._converting.append(component)
-        try:
-            with patch.object(Fragment, "get", self._fragment):
-                ports = ports_of(component)
-                text = rtlil.convert(component, name=_SELF, ports=ports, emit_src=False)
-        finally:
-            self._converting.pop()
+    def _add(self, component: wiring.Component, fragment: Fragment) -> str:
+        """Convert a component that was elaborated to a fragment, and give its key."""
+        consists_of = likeness(component)
+        for other, key in self._made:
+            if consists_of is not None and consists_of == other:
+                return key
+        replace_parts(fragment, self._instance)
+        text = rtlil.convert(fragment, name=_SELF, ports=ports_of(component), emit_src=False)
         key = f"part_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         self._texts.setdefault(key, text)
         self._components.setdefault(key, component)
-        self._made.append((*recipe, key))
+        self._made.append((consists_of, key))
         return key
+
+    def _instance(self, component: wiring.Component, fragment: Fragment) -> Instance:
+        key = self._add(component, fragment)
+        domain = {"clk": ClockSignal(), "rst": ResetSignal()}
+        ports = set(_PORT.findall(self._texts[key]))
+        return instance_of(component, key, **{n: s for n, s in domain.items() if n in ports})
 
     def _children(self, key: str) -> list[tuple[str, str]]:
         """Key and instance name of each submodule."""
         return _CELL.findall(self._texts[key])
-
-    def _fragment(self, source, platform):
-        # The library's own components have no fixed set of ports.
-        inside = type(source).__module__.startswith("amaranth.")
-        if not isinstance(source, wiring.Component) or inside or source is self._converting[-1]:
-            return self._elaborate(source, platform)
-        key = self._add(source)
-        connections = {}
-        for port, (value, direction) in ports_of(source).items():
-            side = "i" if direction is PortDirection.Input else "o"
-            connections[f"{side}_{port}"] = value
-        for port, value in (("clk", ClockSignal()), ("rst", ResetSignal())):
-            if re.search(rf"^  wire width 1 input \d+ +\\{port}$", self._texts[key], re.MULTILINE):
-                connections[f"i_{port}"] = value
-        return Instance(key, **connections)
 
     def _names(self, top: str, prefix: str) -> dict[str, str]:
         """Names of the modules below ``top`` by their keys, the same whenever they are computed."""
@@ -144,18 +126,6 @@ class Hierarchies:
                 free = [name for name in candidates if name not in taken]
                 names[key] = _free((free or candidates)[0], taken)
         return {key: names[key] for key in order}
-
-
-def _construction(component: wiring.Component) -> dict | None:
-    """What its constructor kept, or None if that cannot be compared.
-
-    It decides, with class and signature, what the component elaborates to; so the many that are
-    alike need not all be converted to see that they are.
-    """
-    known = {*component.signature.members, "_Component__signature"}
-    kept = {k: v for k, v in vars(component).items() if k not in known and "_MustUse__" not in k}
-    plain = (int, str, tuple, T3Parameters, Layout)
-    return kept if all(isinstance(value, plain) for value in kept.values()) else None
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -1,49 +1,36 @@
-"""The blocks that are measured: how each is made, and how many of it the hardware has."""
+"""The blocks that are measured, and how many of each the hardware has."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from amaranth.lib import wiring
 
-from rtl.channel.address_map import LocationLookup, RangeLookup
-from rtl.channel.arbiter import Arbiter
-from rtl.channel.channel import ISSUE_ACK_BUFFER, ISSUE_ACK_EVENTS, Channel
-from rtl.channel.issue_ack_buffer import IssueAckBuffer
-from rtl.channel.issue_ack_queue import IssueAckQueue
-from rtl.dma.engine import DmaEngine
-from rtl.dma.lane import DmaLane
-from rtl.link.endpoint import LinkEndpoint
-from rtl.nmc.unit import NmcUnit
+from rtl.blocks import BLOCKS, TOP
 from rtl.parameters import T3Parameters
-from rtl.registers.map_table import MapTable
-from rtl.registers.port import Registers
-from rtl.top import T3
-from rtl.tracker.bank import TrackerBank
-from rtl.tracker.front import TrackerFront
-from rtl.tracker.tracker import Tracker
-from rtl.trigger.credit_window import CreditWindow
-from rtl.trigger.trigger import Trigger
 from sysmodel.config.system import load_system
 
 from .elaboration import rtlil_text
 
-__all__ = ["BLOCKS", "REFERENCE", "Block"]
+__all__ = ["MEASURED", "REFERENCE", "Measured"]
 
 REFERENCE = load_system().hardware(channels=32, with_data=True)
 """One GPU of the paper's system."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
-    """A block to measure.
+class Measured:
+    """A block to measure, or a variant of one.
 
     Parameters
     ----------
     name : str
-    make : callable
-        The component at given parameters.
+        That of the block in :data:`rtl.blocks.BLOCKS`, or of the variant.
+    variant_of : str
+        The block of which this is a variant.
+    change : callable
+        From the hardware's parameters to the variant's.
     boxes : tuple of str
-        Classes of its parts that are measured as blocks of their own, and left out here.
+        Blocks inside that are measured by themselves, and left out here.
     count : callable
         How many the hardware has.
     inside : str
@@ -61,7 +48,8 @@ class Block:
     """
 
     name: str
-    make: Callable[[T3Parameters], wiring.Component]
+    variant_of: str = ""
+    change: Callable[[T3Parameters], T3Parameters] = lambda p: p
     boxes: tuple[str, ...] = ()
     count: Callable[[T3Parameters], int] = lambda p: 1
     inside: str = ""
@@ -72,8 +60,16 @@ class Block:
     in_timing: bool = True
     limit_fo4: float = 40.0
 
+    @property
+    def block(self) -> str:
+        """The block that is measured, by its name."""
+        return self.variant_of or self.name
+
+    def make(self, p: T3Parameters) -> wiring.Component:
+        return BLOCKS[self.block].make(self.change(p))
+
     def rtlil(self, p: T3Parameters) -> str:
-        return rtlil_text(self.make(p), self.boxes)
+        return rtlil_text(self.make(p), [BLOCKS[name].kind for name in self.boxes])
 
 
 def _channels(p: T3Parameters) -> int:
@@ -87,69 +83,54 @@ def _lookups(p: T3Parameters) -> int:
 
 _SHORT_FO4 = 30.0
 
-BLOCKS = (
-    Block(name="tracker front", make=TrackerFront, tracks=True, limit_fo4=_SHORT_FO4),
-    Block(
-        name="tracker bank",
-        make=TrackerBank,
-        count=lambda p: p.banks,
-        tracks=True,
-        limit_fo4=_SHORT_FO4,
-    ),
-    Block(
+MEASURED = (
+    Measured(name="tracker_front", tracks=True, limit_fo4=_SHORT_FO4),
+    Measured(name="tracker_bank", count=lambda p: p.banks, tracks=True, limit_fo4=_SHORT_FO4),
+    Measured(
         name="tracker glue",
-        make=Tracker,
-        boxes=("TrackerFront", "TrackerBank"),
+        variant_of="tracker",
+        boxes=("tracker_front", "tracker_bank"),
         tracks=True,
         limit_fo4=_SHORT_FO4,
     ),
     # Fewer banks: what one more adds to a path is in the front and in the glue.
-    Block(
+    Measured(
         name="tracker of 4 banks, flat",
-        make=lambda p: Tracker(replace(p, banks=min(p.banks, 4))),
+        variant_of="tracker",
+        change=lambda p: replace(p, banks=min(p.banks, 4)),
         in_area=False,
         limit_fo4=_SHORT_FO4,
     ),
-    Block(name="trigger", make=Trigger),
-    Block(name="credit_window", make=CreditWindow),
-    Block(name="registers", make=Registers),
-    Block(name="map table", make=MapTable, inside="registers"),
-    Block(name="DMA engine", make=DmaEngine),
-    Block(name="channel", make=Channel, boxes=("NmcUnit",), count=_channels),
-    Block(name="location lookup", make=LocationLookup, count=_lookups, inside="channel"),
-    Block(name="range lookup", make=RangeLookup, count=_lookups, inside="channel"),
-    Block(name="arbiter", make=Arbiter, count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
-    Block(
-        name="issue acknowledgement queue",
-        make=lambda p: IssueAckQueue(p, depth=ISSUE_ACK_EVENTS),
-        count=_channels,
-        inside="channel",
-    ),
-    Block(
-        name="issue acknowledgement buffer",
-        make=lambda p: IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER),
-        count=_channels,
-        inside="channel",
-    ),
-    Block(name="DMA lane", make=DmaLane, count=_channels, inside="channel"),
-    Block(
+    Measured(name="trigger"),
+    Measured(name="credit_window"),
+    Measured(name="registers"),
+    Measured(name="map_table", inside="registers"),
+    Measured(name="dma_engine"),
+    Measured(name="channel", boxes=("nmc_unit",), count=_channels),
+    Measured(name="location_lookup", count=_lookups, inside="channel"),
+    Measured(name="range_lookup", count=_lookups, inside="channel"),
+    Measured(name="arbiter", count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
+    Measured(name="issue_ack_queue", count=_channels, inside="channel"),
+    Measured(name="issue_ack_buffer", count=_channels, inside="channel"),
+    Measured(name="dma_lane", count=_channels, inside="channel"),
+    Measured(
         name="channel without data",
-        make=lambda p: Channel(replace(p, with_data=False)),
+        variant_of="channel",
+        change=lambda p: replace(p, with_data=False),
         count=_channels,
         instead_of="channel",
     ),
-    Block(
+    Measured(
         name="top glue",
-        make=T3,
-        boxes=("Registers", "Tracker", "Trigger", "CreditWindow", "DmaEngine", "Channel"),
+        variant_of=TOP,
+        boxes=("registers", "tracker", "trigger", "credit_window", "dma_engine", "channel"),
     ),
-    Block(
+    Measured(
         name="top of one channel, flat",
-        make=lambda p: T3(replace(p, channels=1, with_data=False)),
+        variant_of=TOP,
+        change=lambda p: replace(p, channels=1, with_data=False),
         in_area=False,
     ),
-    Block(name="NMC unit", make=NmcUnit, count=_channels, apart=True),
-    Block(
-        name="link endpoint", make=LinkEndpoint, count=_channels, apart=True, limit_fo4=_SHORT_FO4
-    ),
+    Measured(name="nmc_unit", count=_channels, apart=True),
+    Measured(name="link_endpoint", count=_channels, apart=True, limit_fo4=_SHORT_FO4),
 )

@@ -8,7 +8,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.lib.progress import Report
 
 from .area import NOTHING, Area
-from .blocks import BLOCKS, Block
+from .blocks import MEASURED, Measured
 from .measure import Job, measure, measure_area
 
 __all__ = ["Inventory", "area_jobs", "measure_inventory"]
@@ -29,10 +29,10 @@ class Inventory:
     areas: Mapping[str, Area]
 
     @property
-    def blocks(self) -> list[Block]:
-        return [block for block in BLOCKS if block.name in self.areas]
+    def blocks(self) -> list[Measured]:
+        return [block for block in MEASURED if block.name in self.areas]
 
-    def of(self, block: Block) -> Area:
+    def of(self, block: Measured) -> Area:
         """Of all of this block that the hardware has."""
         return self.areas[block.name] * block.count(self.parameters)
 
@@ -52,7 +52,7 @@ class Inventory:
     def tracker(self) -> Area:
         return self._sum(b for b in self._disjoint() if b.tracks)
 
-    def _disjoint(self) -> list[Block]:
+    def _disjoint(self) -> list[Measured]:
         return [block for block in self.blocks if not block.inside and not block.instead_of]
 
     def _sum(self, blocks) -> Area:
@@ -61,7 +61,9 @@ class Inventory:
 
 def area_jobs(p: T3Parameters) -> list[Job]:
     """All blocks that have an area of their own."""
-    return [Job(block, p) for block in BLOCKS if block.in_area and (p.with_data or not block.apart)]
+    return [
+        Job(block, p) for block in MEASURED if block.in_area and (p.with_data or not block.apart)
+    ]
 
 
 def measure_inventory(p: T3Parameters, liberty: Sequence[Path], report: Report) -> Inventory:

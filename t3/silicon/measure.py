@@ -12,7 +12,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.lib.progress import Report
 
 from .area import Area, area
-from .blocks import BLOCKS, Block
+from .blocks import MEASURED, Measured
 from .cells import Library
 from .elaboration import TOP
 from .library import load_library
@@ -30,7 +30,7 @@ WORKERS = 2  # a synthesis takes up to a GB
 class Job:
     """A block to measure at given parameters."""
 
-    block: Block
+    block: Measured
     parameters: T3Parameters
 
 
@@ -89,7 +89,7 @@ def _library(liberty: tuple[Path, ...]) -> Library:
 
 
 def _netlist(name: str, p: T3Parameters, liberty: tuple[Path, ...]) -> tuple[Netlist, Library]:
-    block = next(block for block in BLOCKS if block.name == name)
+    block = next(block for block in MEASURED if block.name == name)
     library = _library(liberty)
     module = synthesize(block.rtlil(p), TOP, library, liberty)
     return read_netlist(module, library), library

@@ -10,7 +10,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.lib.progress import Report
 
 from .area import Area
-from .blocks import BLOCKS
+from .blocks import MEASURED
 from .inventory import Inventory, area_jobs
 from .measure import Job, measure, measure_area
 
@@ -46,7 +46,7 @@ AXES = (
     Axis("sets", "sets", (256, 1024), "tracker"),
     Axis("ways", "ways", (4, 8, 16), "tracker"),
     Axis("banks", "banks", (1, 4, 16), "tracker"),
-    Axis("16-bit lanes", "atom_bytes", (8, 16, 32), "NMC unit", 2),
+    Axis("16-bit lanes", "atom_bytes", (8, 16, 32), "nmc_unit", 2),
 )
 
 
@@ -79,8 +79,8 @@ def measure_scaling(p: T3Parameters, liberty: Sequence[Path], report: Report) ->
 
 def _jobs(axis: Axis, value: int, p: T3Parameters) -> list[Job]:
     changed = replace(p, **{axis.field: value})
-    if axis.of == "NMC unit":
-        return [Job(block, changed) for block in BLOCKS if block.name == axis.of]
+    if axis.of == "nmc_unit":
+        return [Job(block, changed) for block in MEASURED if block.name == axis.of]
     if axis.of == "tracker":
         return [job for job in area_jobs(changed) if job.block.tracks]
     return [job for job in area_jobs(changed) if not _is_extra(job)]
@@ -91,7 +91,7 @@ def _is_extra(job: Job) -> bool:
 
 
 def _area(axis: Axis, inventory: Inventory) -> Area:
-    if axis.of == "NMC unit":
+    if axis.of == "nmc_unit":
         return inventory.areas[axis.of]
     return inventory.tracker() if axis.of == "tracker" else inventory.whole()
 

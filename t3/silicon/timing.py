@@ -7,7 +7,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import Report
 
-from .blocks import BLOCKS
+from .blocks import MEASURED
 from .measure import Job, measure, measure_paths
 from .sta import Path as TimingPath
 from .timing_report import BlockTiming
@@ -17,7 +17,7 @@ __all__ = ["block_paths", "measure_timing"]
 
 def measure_timing(p: T3Parameters, liberty: Sequence[Path], report: Report) -> list[BlockTiming]:
     """Longest path of each kind, in every block."""
-    jobs = [Job(block, p) for block in BLOCKS if block.in_timing]
+    jobs = [Job(block, p) for block in MEASURED if block.in_timing]
     results = measure(measure_paths, jobs, liberty, report)
     return [BlockTiming(job.block, paths) for job, paths in zip(jobs, results, strict=True)]
 
@@ -32,7 +32,7 @@ def block_paths(
     InputError
         There is no block of that name.
     """
-    known = [block.name for block in BLOCKS]
+    known = [block.name for block in MEASURED]
     if name not in known:
         raise InputError("block", f"{name!r} is not known; allowed: {', '.join(known)}")
     return measure_paths(name, p, liberty, count)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .blocks import Block
+from .blocks import Measured
 from .cells import Library
 from .sta import KINDS, Path
 
@@ -32,7 +32,7 @@ NOTES = (
 class BlockTiming:
     """A block and its longest paths, longest first."""
 
-    block: Block
+    block: Measured
     paths: Sequence[Path]
 
     @property

@@ -1,52 +1,24 @@
-"""The blocks and the top, each with its bench."""
+"""The benches whose blocks are mutated and covered."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 
-from amaranth.lib.wiring import Component
-
+from rtl.blocks import TOP
 from sysmodel.lib.errors import InputError
+from tb.benches import BENCHES, Bench
 
-__all__ = ["BLOCKS", "TARGETS", "Target", "chosen"]
+__all__ = ["BLOCKS", "TARGETS", "chosen"]
 
+# It is a second bench of the tracker bank, and the easier one.
+_LEFT_OUT = "tracker_bank_rate"
 
-@dataclass(frozen=True)
-class Target:
-    """A block and its bench.
-
-    Attributes
-    ----------
-    name : str
-        Of the block, and of the module in the netlist.
-    bench : str
-        Module with the cocotb tests and ``make_dut``.
-    """
-
-    name: str
-    bench: str
-
-    @cached_property
-    def _module(self) -> ModuleType:
-        return import_module(self.bench)
-
-    def make(self) -> Component:
-        return self._module.make_dut()
-
-
-# The longest first, so that the others fill up what it leaves.
-BLOCKS: tuple[str, ...] = (
-    *("channel", "link_endpoint", "nmc", "trigger", "registers", "tracker_bank", "dma"),
-    *("map_table", "credit_window", "tracker_front", "dma_lane", "arbiter", "address_map"),
-    *("issue_ack_queue", "issue_ack_buffer", "queue", "protected_memory", "round_robin"),
+TARGETS: Mapping[str, Bench] = MappingProxyType(
+    {name: bench for name, bench in BENCHES.items() if name != _LEFT_OUT}
 )
+"""By name, the longest first."""
 
-TARGETS: Mapping[str, Target] = MappingProxyType(
-    {name: Target(name, f"tb.{name}.bench") for name in ("top", *BLOCKS)}
-)
-"""By name: the ``BLOCKS``, and the top."""
+BLOCKS: tuple[str, ...] = tuple(name for name in TARGETS if name != TOP)
+"""Those of a block: all but the top's."""
 
 
 def chosen(names: Sequence[str] | None, among: Sequence[str]) -> list[str]:

@@ -7,8 +7,8 @@ import numpy as np
 
 from rtl.interface.encodings import Action, Datatype, Policy
 from rtl.parameters import T3Parameters
-from tb.nmc.operands import structured, to_word
-from tb.nmc.reference import BITS
+from tb.nmc_unit.operands import structured, to_word
+from tb.nmc_unit.reference import BITS
 
 __all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_launch_configuration"]
 

@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """Few tiles of few sets without rhyme or reason, in every cycle against the golden model.
 
-Harsher than :mod:`tb.tracker`, whose tiles are those of kernels: the table is cleared under what is
-on its way, the threshold changes, and most events are errors.
+Harsher than :mod:`tb.tracker_bank_rate`, whose tiles are those of kernels: the table is cleared
+under what is on its way, the threshold changes, and most events are errors.
 """
 
 import random

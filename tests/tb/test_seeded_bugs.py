@@ -1,12 +1,10 @@
-"""The bench of a block notices each seeded bug.
+"""The bench of a block notices its seeded bug.
 
-That it does not notice anything in the block as it is, is what the other files here test.
+That it does not notice anything in the block as it is, is what ``test_benches.py`` tests.
 """
 
-import re
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,6 +13,7 @@ import pytest
 from rtl.export.back_end import verilog_text
 from t3.verification.seeded_bugs.bug import SeededBug
 from t3.verification.seeded_bugs.registry import SEEDED_BUGS
+from tb.benches import BENCHES, Bench
 from tb.runner import build_bench, run_tests
 
 SEED = 1
@@ -23,51 +22,42 @@ BUGS = tuple(bug for bug in SEEDED_BUGS if bug.module.startswith("rtl."))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where a block with its bug goes: into a bench's ``make_dut``, or into the module that uses it.
+class Inside:
+    """A block without a bench of its own.
 
     Parameters
     ----------
     bench : str
-        The package in ``tb``.
-    keyword : str
-        Argument of ``make_dut`` that takes it.
+        Of a block that it is a part of.
     user : str
-        Module in which it stands for the block, if it is a part of what the bench has.
+        Module of that block, in which it is replaced.
     """
 
     bench: str
-    keyword: str = "block"
-    user: str = ""
+    user: str
 
 
-# Those of which the bench is not called as their module, with one block.
-PLACES = {
-    "LocationLookup": Place(bench="address_map", keyword="location"),
-    "RangeLookup": Place(bench="address_map", keyword="range_"),
-    "Merge2": Place(bench="round_robin", keyword="merge2"),
-    "Merge": Place(bench="round_robin", keyword="merge"),
-    "RoundRobinPick": Place(bench="round_robin", keyword="pick"),
-    "DmaEngine": Place(bench="dma"),
-    "LinkReceiver": Place(bench="link_endpoint", user="rtl.link.endpoint"),
-    "LinkSender": Place(bench="link_endpoint", user="rtl.link.endpoint"),
-    "ProtectedQueue": Place(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),
-    "SecdedCheck": Place(bench="protected_memory", user="rtl.lib.protected_memory"),
-    "TrackerTable": Place(bench="tracker_bank", user="rtl.tracker.bank"),
+INSIDE = {
+    "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
+    "LinkSender": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
+    "ProtectedQueue": Inside(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),
+    "SecdedCheck": Inside(bench="protected_memory", user="rtl.lib.protected_memory"),
+    "TrackerTable": Inside(bench="tracker_bank", user="rtl.tracker.bank"),
 }
 
 
-def place_of(bug: SeededBug) -> Place:
-    bench = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", bug.block).lower()
-    return PLACES.get(bug.block, Place(bench=bench))
+def bench_of(bug: SeededBug) -> Bench:
+    if bug.block in INSIDE:
+        return BENCHES[INSIDE[bug.block].bench]
+    return next(bench for bench in BENCHES.values() if bug.original in bench.blocks)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.block)
 def test_there_is_a_bench(bug):
-    place = place_of(bug)
-    assert find_spec(f"tb.{place.bench}"), f"{bug.block} has no bench tb.{place.bench}"
-    if place.user:
-        assert getattr(import_module(place.user), bug.block) is bug.original
+    assert bench_of(bug)
+    if bug.block in INSIDE:
+        user = import_module(INSIDE[bug.block].user)
+        assert getattr(user, bug.block) is bug.original
 
 
 def failures(results: Path) -> list[tuple[str, str]]:
@@ -77,19 +67,19 @@ def failures(results: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("bug", [pytest.param(one, id=one.block) for one in BUGS])
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.block)
 def test_is_noticed(bug, monkeypatch, tmp_path):
     """By an assertion of the bench, and not because it could not be built or run."""
     print(f"seed {SEED}, {bug.fault}")
-    place, name = place_of(bug), bug.block.lower()
-    bench = f"tb.{place.bench}.bench"
-    make_dut = import_module(bench).make_dut
-    seeded = {} if place.user else {place.keyword: bug.seeded()}
-    if place.user:
-        monkeypatch.setattr(f"{place.user}.{bug.block}", bug.seeded())
-    build_bench(verilog_text(make_dut(**seeded), name), name=name, directory=tmp_path)
+    bench = bench_of(bug)
+    if bug.block in INSIDE:
+        monkeypatch.setattr(f"{INSIDE[bug.block].user}.{bug.block}", bug.seeded())
+        dut = bench.make()
+    else:
+        dut = bench.make(**{bench.blocks[bug.original]: bug.seeded()})
+    build_bench(verilog_text(dut, bench.name), name=bench.name, directory=tmp_path)
     with pytest.raises(AssertionError):
-        run_tests(name=name, test_module=bench, directory=tmp_path, seed=SEED)
+        run_tests(name=bench.name, test_module=bench.module, directory=tmp_path, seed=SEED)
     (results,) = tmp_path.glob("*.result.xml")  # it begins with the name of this test
     found = failures(results)
     print(found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rtl.interface.encodings import Datatype, Operation
-from tb.nmc.reference import BITS, reduce_bits
+from tb.nmc_unit.reference import BITS, reduce_bits
 
 from .pairs import structured_pairs
 from .unit import NativeUnit

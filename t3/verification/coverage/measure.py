@@ -68,7 +68,7 @@ def measure(name: str, *, seed: int, folder: Path) -> Measured:
     functional = run_bench(
         target.make(),
         name=name,
-        test_module=target.bench,
+        test_module=target.module,
         directory=folder,
         seed=seed,
         scale=SCALE,

@@ -45,7 +45,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"top|channel",
-        r"toggle \w+\.(maps|launch|arbiter|configuration)(\$\d+)?(\..*)?",
+        r"toggle \w+\.(maps|launch_configuration|arbiter|configuration)(\$\d+)?(\..*)?",
         _SETTING,
     ),
     (r"top", r"toggle top\.(step|o|corrected|tracker\.corrected)", _UNCORRECTED),
@@ -91,7 +91,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"address_map",
-        r"toggle .*\bproduction(\$\d+)?(\.(?!workgroups|first_workgroup).*)?",
+        r"toggle .*\blaunch_configuration(\$\d+)?(\.(?!workgroups|first_workgroup).*)?",
         _TABLES,
     ),
     (r"trigger", r"toggle .*\bmaps(\$\d+)?\.regions.*", _TABLES),
@@ -101,18 +101,18 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         _TABLES,
     ),
     (
-        r"dma",
+        r"dma_engine",
         r"toggle .*\bmaps\.((regions|ranges).*|commands(\[\d+\]\.(waves|group_log2).*)?)",
         _TABLES,
     ),
     (
-        r"dma",
-        r"toggle .*\bproduction(\.(?!workgroups|first_workgroup|shift).*)?",
+        r"dma_engine",
+        r"toggle .*\blaunch_configuration(\.(?!workgroups|first_workgroup|shift).*)?",
         _TABLES,
     ),
     (
         r"credit_window",
-        r"toggle .*\bproduction(\.(workgroups|first_workgroup|epoch|updates_per_atom))?",
+        r"toggle .*\blaunch_configuration(\.(workgroups|first_workgroup|epoch|updates_per_atom))?",
         _TABLES,
     ),
     (
@@ -126,7 +126,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         "reserved bits, always 0",
     ),
     (r"link_endpoint", r"toggle .*\.i__valid", "a flit leaves in every cycle"),
-    (r"nmc", r"toggle .*\.largest", "bits that the infinities of all formats have"),
+    (r"nmc_unit", r"toggle .*\.largest", "bits that the infinities of all formats have"),
     (r"trigger", r"toggle trigger\.follow", "two of the states, which differ in one bit"),
     (
         r"trigger",
@@ -155,8 +155,8 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         _STREAM,
     ),
     (r"dma_lane", r"toggle dma_lane\.index", "an index is less than the atoms of a segment"),
-    (r"dma", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
-    (r"dma", r"toggle dma\.run_before", "a bit that no wavefront is shifted to"),
+    (r"dma_engine", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
+    (r"dma_engine", r"toggle dma_engine\.inner_before", "a bit that no wavefront is shifted to"),
     (
         r"credit_window",
         r"toggle credit_window\.launch_configuration\.credit_window",

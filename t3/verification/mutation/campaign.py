@@ -109,7 +109,7 @@ def run_block(name: str, *, count: int, seed: int, folder: Path) -> Outcome:
         if not left:
             break
         numbers = [mutant.number for mutant in left]
-        deaths |= play(target.bench, name, numbers, scale=scale, seed=seed + offset, folder=folder)
+        deaths |= play(target.module, name, numbers, scale=scale, seed=seed + offset, folder=folder)
         left = [mutant for mutant in left if mutant.number not in deaths]
         if number == 0:
             same = equivalent(left, name, folder)

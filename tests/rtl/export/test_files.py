@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 LARGER = replace(SMALL, channels=4, system_channels=4, ways=1)
 SCRIPT = """
 import json, sys
-from rtl.export_files import export_files
+from rtl.export.files import export_files
 from rtl.parameters import T3Parameters
 json.dump(export_files(T3Parameters(**json.loads(sys.argv[1]))), sys.stdout)
 """
@@ -30,7 +30,7 @@ def verilog(files):
     return {file: text for file, text in files.items() if file.endswith(".v")}
 
 
-@pytest.mark.verify  # test_export.py compares the Verilog alone, in every run
+@pytest.mark.verify  # test_back_end.py compares plain Verilog in every run
 def test_same_bytes_in_every_process(tmp_path):
     """Whatever the order of hashing, the environment and the folder; nothing of the machine."""
     done = subprocess.run(

@@ -5,8 +5,8 @@ from amaranth.sim import Simulator
 from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.float_add import FloatAdd
 from rtl.nmc.float_format import FORMATS
-from tb.nmc.operands import structured
-from tb.nmc.reference import reduce_bits
+from tb.nmc_unit.operands import structured
+from tb.nmc_unit.reference import reduce_bits
 
 NARROW = (Datatype.FP16, Datatype.BF16)
 WIDE = (Datatype.FP16, Datatype.BF16, Datatype.FP32)

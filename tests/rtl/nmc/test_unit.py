@@ -5,8 +5,8 @@ from amaranth.sim import Simulator
 from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
-from tb.nmc.operands import from_word, structured, to_word
-from tb.nmc.reference import BITS, reduce_bits
+from tb.nmc_unit.operands import from_word, structured, to_word
+from tb.nmc_unit.reference import BITS, reduce_bits
 
 EPOCH = 0xA5
 ATOM_BYTES = 32

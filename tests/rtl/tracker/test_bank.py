@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
-from tb.tracker.reference import Event, TrackerReference
+from tb.tracker_bank_rate.reference import Event, TrackerReference
 
 SMALL = T3Parameters(sets=4, ways=2, tile_atom_bits=2)
 GEOMETRIES = {

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import Fragment
 
-from rtl.link.endpoint import LinkEndpoint
+from rtl.blocks import BLOCKS, TOP
 from rtl.parameters import T3Parameters
 from rtl.top import T3
 from t3.silicon.area import Area
-from t3.silicon.blocks import BLOCKS, REFERENCE
+from t3.silicon.blocks import MEASURED, REFERENCE
 from t3.silicon.inventory import Inventory, area_jobs
 from t3.silicon.node7 import GATE_UM2, SRAM_UM2_PER_BIT, mm2
 
@@ -39,7 +39,7 @@ def test_reference_is_one_gpu_of_the_paper():
 
 
 def test_counts_are_those_of_the_hardware(monkeypatch):
-    inside = [block for block in BLOCKS if _class_of(block) is not LinkEndpoint]
+    inside = [block for block in MEASURED if block.block != "link_endpoint"]
     kinds = {_class_of(block) for block in inside}
     elaborated = Counter()
     for kind in kinds:
@@ -57,20 +57,22 @@ def test_counts_are_those_of_the_hardware(monkeypatch):
 
 def test_what_is_left_out_of_a_block_is_a_block_of_its_own():
     """Else it would be counted nowhere, or twice."""
-    measured = {_class_of(b).__name__ for b in BLOCKS if b.in_area and not b.inside}
-    boxed = {box for block in BLOCKS for box in block.boxes}
+    measured = {b.block for b in MEASURED if b.in_area and not b.inside}
+    boxed = {box for block in MEASURED for box in block.boxes}
     assert boxed <= measured
     # What is a block of the sum is left out of all others.
-    alone = {
-        _class_of(b).__name__ for b in BLOCKS if b.in_area and not b.inside and not b.instead_of
-    }
-    assert alone - {"T3", "LinkEndpoint"} == boxed
+    alone = {b.block for b in MEASURED if b.in_area and not b.inside and not b.instead_of}
+    assert alone - {TOP, "link_endpoint"} == boxed
+
+
+def test_every_block_is_measured():
+    assert {block.block for block in MEASURED} == BLOCKS.keys()
 
 
 def test_names_are_unique_and_parents_exist():
-    names = [block.name for block in BLOCKS]
+    names = [block.name for block in MEASURED]
     assert len(set(names)) == len(names)
-    assert {b.inside for b in BLOCKS} | {b.instead_of for b in BLOCKS} <= {*names, ""}
+    assert {b.inside for b in MEASURED} | {b.instead_of for b in MEASURED} <= {*names, ""}
 
 
 def _inventory():
@@ -83,20 +85,20 @@ def _inventory():
 def test_sums():
     inventory, size = _inventory()
     whole = (
-        size["tracker front"]
-        + 4 * size["tracker bank"]
+        size["tracker_front"]
+        + 4 * size["tracker_bank"]
         + size["tracker glue"]
         + size["trigger"]
         + size["credit_window"]
         + size["registers"]
-        + size["DMA engine"]
+        + size["dma_engine"]
         + 2 * size["channel"]
         + size["top glue"]
     )
     assert inventory.whole().flip_flops == whole
     change = 2 * (size["channel without data"] - size["channel"])
     assert inventory.without_data().flip_flops == whole + change
-    assert inventory.apart()["NMC unit"].flip_flops == 2 * size["NMC unit"]
+    assert inventory.apart()["nmc_unit"].flip_flops == 2 * size["nmc_unit"]
 
 
 def test_equivalent_area():

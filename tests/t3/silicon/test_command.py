@@ -12,7 +12,7 @@ from sysmodel.lib.errors import InputError
 from t3.cli.silicon import area, timing
 from t3.silicon import area_report, timing_report
 from t3.silicon.area import Area
-from t3.silicon.blocks import BLOCKS, REFERENCE
+from t3.silicon.blocks import MEASURED, REFERENCE
 from t3.silicon.inventory import Inventory, area_jobs
 from t3.silicon.sta import Path as TimingPath
 from t3.silicon.sta import Stage
@@ -46,12 +46,12 @@ def test_bad_input(command, options, problem, tmp_path):
 
 
 def test_unknown_block():
-    with pytest.raises(InputError, match="block: 'adder' is not known; allowed: tracker front"):
+    with pytest.raises(InputError, match="block: 'adder' is not known; allowed: tracker_front"):
         _run("timing", "--liberty", TINY, "--block", "adder")
 
 
 def test_paths_of_one_block():
-    done = _run("timing", "--liberty", TINY, "--block", "range lookup", "--paths", 2)
+    done = _run("timing", "--liberty", TINY, "--block", "range_lookup", "--paths", 2)
     assert done.exit_code == 0
     paths = [line for line in done.stdout.splitlines() if "->" in line]
     assert len(paths) == 2
@@ -67,7 +67,7 @@ def _timing(block, fo4):
 
 
 def test_timing_report():
-    plain, short = (next(b for b in BLOCKS if b.limit_fo4 == limit) for limit in (40, 30))
+    plain, short = (next(b for b in MEASURED if b.limit_fo4 == limit) for limit in (40, 30))
     timings = [_timing(plain, 35.0), _timing(short, 35.0)]
     library = tiny()
     found = json.loads(json.dumps(timing_report.as_dict(timings, library)))
@@ -92,7 +92,7 @@ def test_area_report():
     rows = list(csv.DictReader(area_report.as_csv(inventory).splitlines()))
     assert [row["block"] for row in rows] == [block["block"] for block in found["blocks"]]
     assert {row["sram_bits"] for row in rows} == {"8192"}
-    total = found["totals"]["NMC unit"]
+    total = found["totals"]["nmc_unit"]
     assert total["ge"] == pytest.approx(32 * 100)
     low, high = total["mm2_7nm_range"]
     assert low < total["mm2_7nm"] < high

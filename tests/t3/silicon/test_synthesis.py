@@ -115,7 +115,7 @@ def test_an_enable_is_a_gate_where_the_library_has_a_flip_flop_for_it(tmp_path):
     path.write_text(text[: -len(plain)] + plain.rstrip().removesuffix("}") + enabled)
     library = load_library([path])
     assert library.cells["DFFE"].is_flip_flop
-    cells = synthesize(rtlil_text(Enabled(), ()), TOP, library, [path])["cells"]
+    cells = synthesize(rtlil_text(Enabled()), TOP, library, [path])["cells"]
     kinds = [cell["type"] for cell in cells.values()]
     assert kinds.count("DFF") == 1 and "DFFE" not in kinds and "NAND2" in kinds
 
@@ -132,7 +132,7 @@ def test_memories_are_macros_from_sixteen_rows_on():
 
 
 def test_black_boxes_are_left_out():
-    whole, glue = _netlist(Pair()), _netlist(Pair(), ("Registers",))
+    whole, glue = _netlist(Pair()), _netlist(Pair(), [Registers])
     assert area(whole, tiny()).flip_flops == 16
     assert area(glue, tiny()).flip_flops == 0
     assert sorted((box.name, box.kind) for box in glue.boxes) == [

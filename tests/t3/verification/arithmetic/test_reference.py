@@ -8,7 +8,7 @@ import pytest
 from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.float_format import FORMATS
 from t3.verification.arithmetic.pairs import structured_pairs
-from tb.nmc.reference import BITS, reduce_bits
+from tb.nmc_unit.reference import BITS, reduce_bits
 
 
 def parts(bits, form):

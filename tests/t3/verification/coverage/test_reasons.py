@@ -23,7 +23,7 @@ def test_explained(block, hole, part):
         ("trigger", "line trigger.1234 if"),
         ("top", "line top.1234 if"),
         ("top", "toggle top.dram__payload.data"),
-        ("dma", "toggle dma.maps.commands[1].stride"),
+        ("dma_engine", "toggle dma_engine.maps.commands[1].stride"),
         ("registers", "line registers.table$60.2993 if"),
         ("map_table", "toggle map_table.maps.regions[0].base"),
         ("queue", "functional queue full"),

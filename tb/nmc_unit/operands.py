@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtl.interface.encodings import Datatype
-from tb.nmc.reference import BITS
+from tb.nmc_unit.reference import BITS
 
 __all__ = ["from_word", "special_values", "structured", "to_word"]
 

@@ -13,8 +13,8 @@ from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled
-from tb.nmc.operands import from_word, special_values, structured, to_word
-from tb.nmc.reference import BITS, reduce_bits
+from tb.nmc_unit.operands import from_word, special_values, structured, to_word
+from tb.nmc_unit.reference import BITS, reduce_bits
 from tb.stream import StreamChecker
 
 PARAMETERS = T3Parameters(with_data=True)

@@ -13,8 +13,8 @@ from rtl.interface.layouts import Copy, ReadyCommand, Segment
 from sysmodel.engine.golden.state import SEGMENT
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.dma.model import Model, Outcome
-from tb.dma.tables import (
+from tb.dma_engine.model import Model, Outcome
+from tb.dma_engine.tables import (
     PARAMETERS,
     WORKGROUPS,
     long_command,

@@ -15,7 +15,7 @@ from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields
 from tb.stream import StreamChecker
-from tb.tracker.reference import Event, TrackerReference
+from tb.tracker_bank_rate.reference import Event, TrackerReference
 
 PARAMETERS = T3Parameters()
 UPDATES_PER_ATOM = 2

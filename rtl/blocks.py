@@ -1,0 +1,83 @@
+"""The blocks of the hardware: what is built in, measured, proven and tested by itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from amaranth.lib import wiring
+
+from .channel.address_map import LocationLookup, RangeLookup
+from .channel.arbiter import Arbiter
+from .channel.channel import ISSUE_ACK_BUFFER, ISSUE_ACK_EVENTS, Channel
+from .channel.issue_ack_buffer import IssueAckBuffer
+from .channel.issue_ack_queue import IssueAckQueue
+from .dma.engine import DmaEngine
+from .dma.lane import DmaLane
+from .link.endpoint import LinkEndpoint
+from .nmc.unit import NmcUnit
+from .parameters import T3Parameters
+from .registers.map_table import MapTable
+from .registers.port import Registers
+from .top import T3
+from .tracker.bank import TrackerBank
+from .tracker.front import TrackerFront
+from .tracker.tracker import Tracker
+from .trigger.credit_window import CreditWindow
+from .trigger.trigger import Trigger
+
+__all__ = ["BLOCKS", "TOP", "Block"]
+
+TOP = "top"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A block, made from the hardware's parameters.
+
+    Parameters
+    ----------
+    kind : type
+        Its class.
+    arguments : mapping
+        What the class takes beside the parameters, as the hardware has it.
+    needs_data : bool
+        Only hardware with data has it.
+    is_exported : bool
+        It is of use without the top.
+    """
+
+    kind: type[wiring.Component]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    needs_data: bool = False
+    is_exported: bool = True
+
+    def make(self, p: T3Parameters) -> wiring.Component:
+        return self.kind(p, **self.arguments)
+
+
+BLOCKS: Mapping[str, Block] = MappingProxyType(
+    {
+        TOP: Block(kind=T3),
+        "channel": Block(kind=Channel),
+        "location_lookup": Block(kind=LocationLookup),
+        "range_lookup": Block(kind=RangeLookup),
+        "arbiter": Block(kind=Arbiter),
+        "issue_ack_queue": Block(kind=IssueAckQueue, arguments={"depth": ISSUE_ACK_EVENTS}),
+        "issue_ack_buffer": Block(
+            kind=IssueAckBuffer, arguments={"depth": ISSUE_ACK_BUFFER}, is_exported=False
+        ),
+        "dma_lane": Block(kind=DmaLane),
+        "dma_engine": Block(kind=DmaEngine),
+        "tracker": Block(kind=Tracker),
+        "tracker_front": Block(kind=TrackerFront),
+        "tracker_bank": Block(kind=TrackerBank),
+        "trigger": Block(kind=Trigger),
+        "credit_window": Block(kind=CreditWindow),
+        "registers": Block(kind=Registers),
+        "map_table": Block(kind=MapTable, is_exported=False),
+        "nmc_unit": Block(kind=NmcUnit, needs_data=True),
+        "link_endpoint": Block(kind=LinkEndpoint),
+    }
+)
+"""By name: the top first, then in the order in which they are exported."""

@@ -1,0 +1,66 @@
+"""Which components become the same hardware, told without converting them."""
+
+from dataclasses import is_dataclass
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any
+
+from amaranth.hdl import Signal, Value, ValueCastable
+from amaranth.lib import wiring
+from amaranth.lib.data import Layout
+from amaranth.lib.memory import Memory
+
+__all__ = ["likeness"]
+
+_PLAIN = (int, float, str, bytes, type(None), type, frozenset, range, Enum, Layout)
+
+
+class _UnknownError(Exception):
+    """There is something that cannot be compared."""
+
+
+def likeness(component: wiring.Component) -> Any:
+    """What a component consists of, to compare; None if that cannot be compared.
+
+    Two components of which it is equal become the same hardware: their classes, signatures and the
+    attributes that their constructors kept are alike. Of signals, memories and components inside,
+    it is their kind that counts: each component has its own.
+    """
+    try:
+        return _of_component(component)
+    except _UnknownError:
+        return None
+
+
+def _of_component(component: wiring.Component) -> Any:
+    known = {*component.signature.members, "_Component__signature"}
+    kept = {
+        name: _of(value)
+        for name, value in vars(component).items()
+        if name not in known and "_MustUse__" not in name
+    }
+    return type(component), component.signature, kept
+
+
+def _of(value: Any) -> Any:
+    if isinstance(value, _PLAIN):
+        return type(value), value
+    if isinstance(value, Memory):
+        return Memory, value.shape, value.depth, list(value.init)
+    if isinstance(value, wiring.Component):
+        return _of_component(value)
+    if isinstance(value, Signal):
+        return Signal, value.shape(), value.init, value.reset_less
+    if isinstance(value, Value):
+        return type(value), value.shape(), repr(value)
+    if isinstance(value, ValueCastable):
+        return type(value), value.shape(), _of(Value.cast(value))
+    if isinstance(value, list | tuple):
+        return type(value), [_of(each) for each in value]
+    if isinstance(value, dict):
+        return dict, [(_of(key), _of(each)) for key, each in value.items()]
+    if is_dataclass(value) or isinstance(value, SimpleNamespace):
+        return type(value), _of(vars(value))
+    if hasattr(value, "signature"):  # an interface
+        return type(value), value.signature
+    raise _UnknownError
