@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from .channel.address_map import LocationLookup, RangeLookup
-from .channel.arbiter import Arbiter
+from .channel.arbitration.arbiter import Arbiter
 from .channel.channel import ISSUE_ACK_BUFFER, ISSUE_ACK_EVENTS, Channel
 from .channel.issue_ack_buffer import IssueAckBuffer
 from .channel.issue_ack_queue import IssueAckQueue

@@ -32,7 +32,7 @@ from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 
 from .address_map import LocationLookup, RangeLookup
-from .arbiter import Arbiter
+from .arbitration.arbiter import Arbiter
 from .issue_ack_buffer import IssueAckBuffer
 from .issue_ack_queue import IssueAckQueue
 

@@ -75,6 +75,8 @@ class Granularity(enum.Enum, shape=1):
 
 
 class Policy(enum.Enum, shape=2):
+    """Arbitration policies: each has a file in :mod:`rtl.channel.arbitration`."""
+
     ROUND_ROBIN = 0
     COMPUTE_FIRST = 1
     MCA = 2

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 
-from rtl.channel.arbiter import Arbiter
+from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
@@ -142,9 +142,9 @@ class _Bench:
     def preset(self, samples: int, total: int) -> None:
         """Go on as if so many cycles with this sum had been measured."""
         carries, low = total >> _LOW_BITS, total & (1 << _LOW_BITS) - 1
-        preset(self.dut, "count", samples)
-        preset(self.dut, "carries", carries)
-        inside(self.dut, "low").value = low
+        preset(self.dut, "measurement.count", samples)
+        preset(self.dut, "measurement.carries", carries)
+        inside(self.dut, "measurement.low").value = low
         self.reference.preset(samples, total)
 
     def measure(self, rng: random.Random, log2: int) -> int:
@@ -172,8 +172,8 @@ class _Bench:
     def fill(self, bits: int, *, left: int = 0, below: int = 0) -> None:
         """Go on as if the lower bits of samples and of the sum's carries were ones, but for so many
         samples and carries."""
-        fill(self.dut, "count", bits, short=left)
-        fill(self.dut, "carries", bits, short=below)
+        fill(self.dut, "measurement.count", bits, short=left)
+        fill(self.dut, "measurement.carries", bits, short=below)
         reference, ones = self.reference, (1 << bits) - 1
         carries, low = reference.total >> _LOW_BITS, reference.total & (1 << _LOW_BITS) - 1
         carries = (carries | ones) - below

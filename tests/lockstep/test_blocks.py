@@ -8,7 +8,7 @@ import pytest
 from amaranth.sim import Simulator
 from golden_state import fresh_state
 
-from rtl.channel.arbiter import Arbiter
+from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters

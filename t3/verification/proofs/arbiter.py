@@ -3,11 +3,12 @@
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
-from rtl.channel.arbiter import NO_LIMIT, Arbiter
+from rtl.channel.arbitration.arbiter import Arbiter
+from rtl.channel.arbitration.measurement import NO_LIMIT
 from rtl.interface.encodings import Origin, Policy
 from rtl.parameters import T3Parameters
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import free, moves
 
@@ -28,7 +29,6 @@ class ArbiterHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._arbiter(T3Parameters())
-        inside = opened(dut)
         compute, communication, o = dut.compute, dut.communication, dut.o
         free(m, dut.occupancy, dut.start, o.ready)
         free(m, compute.valid, compute.p, communication.valid, communication.p)
@@ -58,10 +58,10 @@ class ArbiterHarness(Elaboratable):
             Assert(lost <= limit, "communication waits for longer than the limit under MCA"),
             Cover((limit == 3) & (lost == limit), "the starvation limit is reached"),
             Cover(mca & (lost == 3) & compute.valid & m_moves, "the starvation rule acts"),
-            invariant(inside.starved == waited, "the block counts another time"),
+            invariant(dut.starved == waited, "the block counts another time"),
             invariant(lost <= waited, "more lost than waited"),
         ]
-        self._assert_policies(m, dut, inside, due, c_moves, m_moves)
+        self._assert_policies(m, dut, due, c_moves, m_moves)
         return m
 
     def _assert_one_grant(self, m: Module, dut: Arbiter, c_moves: Value, m_moves: Value) -> None:
@@ -93,7 +93,7 @@ class ArbiterHarness(Elaboratable):
             ]
 
     def _assert_policies(
-        self, m: Module, dut: Arbiter, inside, due: Value, c_moves: Value, m_moves: Value
+        self, m: Module, dut: Arbiter, due: Value, c_moves: Value, m_moves: Value
     ) -> None:
         """Who goes, by the policy."""
         config = dut.configuration
@@ -101,13 +101,13 @@ class ArbiterHarness(Elaboratable):
         last = Signal(Origin, init=Origin.COMMUNICATION)
         with m.If(moves(dut.o)):
             m.d.sync += last.eq(dut.o.p.origin)
-        threshold = Mux(config.automatic, inside.measured, config.threshold)
+        threshold = Mux(config.automatic, dut.measurement.measured, config.threshold)
         calm = Signal()
         both = Signal()
         m.d.comb += [
             calm.eq((threshold == NO_LIMIT) | (dut.occupancy < threshold)),
             both.eq(c & dut.communication.valid),
-            invariant(inside.last == last, "the block takes another one for the last"),
+            invariant(dut.last == last, "the block takes another one for the last"),
         ]
         waits_in_vain = room & c & ~c_moves
         with m.Switch(config.policy):

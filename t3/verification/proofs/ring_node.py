@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.channel.arbiter import Arbiter
+from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.lane import DmaLane
 from rtl.interface.encodings import Access, Origin
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn

@@ -5,9 +5,9 @@ from .bug import SeededBug
 __all__ = ["ARBITER"]
 
 ARBITER = SeededBug(
-    module="rtl.channel.arbiter",
+    module="rtl.channel.arbitration.arbiter",
     block="Arbiter",
     fault="no starvation rule",
-    right="urgent.eq(starved >= config.starvation_limit)",
-    wrong="urgent.eq(0)",
+    right="starved=self.starved,",
+    wrong="starved=self.starved & 0,",
 )

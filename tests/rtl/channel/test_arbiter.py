@@ -3,7 +3,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.channel.arbiter import Arbiter
+from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
 from tb.arbiter.reference import Reference

@@ -1,0 +1,127 @@
+"""Compute stream against communication stream, in front of the DRAM queue."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.encodings import Origin, Policy
+from rtl.interface.layouts import DramRequest
+from rtl.parameters import T3Parameters
+
+from .measurement import Measurement
+from .policies import POLICIES
+from .situation import Situation
+
+__all__ = ["Arbiter"]
+
+
+class Arbiter(wiring.Component):
+    """Chooses between the two streams by the configured policy.
+
+    Combinational from the candidates to ``o``, one request per cycle. ``o.valid`` does not depend
+    on ``o.ready``. The choice is made anew in every cycle, so a request that is offered while ``o``
+    is not ready may give way to another one: ``o`` is for a queue, which looks at a request only
+    when it takes it.
+
+    :data:`~rtl.channel.arbitration.policies.POLICIES` has the policies; a number that is not
+    assigned acts as ``ROUND_ROBIN``. :class:`Measurement` gives the threshold that ``automatic``
+    uses.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    compute, communication : In(stream)
+        Candidates.
+    o : Out(stream)
+        To the issue queue.
+    occupancy : In(7)
+        Entries of the DRAM queue, from a register.
+    configuration : In(:func:`ArbiterConfiguration`)
+    start : In(1)
+        Begin the measurement; the occupancy counts from the next cycle on.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    measurement : Measurement
+    last : Signal
+        Origin of the last request that was taken.
+    starved : Signal
+        Cycles that the communication request has waited; saturates.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not a :class:`T3Parameters`.
+    """
+
+    def __init__(self, p: T3Parameters):
+        if not isinstance(p, T3Parameters):
+            raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        super().__init__(
+            {
+                "compute": In(stream.Signature(DramRequest(p))),
+                "communication": In(stream.Signature(DramRequest(p))),
+                "o": Out(stream.Signature(DramRequest(p))),
+                "occupancy": In(7),
+                "configuration": In(ArbiterConfiguration(p)),
+                "start": In(1),
+            }
+        )
+        self.measurement = Measurement(p)
+        self.last = Signal(Origin, init=Origin.COMMUNICATION)
+        self.starved = Signal(16)
+
+    def elaborate(self, platform):
+        m = Module()
+        self._measure(m)
+        self._grant(m, self._decide(m))
+        return m
+
+    def _measure(self, m: Module) -> None:
+        m.submodules.measurement = measurement = self.measurement
+        m.d.comb += [
+            measurement.occupancy.eq(self.occupancy),
+            measurement.configuration.eq(self.configuration),
+            measurement.start.eq(self.start),
+        ]
+
+    def _decide(self, m: Module) -> Signal:
+        """Whether a communication request goes, by the policy."""
+        now = Situation(
+            compute=self.compute.valid,
+            communication=self.communication.valid,
+            last=self.last,
+            starved=self.starved,
+            occupancy=self.occupancy,
+            configuration=self.configuration,
+            measured=self.measurement.measured,
+        )
+        communicate = Signal()
+        m.d.comb += communicate.eq(POLICIES[Policy.ROUND_ROBIN](now))
+        with m.Switch(self.configuration.policy):
+            for policy, decide in POLICIES.items():
+                with m.Case(policy):
+                    m.d.comb += communicate.eq(decide(now))
+        return communicate
+
+    def _grant(self, m: Module, communicate: Signal) -> None:
+        """One request to ``o``; who waits, and who went."""
+        # With no communication request, what is left is compute, valid or not.
+        grant = Signal()
+        m.d.comb += [
+            grant.eq(self.communication.valid & communicate),
+            self.o.p.eq(Mux(grant, self.communication.p, self.compute.p)),
+            self.o.valid.eq(grant | self.compute.valid),
+            self.communication.ready.eq(grant & self.o.ready),
+            self.compute.ready.eq(~grant & self.o.ready),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += self.last.eq(Mux(grant, Origin.COMMUNICATION, Origin.COMPUTE))
+        waits = self.communication.valid & ~self.communication.ready
+        m.d.sync += self.starved.eq(Mux(waits, self.starved + (self.starved != 0xFFFF), 0))

@@ -1,0 +1,115 @@
+"""How full the DRAM queue is on average, and the threshold that this chooses."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import ArbiterConfiguration
+from rtl.lib.wide_counter import WideCounter
+from rtl.parameters import T3Parameters
+
+__all__ = ["NO_LIMIT", "Measurement"]
+
+NO_LIMIT = 127  # threshold that every occupancy is below
+
+
+class Measurement(wiring.Component):
+    """Averages the occupancy over ``2 ** measure_log2`` cycles, and chooses a threshold by it.
+
+    The threshold is none (127) before the first measurement has ended, and for two cycles more.
+    ``start`` begins a measurement, in place of one that is running.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    occupancy : In(7)
+        Entries of the DRAM queue.
+    configuration : In(:func:`ArbiterConfiguration`)
+    start : In(1)
+        Begin; the occupancy counts from the next cycle on.
+    measured : Out(7)
+        The threshold. A register.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    measuring, averaging, choosing : Signal
+        Adding, then the average, then the threshold: a cycle each, so that none is long.
+    count : WideCounter
+        Samples that were added.
+    low : Signal
+    carries : WideCounter
+        The sum: what is too small for a carry, and how many carries there were.
+    average : Signal
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "occupancy": In(7),
+                "configuration": In(ArbiterConfiguration(p)),
+                "start": In(1),
+                "measured": Out(7, init=NO_LIMIT),
+            }
+        )
+        # As many bits as the longest measurement has samples, and its sum carries.
+        bits = (1 << len(self.configuration.measure_log2)) - 1
+        self.measuring = Signal()
+        self.averaging = Signal()
+        self.choosing = Signal()
+        self.count = WideCounter(bits)
+        self.low = Signal(7)
+        self.carries = WideCounter(bits)
+        self.average = Signal(7)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.count = self.count
+        m.submodules.carries = self.carries
+        end = Signal()
+        m.d.comb += end.eq(
+            self.measuring & (self.count.o == (1 << self.configuration.measure_log2) - 1)
+        )
+        m.d.sync += [self.averaging.eq(end), self.choosing.eq(self.averaging)]
+        self._add(m, end)
+        self._choose(m)
+        with m.If(self.start):
+            m.d.sync += [
+                self.measuring.eq(1),
+                self.averaging.eq(0),
+                self.choosing.eq(0),
+                self.low.eq(0),
+                self.measured.eq(NO_LIMIT),
+            ]
+        return m
+
+    def _add(self, m: Module, end: Signal) -> None:
+        """Add the occupancy to the sum."""
+        more = Signal(8)
+        m.d.comb += [
+            self.count.step.eq(self.measuring),
+            self.count.clear.eq(self.start),
+            more.eq(self.low + self.occupancy),
+            self.carries.step.eq(self.measuring & more[-1]),
+            self.carries.clear.eq(self.start),
+        ]
+        with m.If(self.measuring):
+            m.d.sync += self.low.eq(more)
+        with m.If(end):
+            m.d.sync += self.measuring.eq(0)
+
+    def _choose(self, m: Module) -> None:
+        """The average, and the threshold of the highest cut that it reaches."""
+        config = self.configuration
+        level = Signal(7)
+        m.d.comb += level.eq(NO_LIMIT)
+        for cut, cut_level in zip(config.cuts, config.levels, strict=True):
+            with m.If(self.average >= cut):
+                m.d.comb += level.eq(cut_level)
+        m.d.sync += self.average.eq(Cat(self.low, self.carries.o) >> config.measure_log2)
+        with m.If(self.choosing):
+            m.d.sync += self.measured.eq(level)

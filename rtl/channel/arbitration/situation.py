@@ -1,0 +1,37 @@
+"""What a policy decides from."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Value
+from amaranth.lib import data
+
+__all__ = ["Situation"]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The arbiter's inputs and registers in a cycle.
+
+    Attributes
+    ----------
+    compute, communication : Value
+        The stream has a request.
+    last : Value
+        :class:`~rtl.interface.encodings.Origin` of the last request that was taken.
+    starved : Value
+        Cycles that the communication request has waited; 16 bits, saturates.
+    occupancy : Value
+        Entries of the DRAM queue.
+    configuration : View
+        Of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
+    measured : Value
+        Threshold that the last measurement chose, 127 for none.
+    """
+
+    compute: Value
+    communication: Value
+    last: Value
+    starved: Value
+    occupancy: Value
+    configuration: data.View
+    measured: Value
