@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Access, Origin
@@ -41,6 +41,26 @@ class DmaLane(wiring.Component):
     idle : Out(1)
         Nothing is held here.
 
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    segments_queue, reads_queue, sends_queue : Queue
+    slot_packets : Memory
+        Of each egress slot: what its packet is, apart from its data.
+    slot_data : Memory
+        Of each egress slot: what was read; with ``with_data`` only.
+    head, tail : Signal
+        Slot of the next packet to leave, and the next one to reserve.
+    used : Signal
+        Slots that are reserved.
+    filled : Signal
+        Slots whose data is here.
+    flying : Signal
+        A packet was read from the memories in the last cycle, and is not yet in the queue.
+    index : Signal
+        Atoms of the segment that are expanded.
+
     Raises
     ------
     TypeError
@@ -60,40 +80,69 @@ class DmaLane(wiring.Component):
                 "idle": Out(1),
             }
         )
+        # A read is told from another by these alone; the rest of its request is constant.
+        read = data.StructLayout({"atom": p.atom_address_bits, "slot": p.slot_bits})
+        members = Packet(p).members
+        held = data.StructLayout({name: members[name] for name in members if name != "data"})
+        self.segments_queue = Queue(Segment(p), depth=SEGMENTS_DEPTH)
+        self.reads_queue = Queue(read, depth=READS_DEPTH)
+        self.sends_queue = Queue(Packet(p), depth=SENDS_DEPTH)
+        self.slot_packets, self._packet_ports = self._slots(held)
+        if p.with_data:
+            self.slot_data, self._data_ports = self._slots(ReadReturn(p)["data"].shape)
+        self.head = Signal(p.slot_bits)
+        self.tail = Signal(p.slot_bits)
+        self.used = Signal(range(p.egress_slots + 1))
+        self.filled = Signal(p.egress_slots)
+        self.flying = Signal()
+        self.index = Signal(Segment(p)["length"].shape)
+
+    def _slots(self, shape) -> tuple[Memory, tuple[WritePort, ReadPort]]:
+        """A memory with a row for each egress slot, and its ports."""
+        memory = Memory(shape=shape, depth=self._p.egress_slots, init=[])
+        return memory, (memory.write_port(), memory.read_port())
 
     def elaborate(self, platform):
         m = Module()
-        p = self._p
+        self._connect(m)
+        expand = self._expand(m)
+        self._read(m)
+        send = self._send(m)
+        m.d.sync += [
+            self.head.eq(self.head + send),
+            self.tail.eq(self.tail + expand),
+            self.used.eq(self.used + expand - send),
+        ]
+        if self._p.with_data:
+            self._keep_data(m, send)
+        m.d.comb += self.idle.eq(
+            ~self.segments_queue.o.valid
+            & ~self.reads_queue.o.valid
+            & ~self.sends_queue.o.valid
+            & ~self.flying
+            & (self.used == 0)
+        )
+        return m
 
-        # A read is told from another by these alone; the rest of its request is constant.
-        read = data.StructLayout({"atom": p.atom_address_bits, "slot": p.slot_bits})
-        # What a packet is, apart from its data.
-        members = Packet(p).members
-        held = data.StructLayout({name: members[name] for name in members if name != "data"})
+    def _connect(self, m: Module) -> None:
+        m.submodules.segments = self.segments_queue
+        m.submodules.reads = self.reads_queue
+        m.submodules.sends = self.sends_queue
+        m.submodules.metadata = self.slot_packets
+        wiring.connect(m, wiring.flipped(self.segments), self.segments_queue.i)
+        wiring.connect(m, self.sends_queue.o, wiring.flipped(self.sends))
 
-        m.submodules.segments = segments = Queue(Segment(p), depth=SEGMENTS_DEPTH)
-        m.submodules.reads = reads = Queue(read, depth=READS_DEPTH)
-        m.submodules.sends = sends = Queue(Packet(p), depth=SENDS_DEPTH)
-        m.submodules.metadata = metadata = Memory(shape=held, depth=p.egress_slots, init=[])
-        metadata_write = metadata.write_port()
-        metadata_read = metadata.read_port()
-        wiring.connect(m, wiring.flipped(self.segments), segments.i)
-        wiring.connect(m, sends.o, wiring.flipped(self.sends))
-
-        head = Signal(p.slot_bits)
-        tail = Signal(p.slot_bits)
-        used = Signal(range(p.egress_slots + 1))
-        filled = Signal(p.egress_slots)
-        flying = Signal()  # read from the memories in the last cycle, not yet in the queue
-
+    def _expand(self, m: Module) -> Signal:
+        """The next atom of the first segment becomes a read with a slot, if there is a free one."""
+        p, index, segments, reads = self._p, self.index, self.segments_queue, self.reads_queue
         segment = segments.o.p
-        index = Signal(segment.length.shape())
+        write, _ = self._packet_ports
         expand = Signal()
         wave = Signal(16)
         atom = Signal(p.atom_address_bits)
         low_bits = (p.interleave_atoms - 1).bit_length()
         m.d.comb += [
-            expand.eq(segments.o.valid & reads.i.ready & (used != p.egress_slots)),
+            expand.eq(segments.o.valid & reads.i.ready & (self.used != p.egress_slots)),
             segments.o.ready.eq(expand & (index + 1 == segment.length)),
             # A segment lies within what the channel holds in one place: no carry leaves the low
             # bits.
@@ -101,19 +150,24 @@ class DmaLane(wiring.Component):
             wave.eq((segment.offset + index) >> segment.wave_inner_log2),
             reads.i.valid.eq(expand),
             reads.i.p.atom.eq(atom),
-            reads.i.p.slot.eq(tail),
-            metadata_write.en.eq(expand),
-            metadata_write.addr.eq(tail),
-            metadata_write.data.kind.eq(segment.kind),
-            metadata_write.data.atom.eq(segment.remote + index),
-            metadata_write.data.context.eq(segment.context),
-            metadata_write.data.workgroup.eq(segment.workgroup),
-            metadata_write.data.wavefront.eq(segment.wavefront + wave),
-            metadata_write.data.op.eq(segment.op),
-            metadata_write.data.dtype.eq(segment.dtype),
+            reads.i.p.slot.eq(self.tail),
+            write.en.eq(expand),
+            write.addr.eq(self.tail),
+            write.data.kind.eq(segment.kind),
+            write.data.atom.eq(segment.remote + index),
+            write.data.context.eq(segment.context),
+            write.data.workgroup.eq(segment.workgroup),
+            write.data.wavefront.eq(segment.wavefront + wave),
+            write.data.op.eq(segment.op),
+            write.data.dtype.eq(segment.dtype),
         ]
         with m.If(expand):
             m.d.sync += index.eq(Mux(segments.o.ready, 0, index + 1))
+        return expand
+
+    def _read(self, m: Module) -> None:
+        """Reads that have a slot, to the DRAM."""
+        reads = self.reads_queue
         m.d.comb += [
             self.reads.valid.eq(reads.o.valid),
             reads.o.ready.eq(self.reads.ready),
@@ -123,41 +177,34 @@ class DmaLane(wiring.Component):
             self.reads.p.tag.eq(reads.o.p.slot),
         ]
 
+    def _send(self, m: Module) -> Signal:
+        """The first slot to the link when it is filled."""
+        sends = self.sends_queue
+        _, read = self._packet_ports
         send = Signal()
         room = Signal()
         fill = self.returns.valid << self.returns.p.slot
         m.d.comb += [
-            room.eq(sends.level + flying < SENDS_DEPTH),
-            send.eq((used != 0) & filled.bit_select(head, 1) & room),
-            metadata_read.addr.eq(head),
-            metadata_read.en.eq(send),
-            sends.i.valid.eq(flying),
+            room.eq(sends.level + self.flying < SENDS_DEPTH),
+            send.eq((self.used != 0) & self.filled.bit_select(self.head, 1) & room),
+            read.addr.eq(self.head),
+            read.en.eq(send),
+            sends.i.valid.eq(self.flying),
         ]
-        m.d.comb += [sends.i.p[name].eq(metadata_read.data[name]) for name in held.members]
-        m.d.sync += flying.eq(send)
-        m.d.sync += filled.eq((filled & ~(send << head)) | fill)
-        m.d.sync += [
-            head.eq(head + send),
-            tail.eq(tail + expand),
-            used.eq(used + expand - send),
+        m.d.comb += [sends.i.p[name].eq(read.data[name]) for name in read.data.shape().members]
+        m.d.sync += self.flying.eq(send)
+        m.d.sync += self.filled.eq((self.filled & ~(send << self.head)) | fill)
+        return send
+
+    def _keep_data(self, m: Module, send: Signal) -> None:
+        """What returns into its slot, and from there into its packet."""
+        m.submodules.data = self.slot_data
+        write, read = self._data_ports
+        m.d.comb += [
+            write.en.eq(self.returns.valid),
+            write.addr.eq(self.returns.p.slot),
+            write.data.eq(self.returns.p.data),
+            read.en.eq(send),
+            read.addr.eq(self.head),
+            self.sends_queue.i.p.data.eq(read.data),
         ]
-
-        if p.with_data:
-            m.submodules.data = memory = Memory(
-                shape=ReadReturn(p)["data"].shape, depth=p.egress_slots, init=[]
-            )
-            data_write = memory.write_port()
-            data_read = memory.read_port()
-            m.d.comb += [
-                data_write.en.eq(self.returns.valid),
-                data_write.addr.eq(self.returns.p.slot),
-                data_write.data.eq(self.returns.p.data),
-                data_read.en.eq(send),
-                data_read.addr.eq(head),
-                sends.i.p.data.eq(data_read.data),
-            ]
-
-        m.d.comb += self.idle.eq(
-            ~segments.o.valid & ~reads.o.valid & ~sends.o.valid & ~flying & (used == 0)
-        )
-        return m

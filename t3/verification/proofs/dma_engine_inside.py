@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 from amaranth.hdl import Module, Mux, Value
 
+from rtl.dma.engine import DmaEngine, State
 from rtl.lib.pending_carry import join
 
 from .inside import invariant
@@ -11,26 +12,26 @@ from .inside import invariant
 __all__ = ["assert_inside"]
 
 
-def assert_inside(m: Module, inside: SimpleNamespace, tile: SimpleNamespace, expected) -> None:
+def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace, expected) -> None:
     """Link the engine's registers to the walk of the harness; ``expected``: the next segment."""
-    states, segment, template = inside.states, inside.segment, tile.template
+    segment, template = dut.segment, tile.template
     scale = tile.busy & (tile.since == 1)
     shape = tile.busy & (tile.since == 2)
     fixed = tile.copy | tile.by_wavefront
     width = len(tile.row_start)
     stride = template.stride[:width]
     m.d.comb += [
-        invariant((inside.state == states.SCALE) == scale, "in SCALE"),
-        invariant((inside.state == states.SHAPE) == shape, "in SHAPE"),
-        invariant((inside.state == states.WALK) == tile.walks, "in WALK"),
+        invariant((dut.state == State.SCALE) == scale, "in SCALE"),
+        invariant((dut.state == State.SHAPE) == shape, "in SHAPE"),
+        invariant((dut.state == State.WALK) == tile.walks, "in WALK"),
         invariant(~tile.busy | (tile.since != 0), "taken, but not since when"),
     ]
     with m.If(tile.busy):
         m.d.comb += [
-            invariant(inside.is_copy == tile.copy, "is_copy"),
-            invariant(inside.by_wavefront == tile.by_wavefront, "by_wavefront"),
-            invariant(inside.stride == stride, "stride"),
-            invariant(inside.minor_log2 == template.waves_inner_log2, "minor_log2"),
+            invariant(dut.is_copy == tile.copy, "is_copy"),
+            invariant(dut.by_wavefront == tile.by_wavefront, "by_wavefront"),
+            invariant(dut.stride == stride, "stride"),
+            invariant(dut.minor_log2 == template.waves_inner_log2, "minor_log2"),
         ]
     with m.If(scale | shape):
         m.d.comb += [
@@ -38,9 +39,9 @@ def assert_inside(m: Module, inside: SimpleNamespace, tile: SimpleNamespace, exp
             for name in ("context", "kind", "op", "dtype")
         ]
         m.d.comb += [
-            invariant(inside.outer_extent == tile.total_rows, "all rows"),
-            invariant(inside.inner_extent == tile.total_run, "all of a row"),
-            invariant(inside.wave_outer_extent == template.wave_outer_extent, "wave_outer_extent"),
+            invariant(dut.outer_extent == tile.total_rows, "all rows"),
+            invariant(dut.inner_extent == tile.total_run, "all of a row"),
+            invariant(dut.wave_outer_extent == template.wave_outer_extent, "wave_outer_extent"),
             invariant(segment.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
             invariant(segment.atom == tile.start, "start"),
             invariant(segment.remote == template.atom_offset, "atom_offset"),
@@ -48,18 +49,18 @@ def assert_inside(m: Module, inside: SimpleNamespace, tile: SimpleNamespace, exp
         ]
     with m.If(scale):
         m.d.comb += [
-            invariant(join(inside.next_row) == tile.start, "first row"),
+            invariant(join(dut.next_row) == tile.start, "first row"),
             invariant(
                 tile.copy | (segment.workgroup == tile.command.dispatch_index), "dispatch_index"
             ),
         ]
     with m.If(shape):
         m.d.comb += [
-            invariant(tile.copy | (inside.outer_before == tile.outer_before), "rows before"),
-            invariant(tile.copy | (inside.inner_before == tile.inner_before), "run before"),
-            invariant(join(inside.next_row) == (tile.start + stride)[:width], "second row"),
+            invariant(tile.copy | (dut.outer_before == tile.outer_before), "rows before"),
+            invariant(tile.copy | (dut.inner_before == tile.inner_before), "run before"),
+            invariant(join(dut.next_row) == (tile.start + stride)[:width], "second row"),
             invariant(
-                join(inside.next_remote_row) == (tile.start + template.atom_offset)[:width],
+                join(dut.next_remote_row) == (tile.start + template.atom_offset)[:width],
                 "first remote row",
             ),
             invariant(segment.workgroup == tile.workgroup, "workgroup"),
@@ -75,17 +76,17 @@ def assert_inside(m: Module, inside: SimpleNamespace, tile: SimpleNamespace, exp
             invariant(tile.row < tile.outer_extent, "beyond the last row"),
             invariant(tile.wave_row <= tile.row, "more rows of a wavefront than rows"),
             invariant(tile.offset < tile.inner_extent, "beyond the row"),
-            invariant(inside.outer_extent == tile.outer_extent - tile.row, "rows that are left"),
-            invariant(inside.inner_extent == tile.inner_extent, "inner_extent"),
-            invariant(inside.inner_left == tile.inner_extent - tile.offset, "left of the row"),
-            invariant(join(inside.next_row) == next_row[:width], "next row"),
+            invariant(dut.outer_extent == tile.outer_extent - tile.row, "rows that are left"),
+            invariant(dut.inner_extent == tile.inner_extent, "inner_extent"),
+            invariant(dut.inner_left == tile.inner_extent - tile.offset, "left of the row"),
+            invariant(join(dut.next_row) == next_row[:width], "next row"),
             invariant(
-                join(inside.next_remote_row) == (next_row + template.atom_offset)[:width],
+                join(dut.next_remote_row) == (next_row + template.atom_offset)[:width],
                 "next remote row",
             ),
             invariant(
-                inside.wave_outer_extent == Mux(fixed, 0, template.wave_outer_extent),
+                dut.wave_outer_extent == Mux(fixed, 0, template.wave_outer_extent),
                 "rows of a wavefront",
             ),
-            invariant(inside.wave_row == (tile.wave_row + 1)[:16], "row within a wavefront"),
+            invariant(dut.wave_row == (tile.wave_row + 1)[:16], "row within a wavefront"),
         ]

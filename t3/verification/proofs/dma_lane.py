@@ -3,16 +3,16 @@
 from types import SimpleNamespace
 
 from amaranth.asserts import AnyConst, AnySeq
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from rtl.dma.lane import DmaLane
 from rtl.interface.encodings import Access, Origin
 from rtl.interface.layouts import Packet
 from rtl.parameters import T3Parameters
 
-from .dma_lane_inside import assert_inside
+from .dma_lane_inside import Queues, assert_inside
 from .held import held
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 
@@ -47,22 +47,23 @@ class DmaLaneHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._lane(_P)
-        inside = opened(dut)
-        inside.in_segments = held(m, inside.segments, "segments")
-        inside.in_reads = held(m, inside.reads, "reads")
-        inside.in_sends = held(m, inside.sends, "sends")
+        queues = Queues(
+            held(m, dut.segments_queue, "segments"),
+            held(m, dut.reads_queue, "reads"),
+            held(m, dut.sends_queue, "sends"),
+        )
         free(m, dut.segments.valid, dut.segments.p, dut.reads.ready, dut.sends.ready)
         free(m, dut.returns.valid, dut.returns.p)
         assert_held(m, dut.reads, "reads")
         assert_held(m, dut.sends, "sends")
 
-        ghost = self._ghosts(m, dut, inside)
+        ghost = self._ghosts(m, dut)
         self._assert_contract(m, dut, ghost)
-        self._assert_progress(m, dut, inside, ghost)
-        assert_inside(m, _P, inside, ghost)
+        self._assert_progress(m, dut, ghost)
+        assert_inside(m, _P, dut, queues, ghost)
         return m
 
-    def _ghosts(self, m: Module, dut: DmaLane, inside) -> SimpleNamespace:
+    def _ghosts(self, m: Module, dut: DmaLane) -> SimpleNamespace:
         """Atoms that are to be read and to be sent, and the followed one among them."""
         segment = dut.segments.p
         ghost = SimpleNamespace(
@@ -107,13 +108,13 @@ class DmaLaneHarness(Elaboratable):
         ]
         data = Signal.like(dut.returns.p.data, name="followed_data")
         m.d.comb += ghost.packet.data.eq(data)
-        leaves = segments_leave(inside)
+        leaves = moves(dut.segments_queue.o)  # the segment is expanded
         with m.If(~ghost.follows):
             with m.If(AnySeq(1) & comes & (ghost.index < segment.length)):
                 m.d.sync += [
                     ghost.follows.eq(1),
                     ghost.segment.eq(segment),
-                    ghost.segments_ahead.eq(inside.in_segments.level - leaves),
+                    ghost.segments_ahead.eq(dut.segments_queue.level - leaves),
                     ghost.reads_ahead.eq(ghost.to_read - reads + ghost.index),
                     ghost.sends_ahead.eq(ghost.to_send - sends + ghost.index),
                     ghost.read.eq(0),
@@ -168,7 +169,7 @@ class DmaLaneHarness(Elaboratable):
             ),
         ]
 
-    def _assert_progress(self, m: Module, dut: DmaLane, inside, ghost) -> None:
+    def _assert_progress(self, m: Module, dut: DmaLane, ghost) -> None:
         """With both sinks open and all data returned, something leaves soon."""
         still = Signal(range(_MOST_STILL + 2))
         offers = dut.reads.valid | dut.sends.valid
@@ -180,14 +181,9 @@ class DmaLaneHarness(Elaboratable):
         m.d.comb += [
             Assert(still <= _MOST_STILL, "atoms wait for nothing"),
             Cover(still == _MOST_STILL, "from a return to its packet"),
-            invariant((still != 1) | inside.flying | offers, "nothing goes on"),
+            invariant((still != 1) | dut.flying | offers, "nothing goes on"),
             invariant((still != 2) | offers, "nothing comes out"),
         ]
-
-
-def segments_leave(inside) -> Value:
-    """Whether the lane has expanded a segment."""
-    return inside.segments.o.valid & inside.segments.o.ready
 
 
 _AS_IN_SEGMENT = ("kind", "context", "workgroup", "op", "dtype")

@@ -1,32 +1,52 @@
 """Where the atoms in a DMA lane are, for the induction."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
+from rtl.dma.lane import DmaLane
 from rtl.interface.layouts import Packet
 from rtl.parameters import T3Parameters
 
+from .held import Held
 from .inside import invariant
 
-__all__ = ["assert_inside"]
+__all__ = ["Queues", "assert_inside"]
 
 
-def assert_inside(m: Module, p: T3Parameters, inside: SimpleNamespace, ghost) -> None:
+@dataclass(frozen=True)
+class Queues:
+    """What the lane's queues hold."""
+
+    segments: Held
+    reads: Held
+    sends: Held
+
+
+def assert_inside(
+    m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost: SimpleNamespace
+) -> None:
     """Link queues and slots to the atoms that the harness counts and follows."""
-    _assert_counts(m, p, inside, ghost)
-    _assert_slots(m, p, inside, ghost)
-    _assert_followed(m, p, inside, ghost)
+    before = _assert_counts(m, p, dut, queues, ghost)
+    _assert_slots(m, p, dut, queues, ghost)
+    _assert_followed(m, p, dut, queues, ghost, before)
 
 
-def _assert_counts(m: Module, p: T3Parameters, inside, ghost) -> None:
-    """The atoms that are to be read and sent are those that are somewhere inside."""
-    segments = inside.in_segments
+def _assert_counts(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> list[Value]:
+    """The atoms that are to be read and sent are those that are somewhere dut.
+
+    Returns
+    -------
+    list
+        Of each segment: atoms of the segments before.
+    """
+    segments = queues.segments
     low_bits = (p.interleave_atoms - 1).bit_length()
-    before = Const(0, 6)  # atoms of the segments before
-    inside.before = []
+    before = Const(0, 6)
+    atoms_before: list[Value] = []
     for index, segment in enumerate(segments.entries):
-        inside.before.append(before)
+        atoms_before.append(before)
         through = Signal(6, name=f"atoms_to_{index}")
         m.d.comb += [
             through.eq(before + Mux(segments.has(index), segment.length, 0)),
@@ -40,44 +60,47 @@ def _assert_counts(m: Module, p: T3Parameters, inside, ghost) -> None:
             ),
         ]
         before = through
-    level, flying = inside.in_sends.level, inside.flying
+    level, flying = queues.sends.level, dut.flying
     m.d.comb += [
         invariant(
-            Mux(segments.has(0), inside.index < segments.entries[0].length, inside.index == 0),
+            Mux(segments.has(0), dut.index < segments.entries[0].length, dut.index == 0),
             "index outside its segment",
         ),
-        invariant(before - inside.index + inside.in_reads.level == ghost.to_read, "to read"),
-        invariant(before - inside.index + inside.used + flying + level == ghost.to_send, "to send"),
-        invariant(level + flying <= len(inside.in_sends.entries), "no room to land"),
+        invariant(before - dut.index + queues.reads.level == ghost.to_read, "to read"),
+        invariant(before - dut.index + dut.used + flying + level == ghost.to_send, "to send"),
+        invariant(level + flying <= len(queues.sends.entries), "no room to land"),
     ]
+    return atoms_before
 
 
-def _assert_slots(m: Module, p: T3Parameters, inside, ghost) -> None:
+def _assert_slots(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> None:
     """A slot in use is one that will be read, or that was asked for, or that is filled."""
-    used, waiting = inside.used, inside.in_reads.level
+    used, waiting = dut.used, queues.reads.level
     m.d.comb += [
         invariant(used <= p.egress_slots, "more slots than there are"),
-        invariant((inside.head + used - inside.tail)[: p.slot_bits] == 0, "head and tail"),
+        invariant((dut.head + used - dut.tail)[: p.slot_bits] == 0, "head and tail"),
         invariant(waiting <= used, "a read without a slot"),
     ]
     for slot in range(p.egress_slots):
-        behind = (Const(slot, p.slot_bits) - inside.head)[: p.slot_bits]
-        asked, filled = ghost.asked[slot], inside.filled[slot]
+        behind = (Const(slot, p.slot_bits) - dut.head)[: p.slot_bits]
+        asked, filled = ghost.asked[slot], dut.filled[slot]
         was_read = behind + waiting < used
         m.d.comb += invariant(
             Mux(was_read, asked ^ filled, ~asked & ~filled), f"slot {slot} is in two states"
         )
-    for index, read in enumerate(inside.in_reads.entries):
-        expected = (inside.tail - waiting + index)[: p.slot_bits]
+    for index, read in enumerate(queues.reads.entries):
+        expected = (dut.tail - waiting + index)[: p.slot_bits]
         m.d.comb += invariant(
-            ~inside.in_reads.has(index) | (read.slot == expected), f"read {index}: slot"
+            ~queues.reads.has(index) | (read.slot == expected), f"read {index}: slot"
         )
 
 
-def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
+def _assert_followed(
+    m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost, before: list[Value]
+) -> None:
     """Where the followed atom is: to be read, in a slot, on its way, or about to leave."""
-    segments, reads, sends = inside.in_segments, inside.in_reads, inside.in_sends
-    flying, used = inside.flying, inside.used
+    segments, reads, sends = queues.segments, queues.reads, queues.sends
+    flying, used = dut.flying, dut.used
     ahead = ghost.sends_ahead
     with m.If(ghost.follows):
         m.d.comb += [
@@ -98,10 +121,10 @@ def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
             with m.If(sends.has(index) & (ahead == index)):
                 m.d.comb += invariant(ghost.returned & (packet == ghost.packet), f"packet {index}")
         packet = Signal(Packet(p), name="flying_packet")
-        m.d.comb += packet.eq(inside.sends.i.p)
+        m.d.comb += packet.eq(dut.sends_queue.i.p)
         with m.If(flying & (ahead == sends.level)):
             m.d.comb += invariant(ghost.returned & (packet == ghost.packet), "flying")
-        _assert_slot(m, p, inside, ghost)
+        _assert_slot(m, p, dut, queues, ghost)
         for index, segment in enumerate(segments.entries):
             with m.If((ahead >= sends.level + flying + used) & (ghost.segments_ahead == index)):
                 m.d.comb += [
@@ -110,8 +133,7 @@ def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
                         f"segment {index} is another",
                     ),
                     invariant(
-                        ghost.reads_ahead + inside.index
-                        == reads.level + inside.before[index] + ghost.index,
+                        ghost.reads_ahead + dut.index == reads.level + before[index] + ghost.index,
                         f"segment {index}: its turn",
                     ),
                 ]
@@ -119,14 +141,14 @@ def _assert_followed(m: Module, p: T3Parameters, inside, ghost) -> None:
             m.d.comb += invariant(ghost.segments_ahead < len(segments.entries), "in no segment")
 
 
-def _assert_slot(m: Module, p: T3Parameters, inside, ghost) -> None:
-    ahead = ghost.sends_ahead - inside.in_sends.level - inside.flying
+def _assert_slot(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> None:
+    ahead = ghost.sends_ahead - queues.sends.level - dut.flying
     slot = Signal(p.slot_bits, name="slot_of_followed")
     metadata, data = (
-        memory.read_port(domain="comb") for memory in (inside.metadata, inside.memory)
+        memory.read_port(domain="comb") for memory in (dut.slot_packets, dut.slot_data)
     )
     m.d.comb += [
-        slot.eq(inside.head + ahead),
+        slot.eq(dut.head + ahead),
         metadata.addr.eq(slot),
         data.addr.eq(slot),
     ]
@@ -134,16 +156,16 @@ def _assert_slot(m: Module, p: T3Parameters, inside, ghost) -> None:
         Value.cast(metadata.data[name]) == Value.cast(ghost.packet[name])
         for name in metadata.data.shape().members
     )
-    before = inside.in_sends.level + inside.flying
-    with m.If((ghost.sends_ahead >= before) & (ghost.sends_ahead < before + inside.used)):
-        filled = inside.filled.bit_select(slot, 1)
+    before = queues.sends.level + dut.flying
+    with m.If((ghost.sends_ahead >= before) & (ghost.sends_ahead < before + dut.used)):
+        filled = dut.filled.bit_select(slot, 1)
         m.d.comb += [
             invariant(right.all(), "the slot holds another packet"),
             invariant(~ghost.read | (slot == ghost.slot), "in another slot"),
             invariant(~ghost.read | (ghost.returned == filled), "filled: not by its data"),
             invariant(~filled | (data.data == ghost.packet.data), "the slot has other data"),
         ]
-        for index, read in enumerate(inside.in_reads.entries):
+        for index, read in enumerate(queues.reads.entries):
             with m.If(~ghost.read & (ghost.reads_ahead == index)):
                 m.d.comb += invariant(
                     (read.atom == (ghost.segment.atom + ghost.index)[: len(read.atom)])

@@ -8,6 +8,6 @@ DMA_ENGINE = SeededBug(
     module="rtl.dma.engine",
     block="DmaEngine",
     fault="the last atom of a row is skipped, unless its segment has no other",
-    right="length.eq(Mux(run_ends, inner_left, room)),",
-    wrong="length.eq(Mux(run_ends & (inner_left != 1), inner_left - 1, room)),",
+    right="length.eq(Mux(cut.row_ends, left, room)),",
+    wrong="length.eq(Mux(cut.row_ends & (left != 1), left - 1, room)),",
 )

@@ -8,6 +8,6 @@ DMA_LANE = SeededBug(
     module="rtl.dma.lane",
     block="DmaLane",
     fault="reads an atom although no egress slot is free for it",
-    right="& (used != p.egress_slots)",
+    right="& (self.used != p.egress_slots)",
     wrong="",
 )
