@@ -2,7 +2,7 @@
 back."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.lane import DmaLane
@@ -13,13 +13,9 @@ from rtl.interface.configuration import (
 )
 from rtl.interface.encodings import Access, Action, ErrorCode, Origin, PacketKind, StoreKind, Target
 from rtl.interface.layouts import (
-    Classified,
     DramRequest,
-    Location,
     Packet,
-    ReadRequest,
     Segment,
-    StoreRequest,
     TileUpdates,
     TrackerInput,
 )
@@ -35,6 +31,7 @@ from .address_map import LocationLookup, RangeLookup
 from .arbitration.arbiter import Arbiter
 from .issue_ack_buffer import IssueAckBuffer
 from .issue_ack_queue import IssueAckQueue
+from .queues import ChannelQueues
 
 __all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "Channel"]
 
@@ -63,7 +60,7 @@ class Channel(wiring.Component):
     -------
     reads, stores, link_in, link_out, dram, occupancy, issue_acks, returns, stored, nmc_in, nmc_out
         See :class:`ChannelSignature`.
-    maps, launch, arbiter : In
+    maps, launch_configuration, arbiter : In
         Configuration.
     start : In(1)
         Begin the arbiter's measurement.
@@ -85,6 +82,16 @@ class Channel(wiring.Component):
     epoch : In(8)
         Of this launch, for the reduce unit; with ``with_data`` only.
 
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    queues : ChannelQueues
+    lane : DmaLane
+    communication : Merge2
+        Of the accesses from packets and from the lane.
+    access_arbiter : Arbiter
+
     Raises
     ------
     TypeError
@@ -95,11 +102,6 @@ class Channel(wiring.Component):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
         self._p = p
-        # A write or an update: what is not the same for all accesses of its stream.
-        members = DramRequest(p).members
-        self._written = data.StructLayout(
-            {name: members[name] for name in members if name not in ("origin", "tag")}
-        )
         super().__init__(
             {
                 **ChannelSignature(p).members,
@@ -118,74 +120,84 @@ class Channel(wiring.Component):
             }
             | ({"epoch": In(8)} if p.with_data else {})
         )
+        self.queues = ChannelQueues.of(p)
+        self.lane = DmaLane(p)
+        self.communication = Merge2(DramRequest(p))
+        self.access_arbiter = Arbiter(p)
 
     def elaborate(self, platform):
         m = Module()
-        p = self._p
+        self._connect(m)
+        store_error = self._classify(m)
+        self._route(m)
+        packet_error = self._check(m)
+        issue_ack_error = self._issue_ack(m)
+        self._report(m, store_error, packet_error, issue_ack_error)
+        self._send(m)
+        self._access(m)
+        if self._p.with_data:
+            self._reduce(m)
+        return m
 
-        m.submodules.reads = reads = Queue(ReadRequest(p), depth=4)
-        m.submodules.writes = writes = Queue(self._written, depth=4)
-        m.submodules.updates = updates = Queue(self._written, depth=8)
-        m.submodules.remote = remote = Queue(Packet(p), depth=4)
-        m.submodules.link = link = Queue(Packet(p), depth=2)
-        m.submodules.issue = issue = Queue(DramRequest(p), depth=2)
-        m.submodules.lane = lane = DmaLane(p)
-        wiring.connect(m, wiring.flipped(self.reads), reads.i)
+    def _connect(self, m: Module) -> None:
+        """Queues and lane to the ports."""
+        queues, lane = self.queues, self.lane
+        for name, queue in vars(queues).items():
+            m.submodules[name] = queue
+        m.submodules.lane = lane
+        wiring.connect(m, wiring.flipped(self.reads), queues.reads.i)
         wiring.connect(m, wiring.flipped(self.returns), lane.returns)
         wiring.connect(m, wiring.flipped(self.segments), lane.segments)
-        wiring.connect(m, link.o, wiring.flipped(self.link_out))
-        wiring.connect(m, issue.o, wiring.flipped(self.dram))
+        wiring.connect(m, queues.link.o, wiring.flipped(self.link_out))
+        wiring.connect(m, queues.issue.o, wiring.flipped(self.dram))
+        m.d.comb += self.idle.eq(lane.idle & ~queues.remote.o.valid & ~queues.link.o.valid)
 
-        classified, store_error = self._classify(m)
-        self._route(m, classified, writes, remote)
-        packet_error = self._check(m, updates)
-        issue_ack_error = self._issue_ack(m)
+    def _report(self, m: Module, store, packet, issue_ack) -> None:
+        """The first of the errors."""
         m.d.comb += [
-            self.error.valid.eq(store_error.valid | packet_error.valid | issue_ack_error.valid),
-            self.error.report.eq(issue_ack_error.report),
+            self.error.valid.eq(store.valid | packet.valid | issue_ack.valid),
+            self.error.report.eq(issue_ack.report),
         ]
-        with m.If(store_error.valid):
-            m.d.comb += self.error.report.eq(store_error.report)
-        with m.Elif(packet_error.valid):
-            m.d.comb += self.error.report.eq(packet_error.report)
+        with m.If(store.valid):
+            m.d.comb += self.error.report.eq(store.report)
+        with m.Elif(packet.valid):
+            m.d.comb += self.error.report.eq(packet.report)
 
-        m.submodules.to_link = to_link = Merge2(Packet(p))
-        wiring.connect(m, remote.o, to_link.a)
-        wiring.connect(m, lane.sends, to_link.b)
-        wiring.connect(m, to_link.o, link.i)
+    def _send(self, m: Module) -> None:
+        """Remote stores and the lane's packets to the link."""
+        m.submodules.to_link = to_link = Merge2(Packet(self._p))
+        wiring.connect(m, self.queues.remote.o, to_link.a)
+        wiring.connect(m, self.lane.sends, to_link.b)
+        wiring.connect(m, to_link.o, self.queues.link.i)
 
-        m.submodules.compute = compute = Merge2(DramRequest(p))
-        m.submodules.communication = communication = Merge2(DramRequest(p))
-        m.submodules.arbiter = arbiter = Arbiter(p)
+    def _access(self, m: Module) -> None:
+        """Both streams of accesses to the arbiter, and from there to the DRAM."""
+        queues, arbiter = self.queues, self.access_arbiter
+        m.submodules.compute = compute = Merge2(DramRequest(self._p))
+        m.submodules.communication = communication = self.communication
+        m.submodules.arbiter = arbiter
+        reads = queues.reads.o
         m.d.comb += [
-            compute.a.valid.eq(reads.o.valid),
-            reads.o.ready.eq(compute.a.ready),
+            compute.a.valid.eq(reads.valid),
+            reads.ready.eq(compute.a.ready),
             compute.a.p.access.eq(Access.READ),
             compute.a.p.origin.eq(Origin.COMPUTE),
-            compute.a.p.atom.eq(reads.o.p.atom),
-            compute.a.p.tag.eq(reads.o.p.tag),
+            compute.a.p.atom.eq(reads.p.atom),
+            compute.a.p.tag.eq(reads.p.tag),
         ]
-        self._as_request(m, writes, compute.b, Origin.COMPUTE)
-        self._as_request(m, updates, communication.a, Origin.COMMUNICATION)
-        wiring.connect(m, lane.reads, communication.b)
+        self._as_request(m, queues.writes, compute.b, Origin.COMPUTE)
+        self._as_request(m, queues.updates, communication.a, Origin.COMMUNICATION)
+        wiring.connect(m, self.lane.reads, communication.b)
         wiring.connect(m, compute.o, arbiter.compute)
         wiring.connect(m, communication.o, arbiter.communication)
-        wiring.connect(m, arbiter.o, issue.i)
+        wiring.connect(m, arbiter.o, queues.issue.i)
         occupancy = Signal(7)
         m.d.sync += occupancy.eq(self.occupancy)
         m.d.comb += [
             arbiter.occupancy.eq(occupancy),
             arbiter.configuration.eq(self.arbiter),
             arbiter.start.eq(self.start),
-            self.idle.eq(lane.idle & ~remote.o.valid & ~link.o.valid),
         ]
-
-        if p.with_data:
-            m.submodules.nmc = nmc = NmcUnit(p)
-            wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
-            wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
-            m.d.comb += nmc.epoch.eq(self.epoch)
-        return m
 
     def _as_request(self, m: Module, source: Queue, sink, origin: Origin) -> None:
         m.d.comb += [
@@ -193,13 +205,18 @@ class Channel(wiring.Component):
             source.o.ready.eq(sink.ready),
             sink.p.origin.eq(origin),
         ]
-        m.d.comb += [sink.p[name].eq(source.o.p[name]) for name in self._written.members]
+        m.d.comb += [sink.p[name].eq(source.o.p[name]) for name in source.o.p.shape().members]
 
-    def _locate(self, m: Module, name: str, port, layout) -> Queue:
+    def _reduce(self, m: Module) -> None:
+        """The reduce unit, which the memory controller uses."""
+        m.submodules.nmc = nmc = NmcUnit(self._p)
+        wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
+        wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
+        m.d.comb += nmc.epoch.eq(self.epoch)
+
+    def _locate(self, m: Module, name: str, port) -> Queue:
         """The queue behind a port, with each request's location in place of its context."""
-        members = {name: shape for name, shape in layout.members.items() if name != "context"}
-        located = data.StructLayout(members | {"location": Location(self._p)})
-        m.submodules[name] = queue = Queue(located, depth=4)
+        queue = getattr(self.queues, name)
         m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
         m.d.comb += [
             lookup.atom.eq(port.p.atom),
@@ -211,7 +228,11 @@ class Channel(wiring.Component):
             port.ready.eq(queue.i.ready),
             queue.i.p.location.eq(lookup.location),
         ]
-        m.d.comb += [queue.i.p[member].eq(port.p[member]) for member in members]
+        m.d.comb += [
+            queue.i.p[member].eq(port.p[member])
+            for member in queue.i.p.shape().members
+            if member != "location"
+        ]
         return queue
 
     def _range(self, m: Module, name: str, location) -> RangeLookup:
@@ -219,15 +240,14 @@ class Channel(wiring.Component):
         m.d.comb += [lookup.location.eq(location), lookup.maps.eq(self.maps)]
         return lookup
 
-    def _classify(self, m: Module) -> tuple[Queue, ErrorSignature]:
-        """Stores, classified, and the error. A store that is dropped does not need room."""
-        p = self._p
-        m.submodules.classified = classified = Queue(Classified(p), depth=2)
-        stores = self._locate(m, "stores", self.stores, StoreRequest(p))
+    def _classify(self, m: Module):
+        """Stores, classified; gives the error. A store that is dropped does not need room."""
+        classified = self.queues.classified
+        stores = self._locate(m, "stores", self.stores)
         store, out = stores.o.p, classified.i.p
         dispatch_index = store.location.dispatch_index
         lookup = self._range(m, "store_range", store.location)
-        error = ErrorSignature(p).create()
+        error = ErrorSignature(self._p).create()
         end = Signal()
         late = Signal()
         ahead = Signal()
@@ -262,17 +282,18 @@ class Channel(wiring.Component):
             classified.drop.eq(~keep),
             stores.o.ready.eq(classified.i.ready | ~keep),
         ]
-        return classified, error
+        return error
 
-    def _route(self, m: Module, classified: Queue, writes: Queue, remote: Queue) -> None:
+    def _route(self, m: Module) -> None:
         """Classified stores into the queue of their target."""
-        p = self._p
-        # What the tracker wants of an end-of-tile marker.
-        members = TrackerInput(p).members
-        end_of_tile = data.StructLayout(
-            {name: members[name] for name in members if name not in ("end", "atom", "count")}
+        queues = self.queues
+        classified, writes, remote, ends = (
+            queues.classified,
+            queues.writes,
+            queues.remote,
+            queues.ends,
         )
-        m.submodules.ends = ends = Queue(end_of_tile, depth=2)
+        end_of_tile = ends.i.p.shape().members
         store = classified.o.p
         written, packet = writes.i.p, remote.i.p
         m.d.comb += [
@@ -281,8 +302,8 @@ class Channel(wiring.Component):
             written.data.eq(store.data),
         ]
         commands = self.maps.commands
-        chosen = Signal(p.commands)
-        m.d.comb += [chosen[index].eq(store.command == index) for index in range(p.commands)]
+        chosen = Signal(len(commands))
+        m.d.comb += [chosen[index].eq(store.command == index) for index in range(len(commands))]
 
         def of_command(name):
             return one_hot_select(chosen, [command[name] for command in commands])
@@ -294,7 +315,7 @@ class Channel(wiring.Component):
             packet.context.eq(of_command("context")),
             packet.atom.eq(store.atom + of_command("atom_offset")),
         ]
-        m.d.comb += [ends.i.p[name].eq(store[name]) for name in end_of_tile.members]
+        m.d.comb += [ends.i.p[name].eq(store[name]) for name in end_of_tile]
         with m.If(store.target == Target.UPDATE):
             m.d.comb += [
                 written.access.eq(Access.UPDATE),
@@ -319,13 +340,12 @@ class Channel(wiring.Component):
             ends.o.ready.eq(self.end_of_tile_markers.ready),
             self.end_of_tile_markers.p.end.eq(1),
         ]
-        m.d.comb += [
-            self.end_of_tile_markers.p[name].eq(ends.o.p[name]) for name in end_of_tile.members
-        ]
+        m.d.comb += [self.end_of_tile_markers.p[name].eq(ends.o.p[name]) for name in end_of_tile]
 
-    def _check(self, m: Module, updates: Queue) -> ErrorSignature:
-        """Packets into updates and writes, and the error. One that is dropped needs no room."""
-        inbound = self._locate(m, "inbound", self.link_in, Packet(self._p))
+    def _check(self, m: Module):
+        """Packets into updates and writes; gives the error. One that is dropped needs no room."""
+        updates = self.queues.updates
+        inbound = self._locate(m, "inbound", self.link_in)
         packet, out = inbound.o.p, updates.i.p
         dispatch_index = packet.location.dispatch_index
         lookup = self._range(m, "packet_range", packet.location)
@@ -369,7 +389,7 @@ class Channel(wiring.Component):
         ]
         return error
 
-    def _issue_ack(self, m: Module) -> ErrorSignature:
+    def _issue_ack(self, m: Module):
         """The DRAM's acknowledgements: updates to the tracker, writes counted. Gives the error."""
         m.submodules.issue_ack_buffer = buffer = IssueAckBuffer(self._p, depth=ISSUE_ACK_BUFFER)
         m.submodules.issue_acks = issue_acks = IssueAckQueue(self._p, depth=ISSUE_ACK_EVENTS)

@@ -1,7 +1,5 @@
 """Channel: a stranger's store has no effect but its write."""
 
-from types import SimpleNamespace
-
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
@@ -10,7 +8,7 @@ from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind, Targe
 from rtl.parameters import T3Parameters
 
 from .held import held
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import free, moves
 
@@ -62,7 +60,6 @@ class StrangerHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._channel(PARAMETERS)
-        inside = opened(dut)
         free_ports(m, dut)
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
         constant(m, dut.maps, dut.launch_configuration)
@@ -103,7 +100,7 @@ class StrangerHarness(Elaboratable):
             Cover(moves(packet) & (packet.p.wavefront == _STRANGER), "a stranger's packet"),
         ]
         self._cover_strangers(m, dut, strange)
-        self._invariants(m, dut, inside)
+        self._invariants(m, dut)
         return m
 
     def _known(self, m: Module, dut: Channel, access) -> Signal:
@@ -156,11 +153,10 @@ class StrangerHarness(Elaboratable):
             ),
         ]
 
-    def _invariants(self, m: Module, dut: Channel, inside: SimpleNamespace) -> None:
+    def _invariants(self, m: Module, dut: Channel) -> None:
         """No queue holds an effect of a stranger, and the lane holds nothing."""
-        submodules = inside.m.submodules
         for name in ("stores", "inbound"):
-            for index, (entry, valid) in enumerate(_entries(m, submodules[name], name)):
+            for index, (entry, valid) in enumerate(_entries(m, dut, name)):
                 location = entry.location
                 hits = [
                     location.valid
@@ -188,22 +184,22 @@ class StrangerHarness(Elaboratable):
             "ends": lambda entry: 1,
         }
         for name, effect in effects.items():
-            for index, (entry, valid) in enumerate(_entries(m, submodules[name], name)):
+            for index, (entry, valid) in enumerate(_entries(m, dut, name)):
                 m.d.comb += invariant(
                     ~(valid & effect(entry)) | (entry.wavefront != _STRANGER),
                     f"{name} {index}: a stranger's",
                 )
-        lane = opened(inside.lane)
+        lane = dut.lane
         m.d.comb += [
-            invariant(lane.segments.level == 0, "a segment in the lane"),
+            invariant(lane.segments_queue.level == 0, "a segment in the lane"),
             invariant(lane.used == 0, "an atom in the lane"),
-            invariant(lane.reads.level == 0, "a read in the lane"),
-            invariant(~lane.flying & (lane.sends.level == 0), "a packet in the lane"),
+            invariant(lane.reads_queue.level == 0, "a read in the lane"),
+            invariant(~lane.flying & (lane.sends_queue.level == 0), "a packet in the lane"),
         ]
 
 
-def _entries(m: Module, queue, name: str) -> list:
-    found = held(m, queue, name)
+def _entries(m: Module, dut: Channel, name: str) -> list:
+    found = held(m, getattr(dut.queues, name), name)
     return [(entry, found.has(index)) for index, entry in enumerate(found.entries)]
 
 

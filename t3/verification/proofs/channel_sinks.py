@@ -29,7 +29,6 @@ class SinkHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._channel(PARAMETERS)
-        inside = opened(dut)
         free_ports(m, dut)
         free(
             m,
@@ -63,14 +62,14 @@ class SinkHarness(Elaboratable):
                 moves(dut.link_in) & blocked & (waited != 0), "a packet sinks while it is blocked"
             ),
         ]
-        self._invariants(m, dut, inside, limit, waited)
+        self._invariants(m, dut, limit, waited)
         return m
 
-    def _invariants(self, m: Module, dut: Channel, inside, limit: Value, waited: Value) -> None:
+    def _invariants(self, m: Module, dut: Channel, limit: Value, waited: Value) -> None:
         """How long the updates have waited, by whose turn it is."""
-        inbound, updates, issue = inside.m.submodules.inbound, inside.updates, inside.issue
-        arbiter = opened(inside.arbiter)
-        merge = opened(inside.communication)
+        queues, arbiter = dut.queues, dut.access_arbiter
+        inbound, updates, issue = queues.inbound, queues.updates, queues.issue
+        merge = opened(dut.communication)
         unserved = Signal(range(_LONGEST + 1))  # cycles in which updates are held, and none goes
         with m.If(updates.o.valid & ~updates.o.ready):
             m.d.sync += unserved.eq(unserved + 1)

@@ -1,0 +1,79 @@
+"""The queues between the stages of a channel, and what their payloads are."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+
+from rtl.interface.layouts import (
+    Classified,
+    DramRequest,
+    Location,
+    Packet,
+    ReadRequest,
+    StoreRequest,
+    TrackerInput,
+)
+from rtl.lib.queue import Queue
+from rtl.parameters import T3Parameters
+
+__all__ = ["ChannelQueues"]
+
+
+@dataclass(frozen=True)
+class ChannelQueues:
+    """The queues of a channel.
+
+    Attributes
+    ----------
+    reads : Queue
+        Behind the port.
+    stores, inbound : Queue
+        Behind the ports of stores and packets, with a location in place of the context.
+    classified : Queue
+        Stores with their target.
+    writes, updates : Queue
+        Accesses to the DRAM that come from stores, and from packets.
+    remote : Queue
+        Stores that leave over the link.
+    ends : Queue
+        End-of-tile markers.
+    link, issue : Queue
+        Before the ports to the link and to the DRAM.
+    """
+
+    reads: Queue
+    stores: Queue
+    inbound: Queue
+    classified: Queue
+    writes: Queue
+    updates: Queue
+    remote: Queue
+    ends: Queue
+    link: Queue
+    issue: Queue
+
+    @classmethod
+    def of(cls, p: T3Parameters) -> "ChannelQueues":
+        """New queues."""
+        located = {"location": Location(p)}
+        # What is not the same for all accesses of a stream.
+        written = _without(DramRequest(p), "origin", "tag")
+        return cls(
+            reads=Queue(ReadRequest(p), depth=4),
+            stores=Queue(_without(StoreRequest(p), "context", **located), depth=4),
+            inbound=Queue(_without(Packet(p), "context", **located), depth=4),
+            classified=Queue(Classified(p), depth=2),
+            writes=Queue(written, depth=4),
+            updates=Queue(written, depth=8),
+            remote=Queue(Packet(p), depth=4),
+            # What the tracker wants of an end-of-tile marker.
+            ends=Queue(_without(TrackerInput(p), "end", "atom", "count"), depth=2),
+            link=Queue(Packet(p), depth=2),
+            issue=Queue(DramRequest(p), depth=2),
+        )
+
+
+def _without(layout: data.StructLayout, *names: str, **more) -> data.StructLayout:
+    """The layout without some members, and with others behind."""
+    kept = {name: shape for name, shape in layout.members.items() if name not in names}
+    return data.StructLayout(kept | more)
