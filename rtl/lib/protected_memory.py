@@ -1,8 +1,9 @@
+# amaranth: UnusedElaboratable=no
 """A memory whose words are kept with check bits."""
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory, MemoryData
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .secded import SecdedCheck, code_word, encode
@@ -28,12 +29,19 @@ class ProtectedMemory(wiring.Component):
     corrected, lost : Out(1)
         Of ``o``: one bit was wrong, more were.
     write_address, write, i : In
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    words : Memory
+        The words, with their check bits.
+    read_port, write_port : ReadPort, WritePort
+        Of ``words``.
     """
 
     def __init__(self, shape, *, depth: int):
         self._shape = shape
-        # Made here, so that a test can turn bits in it.
-        self.words = MemoryData(shape=code_word(shape), depth=depth, init=[])
         super().__init__(
             {
                 "read_address": In(range(depth)),
@@ -46,12 +54,14 @@ class ProtectedMemory(wiring.Component):
                 "i": In(shape),
             }
         )
+        self.words = Memory(shape=code_word(shape), depth=depth, init=[])
+        self.read_port, self.write_port = self.words.read_port(), self.words.write_port()
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.words = words = Memory(self.words)
+        m.submodules.words = self.words
         m.submodules.check = check = SecdedCheck(self._shape)
-        read, write = words.read_port(), words.write_port()
+        read, write = self.read_port, self.write_port
         m.d.comb += [
             read.addr.eq(self.read_address),
             read.en.eq(self.read),

@@ -1,10 +1,11 @@
+# amaranth: UnusedElaboratable=no
 """A long queue, in a memory with check bits."""
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from .memory_queue import MemoryQueue
 from .queue import Queue
 from .secded import SecdedCheck, code_word, encode
 
@@ -34,10 +35,22 @@ class ProtectedQueue(wiring.Component):
         In this cycle, a payload was corrected, or dropped.
     suspect : Out(shape)
         With ``lost``: the payload as far as it can be read.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    words : MemoryQueue
+        The payloads with their check bits.
+    check : SecdedCheck
+        Of the word that leaves ``words``.
+    checked : Queue
+        The payloads behind it.
+    leaves : Signal
+        A word leaves ``words``.
     """
 
     def __init__(self, shape, *, depth: int):
-        self._shape, self._depth = shape, depth
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
@@ -48,29 +61,31 @@ class ProtectedQueue(wiring.Component):
                 "suspect": Out(shape),
             }
         )
+        self.words = MemoryQueue(code_word(shape).size, depth=depth)
+        self.check = SecdedCheck(shape)
+        self.checked = Queue(shape, depth=2)
+        self.leaves = Signal()
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.words = words = SyncFIFOBuffered(
-            width=code_word(self._shape).size, depth=self._depth
-        )
-        m.submodules.check = check = SecdedCheck(self._shape)
-        m.submodules.checked = checked = Queue(self._shape, depth=2)
+        m.submodules.words = words = self.words
+        m.submodules.check = check = self.check
+        m.submodules.checked = checked = self.checked
         wiring.connect(m, checked.o, wiring.flipped(self.o))
         payload = Value.cast(self.i.p)
-        leaves = words.r_rdy & words.r_en
         m.d.comb += [
-            words.w_data.eq(Cat(payload, encode(payload))),
-            words.w_en.eq(self.i.valid),
-            self.i.ready.eq(words.w_rdy),
-            Value.cast(check.i).eq(words.r_data),
-            words.r_en.eq(checked.i.ready),
+            words.i.p.eq(Cat(payload, encode(payload))),
+            words.i.valid.eq(self.i.valid),
+            self.i.ready.eq(words.i.ready),
+            Value.cast(check.i).eq(words.o.p),
+            words.o.ready.eq(checked.i.ready),
+            self.leaves.eq(words.o.valid & words.o.ready),
             checked.i.p.eq(check.o),
-            checked.i.valid.eq(words.r_rdy),
+            checked.i.valid.eq(words.o.valid),
             checked.drop.eq(check.lost),
             self.empty.eq((words.level == 0) & ~checked.o.valid),
-            self.corrected.eq(leaves & check.corrected),
-            self.lost.eq(leaves & check.lost),
+            self.corrected.eq(self.leaves & check.corrected),
+            self.lost.eq(self.leaves & check.lost),
             self.suspect.eq(check.i.word),
         ]
         return m

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The queue that stands between any two stages of the hardware."""
 
 from amaranth.hdl import Module, Mux, Signal
@@ -30,6 +31,15 @@ class Queue(wiring.Component):
     level : Out
         Entries in the queue.
 
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    storage : Memory
+        The entries.
+    write, read : WritePort, ReadPort
+        Of ``storage``: their addresses are where the next entry goes, and the oldest one is.
+
     Raises
     ------
     TypeError
@@ -43,7 +53,6 @@ class Queue(wiring.Component):
             raise TypeError(f"Depth must be an integer, not {depth!r}")
         if depth < 2:
             raise ValueError(f"Depth must be at least 2, not {depth!r}")
-        self._shape = shape
         self._depth = depth
         super().__init__(
             {
@@ -53,6 +62,9 @@ class Queue(wiring.Component):
                 "level": Out(range(depth + 1)),
             }
         )
+        self.storage = Memory(shape=shape, depth=depth, init=[])
+        self.write = self.storage.write_port()
+        self.read = self.storage.read_port(domain="comb")
 
     @property
     def depth(self) -> int:
@@ -61,9 +73,8 @@ class Queue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = self._depth
-        m.submodules.storage = storage = Memory(shape=self._shape, depth=depth, init=[])
-        write = storage.write_port()
-        read = storage.read_port(domain="comb")
+        m.submodules.storage = self.storage
+        write, read = self.write, self.read
         put = Signal()
         take = Signal()
         m.d.comb += [

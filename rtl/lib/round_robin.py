@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Fair choice between streams."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -27,6 +28,13 @@ class Merge2(wiring.Component):
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
         Payload.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    last : Signal
+        ``b`` gave last.
     """
 
     def __init__(self, shape):
@@ -37,20 +45,20 @@ class Merge2(wiring.Component):
                 "o": Out(stream.Signature(shape)),
             }
         )
+        self.last = Signal(init=1)
 
     def elaborate(self, platform):
         m = Module()
-        last = Signal(init=1)
         pick_b = Signal()
         m.d.comb += [
-            pick_b.eq(self.b.valid & ~(self.a.valid & last)),
+            pick_b.eq(self.b.valid & ~(self.a.valid & self.last)),
             self.o.valid.eq(self.a.valid | self.b.valid),
             self.o.p.eq(Mux(pick_b, self.b.p, self.a.p)),
             self.a.ready.eq(self.o.ready & ~pick_b),
             self.b.ready.eq(self.o.ready & pick_b),
         ]
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += last.eq(pick_b)
+            m.d.sync += self.last.eq(pick_b)
         return m
 
 
@@ -93,6 +101,13 @@ class RoundRobinPick(wiring.Component):
     grant : Out(inputs)
         The chosen request alone; 0 if there is none.
 
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    first : Signal
+        The pointer: one bit, of the request that goes first.
+
     Raises
     ------
     TypeError
@@ -104,13 +119,13 @@ class RoundRobinPick(wiring.Component):
     def __init__(self, inputs: int):
         _check_inputs(inputs)
         super().__init__({"requests": In(inputs), "take": In(1), "grant": Out(inputs)})
+        self.first = Signal(inputs, init=1)
 
     def elaborate(self, platform):
         m = Module()
-        first = Signal(len(self.requests), init=1)
-        m.d.comb += self.grant.eq(self.requests & ~_blocked(m, self.requests, first))
+        m.d.comb += self.grant.eq(self.requests & ~_blocked(m, self.requests, self.first))
         with m.If(self.take & self.requests.any()):
-            m.d.sync += first.eq(self.grant.rotate_left(1))
+            m.d.sync += self.first.eq(self.grant.rotate_left(1))
         return m
 
 
@@ -126,6 +141,13 @@ class Merge(wiring.Component):
         Payload.
     inputs : int
         Number of streams, at least 1.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    pick : RoundRobinPick or None
+        The choice; there is none with one stream.
 
     Raises
     ------
@@ -143,13 +165,15 @@ class Merge(wiring.Component):
                 "o": Out(stream.Signature(shape)),
             }
         )
+        self.pick = RoundRobinPick(inputs) if inputs > 1 else None
 
     def elaborate(self, platform):
         m = Module()
-        if len(self.i) == 1:
+        pick = self.pick
+        if pick is None:
             wiring.connect(m, wiring.flipped(self.i[0]), wiring.flipped(self.o))
             return m
-        m.submodules.pick = pick = RoundRobinPick(len(self.i))
+        m.submodules.pick = pick
         m.d.comb += [
             pick.requests.eq(Cat(source.valid for source in self.i)),
             pick.take.eq(self.o.ready),

@@ -75,25 +75,30 @@ class SecdedCheck(wiring.Component):
         One bit of ``i`` was wrong.
     lost : Out(1)
         More were: two always, of three or more some. ``o`` means nothing.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    syndrome : Signal
+        By which check bits the word as read differs from its code; 0 if nothing is wrong.
     """
 
     def __init__(self, shape):
-        self._code = code_word(shape)
-        super().__init__(
-            {"i": In(self._code), "o": Out(shape), "corrected": Out(1), "lost": Out(1)}
-        )
+        code = code_word(shape)
+        super().__init__({"i": In(code), "o": Out(shape), "corrected": Out(1), "lost": Out(1)})
+        self.syndrome = Signal(code["check"].width)
 
     def elaborate(self, platform):
         m = Module()
         read = Value.cast(self.i.word)
-        checks = len(Value.cast(self.i.check))
-        syndrome = Signal(checks)
+        syndrome = self.syndrome
         flips = Signal(len(read))
         own = Signal()  # a check bit is wrong
         m.d.comb += [
             syndrome.eq(encode(read) ^ self.i.check),
             flips.eq(Cat(syndrome == column for column in _columns(len(read)))),
-            own.eq(Cat(syndrome == 1 << row for row in range(checks)).any()),
+            own.eq(Cat(syndrome == 1 << row for row in range(len(syndrome))).any()),
             Value.cast(self.o).eq(read ^ flips),
             self.corrected.eq(flips.any() | own),
             self.lost.eq(syndrome.any() & ~self.corrected),

@@ -5,11 +5,11 @@ from unittest.mock import patch
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In
 
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.interface.layouts import IssueAck
+from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.secded import code_word
 from rtl.parameters import T3Parameters
@@ -26,14 +26,13 @@ def _faulty(queue: type[ProtectedQueue], turned: Signal) -> type[ProtectedQueue]
     class FaultyQueue(queue):
         def elaborate(self, platform):
             m = super().elaborate(platform)
-            words, check = m.submodules.words, m.submodules.check
             # Beside each word: which of its bits are wrong.
-            m.submodules.turned = beside = SyncFIFOBuffered(width=len(turned), depth=words.depth)
+            m.submodules.turned = beside = MemoryQueue(len(turned), depth=DEPTH)
             m.d.comb += [
-                beside.w_data.eq(turned),
-                beside.w_en.eq(words.w_en),
-                beside.r_en.eq(words.r_en),
-                Value.cast(check.i).eq(words.r_data ^ beside.r_data),
+                beside.i.p.eq(turned),
+                beside.i.valid.eq(self.words.i.valid),
+                beside.o.ready.eq(self.words.o.ready),
+                Value.cast(self.check.i).eq(self.words.o.p ^ beside.o.p),
             ]
             return m
 

@@ -69,7 +69,7 @@ class SinkHarness(Elaboratable):
         """How long the updates have waited, by whose turn it is."""
         queues, arbiter = dut.queues, dut.access_arbiter
         inbound, updates, issue = queues.inbound, queues.updates, queues.issue
-        merge = opened(dut.communication)
+        merge = dut.communication
         unserved = Signal(range(_LONGEST + 1))  # cycles in which updates are held, and none goes
         with m.If(updates.o.valid & ~updates.o.ready):
             m.d.sync += unserved.eq(unserved + 1)

@@ -1,14 +1,14 @@
 """What queues hold, for the invariants of harnesses that have queues inside."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 from amaranth.hdl import Module, Mux, Signal, Value
 
+from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.queue import Queue
 from rtl.lib.secded import encode
 
-from .inside import invariant, opened
+from .inside import invariant
 
 __all__ = ["Held", "held", "held_words"]
 
@@ -41,13 +41,12 @@ def held(m: Module, queue: Queue, name: str) -> Held:
     m : Module
         Of the harness.
     queue : Queue
-        A submodule, not opened yet.
+        Part of a submodule that is not elaborated yet.
     name : str
         For messages.
     """
     depth = queue.depth
-    inside = opened(queue)
-    (write,), (read,) = inside.storage.write_ports, inside.storage.read_ports
+    write, read = queue.write, queue.read
     m.d.comb += [
         invariant(queue.level <= depth, f"{name}: more than there is room for"),
         invariant(
@@ -57,7 +56,7 @@ def held(m: Module, queue: Queue, name: str) -> Held:
     ]
     entries = []
     for index in range(depth):
-        port = inside.storage.read_port(domain="comb")
+        port = queue.storage.read_port(domain="comb")
         m.d.comb += port.addr.eq(read.addr + index)
         entry = Signal.like(queue.o.p, name=f"{name}_{index}")
         m.d.comb += entry.eq(port.data)
@@ -65,15 +64,15 @@ def held(m: Module, queue: Queue, name: str) -> Held:
     return Held(queue.level, entries)
 
 
-def held_words(m: Module, inside: SimpleNamespace, name: str) -> list[tuple]:
+def held_words(m: Module, queue: ProtectedQueue, name: str) -> list[tuple]:
     """Look into the memory of a protected queue, and assert that it holds code words.
 
     Parameters
     ----------
     m : Module
         Of the harness.
-    inside : SimpleNamespace
-        The opened queue.
+    queue : ProtectedQueue
+        Part of a submodule that is not elaborated yet.
     name : str
         For messages.
 
@@ -82,28 +81,28 @@ def held_words(m: Module, inside: SimpleNamespace, name: str) -> list[tuple]:
     list
         Of payloads and whether they are there; from the next to leave on.
     """
-    words = inside.words
-    fifo = opened(words)
-    depth = fifo.inner_depth
-    found = [(words.r_rdy, words.r_data)]
+    words = queue.words
+    depth, stored = words.storage.depth, words.stored
+    write, read = words.write, words.read
+    found = [(words.o.valid, words.o.p)]
     for index in range(depth):
-        port = fifo.storage.read_port(domain="comb")
-        at = fifo.consume + index
+        port = words.storage.read_port(domain="comb")
+        at = read.addr + index
         m.d.comb += port.addr.eq(Mux(at >= depth, at - depth, at))
-        found.append((fifo.inner_level > index, port.data))
-    behind = fifo.consume + fifo.inner_level
+        found.append((stored > index, port.data))
+    behind = read.addr + stored
     m.d.comb += [
-        invariant(fifo.inner_level <= depth, f"{name}: more than there is room for"),
-        invariant(fifo.consume < depth, f"{name}: read pointer outside"),
+        invariant(stored <= depth, f"{name}: more than there is room for"),
+        invariant(read.addr < depth, f"{name}: read pointer outside"),
         invariant(
-            fifo.produce == Mux(behind >= depth, behind - depth, behind),
+            write.addr == Mux(behind >= depth, behind - depth, behind),
             f"{name}: the pointers differ from the level",
         ),
-        invariant((fifo.inner_level <= 1) | words.r_rdy, f"{name}: nothing read ahead"),
+        invariant((stored <= 1) | words.o.valid, f"{name}: nothing read ahead"),
     ]
     payloads = []
     for index, (valid, word) in enumerate(found):
-        code = Signal(inside.check.i.shape(), name=f"{name}_word_{index}")
+        code = Signal(queue.check.i.shape(), name=f"{name}_word_{index}")
         payload = code.word
         m.d.comb += [
             code.eq(word),

@@ -6,7 +6,7 @@ from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signa
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.secded import encode
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import free
 
@@ -28,14 +28,14 @@ class ProtectedMemoryHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._memory(_WIDTH, depth=_DEPTH)
-        words = opened(dut).words
+        words = dut.words
         free(m, dut.read_address, dut.read, dut.write_address, dut.write, dut.i)
         address = Signal.like(dut.read_address)
         m.d.comb += address.eq(AnyConst(len(address)))
 
         # A reset leaves a memory as it is.
         word = Signal(_WIDTH, reset_less=True)
-        wrong = Signal(len(Value.cast(words.read_ports[0].data)), reset_less=True)
+        wrong = Signal(words.shape.size, reset_less=True)
         stored, turn = words.read_port(domain="comb"), words.write_port()
         turns = Signal.like(wrong)
         free(m, turn.en, turns)
@@ -65,7 +65,7 @@ class ProtectedMemoryHarness(Elaboratable):
 
         m.d.comb += invariant(stored.data.as_value() == code(word, wrong), "another word is kept")
         with m.If(was_read):
-            read = words.read_ports[0].data.as_value()
+            read = dut.read_port.data.as_value()
             m.d.comb += [
                 Assert((bits == 2) | (dut.o == word_then), "another word than was written"),
                 Assert(dut.corrected == (bits == 1), "corrected: not if one bit was wrong"),

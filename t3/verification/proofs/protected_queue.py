@@ -84,7 +84,6 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
     passes : Value
         A payload goes from ``i`` to ``o`` in this cycle.
     """
-    inside = opened(queue)
     free(m, dut.i.valid, dut.i.p, dut.o.ready)
     put, take, lost = Signal(), Signal(), queue.lost
     held = Signal(range(_MOST + 2))
@@ -93,12 +92,12 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
     m.d.sync += [held.eq(held + put - take - lost), was_full.eq(was_full | ~dut.i.ready)]
 
     # What leaves the memory, and is lost perhaps, stands behind what is checked.
-    checked = inside.checked.level
+    checked = queue.checked.level
     follows, ahead = Signal(), Signal.like(held)
     payload = Signal.like(dut.i.p)
     at_end, first = Signal(), Signal()
     m.d.comb += [
-        at_end.eq(follows & (ahead == checked) & inside.leaves),
+        at_end.eq(follows & (ahead == checked) & queue.leaves),
         first.eq(follows & (ahead == 0) & dut.o.valid & ~passes),
     ]
     with m.If(~follows):
@@ -108,7 +107,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         m.d.sync += ahead.eq(ahead - take - (lost & (ahead > checked)))
         with m.If((at_end & lost) | (first & take)):
             m.d.sync += follows.eq(0)
-    wrong = Signal(inside.words.width)
+    wrong = Signal(len(queue.words.i.p))
     bits, waited = Signal(range(len(wrong) + 1)), Signal(2)
     with m.If((held != 0) & ~dut.o.valid & ~lost):
         m.d.sync += waited.eq(waited + 1)
@@ -140,15 +139,16 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         waited=waited,
         was_full=was_full,
     )
-    _relate(m, queue, inside, ghost)
+    _relate(m, queue, ghost)
     return ghost
 
 
-def _relate(m: Module, queue: ProtectedQueue, inside: SimpleNamespace, ghost) -> None:
+def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
     """Where the payloads are, and the followed one's wrong bits."""
-    words, checked = opened(inside.words), opened(inside.checked)
-    rdy, level = inside.words.r_rdy, inside.checked.level
-    (read,), (write,) = checked.storage.read_ports, checked.storage.write_ports
+    words, checked = queue.words, queue.checked
+    rdy, level = words.o.valid, checked.level
+    produce, consume = words.write.addr, words.read.addr
+    read, write = checked.read, checked.write
     at, stored, turn = (
         checked.storage.read_port(domain="comb"),
         words.storage.read_port(domain="comb"),
@@ -159,44 +159,42 @@ def _relate(m: Module, queue: ProtectedQueue, inside: SimpleNamespace, ghost) ->
     free(m, turn.en, turn.addr, turns)
     index = Signal(range(2 * _DEPTH))
     dispatch_index, behind = Signal.like(stored.addr), Signal()
-    reads = Signal()
     m.d.comb += [
-        reads.eq(words.do_inner_read),
         index.eq(ghost.ahead - level - rdy),
         behind.eq(ghost.ahead >= level + rdy),
-        dispatch_index.eq((words.consume + index) % _DISPATCH_INDICES),
+        dispatch_index.eq((consume + index) % _DISPATCH_INDICES),
         stored.addr.eq(dispatch_index),
         at.addr.eq(read.addr + ghost.ahead),
         before.addr.eq(turn.addr),
         turn.data.eq(before.data ^ turns),
         Assume(~turn.en | (turn.addr < _DISPATCH_INDICES)),
-        Assume(~(turn.en & words.do_write & (turn.addr == words.produce))),
+        Assume(~(turn.en & moves(words.i) & (turn.addr == produce))),
     ]
     with m.If(~ghost.follows):
         m.d.sync += ghost.wrong.eq(0)
-    with m.Elif(behind & turn.en & (turn.addr == dispatch_index) & ~(reads & (index == 0))):
+    with m.Elif(behind & turn.en & (turn.addr == dispatch_index) & ~(words.reads & (index == 0))):
         m.d.sync += ghost.wrong.eq(ghost.wrong ^ turns)
 
     code = Cat(ghost.payload, encode(ghost.payload.as_value())) ^ ghost.wrong
-    inner = words.inner_level
+    inner = words.stored
     with m.If(ghost.follows):
         m.d.comb += invariant(ghost.ahead < ghost.held, "the followed payload is not held")
         with m.If(ghost.ahead < level):
             m.d.comb += invariant(at.data == ghost.payload, "another payload is checked")
             m.d.comb += invariant(sum(ghost.wrong) <= 1, "a wrong payload is checked")
         with m.Elif(~behind):
-            m.d.comb += invariant(inside.words.r_data == code, "another payload at the end")
+            m.d.comb += invariant(words.o.p == code, "another payload at the end")
         with m.Else():
             m.d.comb += invariant(stored.data == code, "another payload in the memory")
     m.d.comb += [
-        invariant(words.produce < _DISPATCH_INDICES, "write pointer outside"),
-        invariant(words.consume < _DISPATCH_INDICES, "read pointer outside"),
+        invariant(produce < _DISPATCH_INDICES, "write pointer outside"),
+        invariant(consume < _DISPATCH_INDICES, "read pointer outside"),
         invariant(
-            words.produce == (words.consume + inner) % _DISPATCH_INDICES,
+            produce == (consume + inner) % _DISPATCH_INDICES,
             "the pointers differ from the level",
         ),
         invariant(inner <= _DISPATCH_INDICES, "more in the memory than it can hold"),
-        invariant(level <= inside.checked.depth, "more checked than there is room for"),
+        invariant(level <= checked.depth, "more checked than there is room for"),
         invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers of the checked"),
         invariant(ghost.held == inner + rdy + level, "held: not what is there"),
         invariant((ghost.waited != 1) | rdy | level.any() | ~ghost.held.any(), "it does not move"),

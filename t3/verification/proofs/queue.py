@@ -9,7 +9,7 @@ from rtl.interface.layouts import DramRequest
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 
@@ -31,7 +31,6 @@ class QueueHarness(Elaboratable):
         # The widest payload there is; no bit of it is looked at.
         shape = DramRequest(T3Parameters())
         m.submodules.dut = dut = self._queue(shape, depth=depth)
-        inside = opened(dut)
         free(m, dut.i.valid, dut.i.p, dut.drop, dut.o.ready)
 
         put, take = Signal(), Signal()
@@ -65,8 +64,8 @@ class QueueHarness(Elaboratable):
         assert_held(m, dut.o, "o")
 
         # For the induction: the entries between the pointers, and the followed one among them.
-        (write,), (read,) = inside.storage.write_ports, inside.storage.read_ports
-        entry = inside.storage.read_port(domain="comb")
+        write, read = dut.write, dut.read
+        entry = dut.storage.read_port(domain="comb")
         behind = Signal(range(2 * depth))
         m.d.comb += [
             behind.eq(read.addr + ahead),

@@ -8,8 +8,8 @@ MERGE2 = SeededBug(
     module="rtl.lib.round_robin",
     block="Merge2",
     fault="the first stream always goes first",
-    right="m.d.sync += last.eq(pick_b)",
-    wrong="m.d.sync += last.eq(1)",
+    right="m.d.sync += self.last.eq(pick_b)",
+    wrong="m.d.sync += self.last.eq(1)",
 )
 PICK = SeededBug(
     module="rtl.lib.round_robin",

@@ -1,0 +1,68 @@
+"""The queue in a memory against a list of what it was given."""
+
+import random
+from collections import deque
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.lib.memory_queue import MemoryQueue
+
+
+def simulate(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def test_visible_after_two_cycles_and_one_per_cycle():
+    dut = MemoryQueue(8, depth=4)
+    seen = []
+
+    async def bench(ctx):
+        ctx.set(dut.o.ready, 1)
+        for cycle in range(8):
+            ctx.set(dut.i.valid, cycle < 4)
+            ctx.set(dut.i.p, 10 + cycle)
+            if ctx.get(dut.o.valid):
+                seen.append((cycle, ctx.get(dut.o.p)))
+            await ctx.tick()
+
+    simulate(dut, bench)
+    assert seen == [(2 + index, 10 + index) for index in range(4)]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("depth", [2, 3, 8])
+def test_nothing_is_lost(depth, seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    dut = MemoryQueue(8, depth=depth)
+
+    async def bench(ctx):
+        held, most, left = deque(), 0, 0
+        for cycle in range(400):
+            # By turns more comes in, and more is taken.
+            ready = rng.random() < (0.3, 0.9)[cycle // 50 % 2]
+            ctx.set(dut.i.valid, rng.random() < 0.7)
+            ctx.set(dut.i.p, rng.getrandbits(8))
+            ctx.set(dut.o.ready, ready)
+            assert ctx.get(dut.level) == len(held)
+            if ready and ctx.get(dut.o.valid):
+                assert ctx.get(dut.o.p) == held.popleft()
+                left += 1
+            if ctx.get(dut.i.valid) and ctx.get(dut.i.ready):
+                held.append(ctx.get(dut.i.p))
+            most = max(most, len(held))
+            await ctx.tick()
+        assert most == depth and left > 100
+
+    simulate(dut, bench)
+
+
+def test_depth():
+    with pytest.raises(TypeError, match=r"Depth must be an integer, not 2\.5"):
+        MemoryQueue(8, depth=2.5)
+    with pytest.raises(ValueError, match="Depth must be at least 2, not 1"):
+        MemoryQueue(8, depth=1)
