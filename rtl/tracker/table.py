@@ -1,8 +1,9 @@
+# amaranth: UnusedElaboratable=no
 """The memory of a tracker bank: sets of entries, protected, and what is on its way into them."""
 
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory, MemoryData
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rtl.lib.secded import SecdedCheck, code_word, encode
@@ -40,95 +41,122 @@ class TrackerTable(wiring.Component):
         Strobe: sets all to 0, one set per cycle. What is written after it until then is lost.
     clearing : Out(1)
         On meanwhile, also after reset.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    entries : list of Memory
+        One per way, since only one entry of a set changes at a time.
+    read_ports, write_ports : list of ReadPort, list of WritePort
+        Of ``entries``.
+    written, written_ways, written_set : Signal
+        What was given in the last cycle, and is written in this one.
+    earlier, earlier_ways : Signal
+        What was given in the cycle before that.
+    checking : Signal
+        A set was read in the last cycle.
+    set_of_written, set_of_earlier : Signal
+        It was the set of ``written``, or of ``earlier``, as these are now.
+    clear_row : Signal
+        With ``clearing``: the set that becomes 0.
     """
 
     def __init__(self, entry: data.StructLayout, *, rows: int, ways: int):
         self._entry, self._rows, self._ways = entry, rows, ways
-        self._depth = max(rows, 2)  # with one row there would be no address
-        # One memory per way: only one entry of a set changes at a time. Made here, so that a test
-        # can turn bits in them.
-        self.entries = [
-            MemoryData(shape=code_word(entry), depth=self._depth, init=[]) for _ in range(ways)
-        ]
+        depth = max(rows, 2)  # with one row there would be no address
         super().__init__(
             {
                 "read": In(1),
-                "read_set": In(range(self._depth)),
+                "read_set": In(range(depth)),
                 "row": Out(entry).array(ways),
                 "corrected": Out(1),
                 "lost": Out(1),
                 "write_ways": In(ways),
-                "write_set": In(range(self._depth)),
+                "write_set": In(range(depth)),
                 "write": In(entry),
                 "clear": In(1),
                 "clearing": Out(1, init=1),
             }
         )
+        self.entries = [Memory(shape=code_word(entry), depth=depth, init=[]) for _ in range(ways)]
+        self.read_ports = [memory.read_port() for memory in self.entries]
+        self.write_ports = [memory.write_port() for memory in self.entries]
+        self.written = Signal(entry, reset_less=True)
+        self.written_ways = Signal(ways)
+        self.written_set = Signal(range(depth), reset_less=True)
+        self.earlier = Signal(entry, reset_less=True)
+        self.earlier_ways = Signal(ways)
+        self.checking = Signal()
+        self.set_of_written = Signal()
+        self.set_of_earlier = Signal()
+        self.clear_row = Signal(range(depth))
 
     def elaborate(self, platform):
         m = Module()
-        # An entry gets its check bits in the cycle after it was given, and is written in it. The
-        # one before it is written already, but not seen by a read in that same cycle.
-        written, earlier = (
-            Signal(self._entry, reset_less=True),
-            Signal(self._entry, reset_less=True),
-        )
-        written_ways, earlier_ways = Signal(self._ways), Signal(self._ways)
-        written_set = Signal.like(self.write_set, reset_less=True)
+        self._delay(m)
+        self._clear(m)
+        self._write(m)
+        self._read(m)
+        return m
+
+    def _delay(self, m: Module) -> None:
+        """An entry gets its check bits in the cycle after it was given, and is written in it. The
+        one before it is written already, but not seen by a read in that same cycle."""
         m.d.sync += [
-            written.eq(self.write),
-            written_ways.eq(self.write_ways),
-            written_set.eq(self.write_set),
-            earlier.eq(written),
-            earlier_ways.eq(written_ways),
-        ]
-        checking = Signal()
-        set_of_written, set_of_earlier = Signal(), Signal()
-        m.d.sync += [
-            checking.eq(self.read),
-            set_of_written.eq(self.write_set == self.read_set),
-            set_of_earlier.eq(written_set == self.read_set),
+            self.written.eq(self.write),
+            self.written_ways.eq(self.write_ways),
+            self.written_set.eq(self.write_set),
+            self.earlier.eq(self.written),
+            self.earlier_ways.eq(self.written_ways),
+            self.checking.eq(self.read),
+            self.set_of_written.eq(self.write_set == self.read_set),
+            self.set_of_earlier.eq(self.written_set == self.read_set),
         ]
 
-        clear_row = Signal.like(self.read_set)
+    def _clear(self, m: Module) -> None:
         with m.If(self.clearing):
-            m.d.sync += clear_row.eq(clear_row + 1)
-            with m.If(clear_row == self._rows - 1):
+            m.d.sync += self.clear_row.eq(self.clear_row + 1)
+            with m.If(self.clear_row == self._rows - 1):
                 m.d.sync += self.clearing.eq(0)
         with m.If(self.clear):
-            m.d.sync += [self.clearing.eq(1), clear_row.eq(0)]
+            m.d.sync += [self.clearing.eq(1), self.clear_row.eq(0)]
+
+    def _write(self, m: Module) -> None:
         word = Signal(Shape.cast(self._entry))
         code = Signal(code_word(self._entry))
         m.d.comb += [
-            word.eq(Mux(self.clearing, 0, written)),
+            word.eq(Mux(self.clearing, 0, self.written)),
             code.eq(Cat(word, encode(word))),
         ]
+        for way, port in enumerate(self.write_ports):
+            m.d.comb += [
+                port.addr.eq(Mux(self.clearing, self.clear_row, self.written_set)),
+                port.data.eq(code),
+                port.en.eq(self.clearing | self.written_ways[way]),
+            ]
 
+    def _read(self, m: Module) -> None:
         corrected, lost = Signal(self._ways), Signal(self._ways)
-        m.d.comb += self.corrected.eq(checking & corrected.any())
-        m.d.sync += self.lost.eq(checking & lost.any())
-        for way, entries in enumerate(self.entries):
-            m.submodules[f"entries_{way}"] = memory = Memory(entries)
-            read, write = memory.read_port(), memory.write_port()
+        m.d.comb += self.corrected.eq(self.checking & corrected.any())
+        m.d.sync += self.lost.eq(self.checking & lost.any())
+        for way, (memory, read) in enumerate(zip(self.entries, self.read_ports, strict=True)):
+            m.submodules[f"entries_{way}"] = memory
             m.submodules[f"check_{way}"] = check = SecdedCheck(self._entry)
             by_written, by_earlier = Signal(), Signal()
             m.d.comb += [
                 read.addr.eq(self.read_set),
                 read.en.eq(self.read),
-                write.addr.eq(Mux(self.clearing, clear_row, written_set)),
-                write.data.eq(code),
-                write.en.eq(self.clearing | written_ways[way]),
                 check.i.eq(read.data),
-                by_written.eq(set_of_written & written_ways[way]),
-                by_earlier.eq(set_of_earlier & earlier_ways[way]),
+                by_written.eq(self.set_of_written & self.written_ways[way]),
+                by_earlier.eq(self.set_of_earlier & self.earlier_ways[way]),
                 corrected[way].eq(check.corrected & ~by_written & ~by_earlier),
                 lost[way].eq(check.lost & ~by_written & ~by_earlier),
             ]
             row = self.row[way]
             with m.If(by_written):
-                m.d.sync += row.eq(written)
+                m.d.sync += row.eq(self.written)
             with m.Elif(by_earlier):
-                m.d.sync += row.eq(earlier)
+                m.d.sync += row.eq(self.earlier)
             with m.Else():
                 m.d.sync += [row.eq(check.o), row.valid.eq(check.o.valid & ~check.lost)]
-        return m

@@ -9,7 +9,7 @@ from amaranth.lib import data
 from rtl.lib.secded import encode
 from rtl.tracker.table import TrackerTable
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import free
 
@@ -18,6 +18,11 @@ __all__ = ["PROOFS"]
 _ENTRY = data.StructLayout({"valid": 1, "content": 4})
 _ROWS = 4
 _WAYS = 2
+
+
+def _code(entry: Value, turned: Value) -> Value:
+    """The code word of an entry, with bits turned."""
+    return Cat(entry, encode(entry)) ^ turned
 
 
 class TrackerTableHarness(Elaboratable):
@@ -33,8 +38,23 @@ class TrackerTableHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._table(_ENTRY, rows=_ROWS, ways=_WAYS)
-        inside = opened(dut)
         free(m, dut.read, dut.read_set, dut.write_ways, dut.write_set, dut.write, dut.clear)
+        ask = self._ask(m, dut)
+        entries = [self._follow(m, dut, way, ask) for way in range(_WAYS)]
+        one, two = (Cat(entry.wrong_bits == number for entry in entries).any() for number in (1, 2))
+        two_before = Signal()
+        m.d.sync += two_before.eq(two)
+        m.d.comb += [
+            Assert(~ask.asked | (dut.corrected == one), "corrected: not if one bit was wrong"),
+            Assert(
+                ~ask.asked_before | (dut.lost == two_before), "lost: not if two bits were wrong"
+            ),
+            Cover(ask.asked & one & two, "an entry corrected, one lost"),
+        ]
+        return m
+
+    def _ask(self, m: Module, dut) -> SimpleNamespace:
+        """The followed set, and whether it was asked for in the last cycle, or the one before."""
         followed = Signal.like(dut.read_set)
         m.d.comb += [
             followed.eq(AnyConst(len(followed))),
@@ -47,81 +67,79 @@ class TrackerTableHarness(Elaboratable):
         ]
         with m.If(asked):
             m.d.comb += [
-                invariant(inside.checking & ~dut.clearing, "not read"),
-                invariant(
-                    inside.set_of_written == (inside.written_set == followed), "set of written"
-                ),
+                invariant(dut.checking & ~dut.clearing, "not read"),
+                invariant(dut.set_of_written == (dut.written_set == followed), "set of written"),
             ]
-        with m.If(dut.clearing & (inside.clear_row != 0)):
-            m.d.comb += invariant(~inside.written_ways.any(), "a write beside the clearing")
-        entries = [
-            self._follow(m, dut, inside, way, followed, asked, asked_before) for way in range(_WAYS)
-        ]
-        one, two = (Cat(entry.wrong_bits == number for entry in entries).any() for number in (1, 2))
-        two_before = Signal()
-        m.d.sync += two_before.eq(two)
-        m.d.comb += [
-            Assert(~asked | (dut.corrected == one), "corrected: not if one bit was wrong"),
-            Assert(~asked_before | (dut.lost == two_before), "lost: not if two bits were wrong"),
-            Cover(asked & one & two, "an entry corrected, one lost"),
-        ]
-        return m
+        with m.If(dut.clearing & (dut.clear_row != 0)):
+            m.d.comb += invariant(~dut.written_ways.any(), "a write beside the clearing")
+        return SimpleNamespace(followed=followed, asked=asked, asked_before=asked_before)
 
-    def _follow(
-        self, m: Module, dut, inside, way: int, followed, asked, asked_before
-    ) -> SimpleNamespace:
+    def _follow(self, m: Module, dut, way: int, ask: SimpleNamespace) -> SimpleNamespace:
         """An entry of the set: ``latest``, as all writes so far have left it, and which bits are
         ``wrong`` in the memory, which a write reaches two cycles after it was given."""
-        memory = inside.m.submodules[f"entries_{way}"]
-        read = memory.read_ports[0].data.as_value()
-        stored, turn = memory.read_port(domain="comb"), memory.write_port()
+        code_bits = dut.entries[way].shape.size
 
-        def ghost(shape, name: str) -> Signal:
-            return Signal(shape, name=f"{name}_{way}")
+        def ghost(name: str, width: int = 1) -> Signal:
+            return Signal(width, name=f"{name}_{way}")
 
-        width = _ENTRY.size
-        latest, kept, kept_then = (ghost(width, name) for name in ("latest", "kept", "kept_then"))
-        wrong, turns, wrong_then = (
-            ghost(len(read), name) for name in ("wrong", "turns", "wrong_then")
+        entry = SimpleNamespace(
+            way=way,
+            latest=ghost("latest", _ENTRY.size),
+            kept=ghost("kept", _ENTRY.size),
+            kept_then=ghost("kept_then", _ENTRY.size),
+            wrong=ghost("wrong", code_bits),
+            wrong_then=ghost("wrong_then", code_bits),
+            wrong_bits=Signal(range(code_bits + 1), name=f"wrong_bits_{way}"),
+            # Written in the cycle before; and in the one before, as the last read began.
+            fresh=ghost("fresh"),
+            fresh_then=ghost("fresh_then"),
+            stored=dut.entries[way].read_port(domain="comb"),
         )
-        # Written in the cycle before; and in the one before, as the last read began.
-        fresh, fresh_then = ghost(1, "fresh"), ghost(1, "fresh_then")
-        writes = dut.write_ways[way] & (dut.write_set == followed)
+        self._remember(m, dut, entry, ask.followed)
+        self._assert_row(m, dut, entry, ask)
+        self._relate_memory(m, dut, entry, ask.followed)
+        self._relate_read(m, dut, entry, ask.asked)
+        return entry
+
+    def _remember(self, m: Module, dut, entry: SimpleNamespace, followed: Signal) -> None:
+        """Write the entry, clear it, and turn bits of it in the memory."""
+        turn = dut.entries[entry.way].write_port()
+        turns = Signal.like(entry.wrong, name=f"turns_{entry.way}")
+        writes = dut.write_ways[entry.way] & (dut.write_set == followed)
         free(m, turn.en, turns)
         m.d.comb += [
-            stored.addr.eq(followed),
+            entry.stored.addr.eq(followed),
             turn.addr.eq(followed),
-            Value.cast(turn.data).eq(stored.data.as_value() ^ turns),
-            Assume(~(turn.en & (fresh | dut.clearing))),
-            Assume(sum(wrong) <= 2),
+            Value.cast(turn.data).eq(entry.stored.data.as_value() ^ turns),
+            Assume(~(turn.en & (entry.fresh | dut.clearing))),
+            Assume(sum(entry.wrong) <= 2),
         ]
         m.d.sync += [
-            fresh.eq(writes),
-            fresh_then.eq(fresh),
-            kept.eq(latest),
-            kept_then.eq(kept),
-            wrong_then.eq(wrong),
+            entry.fresh.eq(writes),
+            entry.fresh_then.eq(entry.fresh),
+            entry.kept.eq(entry.latest),
+            entry.kept_then.eq(entry.kept),
+            entry.wrong_then.eq(entry.wrong),
         ]
         with m.If(turn.en):
-            m.d.sync += wrong.eq(wrong ^ turns)
-        with m.If(fresh):
-            m.d.sync += wrong.eq(0)
+            m.d.sync += entry.wrong.eq(entry.wrong ^ turns)
+        with m.If(entry.fresh):
+            m.d.sync += entry.wrong.eq(0)
         with m.If(writes):
-            m.d.sync += latest.eq(dut.write)
+            m.d.sync += entry.latest.eq(dut.write)
         with m.If(dut.clear):
-            m.d.sync += [one.eq(0) for one in (latest, kept, wrong, fresh)]
+            m.d.sync += [one.eq(0) for one in (entry.latest, entry.kept, entry.wrong, entry.fresh)]
 
+    def _assert_row(self, m: Module, dut, entry: SimpleNamespace, ask: SimpleNamespace) -> None:
+        """The contract, of one entry of the row."""
+        way, row = entry.way, dut.row[entry.way]
+        wanted = Signal.like(entry.latest, name=f"wanted_{way}")
+        wrong_before = Signal.like(entry.wrong_bits, name=f"wrong_before_{way}")
         # What is fresh does not come from the memory.
-        wrong_bits, wrong_before = (
-            Signal(range(len(read) + 1), name=f"{name}_{way}")
-            for name in ("wrong_bits", "wrong_before")
-        )
-        wanted = ghost(width, "wanted")
-        with m.If(~(fresh | fresh_then)):
-            m.d.comb += wrong_bits.eq(sum(wrong_then))
-        m.d.sync += [wanted.eq(latest), wrong_before.eq(wrong_bits)]
-        row = dut.row[way]
-        with m.If(asked_before):
+        with m.If(~(entry.fresh | entry.fresh_then)):
+            m.d.comb += entry.wrong_bits.eq(sum(entry.wrong_then))
+        m.d.sync += [wanted.eq(entry.latest), wrong_before.eq(entry.wrong_bits)]
+        with m.If(ask.asked_before):
             m.d.comb += [
                 Assert(
                     (wrong_before == 2) | (row.as_value() == wanted),
@@ -130,43 +148,52 @@ class TrackerTableHarness(Elaboratable):
                 Assert((wrong_before != 2) | ~row.valid, f"{way}: valid though it is lost"),
                 Cover((wrong_before == 1) & wanted.any(), f"{way}: an entry corrected"),
             ]
-        with m.If(asked):
-            m.d.comb += Cover(fresh & fresh_then & (latest != kept), f"{way}: written twice")
+        with m.If(ask.asked):
+            written_twice = entry.fresh & entry.fresh_then & (entry.latest != entry.kept)
+            m.d.comb += Cover(written_twice, f"{way}: written twice")
 
-        def code(entry: Value, turned: Value) -> Value:
-            return Cat(entry, encode(entry)) ^ turned
-
-        with m.If(~dut.clearing | (followed < inside.clear_row)):
+    def _relate_memory(self, m: Module, dut, entry: SimpleNamespace, followed: Signal) -> None:
+        """What is kept is in the memory, but for what is cleared; what is fresh is on its way."""
+        way, fresh, latest, kept = entry.way, entry.fresh, entry.latest, entry.kept
+        with m.If(~dut.clearing | (followed < dut.clear_row)):
             m.d.comb += invariant(
-                stored.data.as_value() == code(kept, wrong), f"{way}: another entry is kept"
+                entry.stored.data.as_value() == _code(kept, entry.wrong),
+                f"{way}: another entry is kept",
             )
         with m.If(dut.clearing):
             m.d.comb += invariant(
-                ~(latest.any() | kept.any() | wrong.any() | fresh), f"{way}: not cleared"
+                ~(latest.any() | kept.any() | entry.wrong.any() | fresh), f"{way}: not cleared"
             )
         with m.Else():
             m.d.comb += [
                 invariant(
-                    fresh == (inside.written_ways[way] & (inside.written_set == followed)),
+                    fresh == (dut.written_ways[way] & (dut.written_set == followed)),
                     f"{way}: written, or not",
                 ),
                 invariant(
-                    ~fresh | (inside.written.as_value() == latest), f"{way}: another was written"
+                    ~fresh | (dut.written.as_value() == latest), f"{way}: another was written"
                 ),
                 invariant(fresh | (kept == latest), f"{way}: not kept"),
             ]
-        m.d.comb += invariant(sum(wrong_then) <= 2, f"{way}: too many wrong bits")
+
+    def _relate_read(self, m: Module, dut, entry: SimpleNamespace, asked: Signal) -> None:
+        """What was read is what was kept then, but for what came earlier."""
+        way, fresh_then, kept_then = entry.way, entry.fresh_then, entry.kept_then
+        read = dut.read_ports[way].data.as_value()
+        m.d.comb += invariant(sum(entry.wrong_then) <= 2, f"{way}: too many wrong bits")
         with m.If(asked):
-            earlier = inside.set_of_earlier & inside.earlier_ways[way]
+            earlier = dut.set_of_earlier & dut.earlier_ways[way]
             m.d.comb += [
-                invariant(read == code(kept_then, wrong_then), f"{way}: another entry was read"),
+                invariant(
+                    read == _code(kept_then, entry.wrong_then), f"{way}: another entry was read"
+                ),
                 invariant(earlier == fresh_then, f"{way}: written earlier, or not"),
                 invariant(
-                    ~fresh_then | (inside.earlier.as_value() == kept), f"{way}: earlier: another"
+                    ~fresh_then | (dut.earlier.as_value() == entry.kept),
+                    f"{way}: earlier: another",
                 ),
-                invariant(fresh_then | (kept_then == kept), f"{way}: not kept then"),
+                invariant(fresh_then | (kept_then == entry.kept), f"{way}: not kept then"),
             ]
-        return SimpleNamespace(wrong_bits=wrong_bits)
 
 
 PROOFS = (

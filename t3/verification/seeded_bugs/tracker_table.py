@@ -8,6 +8,6 @@ TRACKER_TABLE = SeededBug(
     module="rtl.tracker.table",
     block="TrackerTable",
     fault="a read does not see what is written in its cycle",
-    right="by_earlier.eq(set_of_earlier & earlier_ways[way])",
+    right="by_earlier.eq(self.set_of_earlier & self.earlier_ways[way])",
     wrong="by_earlier.eq(0)",
 )

@@ -26,7 +26,7 @@ def simulate(bench, *, rows, ways):
 
 def turn(ctx, dut, row, way, *bits):
     """Turn bits of an entry where it is stored."""
-    stored = dut.entries[way][row]
+    stored = dut.entries[way].data[row]
     value = ctx.get(stored).as_bits()
     for bit in bits:
         value ^= 1 << bit

@@ -39,7 +39,7 @@ class Bank:
 
     def turn(self, *bits):
         """Turn bits of the entry that the first tile of the set has."""
-        memory = self.dut.table.entries[0]
+        memory = self.dut.table.entries[0].data
         assert memory.shape.size == CODE_BITS
         value = self.ctx.get(memory[ROW]).as_bits()
         for bit in bits:
