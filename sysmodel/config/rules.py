@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from sysmodel.lib.errors import InputError
 
+from .limits import MOST_TILE_ATOMS, MOST_WAVEFRONTS
+
 if TYPE_CHECKING:
     from .system import System, Tile
 
@@ -105,7 +107,7 @@ def _tile_rules(
     system: "System", tile: "Tile", where: str
 ) -> Iterator[tuple[str, bool, object, str]]:
     """Key, whether it is sound, its value, what is allowed."""
-    gpu, dram, hardware = system.gpu, system.dram, system.hardware()
+    gpu, dram = system.gpu, system.dram
     for side in ("m", "n"):
         size, waves = getattr(tile, f"tile_{side}"), getattr(tile, f"waves_{side}")
         allowed = f"a multiple of {where}.waves_{side}, {waves}"
@@ -121,9 +123,9 @@ def _tile_rules(
     waves = tile.waves_m * tile.waves_n
     yield (
         f"{where}.waves_m",
-        waves <= hardware.wavefronts,
+        waves <= MOST_WAVEFRONTS,
         tile.waves_m,
-        f"at most {hardware.wavefronts} wavefronts in a workgroup",
+        f"at most {MOST_WAVEFRONTS} wavefronts in a workgroup",
     )
     along = "m" if system.kernel.output_layout == "column-major" else "n"
     size = getattr(tile, f"tile_{along}")
@@ -136,10 +138,9 @@ def _tile_rules(
         f"what makes a wavefront's run of {per_atom} elements times a power of two, not {run}",
     )
     atoms = tile.tile_m * tile.tile_n * _ELEMENT_BYTES // (waves * dram.atom_bytes)
-    most = (1 << hardware.tile_atom_bits) - 1
     yield (
         f"{where}.tile_m",
-        atoms <= most,
+        atoms <= MOST_TILE_ATOMS,
         tile.tile_m,
-        f"at most {most} memory atoms in a wavefront's tile, not {atoms}",
+        f"at most {MOST_TILE_ATOMS} memory atoms in a wavefront's tile, not {atoms}",
     )

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
-from rtl.parameters import T3Parameters
 from sysmodel.lib.errors import InputError
 
 from .dram_timing import BANK_INTERLEAVES, MAX_BANKS, MAX_GROUPS, MAX_QUEUE, REFRESHES, DramTiming
+from .limits import MOST_WORKGROUPS
 from .rules import check_rules
 from .schema import Strict, integer, number, power_of_two, read_toml, text, validate
 
@@ -211,48 +211,12 @@ class System(Strict):
             There are more than workgroup ids.
         """
         count = max(-(-m // tile.tile_m) * -(-n // tile.tile_n) for tile in self.kernel.tiles)
-        most = (1 << self.hardware().workgroup_bits) - 1
-        if count > most:
+        if count > MOST_WORKGROUPS:
             raise InputError(
-                "kernel.tile_m", f"{m} x {n} outputs make {count} workgroups; allowed: {most}"
+                "kernel.tile_m",
+                f"{m} x {n} outputs make {count} workgroups; allowed: {MOST_WORKGROUPS}",
             )
         return count
-
-    def hardware(
-        self, *, channels: int = 1, first_channel: int = 0, with_data: bool = False
-    ) -> T3Parameters:
-        """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
-
-        Raises
-        ------
-        InputError
-            With ``with_data``, the memory is faster than the reduce unit.
-        """
-        dram, t3 = self.dram, self.t3
-        if with_data:
-            from rtl.nmc.unit import NmcUnit  # it brings Amaranth along
-
-            # An atom's second update must find the first one's result.
-            if dram.timing_cycles.tCCD_WL < NmcUnit.LATENCY:
-                raise InputError(
-                    "dram.timing_cycles.tCCD_WL",
-                    f"{dram.timing_cycles.tCCD_WL} is not allowed with real values; allowed: the "
-                    f"{NmcUnit.LATENCY} cycles of the reduce unit, or more",
-                )
-        return T3Parameters(
-            channels=channels,
-            first_channel=first_channel,
-            system_channels=dram.channels,
-            interleave_atoms=dram.interleave_bytes // dram.atom_bytes,
-            atom_bytes=dram.atom_bytes,
-            sets=t3.tracker_sets,
-            ways=t3.tracker_ways,
-            banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
-            credit_window=t3.credit_window_workgroups,
-            command_depth=t3.command_depth,
-            egress_slots=t3.egress_slots,
-            with_data=with_data,
-        )
 
     @model_validator(mode="after")
     def _consistent(self) -> "System":

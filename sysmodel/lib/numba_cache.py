@@ -10,9 +10,8 @@ import os
 import shutil
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-
-import rtl
 
 from .cache import cache_folder, digest
 
@@ -21,8 +20,16 @@ __all__ = ["use_numba_cache"]
 KEPT_FOLDERS = 4
 
 
+def _folder(package: str) -> Path:
+    """Where a package lies, which need not be imported for that."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"No module named {package!r}")
+    return Path(spec.origin).parent
+
+
 def _sources() -> list[Path]:
-    packages = Path(rtl.__file__).parent, Path(__file__).parents[1]
+    packages = _folder("rtl"), _folder("sysmodel")
     return [
         path for package in packages for kind in ("*.py", "*.rdl") for path in package.rglob(kind)
     ]

@@ -1,9 +1,16 @@
 """What software writes into the registers: ``remote_map``, ``dma_map`` and the copies of the
 all-gather."""
 
-from functools import cache
+from enum import Enum
 
-from rtl.interface.encodings import Action, Granularity, PacketKind, Policy
+from rtl.interface.encodings import (
+    Action,
+    Datatype,
+    Granularity,
+    Operation,
+    PacketKind,
+    Policy,
+)
 from rtl.registers.map import load
 from sysmodel.config.system import System
 from sysmodel.gpu.kernel import ATOM_BYTES, OUTPUT_ATOM, Kernel
@@ -14,9 +21,12 @@ __all__ = [
     "collective_writes",
     "copy_writes",
     "credit_windows",
+    "fields_of",
     "launch_writes",
     "map_writes",
     "measure_writes",
+    "register_address",
+    "register_at",
     "stage_cycles",
     "staging_offset",
 ]
@@ -28,23 +38,29 @@ _TRANSFER, _COPY = 0, 1
 STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
-@cache
-def _registers():
-    return load()
+def register_address(name: str) -> int:
+    return load()[name].address
+
+
+def register_at(address: int) -> str:
+    """Name of the register at an address."""
+    return next(register.name for register in load().values() if register.address == address)
+
+
+def fields_of(name: str, word: int) -> dict[str, int]:
+    """Field values of a word that was read from a register."""
+    return load()[name].unpack(word)
+
+
+def _code(codes: type[Enum], name: str) -> int:
+    """Code of a name as a user writes it: small letters, with hyphens."""
+    code: int = codes[name.upper().replace("-", "_")].value
+    return code
 
 
 def _write(name: str, **values: int) -> tuple[int, int]:
-    register = _registers()[name]
-    word = 0
-    fields = {field.name: field for field in register.fields}
-    for field, value in values.items():
-        value = int(value)
-        if not 0 <= value < 1 << fields[field].width:
-            raise ValueError(
-                f"{name}.{field} has {fields[field].width} bits, not room for {value!r}"
-            )
-        word |= value << fields[field].low
-    return register.address, word
+    register = load()[name]
+    return register.address, register.pack(**{field: int(one) for field, one in values.items()})
 
 
 def _bytes(name: str, atom: int) -> Writes:
@@ -139,12 +155,15 @@ def map_writes(
     gpu: int,
     *,
     context: int,
-    op: int = 0,
-    dtype: int = 0,
-    policy: Policy = Policy.ROUND_ROBIN,
+    op: str = "sum",
+    dtype: str = "fp16",
+    policy: str = "round-robin",
     updates_per_atom: int = 2,
 ) -> Writes:
-    """Map the output for a ring reduce-scatter that the GEMM's stores drive."""
+    """Map the output for a ring reduce-scatter that the GEMM's stores drive.
+
+    Operation, data type and policy have the names of their codes in small letters, as ``"mca"``.
+    """
     credit_window, commands = credit_windows(kernel, system)
     t3 = system.t3
     total = kernel.workgroups
@@ -161,12 +180,10 @@ def map_writes(
         _write(
             "COMMAND_TRANSFER",
             kind=PacketKind.UPDATE.value,
-            op=op,
-            dtype=dtype,
+            op=_code(Operation, op),
+            dtype=_code(Datatype, dtype),
             context=context,
-            granularity=(
-                Granularity.WAVEFRONT if t3.granularity == "wavefront" else Granularity.WORKGROUP
-            ).value,
+            granularity=_code(Granularity, t3.granularity),
             group_log2=t3.group_workgroups.bit_length() - 1,
             wave_inner_log2=kernel.wave_inner_extent.bit_length() - 1 if shared_run else 15,
             waves_inner_log2=kernel.inner_waves.bit_length() - 1,
@@ -199,7 +216,7 @@ def map_writes(
         _write("CREDIT_WINDOW", workgroups=credit_window),
         _write("COMMAND_WINDOW", workgroups=commands),
         _write("TRACKING", updates_per_atom=updates_per_atom, epoch=1),
-        _write("ARBITER", policy=policy.value, automatic=int(policy is Policy.MCA), threshold=127),
+        _write("ARBITER", policy=_code(Policy, policy), automatic=policy == "mca"),
         _write("STARVATION", cycles=t3.starvation_limit_cycles),
         _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),
         _write("CUTS", **{f"cut{i}": cut for i, cut in enumerate(t3.mca_cuts)}),

@@ -7,8 +7,8 @@ from types import TracebackType
 
 import numpy as np
 
-from rtl.registers.map import load
 from sysmodel.config import system as config
+from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
 from sysmodel.gpu.collective import set_up_collective
@@ -23,7 +23,14 @@ from sysmodel.network.link import set_up_link
 
 from . import loop
 from .bus import load_writes
-from .driver import Writes, launch_writes, measure_writes
+from .driver import (
+    Writes,
+    fields_of,
+    launch_writes,
+    measure_writes,
+    register_address,
+    register_at,
+)
 from .state import State, new_state
 
 __all__ = ["Machine", "kernel_of"]
@@ -114,7 +121,7 @@ class Machine:
         self._collective_cus = collective_cus
         self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
         self.channel_bits = system.dram.channels.bit_length() - 1
-        parameters = system.hardware(channels=channels, with_data=partial is not None)
+        parameters = hardware_parameters(system, channels=channels, with_data=partial is not None)
         self._output_atoms = kernel.output_atoms(channels, self.offset_bits, self.channel_bits)
         self._require_output_atoms()
         self.chunk_start, chunk_atom = self._chunks()
@@ -239,7 +246,7 @@ class Machine:
         for g in range(self.gpus):
             refused = int(self.state.gpu["refused"][g])
             if refused >= 0:
-                name = next(r.name for r in load().values() if r.address == refused)
+                name = register_at(refused)
                 raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
             if self.state.outputs[g, gpu_out + H.irq]:
                 error = self.read(g, "ERROR")
@@ -251,13 +258,11 @@ class Machine:
 
     def read(self, gpu: int, name: str) -> dict[str, int]:
         """Fields of a register, read over the bus."""
-        register = load()[name]
-        self.state.gpu["read_address"][gpu] = register.address
+        self.state.gpu["read_address"][gpu] = register_address(name)
         for _ in range(100):
             loop.advance(self.state, self.hardware, loop.NEVER, 1)
             if self.state.gpu["read_address"][gpu] < 0:
-                value = int(self.state.gpu["read_value"][gpu])
-                return {f.name: (value >> f.low) & ((1 << f.width) - 1) for f in register.fields}
+                return fields_of(name, int(self.state.gpu["read_value"][gpu]))
         raise SimulationError(f"GPU {gpu}: the register port does not answer")
 
     def _require_output_atoms(self) -> None:

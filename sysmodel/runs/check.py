@@ -6,7 +6,6 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from rtl.interface.encodings import Datatype, Operation
 from sysmodel.config.system import System, load_system
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
 from sysmodel.lib.errors import InputError, SimulationError
@@ -19,8 +18,8 @@ from .check_options import CheckOptions, CheckResult, Mismatch
 __all__ = ["check", "reference"]
 
 _DTYPES = {
-    "fp16": (np.dtype(np.float16), Datatype.FP16, 0x7E00),
-    "bf16": (np.dtype(ml_dtypes.bfloat16), Datatype.BF16, 0x7FC0),
+    "fp16": (np.dtype(np.float16), 0x7E00),
+    "bf16": (np.dtype(ml_dtypes.bfloat16), 0x7FC0),
 }
 _COMPUTE_UNITS = 4
 _SHOWN = 5
@@ -112,7 +111,7 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
     InputError
         If the matrix is too small for the ring, or a chunk too large for the tracker.
     """
-    dtype, datatype, nan = _DTYPES[options.dtype]
+    dtype, nan = _DTYPES[options.dtype]
     system = _system(options.channels)
     try:
         kernel = kernel_of(system, options.m, options.n, options.k, options.gpus)
@@ -139,8 +138,8 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
                 system,
                 g,
                 context=CONTEXT_GEMM,
-                op=Operation.SUM.value,
-                dtype=datatype.value,
+                op="sum",
+                dtype=options.dtype,
             )
             for g in range(machine.gpus)
         ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from rtl.interface.encodings import Policy
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
 from sysmodel.energy.constants import known_constants
@@ -56,8 +55,8 @@ class _Configurations:
 
 _SIMULATED: dict[str, Callable[[RunContext], PhaseResult]] = {
     "sequential": sequential,
-    "t3": lambda context: transparent(context, "t3", Policy.ROUND_ROBIN),
-    "t3-mca": lambda context: transparent(context, "t3-mca", Policy.MCA),
+    "t3": lambda context: transparent(context, "t3", "round-robin"),
+    "t3-mca": lambda context: transparent(context, "t3-mca", "mca"),
     "rs-nmc": scatter,
     "cu-split-8": lambda context: cu_split(context, 8),
     "cu-split-16": lambda context: cu_split(context, 16),

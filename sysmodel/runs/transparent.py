@@ -1,6 +1,5 @@
 """T3: the GEMM's stores drive the reduce-scatter; then the all-gather by the DMA engine."""
 
-from rtl.interface.encodings import Policy
 from sysmodel.gpu.producer import MODE_SCATTER
 from sysmodel.machine.driver import copy_writes, map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
@@ -12,7 +11,7 @@ from .phases import PhaseResult, RunContext, Simulation
 __all__ = ["scatter", "transparent"]
 
 
-def transparent(context: RunContext, name: str, policy: Policy) -> PhaseResult:
+def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
     """Simulate T3 under an arbitration policy."""
     with Simulation(context, name) as simulation:
         machine = simulation.machine
@@ -37,18 +36,14 @@ def scatter(context: RunContext) -> PhaseResult:
     """Simulate the reduce-scatter by the T3 hardware alone, the partial products in memory."""
     with Simulation(context, "rs-nmc", mode=MODE_SCATTER) as simulation:
         simulation.machine.state.gpu["kernel_phase"] = RS
-        zero = simulation.zero = _launch(
-            context, simulation, Policy.ROUND_ROBIN, updates_per_atom=1
-        )
+        zero = simulation.zero = _launch(context, simulation, "round-robin", updates_per_atom=1)
         simulation.run("RS", UNTIL_REDUCED)
         cycles = simulation.machine.now - zero
         how = Reduction(gemm=False, tracked=True, gather=False)
         return simulation.finish(how, rs_cycles=cycles, total_cycles=cycles)
 
 
-def _launch(
-    context: RunContext, simulation: Simulation, policy: Policy, updates_per_atom: int
-) -> int:
+def _launch(context: RunContext, simulation: Simulation, policy: str, updates_per_atom: int) -> int:
     return simulation.machine.launch(
         [
             map_writes(

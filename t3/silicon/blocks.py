@@ -8,12 +8,13 @@ from amaranth.lib import wiring
 from rtl.blocks import BLOCKS, TOP
 from rtl.parameters import T3Parameters
 from sysmodel.config.system import load_system
+from sysmodel.engine.hardware import hardware_parameters
 
 from .elaboration import rtlil_text
 
 __all__ = ["MEASURED", "REFERENCE", "Measured"]
 
-REFERENCE = load_system().hardware(channels=32, with_data=True)
+REFERENCE = hardware_parameters(load_system(), channels=32, with_data=True)
 """One GPU of the paper's system."""
 
 

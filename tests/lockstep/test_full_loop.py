@@ -23,6 +23,11 @@ from sysmodel.runs.sequential import sequential
 from sysmodel.runs.transparent import scatter, transparent
 
 
+def named(policy: Policy) -> str:
+    """As the driver calls it."""
+    return policy.name.lower().replace("_", "-")
+
+
 @pytest.fixture
 def machines(monkeypatch):
     """Every machine that a run makes has both engines; here they are afterwards."""
@@ -45,7 +50,7 @@ def machines(monkeypatch):
         scatter,
         *(
             pytest.param(
-                lambda context, policy=policy: transparent(context, "t3", policy),
+                lambda context, policy=policy: transparent(context, "t3", named(policy)),
                 id=policy.name,
                 marks=() if policy is Policy.MCA else pytest.mark.verify,
             )
@@ -69,7 +74,7 @@ def random_cycles(machines, monkeypatch, policy: Policy, least: int) -> None:
     monkeypatch.setattr(
         sysmodel.runs.check,
         "map_writes",
-        lambda *arguments, **options: map_writes(*arguments, **options, policy=policy),
+        lambda *arguments, **options: map_writes(*arguments, **options, policy=named(policy)),
     )
     seed, compared = 1000 * policy.value, 0
     while compared < least:

@@ -6,10 +6,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from rtl.interface.encodings import Datatype
 from rtl.parameters import T3Parameters
 from rtl.registers.map import load
 from sysmodel.config.system import System, load_system
+from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
@@ -66,7 +66,7 @@ def _system() -> System:
 
 def ring_parameters() -> T3Parameters:
     """Of each GPU's hardware."""
-    return _system().hardware(channels=CHANNELS, with_data=True)
+    return hardware_parameters(_system(), channels=CHANNELS, with_data=True)
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class Ring:
                 self._system,
                 g,
                 context=loop.CONTEXT_GEMM,
-                dtype=Datatype.FP16.value,
+                dtype="fp16",
                 updates_per_atom=setup.updates_per_atom[g],
             )
             if setup.credit_window is not None:

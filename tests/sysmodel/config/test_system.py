@@ -50,7 +50,7 @@ def test_the_paper_s_system():
     assert system.l2_sets_per_slice == 128
     assert system.memory_cycles(500) == 500
     assert system.workgroups(8192, 4256) == 64 * 45
-    assert system.hardware().sets * system.hardware().ways == 2048
+    assert system.t3.tracker_sets * system.t3.tracker_ways == 2048
 
 
 def test_complete_preset_differs_in_the_memory_alone():
@@ -209,14 +209,3 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_more_workgroups_than_ids():
     with pytest.raises(InputError, match=r"kernel\.tile_m: .* 65535"):
         load_system().workgroups(1 << 20, 1 << 17)
-
-
-def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):
-    path = tmp_path / "fast.toml"
-    path.write_text('base = "asplos24"\n[dram.timing_cycles]\ntCCD_WL = 3\n')
-    system = load_system(str(path))
-    assert not system.hardware().with_data
-    with pytest.raises(
-        InputError, match=r"dram\.timing_cycles\.tCCD_WL.* 3 .*allowed: the 4 cycles"
-    ):
-        system.hardware(with_data=True)

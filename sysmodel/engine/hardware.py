@@ -1,0 +1,42 @@
+"""The hardware that a system describes."""
+
+from rtl.nmc.unit import NmcUnit
+from rtl.parameters import T3Parameters
+from sysmodel.config.system import System
+from sysmodel.lib.errors import InputError
+
+__all__ = ["hardware_parameters"]
+
+
+def hardware_parameters(
+    system: System, *, channels: int = 1, first_channel: int = 0, with_data: bool = False
+) -> T3Parameters:
+    """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
+
+    Raises
+    ------
+    InputError
+        With ``with_data``, the memory is faster than the reduce unit.
+    """
+    dram, t3 = system.dram, system.t3
+    # An atom's second update must find the first one's result.
+    if with_data and dram.timing_cycles.tCCD_WL < NmcUnit.LATENCY:
+        raise InputError(
+            "dram.timing_cycles.tCCD_WL",
+            f"{dram.timing_cycles.tCCD_WL} is not allowed with real values; allowed: the "
+            f"{NmcUnit.LATENCY} cycles of the reduce unit, or more",
+        )
+    return T3Parameters(
+        channels=channels,
+        first_channel=first_channel,
+        system_channels=dram.channels,
+        interleave_atoms=dram.interleave_bytes // dram.atom_bytes,
+        atom_bytes=dram.atom_bytes,
+        sets=t3.tracker_sets,
+        ways=t3.tracker_ways,
+        banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
+        credit_window=t3.credit_window_workgroups,
+        command_depth=t3.command_depth,
+        egress_slots=t3.egress_slots,
+        with_data=with_data,
+    )

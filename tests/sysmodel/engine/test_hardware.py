@@ -1,0 +1,32 @@
+import pytest
+
+from rtl.parameters import T3Parameters
+from sysmodel.config import limits
+from sysmodel.config.system import load_system
+from sysmodel.engine.hardware import hardware_parameters
+from sysmodel.lib.errors import InputError
+
+
+def test_hardware_of_the_paper_s_system():
+    p = hardware_parameters(load_system(), channels=2)
+    assert (p.channels, p.system_channels, p.atom_bytes, p.interleave_atoms) == (2, 32, 32, 8)
+    assert p.sets * p.ways == 2048
+    assert not p.with_data
+
+
+def test_the_configuration_s_limits_are_the_hardware_s():
+    p = T3Parameters()
+    assert limits.MOST_WORKGROUPS == (1 << p.workgroup_bits) - 1
+    assert limits.MOST_WAVEFRONTS == p.wavefronts
+    assert limits.MOST_TILE_ATOMS == (1 << p.tile_atom_bits) - 1
+
+
+def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):
+    path = tmp_path / "fast.toml"
+    path.write_text('base = "asplos24"\n[dram.timing_cycles]\ntCCD_WL = 3\n')
+    system = load_system(str(path))
+    assert not hardware_parameters(system).with_data
+    with pytest.raises(
+        InputError, match=r"dram\.timing_cycles\.tCCD_WL.* 3 .*allowed: the 4 cycles"
+    ):
+        hardware_parameters(system, with_data=True)
