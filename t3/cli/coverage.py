@@ -7,6 +7,9 @@ import typer
 
 from sysmodel.lib.progress import shown_progress
 
+from .checkout import require_benches
+from .options import Out, option, several
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,20 +21,16 @@ NAME = "coverage"  # of the files
 
 
 def coverage(
-    block: Annotated[
-        list[str] | None,
-        typer.Option(help="This one only; may be repeated.", metavar="NAME", show_default="all"),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the benches.", metavar="N", min=0)] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for the result.", metavar="DIR")] = Path(
-        "build/coverage"
-    ),
+    block: Annotated[list[str] | None, several("block")] = None,
+    seed: Annotated[int, option("Seed of the benches.", "N", min=0)] = 0,
+    out: Out = Path("build/coverage"),
 ) -> None:
     """Run the benches of the blocks and of the top with line, toggle and functional coverage.
 
     About ten minutes on two idle processors; writes coverage.json and coverage.md. The exit code is
     0 only if every functional point is hit.
     """
+    require_benches("coverage")
     # They bring Amaranth, for which other commands shall not wait.
     from t3.verification.coverage.report import as_dict, as_markdown
     from t3.verification.coverage.run import run

@@ -2,12 +2,15 @@
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import shown_progress
+
+from .checkout import require_benches
+from .options import Out, option
 
 if TYPE_CHECKING:
     from t3.verification.arithmetic.run import Outcome
@@ -16,23 +19,19 @@ __all__ = ["NAME", "exhaust"]
 
 NAME = "arithmetic"  # of the files
 
+_E = TypeVar("_E", bound=Enum)
+
 
 def exhaust(
-    out: Annotated[Path, typer.Option(help="Folder for the result.", metavar="DIR")] = Path(
-        "build/exhaust"
-    ),
-    pairs: Annotated[
-        int, typer.Option(help="Pairs of fp32 for each operation.", metavar="N", min=1)
-    ] = 10**9,
+    out: Out = Path("build/exhaust"),
+    pairs: Annotated[int, option("Pairs of fp32 for each operation.", "N", min=1)] = 10**9,
     dtype: Annotated[
-        str | None,
-        typer.Option(help="This format only.", metavar="fp16|bf16|fp32", show_default="all"),
+        str | None, option("Only this format.", "fp16|bf16|fp32", show_default="all")
     ] = None,
     operation: Annotated[
-        str | None,
-        typer.Option(help="This operation only.", metavar="sum|max|min", show_default="all"),
+        str | None, option("Only this operation.", "sum|max|min", show_default="all")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the fp32 pairs.", metavar="N", min=0)] = 0,
+    seed: Annotated[int, option("Seed of the fp32 pairs.", "N", min=0)] = 0,
 ) -> None:
     """Compare the reduce unit's arithmetic with NumPy's, every bit.
 
@@ -40,6 +39,7 @@ def exhaust(
     maximum and minimum. About twenty minutes on two idle processors; writes
     arithmetic.json and arithmetic.md. The exit code is 0 only if all agree.
     """
+    require_benches("exhaust")
     # They bring Amaranth and Numba, for which other commands shall not wait.
     from rtl.interface.encodings import Datatype, Operation
     from t3.verification.arithmetic.report import as_markdown
@@ -67,7 +67,7 @@ def exhaust(
         raise typer.Exit(1)
 
 
-def _chosen(field: str, name: str | None, kind: type[Enum]) -> list[Any]:
+def _chosen(field: str, name: str | None, kind: type[_E]) -> list[_E]:
     if name is None:
         return list(kind)
     members = {member.name.lower(): member for member in kind}

@@ -14,6 +14,9 @@ from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
 from sysmodel.lib.progress import shown_progress
 
+from .options import Out, option
+from .output import writing
+
 __all__ = ["export"]
 
 
@@ -45,11 +48,9 @@ def _options() -> list[inspect.Parameter]:
 
 
 def export(
-    out: Annotated[Path, typer.Option(help="Folder for the files.", metavar="DIR")] = Path(
-        "build/verilog"
-    ),
+    out: Out = Path("build/verilog"),
     name: Annotated[
-        str, typer.Option(help="Of the top; all modules and files begin with it.")
+        str, option("Name of the top, with which all modules and files begin.", "NAME")
     ] = "t3",
     **parameters: Any,
 ) -> None:
@@ -71,13 +72,10 @@ def export(
                 files = export_files(T3Parameters(**parameters), name, progress)
         except ValueError as error:
             raise _input_error(error) from error
-        try:
+        with writing(out):
             for file, text in files.items():
                 (folder.staging / file).write_text(text, encoding="utf-8")
             published = folder.publish()
-        except OSError as error:
-            problem = f"{str(out)!r} cannot be written: {error.strerror}"
-            raise InputError("out", problem) from error
     typer.echo(f"{len(published)} files in {out}: {', '.join(file.name for file in published)}")
 
 

@@ -7,6 +7,9 @@ import typer
 
 from sysmodel.lib.progress import shown_progress
 
+from .checkout import require_benches
+from .options import Out, option, several
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,17 +21,10 @@ NAME = "mutation"  # of the files
 
 
 def mutate(
-    block: Annotated[
-        list[str] | None,
-        typer.Option(help="This one only; may be repeated.", metavar="NAME", show_default="all"),
-    ] = None,
-    mutants: Annotated[int, typer.Option(help="Mutants of each block.", metavar="N", min=1)] = 40,
-    seed: Annotated[
-        int, typer.Option(help="Of the mutants and of the benches.", metavar="N", min=0)
-    ] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for the result.", metavar="DIR")] = Path(
-        "build/mutate"
-    ),
+    block: Annotated[list[str] | None, several("block")] = None,
+    mutants: Annotated[int, option("Mutants of each block.", "N", min=1)] = 40,
+    seed: Annotated[int, option("Seed of the mutants and of the benches.", "N", min=0)] = 0,
+    out: Out = Path("build/mutate"),
 ) -> None:
     """Put small defects into the blocks, and count those that the blocks' own benches notice.
 
@@ -36,6 +32,7 @@ def mutate(
     exit code is 0 only if 97 % of the mutants are noticed, and 95 % of each block's, not counting
     those that are proved equivalent.
     """
+    require_benches("mutate")
     # They bring Amaranth, for which other commands shall not wait.
     from t3.verification.evidence import Evidence
     from t3.verification.mutation.report import as_dict, as_markdown, holds

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import shown_progress
 
+from .options import Out, named, several
+
 if TYPE_CHECKING:
-    from t3.verification.proofs.proof import Proof
     from t3.verification.proofs.run import Result
 
 __all__ = ["NAME", "prove"]
@@ -18,13 +18,8 @@ NAME = "proofs"  # of the files
 
 
 def prove(
-    proof: Annotated[
-        list[str] | None,
-        typer.Option(help="This one only; may be repeated.", metavar="NAME", show_default="all"),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(help="Folder for the result and waveforms.", metavar="DIR")
-    ] = Path("build/proofs"),
+    proof: Annotated[list[str] | None, several("proof")] = None,
+    out: Out = Path("build/proofs"),
 ) -> None:
     """Prove the contracts of the hardware's blocks, by k-induction with SymbiYosys.
 
@@ -33,10 +28,11 @@ def prove(
     """
     # They bring Amaranth, for which other commands shall not wait.
     from t3.verification.evidence import Evidence
+    from t3.verification.proofs.registry import PROOFS
     from t3.verification.proofs.report import as_markdown
     from t3.verification.proofs.run import prove_all
 
-    proofs = _chosen(proof)
+    proofs = named("proof", proof, PROOFS)
     with Evidence(out, NAME, title="Proofs", command="t3 prove") as evidence:
         with shown_progress() as progress:
             results = prove_all(proofs, out, progress)
@@ -45,17 +41,6 @@ def prove(
     _print(results)
     if not all(result.holds for result in results):
         raise typer.Exit(1)
-
-
-def _chosen(names: list[str] | None) -> "list[Proof]":
-    from t3.verification.proofs.registry import PROOFS
-
-    known = {proof.name: proof for proof in PROOFS}
-    for name in names or ():
-        if name not in known:
-            problem = f"{name[:40]!r} is not allowed; allowed: {', '.join(known)}"
-            raise InputError("proof", problem)
-    return [proof for proof in PROOFS if not names or proof.name in names]
 
 
 def _print(results: "list[Result]") -> None:

@@ -6,48 +6,27 @@ from typing import Annotated
 import typer
 
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import RunOptions
+
+from .options import Engine, Out, Scheduler, Workers, option
 
 __all__ = ["reproduce"]
 
 
 def reproduce(
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="The T3 hardware: rtl (compiled Verilog) or golden (fast model).",
-            metavar="rtl|golden",
-        ),
-    ] = "rtl",
-    out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="DIR")] = Path(
-        "results"
-    ),
+    engine: Engine = "rtl",
+    out: Out = Path("results"),
     page: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the page here too, its figures into a folder of the same name.",
-            metavar="FILE.md",
-        ),
+        option("Write the page here too, its figures into a folder of the same name.", "FILE.md"),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Simulations at a time on this machine.",
-            metavar="N",
-            show_default="one for each core",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="Simulate on the Dask cluster of this scheduler.", metavar="ADDRESS"),
-    ] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Regenerate the paper's evaluation and set it beside the paper's numbers.
 
     Writes one table, figures, a page and a self-contained report. What an earlier, interrupted
     run left in the folder is not simulated again.
     """
-    RunOptions(engine=engine)
     if page is not None and page.suffix != ".md":
         raise InputError("page", f"{str(page)!r} is not allowed; allowed: a name that ends in .md")
     # They bring Numba, pandas and Matplotlib, for which other commands shall not wait.

@@ -5,31 +5,20 @@ from typing import Annotated
 
 import typer
 
+from sysmodel.runs.result import ENGINES
+
+from .options import ENGINE_HELP, EngineName, Out, Scheduler, Workers, choice
+
 __all__ = ["sweep"]
 
 
 def sweep(
     grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="What to simulate.")],
-    out: Annotated[Path, typer.Option(help="Folder for the files.", metavar="DIR")] = Path(
-        "build/sweep"
-    ),
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="Simulate on a running Dask cluster.", metavar="ADDRESS"),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Processes of this machine.", metavar="N", show_default="one for each core"
-        ),
-    ] = None,
+    out: Out = Path("build/sweep"),
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     engine: Annotated[
-        str | None,
-        typer.Option(
-            help="The T3 hardware: rtl (compiled Verilog) or golden (fast model).",
-            metavar="rtl|golden",
-            show_default="the grid's",
-        ),
+        EngineName | None, choice(ENGINE_HELP, ENGINES, show_default="the grid's")
     ] = None,
 ) -> None:
     """Simulate every point of a grid of workloads, systems and policies.
@@ -37,6 +26,7 @@ def sweep(
     Writes table.csv, table.parquet and sweep.json. Results are kept in points.jsonl as they come;
     the same command goes on where an interrupted one stopped.
     """
+    # They bring Dask and pandas, for which other commands shall not wait.
     from t3.experiments.sweep.display import Display
     from t3.experiments.sweep.grid import load_grid
     from t3.experiments.sweep.run import CSV, PARQUET, RECORD

@@ -9,7 +9,8 @@ from tiny_library import FO4_NS, TINY, tiny
 from typer.testing import CliRunner
 
 from sysmodel.lib.errors import InputError
-from t3.cli.silicon import area, timing
+from t3.cli.area import area
+from t3.cli.timing import timing
 from t3.silicon import area_report, timing_report
 from t3.silicon.area import Area
 from t3.silicon.blocks import MEASURED, REFERENCE

@@ -1,12 +1,12 @@
 """Files of the evaluation: all or none, in the results and as a page of the docs."""
 
 import re
-from pathlib import Path
 
 import pytest
 from made_up_study import made_up_study
 
 from sysmodel.lib.errors import InputError
+from t3.cli.main import main
 from t3.cli.reproduce import reproduce
 from t3.experiments.evaluation import outputs as module
 from t3.experiments.evaluation.figures import FIGURES
@@ -95,17 +95,18 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"engine": "silver"}, "engine: 'silver' is not allowed; allowed: rtl, golden"),
+        (["--engine", "silver"], "--engine: 'silver' is not allowed; allowed: rtl, golden"),
+        (["--page", "docs/page.html"], "--page: 'docs/page.html' is not allowed; allowed: a"),
+        (["--workers", "0"], "--workers: 0 is not allowed; allowed: an integer from 1"),
         (
-            {"page": Path("docs/page.html")},
-            "page: 'docs/page.html' is not allowed; allowed: a",
+            ["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
+            "--workers: 2 is not allowed",
         ),
-        ({"workers": 0}, "workers: 0 is not allowed; allowed: an integer from 1"),
-        ({"workers": 2, "scheduler": "tcp://127.0.0.1:1"}, "workers: 2 is not allowed"),
     ],
 )
-def test_bad_options_are_refused_and_leave_nothing(tmp_path, options, problem):
-    with pytest.raises(InputError) as error:
-        reproduce(**({"out": tmp_path / "results"} | options))
-    assert str(error.value).startswith(problem)
+def test_bad_options_are_refused_and_leave_nothing(tmp_path, capsys, options, problem):
+    assert main(["reproduce", "--out", str(tmp_path / "results"), *options]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: {problem}")
+    assert shown.count("\n") == 1
     assert names(tmp_path) == set()

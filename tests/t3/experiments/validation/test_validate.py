@@ -9,25 +9,28 @@ from markdown_it import MarkdownIt
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from t3.cli.validate import PAGE, validate
-from t3.experiments.validation import gemm_comparison, references, ring_comparison, sampling
+from t3.experiments.validation import sections
+from t3.experiments.validation.gemm_comparison import GemmComparison
 from t3.experiments.validation.page import Picture, Section, page, print_section
+from t3.experiments.validation.references import dram_references, ring_references
+from t3.experiments.validation.sampling import SamplingComparison
 
-RINGS = [one for one in references.ring_references() if one.buffer_bytes == 24_000_000][:2]
+RINGS = [one for one in ring_references() if one.buffer_bytes == 24_000_000][:2]
 
 
 @pytest.fixture
 def few(monkeypatch):
     """References that take no time: a row of each kind."""
-    dram = references.dram_references()
+    dram = dram_references()
     chosen = [dram[0], *(one for one in dram if one.timing != "hbm2_2pc")]
-    monkeypatch.setattr(references, "dram_references", lambda: chosen)
-    monkeypatch.setattr(references, "ring_references", lambda: RINGS)
-    monkeypatch.setattr(ring_comparison, "other_rings", lambda: RINGS[:1])
-    gemm = gemm_comparison.GemmComparison(2048, 0.85, 0.92, 0.78, 0.9)
-    monkeypatch.setattr(gemm_comparison, "compare_gemm", lambda report: [gemm])
+    monkeypatch.setattr(sections, "dram_references", lambda: chosen)
+    monkeypatch.setattr(sections, "ring_references", lambda: RINGS)
+    monkeypatch.setattr(sections, "other_rings", lambda: RINGS[:1])
+    gemm = GemmComparison(2048, 0.85, 0.92, 0.78, 0.9)
+    monkeypatch.setattr(sections, "compare_gemm", lambda report: [gemm])
     work = known_workloads().workload("t-nlg", "fc2", 8)
-    same = sampling.SamplingComparison(work, "t3", 1e6, 1e6)
-    monkeypatch.setattr(sampling, "compare_sampling", lambda one, report: [same])
+    same = SamplingComparison(work, "t3", 1e6, 1e6)
+    monkeypatch.setattr(sections, "compare_sampling", lambda one, report: [same])
     return chosen
 
 
@@ -65,10 +68,10 @@ def test_same_comparison_same_page(few, tmp_path):
 def test_broken_bound_is_shown_and_ends_with_one(few, kind, monkeypatch, tmp_path, capsys):
     if kind == "dram":
         wrong = [replace(few[0], fraction_of_peak=0.5)]
-        monkeypatch.setattr(references, "dram_references", lambda: wrong)
+        monkeypatch.setattr(sections, "dram_references", lambda: wrong)
     else:
         wrong = [replace(RINGS[0], time_ns=1.02 * RINGS[0].time_ns)]
-        monkeypatch.setattr(references, "ring_references", lambda: wrong)
+        monkeypatch.setattr(sections, "ring_references", lambda: wrong)
     with pytest.raises(typer.Exit) as end:
         validate(tmp_path)
     assert end.value.exit_code == 1

@@ -1,0 +1,77 @@
+"""``t3 area``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sysmodel.lib.output import OutputFolder, write_json
+from sysmodel.lib.progress import shown_progress
+
+from .options import Out
+from .output import writing
+from .silicon_options import (
+    Banks,
+    Channels,
+    Liberty,
+    Sets,
+    Ways,
+    chosen_library,
+    chosen_parameters,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from t3.silicon.scaling import Point
+
+__all__ = ["area"]
+
+_CSV, _JSON, _PAGE = "area.csv", "area.json", "area.md"
+_SCALING_CSV, _SCALING_PICTURE = "scaling.csv", "scaling.png"
+
+
+def area(
+    out: Out = Path("build/area"),
+    liberty: Liberty = None,
+    channels: Channels = None,
+    banks: Banks = None,
+    sets: Sets = None,
+    ways: Ways = None,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help=f"Also write {_SCALING_CSV} and {_SCALING_PICTURE}.")
+    ] = False,
+) -> None:
+    """Area of each block and of the whole, in gate equivalents and in µm² of a cell library.
+
+    Synthesises the blocks with Yosys; writes area.csv, area.json and area.md.
+    """
+    # They bring Amaranth, for which other commands shall not wait.
+    from t3.silicon.area_report import as_csv, as_dict, as_markdown
+    from t3.silicon.inventory import measure_inventory
+    from t3.silicon.scaling import measure_scaling
+
+    p = chosen_parameters(channels=channels, banks=banks, sets=sets, ways=ways)
+    files, library = chosen_library(liberty)
+    names = (_CSV, _JSON, _PAGE) + ((_SCALING_CSV, _SCALING_PICTURE) if scaling else ())
+    with OutputFolder(out, names) as folder:
+        with shown_progress() as progress:
+            inventory = measure_inventory(p, files, progress)
+            points = measure_scaling(p, files, progress) if scaling else []
+        page = as_markdown(inventory, library)
+        with writing(out):
+            (folder.staging / _PAGE).write_text(page, encoding="utf-8")
+            (folder.staging / _CSV).write_text(as_csv(inventory), encoding="utf-8")
+            write_json(folder.staging / _JSON, as_dict(inventory, library))
+            if points:
+                _write_scaling(points, folder.staging)
+            folder.publish()
+    typer.echo(page)
+
+
+def _write_scaling(points: "Sequence[Point]", folder: Path) -> None:
+    from t3.silicon.scaling import as_csv
+    from t3.silicon.scaling_plot import draw_scaling
+
+    (folder / _SCALING_CSV).write_text(as_csv(points), encoding="utf-8")
+    draw_scaling(points, folder / _SCALING_PICTURE)

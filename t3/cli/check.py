@@ -1,0 +1,67 @@
+"""``t3 check``."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from sysmodel.config.workload import DTYPE_BYTES
+from sysmodel.lib.progress import Report, shown_progress
+from sysmodel.runs import report
+from sysmodel.runs.check_options import CheckOptions, CheckResult
+
+from .options import Engine, choice, integer_option
+
+__all__ = ["check"]
+
+
+def check(
+    gpus: Annotated[int, integer_option("GPUs of the ring, 2 to 8.")] = CheckOptions.gpus,
+    m: Annotated[int, integer_option("Rows of the output.")] = CheckOptions.m,
+    n: Annotated[int, integer_option("Columns of the output.")] = CheckOptions.n,
+    k: Annotated[int, integer_option("Products in each sum.")] = CheckOptions.k,
+    dtype: Annotated[
+        Literal["fp16", "bf16"], choice("Format of operands and output.", tuple(DTYPE_BYTES))
+    ] = CheckOptions.dtype,
+    engine: Engine = CheckOptions.engine,
+    channels: Annotated[
+        int, integer_option("Memory channels of each GPU, a power of two.")
+    ] = CheckOptions.channels,
+    skew: Annotated[
+        int, integer_option("Each GPU starts so many memory cycles after the one before.", "CYCLES")
+    ] = CheckOptions.skew,
+    back_pressure: Annotated[
+        int, integer_option("Percent of cycles in which a link takes nothing.", "PERCENT")
+    ] = CheckOptions.back_pressure,
+    seed: Annotated[
+        int, integer_option("Seed of the operands and of all that is random.")
+    ] = CheckOptions.seed,
+) -> None:
+    """Run real values through the hardware and compare every bit.
+
+    Every element of the reduce-scattered GEMM, on every GPU and channel, against NumPy's
+    reduction in ring order. The exit code is 0 only if all agree.
+    """
+    options = CheckOptions(
+        gpus=gpus,
+        m=m,
+        n=n,
+        k=k,
+        dtype=dtype,
+        engine=engine,
+        channels=channels,
+        skew=skew,
+        back_pressure=back_pressure,
+        seed=seed,
+    )
+    with shown_progress() as progress:
+        result = _check(options, progress)
+    report.print_check(options, result)
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _check(options: CheckOptions, progress: Report) -> CheckResult:
+    # It brings Numba, for which other commands shall not wait.
+    from sysmodel.runs.check import check as compare
+
+    return compare(options, progress)

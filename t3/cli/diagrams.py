@@ -1,0 +1,29 @@
+"""``t3 diagrams``."""
+
+from pathlib import Path
+
+import typer
+
+from sysmodel.lib.output import OutputFolder
+
+from .options import Out
+from .output import writing
+
+__all__ = ["diagrams"]
+
+
+def diagrams(out: Out = Path("build/diagrams")) -> None:
+    """Timing diagrams of the blocks' interfaces, recorded from simulations of the RTL; SVG."""
+    # They bring Amaranth, for which other commands shall not wait.
+    from t3.silicon.diagrams import diagrams as known
+    from t3.silicon.waveforms import record, svg
+
+    files = {f"{diagram.name}.svg": diagram for diagram in known()}
+    with OutputFolder(out, tuple(files)) as folder:
+        for name, diagram in files.items():
+            picture = svg(record(diagram))
+            with writing(out):
+                (folder.staging / name).write_text(picture, encoding="utf-8")
+        with writing(out):
+            folder.publish()
+    typer.echo("\n".join(str(out / name) for name in files))

@@ -1,0 +1,11 @@
+"""``t3 models``."""
+
+from sysmodel.config.workload import known_workloads
+from sysmodel.runs import report
+
+__all__ = ["models"]
+
+
+def models() -> None:
+    """List the models and sublayers that are known, with their sources."""
+    report.print_models(known_workloads())

@@ -1,0 +1,26 @@
+"""``t3 presets``."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sysmodel.config.system import preset_names, preset_path
+from sysmodel.lib.errors import InputError
+from sysmodel.runs import report
+
+__all__ = ["presets"]
+
+
+def presets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print this preset's TOML file.")
+    ] = None,
+) -> None:
+    """List the systems that come along, or print one, with the source of every value."""
+    if name is None:
+        report.print_presets()
+    elif name in preset_names():
+        sys.stdout.write(preset_path(name).read_text(encoding="utf-8"))
+    else:
+        raise InputError("NAME", f"{name!r} is not known; allowed: {', '.join(preset_names())}")

@@ -1,0 +1,127 @@
+"""``t3 run``."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from sysmodel.config.system import System, load_system
+from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.output import OutputFolder, json_text, write_json
+from sysmodel.lib.progress import Report, shown_progress
+from sysmodel.runs import report
+from sysmodel.runs.result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, RunOptions, RunResult
+
+from .options import Engine, Out, choice, integer, integer_option, option
+from .output import writing
+
+__all__ = ["run"]
+
+PICTURE, RESULT, TIMELINE, WAVES = (
+    "configurations.png",
+    "result.json",
+    "timeline.json",
+    "waves.vcd",
+)
+
+
+def run(
+    model: Annotated[str, option("Transformer; see t3 models.")] = "t-nlg",
+    layer: Annotated[str, option("Sublayer that is all-reduced.", "op|fc1|fc2|ip")] = "fc2",
+    tp: Annotated[int, integer_option("GPUs that share the layer.")] = 8,
+    engine: Engine = "rtl",
+    channels: Annotated[
+        str, option("Memory channels to simulate; a few stand for all.", "1|K|all")
+    ] = "1",
+    gpus: Annotated[
+        Literal["mirror", "all"],
+        choice("One GPU that stands for all, or every one.", ("mirror", "all")),
+    ] = "mirror",
+    config: Annotated[
+        str, option("System: a TOML file, or a preset; see t3 presets.", "FILE.toml")
+    ] = "asplos24",
+    configurations: Annotated[
+        str,
+        option(
+            f"Which to compare, separated by commas: some of {', '.join(CONFIGURATIONS)}.",
+            "A,B,...",
+            show_default="the first five",
+        ),
+    ] = ",".join(DEFAULT_CONFIGURATIONS),
+    waves: Annotated[
+        str | None, option("Write a waveform of memory cycles A to B; RTL engine only.", "A:B")
+    ] = None,
+    out: Out = Path("build/run"),
+    json: Annotated[bool, typer.Option("--json", help="Print result.json and nothing else.")] = (
+        False
+    ),
+) -> None:
+    """Simulate one sublayer: its GEMM, the reduce-scatter, the all-gather.
+
+    Prints a table; writes result.json, a picture and a timeline for Perfetto.
+    """
+    workload = known_workloads().workload(model, layer, tp)
+    system = load_system(config)
+    options = RunOptions(
+        engine=engine,
+        channels=_channels(channels),
+        gpus=gpus,
+        configurations=tuple(name.strip() for name in configurations.split(",")),
+        waves=None if waves is None else _cycles(waves),
+    )
+    options.simulated_channels(system)
+    system.workgroups(workload.m, workload.n)
+    names = (PICTURE, RESULT, TIMELINE) + ((WAVES,) if options.waves else ())
+    with OutputFolder(out, names) as folder:
+        if options.waves:
+            options = replace(options, waves_file=folder.staging / WAVES)
+        with shown_progress() as progress:
+            result = _simulate(workload, system, options, progress)
+        files = _write(result, folder)
+    if json:
+        sys.stdout.write(json_text(result.as_dict()))
+    else:
+        report.print_run(result, files)
+
+
+def _channels(text: str) -> int | Literal["all"]:
+    if text == "all":
+        return "all"
+    try:
+        return integer(text)
+    except typer.BadParameter:
+        problem = f"{text[:20]!r} is not allowed; allowed: an integer, or all"
+        raise InputError("channels", problem) from None
+
+
+def _cycles(text: str) -> tuple[int, int]:
+    first, _, last = text.partition(":")
+    try:
+        return integer(first), integer(last)
+    except typer.BadParameter:
+        problem = f"{text[:40]!r} is not allowed; allowed: A:B, two memory cycles"
+        raise InputError("waves", problem) from None
+
+
+def _simulate(
+    workload: Workload, system: System, options: RunOptions, progress: Report
+) -> RunResult:
+    # It brings Numba, for which other commands shall not wait.
+    from sysmodel.runs.simulate import run as simulate
+
+    return simulate(workload, system, options, progress)
+
+
+def _write(result: RunResult, folder: OutputFolder) -> list[Path]:
+    from sysmodel.runs.plots import draw_configurations
+    from sysmodel.runs.timeline import trace
+
+    with writing(folder.path):
+        write_json(folder.staging / RESULT, result.as_dict())
+        draw_configurations(result, folder.staging / PICTURE)
+        timeline = trace(result.timelines, result.workload.title)
+        write_json(folder.staging / TIMELINE, timeline, indent=None)
+        return folder.publish()

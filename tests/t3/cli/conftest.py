@@ -1,0 +1,37 @@
+from collections.abc import Callable
+
+import pytest
+from example_run import example_result
+
+from t3.cli import run as command
+from t3.cli.main import main
+
+
+@pytest.fixture
+def fails(capsys) -> Callable[..., str]:
+    """Runs `t3`, which must end with one line on standard error; gives the line."""
+
+    def run(arguments: list[str], code: int = 2) -> str:
+        assert main(arguments) == code
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith("error: ") or code == 130
+        assert printed.err.endswith("\n")
+        assert printed.err.count("\n") == 1
+        return printed.err.removeprefix("error: ").rstrip("\n")
+
+    return run
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """Let `t3 run` get a ready result; lists what it asked for."""
+    calls = []
+
+    def simulate(workload, system, options, progress):
+        calls.append((workload, system, options))
+        progress("t3: GEMM", 0.5)
+        return example_result(workload, options)
+
+    monkeypatch.setattr(command, "_simulate", simulate)
+    return calls

@@ -1,0 +1,54 @@
+import pytest
+
+from sysmodel.runs.check_options import CheckResult, Mismatch
+from t3.cli import check as command
+from t3.cli.main import main
+
+_BAD_CHECKS = [
+    (["--m", "1000000000"], "--m: 1000000000 is not allowed; allowed: an integer from 1 to 4096"),
+    (["--m", "0"], "--m: 0 is not allowed"),
+    (["--n", "-5"], "--n: -5 is not allowed"),
+    (["--k", "many"], "--k: 'many' is not allowed; allowed: an integer"),
+    (["--gpus", "1"], "--gpus: 1 is not allowed; allowed: an integer from 2 to 8"),
+    (["--dtype", "fp8"], "--dtype: 'fp8' is not allowed; allowed: fp16, bf16"),
+    (["--engine", "x"], "--engine: 'x' is not allowed; allowed: rtl, golden"),
+    (["--channels", "all"], "--channels: 'all' is not allowed; allowed: an integer"),
+    (["--channels", "5"], "--channels: 5 is not allowed; allowed: 1, 2, 4, 8, 16, 32"),
+    (["--skew", "-1"], "--skew: -1 is not allowed"),
+    (["--back-pressure", "100"], "--back-pressure: 100 is not allowed"),
+    (["--seed", "x"], "--seed: 'x' is not allowed; allowed: an integer"),
+]
+
+
+@pytest.mark.parametrize("arguments, message", _BAD_CHECKS)
+def test_bad_input_to_check(fails, monkeypatch, arguments, message):
+    monkeypatch.setattr(command, "_check", lambda *_: pytest.fail("checked"))
+    assert fails(["check", *arguments]).startswith(message)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_check(capsys, monkeypatch, passed):
+    asked = []
+
+    def compare(options, progress):
+        asked.append(options)
+        wrong = Mismatch(gpu=1, row=2, column=3, expected=0x3C00, found=0x3C01)
+        return CheckResult(
+            passed=passed,
+            elements=196_608,
+            mismatches=0 if passed else 1,
+            cycles=5000,
+            wall_s=0.5,
+            first_mismatches=() if passed else (wrong,),
+        )
+
+    monkeypatch.setattr(command, "_check", compare)
+    arguments = ["check", "--gpus", "8", "--dtype", "bf16", "--skew", "90", "--back-pressure", "30"]
+    assert main(arguments) == (0 if passed else 1)
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert ("passed" in printed.out) == passed
+    assert ("GPU 1, row 2, column 3: expected 0x3c00, found 0x3c01" in printed.out) != passed
+    options = asked[0]
+    assert (options.gpus, options.dtype, options.skew, options.back_pressure) == (8, "bf16", 90, 30)
+    assert (options.m, options.n, options.k) == (512, 384, 128)

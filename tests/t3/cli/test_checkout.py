@@ -1,0 +1,56 @@
+"""Installed from a wheel, where the benches are not: every command is there."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from t3.cli.app import COMMANDS
+
+WITHOUT_BENCHES = textwrap.dedent(
+    """
+    import sys
+
+    class Hidden:
+        def find_spec(self, name, path=None, target=None):
+            if name.partition(".")[0] in ("tb", "tests"):
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    sys.meta_path.insert(0, Hidden())
+    from t3.cli.main import main
+    sys.exit(main(sys.argv[1:]))
+    """
+)
+
+
+def t3(*arguments):
+    command = [sys.executable, "-c", WITHOUT_BENCHES, *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_all_commands_are_listed():
+    done = t3("--help")
+    assert done.returncode == 0
+    for command in COMMANDS:
+        assert f" {command.__name__} " in done.stdout
+
+
+@pytest.mark.parametrize("command", ["mutate", "coverage", "exhaust"])
+def test_needs_a_checkout(command, tmp_path):
+    done = t3(command, "--out", str(tmp_path / "new"))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"error: t3 {command} runs from a checkout of the project: it needs the benches in tb/\n"
+    )
+    assert not (tmp_path / "new").exists()
+
+
+# All that they import is there before they look at what they are asked for.
+@pytest.mark.parametrize("arguments", [("prove", "--proof", "x"), ("faults", "--kind", "x")])
+def test_needs_no_checkout(arguments, tmp_path):
+    done = t3(*arguments, "--out", str(tmp_path / "new"))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {arguments[1]}: 'x' is not allowed; allowed: ")
+    assert done.stderr.count("\n") == 1

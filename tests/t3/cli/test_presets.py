@@ -1,0 +1,17 @@
+from sysmodel.config.system import preset_path
+from t3.cli.main import main
+
+
+def test_presets(capsys):
+    assert main(["presets"]) == 0
+    printed = capsys.readouterr().out
+    for word in ("asplos24", "asplos24-complete", "114.7 TFLOPS", "DRAMsim3"):
+        assert word in printed
+    assert main(["presets", "asplos24"]) == 0
+    assert capsys.readouterr().out == preset_path("asplos24").read_text()
+
+
+def test_an_unknown_preset(fails):
+    assert fails(["presets", "v100"]) == (
+        "NAME: 'v100' is not known; allowed: asplos24, asplos24-complete, mi210"
+    )

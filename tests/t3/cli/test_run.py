@@ -1,0 +1,119 @@
+"""``t3 run``: what it asks for, prints and writes, and one line for every bad input."""
+
+import json
+
+import pytest
+
+from t3.cli.main import main
+
+_FILES = ["configurations.png", "result.json", "timeline.json"]
+
+
+def test_run(simulated, capsys, tmp_path):
+    assert main(["run", "--out", str(tmp_path / "new" / "out")]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "\x1b" not in printed.out
+    assert "…" not in printed.out
+    for word in ("T-NLG fc2, TP 8", "sequential", "ideal-rs-nmc", "1.170x", "130.7", "85.1%"):
+        assert word in printed.out
+    for name in _FILES:
+        assert str(tmp_path / "new" / "out" / name) in printed.out.replace("\n", "")
+    assert sorted(path.name for path in (tmp_path / "new" / "out").iterdir()) == _FILES
+    workload, system, options = simulated[0]
+    assert (workload.model, workload.layer, workload.tp) == ("T-NLG", "fc2", 8)
+    assert (options.engine, options.channels, options.gpus) == ("rtl", 1, "mirror")
+    assert system.name == "asplos24"
+
+
+def test_run_prints_json_and_nothing_else(simulated, capsys, tmp_path):
+    assert main(["run", "--json", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out == (tmp_path / "result.json").read_text()
+    assert json.loads(printed.out)["configurations"]["t3"]["dram_bytes"]["rs_read"] == (
+        6 * 8192 * 4256 * 2 // 8
+    )
+
+
+def test_options_of_run(simulated, capsys, tmp_path):
+    config = tmp_path / "slow.toml"
+    config.write_text('base = "asplos24"\n[link]\nbandwidth_gb_per_s = 75\n')
+    arguments = ["run", "--model", "Mega-GPT-2", "--layer", "FC-1", "--tp", "16"]
+    arguments += ["--engine", "rtl", "--channels", "all", "--gpus", "all"]
+    arguments += ["--config", str(config), "--configurations", "sequential, t3-mca"]
+    arguments += ["--waves", "10:20", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    workload, system, options = simulated[0]
+    assert (workload.m, workload.n, workload.k) == (16384, 3072, 768)
+    assert (system.name, system.link.bandwidth_gb_per_s) == ("slow", 75)
+    assert (options.channels, options.gpus, options.waves) == ("all", "all", (10, 20))
+    assert options.configurations == ("sequential", "t3-mca")
+    assert options.waves_file.parent.parent == tmp_path / "out"
+    assert "ideal" not in capsys.readouterr().out
+
+
+_BAD_RUNS = [
+    (["--tp", "5"], "--tp: 5 does not divide T-NLG's fc2 (4 x 4256); allowed: 2, 4, 7, 8, "),
+    (["--tp", "0"], "--tp: 0 does not divide"),
+    (["--tp", "-8"], "--tp: -8 does not divide"),
+    (["--tp", "1e3"], "--tp: '1e3' is not allowed; allowed: an integer"),
+    (["--tp", "eight"], "--tp: 'eight' is not allowed; allowed: an integer"),
+    (["--tp", "8.0"], "--tp: '8.0' is not allowed; allowed: an integer"),
+    (["--tp", "9" * 5000], "--tp: '9999999999999999...' is not allowed; allowed: an integer"),
+    (["--tp", ""], "--tp: '' is not allowed; allowed: an integer"),
+    (["--tp"], "Option '--tp' requires an argument."),
+    (["--model", "bert"], "--model: 'bert' is not known; allowed: t-nlg, mega-gpt-2"),
+    (["--layer", "fc9"], "--layer: 'fc9' is not known; allowed: op, fc1, fc2, ip"),
+    (["--engine", "c"], "--engine: 'c' is not allowed; allowed: rtl, golden"),
+    (["--channels", "0"], "--channels: 0 is not allowed; allowed: 1 or more, or all"),
+    (["--channels", "some"], "--channels: 'some' is not allowed; allowed: an integer, or all"),
+    (["--channels", "64"], "--channels: 64 is not allowed; allowed: 1 to 32"),
+    (["--gpus", "3"], "--gpus: '3' is not allowed; allowed: mirror, all"),
+    (["--configurations", "t3,t4"], "--configurations: 't4' is not allowed; allowed: sequential,"),
+    (["--configurations", ""], "--configurations: '' is not allowed; allowed: sequential,"),
+    (["--configurations", "t3,t3"], "--configurations: each may be named once"),
+    (["--waves", "7"], "--waves: '7' is not allowed; allowed: A:B, two memory cycles"),
+    (["--waves", "a:b"], "--waves: 'a:b' is not allowed; allowed: A:B, two memory cycles"),
+    (["--waves", "9:3"], "--waves: 9:3 is not allowed; allowed: A:B with 0 <= A < B"),
+    (["--waves", "1:3", "--engine", "golden"], "--waves: a waveform needs --engine rtl"),
+    (["--config", "missing.toml"], "missing.toml: no such file, and no preset; presets: asplos24"),
+    (["--config", "/"], "/: cannot be read: Is a directory"),
+    (["--nonsense"], "No such option: --nonsense"),
+    (["nonsense"], "Got unexpected extra argument"),
+]
+
+
+@pytest.mark.parametrize("arguments, message", _BAD_RUNS)
+def test_bad_input_to_run(simulated, fails, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert fails(["run", *arguments]).startswith(message)
+    assert simulated == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("[gpu\n", "is not TOML: "),
+        ("x = 3\n", "description: missing; "),
+        ('base = "asplos24"\n[gpu]\nclock_ghz = 1.4\n', "gpu.clock_ghz: unknown key; "),
+        ('base = "asplos24"\n[gpu]\nclock_mhz = "1.4 GHz"\n', "gpu.clock_mhz: '1.4 GHz' is not "),
+        ('base = "asplos24"\n[gpu]\nclock_mhz = 1.4\n', "gpu.clock_mhz: 1.4 is not allowed; "),
+        ('base = "asplos24"\n[kernel]\ntile_m = 1000000000000\n', "kernel.tile_m: 1000000000000 "),
+    ],
+)
+def test_bad_files(simulated, fails, tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "bad.toml"
+    config.write_text(text)
+    assert fails(["run", "--config", "bad.toml"]).startswith(f"bad.toml: {message}")
+    assert simulated == []
+    assert list(tmp_path.iterdir()) == [config]
+
+
+def test_a_folder_that_cannot_be_written_is_found_first(simulated, fails, tmp_path):
+    (tmp_path / "file").write_text("")
+    message = fails(["run", "--out", str(tmp_path / "file" / "x")])
+    assert message.startswith(f"--out: '{tmp_path}/file/x' cannot be written: ")
+    assert simulated == []
