@@ -1,0 +1,57 @@
+"""What a wheel of the project installs."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import t3
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+CONFIGURED = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = CONFIGURED["tool"]["setuptools"]
+
+
+@pytest.fixture(scope="module")
+def packages() -> list[str]:
+    """As setuptools finds them when it builds."""
+    setuptools = pytest.importorskip("setuptools")
+    return setuptools.find_namespace_packages(str(ROOT), **SETUPTOOLS["packages"]["find"])
+
+
+def test_installed_names(packages):
+    assert {package.partition(".")[0] for package in packages} == {"t3", "sysmodel", "rtl"}
+
+
+def test_every_folder_with_code_is_installed(packages):
+    for top in ("t3", "sysmodel", "rtl"):
+        for module in (ROOT / top).rglob("*.py"):
+            assert ".".join(module.parent.relative_to(ROOT).parts) in packages, module
+
+
+def test_every_data_file_is_installed():
+    installed = set()
+    for package, patterns in SETUPTOOLS["package-data"].items():
+        for pattern in patterns:
+            found = set((ROOT / package).glob(pattern))
+            assert found, f"{package}: {pattern} fits no file"
+            installed |= found
+    for top in ("t3", "sysmodel", "rtl"):
+        for path in (ROOT / top).rglob("*"):
+            if path.is_file() and path.suffix not in (".py", ".pyc"):
+                assert path in installed, f"{path} fits no pattern of package-data"
+
+
+def test_version():
+    assert t3.__version__ == CONFIGURED["project"]["version"]
+
+
+def test_command():
+    module, _, function = CONFIGURED["project"]["scripts"]["t3"].partition(":")
+    assert callable(getattr(import_module(module), function))
