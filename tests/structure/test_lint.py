@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from function_length import LIMIT, long_functions  # noqa: E402
+from function_length import LIMIT, long_functions
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("rtl", "sysmodel", "t3", "tb")
@@ -28,7 +28,9 @@ def tree(tmp_path_factory):
 
 
 def lint_imports(tree):
-    program = "import sys; sys.path.insert(0, ''); from importlinter.cli import lint_imports_command"
+    program = (
+        "import sys; sys.path.insert(0, ''); from importlinter.cli import lint_imports_command"
+    )
     command = [sys.executable, "-c", f"{program}; lint_imports_command()", "--no-cache"]
     return subprocess.run(command, cwd=tree, capture_output=True, text=True)
 
