@@ -28,10 +28,8 @@ def tree(tmp_path_factory):
 
 
 def lint_imports(tree):
-    program = (
-        "import sys; sys.path.insert(0, ''); from importlinter.cli import lint_imports_command"
-    )
-    command = [sys.executable, "-c", f"{program}; lint_imports_command()", "--no-cache"]
+    program = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, ''); {program}", "--no-cache"]
     return subprocess.run(command, cwd=tree, capture_output=True, text=True)
 
 
