@@ -1,4 +1,4 @@
-"""The evaluation's files: figures, page and report, in the results and as a page of the docs."""
+"""The evaluation's files: page, what lies beside it, report; in the results and among the docs."""
 
 import shutil
 from contextlib import ExitStack
@@ -12,10 +12,13 @@ from .figures import FIGURES, draw_figures
 from .html import report
 from .page import origin_of, page
 from .study import Study
+from .tables import DETAILS
 
 __all__ = ["FOLDER", "PAGE", "REPORT", "Outputs"]
 
-PAGE, REPORT, FOLDER = "evaluation.md", "report.html", "figures"
+PAGE, REPORT, FOLDER = "evaluation.md", "report.html", "evaluation"
+
+_FILES = {name: f"{name}.csv" for name in DETAILS}
 
 
 class Outputs:
@@ -28,7 +31,7 @@ class Outputs:
     out : Path
         Folder of the results.
     copy : Path or None
-        Where the page goes besides; its figures go into a folder of the same name.
+        Where the page goes besides; its figures and tables go into a folder of the same name.
 
     Raises
     ------
@@ -40,15 +43,15 @@ class Outputs:
         self._out, self._copy = out, copy
 
     def __enter__(self) -> "Outputs":
-        pictures = tuple(one.file for one in FIGURES.values())
+        beside = (*(one.file for one in FIGURES.values()), *_FILES.values())
         with ExitStack() as stack:
             self._results = stack.enter_context(OutputFolder(self._out, (PAGE, REPORT)))
-            self._figures = stack.enter_context(OutputFolder(self._out / FOLDER, pictures))
+            self._beside = stack.enter_context(OutputFolder(self._out / FOLDER, beside))
             self._copies: list[OutputFolder] = []
             if self._copy is not None:
                 folders = (
                     OutputFolder(self._copy.parent, (self._copy.name,)),
-                    OutputFolder(self._copy.with_suffix(""), pictures),
+                    OutputFolder(self._copy.with_suffix(""), beside),
                 )
                 try:
                     self._copies = [stack.enter_context(folder) for folder in folders]
@@ -74,17 +77,19 @@ class Outputs:
             A file cannot be written, or the study lacks something that is shown.
         """
         origin = origin_of(study.engine)
-        text = page(study, origin, FOLDER)
+        whole = page(study, origin, FOLDER, is_whole=True)
+        beside = self._beside.staging
         try:
-            draw_figures(study, self._figures.staging)
-            _write(self._results.staging / PAGE, text)
-            whole = report(text, self._figures.staging, study.system.name)
-            _write(self._results.staging / REPORT, whole)
+            draw_figures(study, beside)
+            for name, file in _FILES.items():
+                _write(beside / file, DETAILS[name].csv(study))
+            _write(self._results.staging / PAGE, page(study, origin, FOLDER))
+            _write(self._results.staging / REPORT, report(whole, beside, study.system.name))
             if self._copies:
-                pages, pictures = self._copies
+                pages, beside_copy = self._copies
                 _write(pages.staging / self._copy.name, page(study, origin, self._copy.stem))
-                shutil.copytree(self._figures.staging, pictures.staging, dirs_exist_ok=True)
-            self._figures.publish()
+                shutil.copytree(beside, beside_copy.staging, dirs_exist_ok=True)
+            self._beside.publish()
             published = self._results.publish()
             for folder in reversed(self._copies):
                 published += folder.publish()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -17,8 +18,7 @@ from .study import POINT, Study
 __all__ = ["Origin", "origin_of", "page"]
 
 _HERE = Path(__file__).parent
-_GROUPS = ("main", "large and futuristic")
-_UNSLICED = "attention unsliced"
+_WIDTH = 120  # of a line of prose
 _HARDWARE = {"rtl": "compiled RTL", "golden": "golden model of the RTL"}
 
 
@@ -46,7 +46,7 @@ def origin_of(engine: str) -> Origin:
     return Origin(_HARDWARE[engine], f"t3 {project_version()}", revision())
 
 
-def page(study: Study, origin: Origin, folder: str) -> str:
+def page(study: Study, origin: Origin, folder: str, *, is_whole: bool = False) -> str:
     """The page in Markdown.
 
     Parameters
@@ -56,7 +56,9 @@ def page(study: Study, origin: Origin, folder: str) -> str:
     origin : Origin
         What made it.
     folder : str
-        Where the figures lie, seen from the page.
+        Where the figures and the files of tables lie, seen from the page.
+    is_whole : bool
+        The tables behind it are folded parts of it, not files beside it.
 
     Raises
     ------
@@ -69,10 +71,13 @@ def page(study: Study, origin: Origin, folder: str) -> str:
     comparisons = compare(study)
     first = study.links[0]
     by_figure = groupby(comparisons, key=lambda one: one.claim.figure)
+    environment.filters["item"] = _item
     return environment.get_template("page.md.j2").render(
         study=study,
         origin=origin,
         folder=folder,
+        is_whole=is_whole,
+        details=tables.DETAILS,
         figures=FIGURES,
         first=f"{first:g} GB/s",
         rates=" and ".join(f"{link:g} GB/s" for link in study.links),
@@ -90,19 +95,25 @@ def page(study: Study, origin: Origin, folder: str) -> str:
             )
             for figure, some in by_figure
         },
-        speedups={group: tables.speedup_table(study, group) for group in _GROUPS},
-        times={group: tables.time_table(study, group) for group in _GROUPS},
-        bytes={group: tables.byte_table(study, group) for group in _GROUPS},
-        energies={group: tables.energy_table(study, group) for group in _GROUPS},
-        energy_constants=tables.constant_range_table(study),
-        models={name: tables.model_table(study, name) for name in ("megatron", _UNSLICED)},
-        unsliced=_UNSLICED,
-        layers=tables.layer_table(study),
+        means={words: tables.mean_table(study, group) for group, words in tables.GROUPS.items()},
+        savings=tables.saving_table(study, tables.GROUPS),
+        models=tables.model_table(study, "megatron"),
         operators=tables.operator_table(study.operators),
         efficiency=tables.efficiency_table(study),
-        sensitivity=tables.sensitivity_table(study),
         parameters=tables.parameter_table(study),
         shapes=tables.shape_table(study),
+    )
+
+
+def _item(text: str) -> str:
+    """An item of a list, in lines of a page's width."""
+    return fill(
+        text,
+        _WIDTH,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

@@ -1,17 +1,21 @@
 """Tables of the energy."""
 
+from collections.abc import Mapping
+
 from sysmodel.energy.constants import known_constants
-from sysmodel.lib.markdown import MISSING, table, with_unit
+from sysmodel.lib.markdown import MISSING, with_unit
 from t3.experiments.evaluation.energy import PARTS, ranges
 from t3.experiments.evaluation.study import Study
 
-__all__ = ["constant_range_table", "energy_table"]
+from .table import Table
+
+__all__ = ["constant_range_table", "energy_table", "saving_table"]
 
 _COMPARED = ("sequential", "t3", "t3-mca")
 _BASE = "sequential"
 
 
-def energy_table(study: Study, group: str) -> str:
+def energy_table(study: Study, group: str) -> Table:
     """Energy of one GPU by part in mJ; total, and what is saved of sequential's, at every rate."""
     first = study.links[0]
     parts = [
@@ -20,9 +24,17 @@ def energy_table(study: Study, group: str) -> str:
     ]
     total = {link: study.points("energy_total_j", link, group=group) for link in study.links}
     saved = {link: 100 * (1 - one.div(one[_BASE], axis=0)) for link, one in total.items()}
-    headings = ["model", "TP", "layer", "configuration", *(f"{name} (mJ)" for name in PARTS)]
+    headings = [
+        "model",
+        "TP",
+        "layer",
+        "configuration",
+        *(f"{name}, {first:g} GB/s (mJ)" for name in PARTS),
+    ]
     headings += [
-        f"{what}, {link:g} GB/s" for link in study.links for what in ("total (mJ)", "saved (%)")
+        f"{what}, {link:g} GB/s ({unit})"
+        for link in study.links
+        for what, unit in (("total", "mJ"), ("saved", "%"))
     ]
     rows = []
     for point in total[first].index:
@@ -35,15 +47,24 @@ def energy_table(study: Study, group: str) -> str:
                 saving = saved[link].loc[point, configuration]
                 row.append(MISSING if configuration == _BASE else f"{saving:.1f}")
             rows.append(row)
-    for configuration in _COMPARED[1:]:
-        row = ["**mean**", "", "", configuration, *("" for _ in PARTS)]
-        for link in study.links:
-            row += ["", f"**{saved[link][configuration].mean():.1f}**"]
-        rows.append(row)
-    return table(headings, rows, text_columns=4)
+    return Table(headings, rows, text_columns=4)
 
 
-def constant_range_table(study: Study) -> str:
+def saving_table(study: Study, groups: Mapping[str, str]) -> Table:
+    """Mean of what is saved of sequential's energy; ``groups`` has the words for each group."""
+    headings = ["sublayers", "configuration:"]
+    headings += [f"saved, {link:g} GB/s (%)" for link in study.links]
+    rows = []
+    for group, words in groups.items():
+        total = {link: study.points("energy_total_j", link, group=group) for link in study.links}
+        saved = [100 * (1 - one.div(one[_BASE], axis=0)) for one in total.values()]
+        for configuration in _COMPARED[1:]:
+            means = (f"{one[configuration].mean():.1f}" for one in saved)
+            rows.append([words, f"`{configuration}`", *means])
+    return Table(headings, rows)
+
+
+def constant_range_table(study: Study) -> Table:
     """What T3-MCA saves when constants of the energy go to the ends of their range."""
     constants = known_constants()
     rows = []
@@ -54,8 +75,9 @@ def constant_range_table(study: Study) -> str:
             constant = getattr(constants, one.names[0])
             values = [f"{value:g}" for value in (constant.low, constant.value, constant.high)]
             unit = constant.unit
-        saved = [with_unit(value, "%") for value in (one.at_low, one.at_high)]
+        saved = [with_unit(value, "%").removesuffix(" %") for value in (one.at_low, one.at_high)]
         rows.append([one.title, *values, unit, *saved])
-    return table(
-        ["constant", "low", "default", "high", "unit:", "saved at low", "saved at high"], rows
+    return Table(
+        ["constant", "low", "default", "high", "unit:", "saved at low (%)", "saved at high (%)"],
+        rows,
     )

@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 
 from sysmodel.config.workload import known_workloads
-from sysmodel.lib.markdown import MISSING, signed, table
+from sysmodel.lib.markdown import MISSING, signed
 from t3.experiments.evaluation.study import Study
+
+from .table import Table
 
 __all__ = ["model_table", "layer_table", "operator_table", "efficiency_table", "shape_table"]
 
 _BASE = "sequential"
 
 
-def model_table(study: Study, variant: str) -> str:
+def model_table(study: Study, variant: str) -> Table:
     """End-to-end results of every model and phase, link rates side by side."""
     shown = ("t3", "t3-mca", "ideal-overlap")
     headings = ["model", "TP", "phase"]
@@ -38,17 +40,23 @@ def model_table(study: Study, variant: str) -> str:
                 f"{speedup[link].loc[point, name]:.3f}" for name in shown for link in study.links
             ]
             rows.append(row)
-    return table(headings, rows, text_columns=3)
+    return Table(headings, rows, text_columns=3)
 
 
-def layer_table(study: Study) -> str:
+def layer_table(study: Study) -> Table:
     """Where a layer's time goes in sequential execution, by kind of operator, at the first link
     rate, attention sliced."""
     kinds = [
         name for name in study.models if re.fullmatch(r"layer_.+_ns", name) and name != "layer_ns"
     ]
     words = (name.removeprefix("layer_").removesuffix("_ns").replace("_", " ") for name in kinds)
-    headings = ["model", "TP", "phase", "layer (µs)", *(f"{name} (%)" for name in words)]
+    headings = [
+        "model",
+        "TP",
+        "phase",
+        f"layer, {study.links[0]:g} GB/s (µs)",
+        *(f"{name} (%)" for name in words),
+    ]
     rows = []
     for phase in study.models["phase"].unique():
         wide = {
@@ -59,10 +67,10 @@ def layer_table(study: Study) -> str:
             shares = (100 * wide[name][model, tp] / whole for name in kinds)
             parts = (f"{share:.1f}" for share in shares)
             rows.append([model, str(tp), phase, f"{whole / 1e3:,.0f}", *parts])
-    return table(headings, rows, text_columns=3)
+    return Table(headings, rows, text_columns=3)
 
 
-def operator_table(operators: pd.DataFrame) -> str:
+def operator_table(operators: pd.DataFrame) -> Table:
     """A table as it comes, text columns left, numbers to three significant digits."""
     texts = [not pd.api.types.is_numeric_dtype(operators[name]) for name in operators]
     headings = [
@@ -70,7 +78,7 @@ def operator_table(operators: pd.DataFrame) -> str:
         for name, is_text in zip(operators, texts, strict=True)
     ]
     rows = ([_cell(value) for value in row] for row in operators.itertuples(index=False))
-    return table(headings, rows, text_columns=0)
+    return Table(headings, list(rows), text_columns=0)
 
 
 def _cell(value: object) -> str:
@@ -79,16 +87,17 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def efficiency_table(study: Study) -> str:
+def efficiency_table(study: Study) -> Table:
     """Efficiency of the GEMM alone over K, ours and a tuned library's."""
     rows = (
         [str(k), f"{100 * ours:.1f}", f"{100 * library:.1f}", signed(100 * (ours - library))]
         for k, ours, library in study.efficiency
     )
-    return table(("K", "model (%)", "tuned library (%)", "difference (points)"), rows, 0)
+    headings = ("K", "model (%)", "tuned library (%)", "difference (points)")
+    return Table(headings, list(rows), text_columns=0)
 
 
-def shape_table(study: Study) -> str:
+def shape_table(study: Study) -> Table:
     """The models, how sure their shapes are, and from where."""
     used = set(study.table["model"])
     rows = (
@@ -105,4 +114,4 @@ def shape_table(study: Study) -> str:
         if model.name in used
     )
     headings = ("model", "hidden", "layers", "tokens", "TP", "confidence:", "source:")
-    return table(headings, rows)
+    return Table(headings, list(rows))

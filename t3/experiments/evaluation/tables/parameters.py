@@ -1,22 +1,27 @@
 """Tables of what is not public."""
 
 from sysmodel.config.system import preset_path
-from sysmodel.lib.markdown import MISSING, signed, table
+from sysmodel.lib.markdown import MISSING, signed
 from t3.experiments.evaluation.parameters import assumptions
 from t3.experiments.evaluation.sensitivity import MEASURED, effects
 from t3.experiments.evaluation.study import POINT, Study
 
+from .table import Table
+
 __all__ = ["sensitivity_table", "parameter_table"]
 
 
-def sensitivity_table(study: Study) -> str:
+def sensitivity_table(study: Study) -> Table:
     """Speedups of T3, T3-MCA and the ideal at each value of each parameter that is not public."""
     moved = effects(study)
     points = moved[POINT].drop_duplicates().itertuples(index=False, name=None)
     points = list(points)
     headings = ["parameter", "default", "value"]
     headings += [
-        f"{model} {layer} TP {tp}, {c} (x)" for model, tp, layer in points for c in MEASURED
+        f"{model} {layer} TP {tp}, {c}{what}"
+        for model, tp, layer in points
+        for c in MEASURED
+        for what in (" (x)", " change (%)")
     ]
     rows = []
     known = moved.set_index([*POINT, "parameter", "value"])
@@ -28,18 +33,18 @@ def sensitivity_table(study: Study) -> str:
             key = (*point, name, value)
             for configuration in MEASURED:
                 if key not in known.index:
-                    row.append(MISSING)
+                    row += [MISSING, MISSING]
                     continue
                 ours, base = (
                     known.loc[key, configuration],
                     known.loc[key, f"{configuration} default"],
                 )
-                row.append(f"{ours:.3f} ({signed(100 * (ours / base - 1), '%')})")
+                row += [f"{ours:.3f}", signed(100 * (ours / base - 1))]
         rows.append(row)
-    return table(headings, rows, text_columns=3)
+    return Table(headings, rows, text_columns=3)
 
 
-def parameter_table(study: Study) -> str:
+def parameter_table(study: Study) -> Table:
     """Parameters that are assumed or recalled, with the preset's reason and how much the result
     depends on them."""
     moved = effects(study)
@@ -50,4 +55,4 @@ def parameter_table(study: Study) -> str:
         span = f"{signed(mine.min())} to {signed(mine.max())}" if len(mine) else MISSING
         rows.append([f"`{one.key}`", one.value, span, one.source])
     headings = ("parameter", "value:", "t3-mca's speedup over its range (%)", "source:")
-    return table(headings, rows)
+    return Table(headings, rows)

@@ -1,22 +1,23 @@
 """Tables of the sublayers."""
 
-from sysmodel.lib.markdown import table
 from sysmodel.runs.result import CONFIGURATIONS
 from t3.experiments.evaluation.metrics import geomean
 from t3.experiments.evaluation.study import POINT, Study
 
-__all__ = ["speedup_table", "time_table", "byte_table"]
+from .table import Table
+
+__all__ = ["byte_table", "mean_table", "speedup_table", "time_table"]
 
 _BASE = "sequential"
 _COMPARED = ("sequential", "t3", "t3-mca")
 _POINT = ["model", "TP", "layer"]
+_STATISTICS = {"geomean": geomean, "largest": max, "smallest": min}
 
 
-def speedup_table(study: Study, group: str) -> str:
-    """Speedup of every sublayer and configuration, link rates side by side, with their means."""
+def speedup_table(study: Study, group: str) -> Table:
+    """Speedup of every sublayer and configuration, link rates side by side."""
     wide = {link: study.points("speedup", link, group=group) for link in study.links}
-    shown = [name for name in CONFIGURATIONS if name != _BASE and name in wide[study.links[0]]]
-    columns = [(name, link) for name in shown for link in study.links]
+    columns = _configurations(study)
     headings = [*_POINT, "M x N x K", *(f"{name}, {link:g} GB/s (x)" for name, link in columns)]
     shapes = study.table.drop_duplicates(POINT).set_index(POINT)[["m", "n", "k"]]
     rows = [
@@ -24,18 +25,36 @@ def speedup_table(study: Study, group: str) -> str:
         + [f"{wide[link].loc[point, name]:.3f}" for name, link in columns]
         for point in wide[study.links[0]].index
     ]
-    for label, statistic in (("geomean", geomean), ("largest", max), ("smallest", min)):
-        values = (statistic(wide[link][name]) for name, link in columns)
-        rows.append([f"**{label}**", "", "", "", *(f"**{value:.3f}**" for value in values)])
-    return table(headings, rows, text_columns=4)
+    return Table(headings, rows, text_columns=4)
 
 
-def time_table(study: Study, group: str) -> str:
+def mean_table(study: Study, group: str) -> Table:
+    """Speedups of a group's sublayers together."""
+    wide = {link: study.points("speedup", link, group=group) for link in study.links}
+    headings = ["configuration"]
+    headings += [f"{name}, {link:g} GB/s (x)" for link in study.links for name in _STATISTICS]
+    names = dict.fromkeys(name for name, _ in _configurations(study))
+    rows = [
+        [f"`{name}`"]
+        + [f"{one(wide[link][name]):.3f}" for link in study.links for one in _STATISTICS.values()]
+        for name in names
+    ]
+    return Table(headings, rows)
+
+
+def _configurations(study: Study) -> list[tuple[str, float]]:
+    """What is compared with the base, at each link rate."""
+    measured = set(study.table["configuration"])
+    shown = [name for name in CONFIGURATIONS if name != _BASE and name in measured]
+    return [(name, link) for name in shown for link in study.links]
+
+
+def time_table(study: Study, group: str) -> Table:
     """Times of every sublayer: GEMM, communication hidden and exposed, total."""
     quantities = {
         "GEMM (µs)": ("gemm_ns", 1e-3, ",.1f"),
         "GEMM slowed (x)": ("gemm_slowdown", 1, ".3f"),
-        "GEMM held (µs)": ("gemm_throttled_ns", 1e-3, ",.1f"),
+        "GEMM throttled (µs)": ("gemm_throttled_ns", 1e-3, ",.1f"),
         "comm. hidden (µs)": ("overlapped_communication_ns", 1e-3, ",.1f"),
         "comm. exposed (µs)": ("exposed_communication_ns", 1e-3, ",.1f"),
         "total (µs)": ("total_ns", 1e-3, ",.1f"),
@@ -53,10 +72,10 @@ def time_table(study: Study, group: str) -> str:
                 _, scale, form = quantities[column[0]]
                 row.append(f"{wide[column].loc[point, configuration] * scale:{form}}")
             rows.append(row)
-    return table(headings, rows, text_columns=4)
+    return Table(headings, rows, text_columns=4)
 
 
-def byte_table(study: Study, group: str) -> str:
+def byte_table(study: Study, group: str) -> Table:
     """Bytes of one GPU by DRAM category and on its link; the DRAM's total at every link rate."""
     link, others = study.links[0], study.links[1:]
     columns = {
@@ -70,7 +89,7 @@ def byte_table(study: Study, group: str) -> str:
     }
     wide = [study.points(column, link, group=group) for column in columns.values()]
     wide += [study.points("dram_total_bytes", other, group=group) for other in others]
-    headings = [*_POINT, "configuration", *(f"{name} (MB)" for name in columns)]
+    headings = [*_POINT, "configuration", *(f"{name}, {link:g} GB/s (MB)" for name in columns)]
     headings += [f"DRAM total, {other:g} GB/s (MB)" for other in others]
     rows = [
         [*_named(point), configuration]
@@ -78,7 +97,7 @@ def byte_table(study: Study, group: str) -> str:
         for point in wide[0].index
         for configuration in _COMPARED
     ]
-    return table(headings, rows, text_columns=4)
+    return Table(headings, rows, text_columns=4)
 
 
 def _named(point: tuple[str, int, str]) -> list[str]:

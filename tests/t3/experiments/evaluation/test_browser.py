@@ -66,7 +66,7 @@ def document(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     study = made_up_study()
     draw_figures(study, folder)
-    return report(page(study, origin_of("golden"), "figures"), folder, "asplos24")
+    return report(page(study, origin_of("golden"), "figures", is_whole=True), folder, "asplos24")
 
 
 def look(chromium, text, folder, width):

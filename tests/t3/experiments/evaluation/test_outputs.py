@@ -11,8 +11,10 @@ from t3.cli.reproduce import reproduce
 from t3.experiments.evaluation import outputs as module
 from t3.experiments.evaluation.figures import FIGURES
 from t3.experiments.evaluation.outputs import Outputs
+from t3.experiments.evaluation.tables import DETAILS
 
 _PICTURES = {one.file for one in FIGURES.values()}
+_BESIDE = _PICTURES | {f"{name}.csv" for name in DETAILS}
 
 
 @pytest.fixture
@@ -35,12 +37,12 @@ def test_results_and_copy(tmp_path):
     with Outputs(out, copy) as outputs:
         files = outputs.write(made_up_study())
     assert files == [out / "evaluation.md", out / "report.html", copy]
-    assert names(out) == {"evaluation.md", "report.html", "figures"}
-    assert names(out / "figures") == names(tmp_path / "docs" / "evaluation") == _PICTURES
+    assert names(out) == {"evaluation.md", "report.html", "evaluation"}
+    assert names(out / "evaluation") == names(tmp_path / "docs" / "evaluation") == _BESIDE
     assert names(tmp_path / "docs") == {"evaluation.md", "evaluation"}
     for page in (out / "evaluation.md", copy):
-        links = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
-        assert len(links) == len(_PICTURES)
+        links = re.findall(r"\]\((evaluation/[^)]+)\)", page.read_text(encoding="utf-8"))
+        assert len(links) == len(_BESIDE)
         for link in links:
             assert (page.parent / link).is_file(), link
 
@@ -49,7 +51,7 @@ def test_files_are_replaced(tmp_path, no_drawing):
     for _ in range(2):
         with Outputs(tmp_path, None) as outputs:
             outputs.write(made_up_study())
-        assert names(tmp_path) == {"evaluation.md", "report.html", "figures"}
+        assert names(tmp_path) == {"evaluation.md", "report.html", "evaluation"}
 
 
 def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):

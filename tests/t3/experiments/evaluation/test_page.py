@@ -1,5 +1,7 @@
 """The Markdown page and the HTML report."""
 
+import csv
+import io
 import re
 from html.parser import HTMLParser
 
@@ -11,6 +13,9 @@ from t3.experiments.evaluation.claims import known_claims
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
 from t3.experiments.evaluation.html import report
 from t3.experiments.evaluation.page import Origin, page
+from t3.experiments.evaluation.study import LINK
+from t3.experiments.evaluation.tables import DETAILS
+from t3.experiments.evaluation.tables.table import Table, csv_text
 
 ORIGIN = Origin("golden model of the RTL", "t3 0.1.0", "0123456789ab")
 _LARGEST_FIGURE = 150_000
@@ -29,8 +34,14 @@ def text():
 
 
 @pytest.fixture(scope="module")
-def html(text, figures):
-    return report(text, figures, "asplos24")
+def whole():
+    """The page with the tables that are files otherwise."""
+    return page(made_up_study(), ORIGIN, "figures", is_whole=True)
+
+
+@pytest.fixture(scope="module")
+def html(whole, figures):
+    return report(whole, figures, "asplos24")
 
 
 def test_every_figure_is_drawn_and_small(figures):
@@ -80,8 +91,10 @@ def test_page_says_what_was_run_and_what_is_assumed(text):
         assert words in text
 
 
-def test_tables_are_well_formed(text):
+@pytest.mark.parametrize("which", ["text", "whole"])
+def test_tables_are_well_formed(which, request):
     """Every row of a table has as many cells as its heading."""
+    text = request.getfixturevalue(which)
     for block in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
@@ -91,14 +104,48 @@ def test_tables_are_well_formed(text):
     assert rows == len(re.findall(r"^\|", text, flags=re.MULTILINE)) - tables
 
 
-def test_every_number_heading_has_a_unit(text):
+def test_every_number_heading_has_a_unit(whole):
     """Headings of the folded tables end in their unit, or the unit stands before the link rate."""
-    for line in text.splitlines():
-        if line.startswith("| model | TP | layer |"):
-            numbers = [cell.strip() for cell in line.strip("|").split(" | ")][4:]
-            assert numbers and all(re.search(r"\((x|µs|MB|mJ|%)\)", cell) for cell in numbers), (
-                numbers
-            )
+    headings = [line for line in whole.splitlines() if line.startswith("| model | TP | layer |")]
+    assert len(headings) == 8
+    for line in headings:
+        numbers = [cell.strip() for cell in line.strip("|").split(" | ")][4:]
+        assert numbers and all(re.search(r"\((x|µs|MB|mJ|%)\)", cell) for cell in numbers), numbers
+
+
+def test_the_page_leads_to_a_file_for_each_part_that_the_report_folds(text, whole):
+    assert "<details>" not in text
+    for name, detail in DETAILS.items():
+        assert f"[{name}.csv](figures/{name}.csv)" in text
+        for title, one in detail.parts(made_up_study()).items():
+            assert name == "claims" or f"<summary>{title}</summary>\n\n{one.markdown}" in whole
+
+
+def test_a_file_has_what_the_study_has():
+    study = made_up_study()
+    rows = list(csv.DictReader(io.StringIO(DETAILS["times"].csv(study))))
+    table = study.table.set_index(["model", "tp", "layer", "configuration", LINK])
+    assert len(rows) == 36 * 3
+    for row in rows:
+        point = (row["model"], int(row["TP"]), row["layer"], row["configuration"], 75.0)
+        measured = table.loc[point, "total_ns"] / 1e3
+        assert float(row["total (µs), 75 GB/s"]) == pytest.approx(measured, abs=0.06)
+
+
+def test_the_file_of_claims_has_every_claim_with_its_source():
+    rows = list(csv.DictReader(io.StringIO(DETAILS["claims"].csv(made_up_study()))))
+    assert [row["id"] for row in rows] == [claim.id for claim in known_claims().claim]
+    for row, claim in zip(rows, known_claims().claim, strict=True):
+        assert (row["source"], row["reason"]) == (claim.source, claim.reason)
+        assert float(row["paper"]) == claim.value
+
+
+def test_cells_of_a_file_are_plain():
+    headings = ("name", "number", "note:")
+    one = Table(headings, [["`t3.key`", "1,234.5", "\N{MINUS SIGN}3.0"], ["", "–", 'a, "b"']])
+    assert csv_text([one]) == 'name,number,note\nt3.key,1234.5,-3.0\n,,"a, ""b"""\n'
+    with pytest.raises(ValueError, match="equal headings"):
+        csv_text([one, Table(("name",), [])])
 
 
 class _Seen(HTMLParser):

@@ -1,0 +1,76 @@
+"""The tables behind the page: files beside it, and folded parts of the report."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from t3.experiments.evaluation.claims import compare
+from t3.experiments.evaluation.study import Study
+
+from .claims import full_claim_table
+from .energy import constant_range_table, energy_table
+from .models import layer_table, model_table
+from .parameters import sensitivity_table
+from .sublayers import byte_table, speedup_table, time_table
+from .table import Table, csv_text
+
+__all__ = ["DETAILS", "GROUPS", "UNSLICED", "Detail"]
+
+UNSLICED = "attention unsliced"
+GROUPS = {"main": "Mega-GPT-2 and T-NLG", "large and futuristic": "large and futuristic models"}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What one file has.
+
+    Parameters
+    ----------
+    title : str
+        Of the file.
+    parts : callable
+        Its tables, each with the title that the report gives it.
+    """
+
+    title: str
+    parts: Callable[[Study], dict[str, Table]]
+
+    def csv(self, study: Study) -> str:
+        return csv_text(self.parts(study).values())
+
+
+def _by_group(title: str, make: Callable[[Study, str], Table]) -> Detail:
+    def parts(study: Study) -> dict[str, Table]:
+        return {f"{title}, {words}": make(study, group) for group, words in GROUPS.items()}
+
+    return Detail(f"{title}, every sublayer", parts)
+
+
+def _single(title: str, make: Callable[[Study], Table]) -> Detail:
+    return Detail(title, lambda study: {title: make(study)})
+
+
+DETAILS: Mapping[str, Detail] = MappingProxyType(
+    {
+        "claims": _single(
+            "Every claim with its source",
+            lambda study: full_claim_table(compare(study), study.links),
+        ),
+        "speedups": _by_group("Speedups", speedup_table),
+        "times": _by_group("Times", time_table),
+        "bytes": _by_group("Bytes of one GPU", byte_table),
+        "energy": _by_group("Energy of one GPU", energy_table),
+        "energy-constants": _single(
+            "What T3-MCA saves at the ends of each constant's range", constant_range_table
+        ),
+        "models-unsliced": _single(
+            "The same if every GPU computes the attention of all heads",
+            lambda study: model_table(study, UNSLICED),
+        ),
+        "layers": _single("Where a layer's time goes, sequential", layer_table),
+        "sensitivity": _single(
+            "Speedup at every value, and its change from the defaults", sensitivity_table
+        ),
+    }
+)
+"""By the name of the file."""
