@@ -77,7 +77,7 @@ def _contents(headings: list[tuple[str, str]]) -> str:
 _IMAGE = re.compile(r'<p><img src="([^"]+)" alt="([^"]*)"\s*/?></p>')
 
 
-def _inline(found: re.Match, figures: Path) -> str:
+def _inline(found: re.Match[str], figures: Path) -> str:
     file = Path(found[1]).name
     content = (figures / file).read_bytes()
     data = f"data:{_TYPES[Path(file).suffix]};base64,{base64.b64encode(content).decode()}"
@@ -87,7 +87,7 @@ def _inline(found: re.Match, figures: Path) -> str:
     )
 
 
-def _contained(found: re.Match) -> str:
+def _contained(found: re.Match[str]) -> str:
     """A table in a box of its own that scrolls, with a class for how wide it is."""
     columns = len(re.findall(r"<th\b", found[0]))
     kinds = ["table"]

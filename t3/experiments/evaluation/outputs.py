@@ -85,7 +85,7 @@ class Outputs:
                 _write(beside / file, DETAILS[name].csv(study))
             _write(self._results.staging / PAGE, page(study, origin, FOLDER))
             _write(self._results.staging / REPORT, report(whole, beside, study.system.name))
-            if self._copies:
+            if self._copy is not None:
                 pages, beside_copy = self._copies
                 _write(pages.staging / self._copy.name, page(study, origin, self._copy.stem))
                 shutil.copytree(beside, beside_copy.staging, dirs_exist_ok=True)

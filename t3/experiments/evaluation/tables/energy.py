@@ -1,6 +1,8 @@
 """Tables of the energy."""
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import add
 
 from sysmodel.energy.constants import known_constants
 from sysmodel.lib.markdown import MISSING, with_unit
@@ -19,7 +21,7 @@ def energy_table(study: Study, group: str) -> Table:
     """Energy of one GPU by part in mJ; total, and what is saved of sequential's, at every rate."""
     first = study.links[0]
     parts = [
-        sum(study.points(f"energy_{name}_j", first, group=group) for name in names)
+        reduce(add, (study.points(f"energy_{name}_j", first, group=group) for name in names))
         for names in PARTS.values()
     ]
     total = {link: study.points("energy_total_j", link, group=group) for link in study.links}

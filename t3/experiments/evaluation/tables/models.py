@@ -46,9 +46,8 @@ def model_table(study: Study, variant: str) -> Table:
 def layer_table(study: Study) -> Table:
     """Where a layer's time goes in sequential execution, by kind of operator, at the first link
     rate, attention sliced."""
-    kinds = [
-        name for name in study.models if re.fullmatch(r"layer_.+_ns", name) and name != "layer_ns"
-    ]
+    columns = map(str, study.models.columns)
+    kinds = [name for name in columns if re.fullmatch(r"layer_.+_ns", name)]
     words = (name.removeprefix("layer_").removesuffix("_ns").replace("_", " ") for name in kinds)
     headings = [
         "model",
@@ -63,7 +62,8 @@ def layer_table(study: Study) -> Table:
             name: study.model_points(name, study.links[0], phase)[_BASE]
             for name in ("layer_ns", *kinds)
         }
-        for (model, tp), whole in wide["layer_ns"].items():
+        layers = wide["layer_ns"]
+        for (model, tp), whole in zip(layers.index, layers, strict=True):
             shares = (100 * wide[name][model, tp] / whole for name in kinds)
             parts = (f"{share:.1f}" for share in shares)
             rows.append([model, str(tp), phase, f"{whole / 1e3:,.0f}", *parts])

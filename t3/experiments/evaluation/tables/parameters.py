@@ -14,8 +14,7 @@ __all__ = ["sensitivity_table", "parameter_table"]
 def sensitivity_table(study: Study) -> Table:
     """Speedups of T3, T3-MCA and the ideal at each value of each parameter that is not public."""
     moved = effects(study)
-    points = moved[POINT].drop_duplicates().itertuples(index=False, name=None)
-    points = list(points)
+    points = list(moved[POINT].drop_duplicates().itertuples(index=False, name=None))
     headings = ["parameter", "default", "value"]
     headings += [
         f"{model} {layer} TP {tp}, {c}{what}"

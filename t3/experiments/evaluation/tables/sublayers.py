@@ -1,5 +1,9 @@
 """Tables of the sublayers."""
 
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
 from sysmodel.runs.result import CONFIGURATIONS
 from t3.experiments.evaluation.metrics import geomean
 from t3.experiments.evaluation.study import POINT, Study
@@ -11,7 +15,11 @@ __all__ = ["byte_table", "mean_table", "speedup_table", "time_table"]
 _BASE = "sequential"
 _COMPARED = ("sequential", "t3", "t3-mca")
 _POINT = ["model", "TP", "layer"]
-_STATISTICS = {"geomean": geomean, "largest": max, "smallest": min}
+_STATISTICS: Mapping[str, Callable[[pd.Series], float]] = {
+    "geomean": geomean,
+    "largest": max,
+    "smallest": min,
+}
 
 
 def speedup_table(study: Study, group: str) -> Table:
