@@ -7,13 +7,18 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState, new_state, reset
-from sysmodel.engine.golden.state import COMMAND, RANGE, REGION, C
 from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
-__all__ = ["golden_state", "set_arbiter", "set_maps", "set_launch_configuration"]
-
-_TABLES = {"regions": REGION, "ranges": RANGE, "commands": COMMAND}
+__all__ = [
+    "golden_state",
+    "maps",
+    "put",
+    "set_arbiter",
+    "set_launch_configuration",
+    "set_maps",
+    "words",
+]
 
 
 def golden_state(p: T3Parameters) -> GoldenState:
@@ -23,26 +28,44 @@ def golden_state(p: T3Parameters) -> GoldenState:
     return state
 
 
+def words(record: np.void | np.ndarray) -> list[int]:
+    """The fields of a record or of an array of them, in order, those of nested ones in place.
+
+    That is the order of :class:`~tb.payload.Fields`.
+    """
+    return np.frombuffer(record.tobytes(), np.uint64).tolist()
+
+
+def put(record: np.void, values: Mapping[str, Any]) -> None:
+    """Give a record the fields of a payload; what is absent is 0."""
+    flat = flatten(values)
+    for name in record.dtype.names:
+        (length,) = record.dtype[name].shape or (0,)
+        if length:
+            record[name] = [flat.get(f"{name}_{index}", 0) for index in range(length)]
+        else:
+            record[name] = flat.get(name, 0)
+
+
+def maps(state: GoldenState) -> list[int]:
+    """The fields of all tables, in the order of ``MapConfiguration``."""
+    return words(state.regions) + words(state.ranges) + words(state.commands)
+
+
 def set_maps(state: GoldenState, maps: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Tables, with the fields of ``MapConfiguration``; what is absent is 0."""
-    for name, record in _TABLES.items():
-        at = state.config[getattr(C, f"at_{name}")]
-        for index in range(state.config[getattr(C, name)]):
-            entries = maps.get(name, ())
-            fields = flatten(entries[index]) if index < len(entries) else {}
-            start = at + index * len(record)
-            words = [fields.get(field, 0) for field in record._fields]
-            state.config[start : start + len(record)] = words
+    for name in ("regions", "ranges", "commands"):
+        entries = maps.get(name, ())
+        for index, record in enumerate(getattr(state, name)):
+            put(record, entries[index] if index < len(entries) else {})
 
 
 def set_launch_configuration(state: GoldenState, launch_configuration: Mapping[str, int]) -> None:
     """Fields of ``LaunchConfiguration``, those that are given."""
     for name, value in launch_configuration.items():
-        state.config[getattr(C, name)] = value
+        state.config["launch"][name] = value
 
 
 def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:
-    """Fields of :func:`rtl.interface.configuration.ArbiterConfiguration`, those that are given."""
-    for name, value in flatten(arbiter).items():
-        # `cuts_0` of the layout is `cut0` of the model.
-        state.config[getattr(C, name.replace("s_", ""))] = value
+    """Fields of :func:`rtl.interface.configuration.ArbiterConfiguration`; what is absent is 0."""
+    put(state.config["arbiter"], arbiter)

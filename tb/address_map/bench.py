@@ -4,6 +4,7 @@
 import random
 
 import cocotb
+import numpy as np
 
 from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Action
@@ -11,8 +12,7 @@ from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.address_map import locate, range_of
-from sysmodel.engine.golden.queues import RECORD_WORDS
-from sysmodel.engine.golden.state import COMMAND, LOCATION, RANGE, C
+from sysmodel.engine.golden.layouts import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
@@ -113,31 +113,27 @@ def _random_lookup(
 
 
 class _Model:
-    """The golden model's lookup, on the dispatch index in the record where the queues keep a
-    location."""
+    """The golden model's lookup."""
 
     def __init__(self):
         self.state: GoldenState = golden_state(PARAMETERS)
-        self.at = RECORD_WORDS - len(LOCATION)
 
     def location(self, atom: int, context: int, workgroup: int) -> dict[str, int]:
-        locate(self.state, 0, atom, context, workgroup)
-        words = self.state.channels[self.at : self.at + len(LOCATION)]
-        return dict(zip(LOCATION._fields, map(int, words), strict=True))
+        location = np.zeros(1, LOCATION)[0]
+        locate(self.state, location, atom, context, workgroup)
+        return dict(zip(LOCATION.names, location.tolist(), strict=True))
 
     def result(self, location: dict[str, int]) -> list[int]:
         """Action, command, op and dtype."""
-        config = self.state.config
         if not location["valid"]:
             return [0, 0, 0, 0]
-        entry = range_of(config, location["region"], location["dispatch_index"])
-        if entry < 0:
+        index = range_of(self.state, location["region"], location["dispatch_index"])
+        if index < 0:
             return [0, 0, 0, 0]
-        command = int(config[entry + RANGE.command])
-        at = config[C.at_commands] + command * len(COMMAND)
-        return [int(config[entry + RANGE.action]), command] + [
-            int(config[at + field]) for field in (COMMAND.op, COMMAND.dtype)
-        ]
+        entry = self.state.ranges[index]
+        command = self.state.commands[entry["command"]]
+        found = entry["action"], entry["command"], command["op"], command["dtype"]
+        return [int(value) for value in found]
 
 
 def _cover_location(lookup, maps: dict, launch_configuration: dict, location: dict) -> None:

@@ -14,7 +14,6 @@ from rtl.interface.configuration import (
 )
 from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, Policy
 from rtl.interface.layouts import ErrorReport
-from sysmodel.engine.golden.state import U
 from tb.channel.flips import one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle
@@ -82,7 +81,7 @@ class _Bench:
         set_maps(state, self.maps)
         set_launch_configuration(state, self.launch_configuration)
         set_arbiter(state, self.arbiter)
-        state.gpu[U.oldest], state.gpu[U.credit_limit] = self.base, self.limit
+        state.gpu["oldest"], state.gpu["credit_limit"] = self.base, self.limit
 
     async def cycle(
         self,

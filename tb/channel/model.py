@@ -6,15 +6,14 @@ from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.channel import step_channel, write_channel
 from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
-from sysmodel.engine.golden.state import SEGMENT, TILE, UPDATES, K, U
 from sysmodel.engine.ports import I, O, input_words, output_words
-from tb.golden import golden_state
+from tb.golden import golden_state, put, words
 
 __all__ = ["Model"]
 
 _U64 = (1 << 64) - 1
-# What the tracker takes, with the record of each queue.
-_TO_TRACKER = {"tile_issue_acks": (Q.issue_acks, UPDATES), "end_of_tile_markers": (Q.ends, TILE)}
+# The queues of what the tracker takes.
+_TO_TRACKER = {"tile_issue_acks": "issue_acks", "end_of_tile_markers": "ends"}
 
 
 class Model:
@@ -35,10 +34,10 @@ class Model:
         write_channel(self.state, 0, self._outputs)
 
     def has(self, queue: int) -> bool:
-        return bool(has(self.state.channels[K.levels], queue))
+        return bool(has(self.state.channels[0]["levels"], queue))
 
     def full(self, queue: int, depth: int) -> bool:
-        return not room(self.state.channels[K.levels], queue, depth)
+        return not room(self.state.channels[0]["levels"], queue, depth)
 
     def ready(self, stream: str) -> bool:
         """Whether an input is taken."""
@@ -49,16 +48,14 @@ class Model:
     def offers(self, stream: str, fields: tuple[str, ...]) -> list[int] | None:
         """The payload that an output offers."""
         if stream in _TO_TRACKER:
-            queue, record = _TO_TRACKER[stream]
-            if not self.has(queue):
+            queue, channel = _TO_TRACKER[stream], self.state.channels[0]
+            if not self.has(getattr(Q, queue)):
                 return None
-            at = front(K.body, self.state.channels[K.heads], queue)
-            words = self.state.channels[at : at + len(record)]
-        else:
-            if not self._outputs[getattr(O, f"{stream}_valid")]:
-                return None
-            words = [self._outputs[getattr(O, f"{stream}_{name}")] for name in fields]
-        return [int(word) & _U64 for word in words]
+            return words(channel[queue][front(channel["heads"], getattr(Q, queue))])
+        if not self._outputs[getattr(O, f"{stream}_valid")]:
+            return None
+        offered = [self._outputs[getattr(O, f"{stream}_{name}")] for name in fields]
+        return [int(word) & _U64 for word in offered]
 
     @property
     def stored(self) -> int:
@@ -75,29 +72,28 @@ class Model:
         """One cycle; ``taken`` are the outputs that are ready. Gives the ``idle`` of the cycle."""
         state, inputs = self.state, self._inputs
         inputs[:] = 0
-        words = inputs.view("u8")
+        unsigned = inputs.view("u8")
         for stream, values in offered.items():
             if stream == "segments":
                 self._push_segment(values)
                 continue
             inputs[getattr(I, f"{stream}_valid")] = 1
             for name, value in values.items():
-                words[getattr(I, f"{stream}_{name}")] = value
+                unsigned[getattr(I, f"{stream}_{name}")] = value
         inputs[I.dram_ready], inputs[I.link_out_ready] = "dram" in taken, "link_out" in taken
         inputs[I.occupancy] = occupancy
-        for stream, (queue, _) in _TO_TRACKER.items():
-            if stream in taken and self.has(queue):
-                state.channels[K.popped] += mark(queue)
+        for stream, queue in _TO_TRACKER.items():
+            if stream in taken and self.has(getattr(Q, queue)):
+                state.channels[0]["popped"] += mark(getattr(Q, queue))
         failure, busy, _ = step_channel(state, 0, inputs, start)
         self.failure = int(failure)
         write_channel(state, 0, self._outputs)
         step_nmc(state, 0, inputs, self._outputs)
-        state.gpu[U.cycle] += 1
+        state.gpu["cycle"] += 1
         return not busy
 
     def _push_segment(self, values: dict[str, int]) -> None:
-        channel = self.state.channels
+        channel = self.state.channels[0]
         if not self.full(Q.segments, D.segments):
-            to = back(K.body, channel[K.levels], channel[K.heads], Q.segments)
-            channel[to : to + len(SEGMENT)] = [values[name] for name in SEGMENT._fields]
-            channel[K.pushed] += mark(Q.segments)
+            put(channel["segments"][back(channel["levels"], channel["heads"], Q.segments)], values)
+            channel["pushed"] += mark(Q.segments)

@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.interface.encodings import ErrorCode, Policy, Target
-from sysmodel.engine.golden.queues import D, Q, record, waiting
-from sysmodel.engine.golden.state import CLASSIFIED, K
+from sysmodel.engine.golden.queues import D, Q, position, waiting
 from tb.channel.model import Model
 from tb.cover import cover, expect
 
@@ -78,10 +77,10 @@ def cover_cycle(
     cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
     if arbiter["policy"] == Policy.MCA.value and any(communication):
-        channel = model.state.channels
-        urgent = channel[K.starved] >= arbiter["starvation_limit"]
-        threshold = channel[K.measured] if arbiter["automatic"] else arbiter["threshold"]
-        held = threshold != 127 and channel[K.occupancy] >= threshold
+        channel = model.state.channels[0]
+        urgent = channel["starved"] >= arbiter["starvation_limit"]
+        threshold = channel["measured"] if arbiter["automatic"] else arbiter["threshold"]
+        held = threshold != 127 and channel["occupancy"] >= threshold
         cover("starvation limit reached", urgent and (any(compute) or held))
         cover("communication held back by the occupancy", held and not urgent and not any(compute))
     same = "atom", "context", "workgroup"
@@ -92,16 +91,15 @@ def cover_cycle(
 
 def _cover_store(model: Model) -> None:
     """The classified stores."""
-    channel = model.state.channels
-    heads = channel[K.heads]
-    stores = []
-    for position in range(waiting(channel[K.levels], Q.classified)):
-        at = record(K.body, heads, Q.classified, position)
-        stores.append([int(word) for word in channel[at : at + len(CLASSIFIED)]])
+    channel = model.state.channels[0]
+    stores = [
+        channel["classified"][position(channel["heads"], Q.classified, index)]
+        for index in range(waiting(channel["levels"], Q.classified))
+    ]
     for store in stores[:1]:
-        cover(f"store becomes {_TARGETS[store[CLASSIFIED.target]]}")
+        cover(f"store becomes {_TARGETS[store['target']]}")
     if len(stores) == 2:
-        tile = CLASSIFIED.target, CLASSIFIED.dispatch_index, CLASSIFIED.wavefront
-        update = stores[0][CLASSIFIED.target] == Target.UPDATE.value
+        tile = "target", "dispatch_index", "wavefront"
+        update = stores[0]["target"] == Target.UPDATE.value
         same = all(stores[0][name] == stores[1][name] for name in tile)
         cover("back-to-back stores to one tile", update and same)

@@ -11,7 +11,6 @@ from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 from sysmodel.engine.golden.credit_window import step_credit_window
-from sysmodel.engine.golden.state import TABLE, C, U
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_launch_configuration
@@ -27,12 +26,7 @@ _REPORT = Fields(ErrorReport(PARAMETERS))
 _MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 5000
 _WAITS = 40
-_OUTPUTS = {
-    "oldest": U.oldest,
-    "credit_limit": U.credit_limit,
-    "dispatch_limit": U.dispatch_limit,
-    "done": U.done,
-}
+_OUTPUTS = ("oldest", "credit_limit", "dispatch_limit", "done")
 
 expect(
     "nothing launched",
@@ -80,19 +74,17 @@ class _Bench:
             self.state, dict.fromkeys(_LAUNCH_CONFIGURATION.names, 0) | launch_configuration
         )
 
-    def value(self, column: int) -> int:
-        return int(self.state.gpu[column])
+    def value(self, name: str) -> int:
+        return int(self.state.gpu[name])
 
     def preset_waiting(self, cycles: int) -> None:
         """Go on as if the oldest had not moved for so long."""
         preset(self.dut, "idle", cycles)
-        self.state.gpu[U.waited] = cycles
+        self.state.gpu["waited"] = cycles
 
     def complete(self, dispatch_index: int) -> bool:
         """Whether the dispatch index is complete and waits for those before it."""
-        slots = PARAMETERS.credit_window
-        row = self.state.config[C.at_table] + dispatch_index % slots * len(TABLE)
-        return bool(self.state.memory[row + TABLE.complete])
+        return bool(self.state.complete[dispatch_index % PARAMETERS.credit_window])
 
     async def cycle(
         self,
@@ -113,9 +105,9 @@ class _Bench:
         dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
         dut.unfinished.value = int(unfinished)
         await settled()
-        for name, column in _OUTPUTS.items():
-            assert int(getattr(dut, name).value) == self.value(column), name
-        oldest = self.value(U.oldest)
+        for name in _OUTPUTS:
+            assert int(getattr(dut, name).value) == self.value(name), name
+        oldest = self.value("oldest")
         self._cover(dispatch_index, launch, credit_limit_in)
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
@@ -133,31 +125,34 @@ class _Bench:
                 "wavefront": 0,
             }
             cover("timeout")
-            cover("timeout of what cannot be sent", oldest >= self.state.config[C.tracked_end])
-        moved = self.value(U.oldest) != oldest and not launch
+            cover(
+                "timeout of what cannot be sent",
+                oldest >= self.state.config["launch"]["tracked_end"],
+            )
+        moved = self.value("oldest") != oldest and not launch
         cover("oldest moves in consecutive cycles", moved and self._moved)
-        late = self._waited == state.config[C.timeout] - 1 > 1
+        late = self._waited == state.config["launch"]["timeout"] - 1 > 1
         cover("timeout just avoided", moved and late)
-        cover("not done any more", self._done and not self.value(U.done))
-        self._moved, self._done = moved, bool(self.value(U.done))
-        self._waited = self.value(U.waited)
+        cover("not done any more", self._done and not self.value("done"))
+        self._moved, self._done = moved, bool(self.value("done"))
+        self._waited = self.value("waited")
         await next_cycle(dut)
 
     def _cover(self, dispatch_index: int | None, launch: bool, credit_limit_in: int) -> None:
         config, slots = self.state.config, PARAMETERS.credit_window
-        oldest, launched = self.value(U.oldest), self.value(U.launched)
-        first, shift = int(config[C.tracked_first]), int(config[C.shift])
+        oldest, launched = self.value("oldest"), self.value("launched")
+        first, shift = int(config["launch"]["tracked_first"]), int(config["launch"]["shift"])
         ends = (
-            oldest + int(config[C.credit_window]),
-            first + self.value(U.issued) + int(config[C.command_window]),
+            oldest + int(config["launch"]["credit_window"]),
+            first + self.value("issued") + int(config["launch"]["command_window"]),
         )
         if launch:
             cover("launched again", launched)
             cover("launch as a workgroup completes", dispatch_index is not None)
         cover("nothing launched", not launched and dispatch_index is not None)
-        cover("done", self.value(U.done))
+        cover("done", self.value("done"))
         if launched:
-            cover("credit window full", ends[0] < ends[1] and self.value(U.credit_limit) == ends[0])
+            cover("credit window full", ends[0] < ends[1] and self.value("credit_limit") == ends[0])
             cover("bounded by the command credit window", ends[1] < ends[0])
             cover("credit_limit saturates", min(ends) > _MOST)
         if dispatch_index is not None and launched and not launch:
@@ -198,7 +193,7 @@ async def random_traffic(dut):
         if rng.random() < busy:
             # About the oldest, now and then one that was complete already, or is far away.
             near = rng.choice([0, 0, 1, 2, 3, rng.randrange(PARAMETERS.credit_window)])
-            dispatch_index = (bench.value(U.oldest) + near) % dispatch_indices
+            dispatch_index = (bench.value("oldest") + near) % dispatch_indices
         if rng.random() < 0.1:
             credit_limit_in = rng.choice([0, _MOST, rng.randrange(80), rng.randrange(_MOST)])
         await bench.cycle(
@@ -238,7 +233,7 @@ async def a_launch_configuration(dut):
             admitted = [
                 dispatch_index
                 for dispatch_index in open_
-                if dispatch_index < bench.value(U.credit_limit)
+                if dispatch_index < bench.value("credit_limit")
             ]
             dispatch_index = rng.choice(admitted) if admitted and rng.random() < 0.7 else None
             if dispatch_index is not None:
@@ -316,8 +311,8 @@ async def a_wait_through_the_blocks_of_its_count(dut):
         await bench.cycle(launch=True)
         bench.preset_waiting(count - (1 << at))
         await bench.cycle()
-        bench.state.gpu[U.waited] = fill(dut, "idle", at)
-        assert bench.value(U.waited) == count
+        bench.state.gpu["waited"] = fill(dut, "idle", at)
+        assert bench.value("waited") == count
         for _ in range(6):
             await bench.cycle()
     assert bench.timeouts == len(blocks)

@@ -10,7 +10,6 @@ from rtl.dma.engine import DmaEngine
 from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
-from sysmodel.engine.golden.state import SEGMENT
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.dma_engine.model import Model, Outcome
@@ -31,6 +30,7 @@ _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
 _SEGMENT = Fields(Segment(PARAMETERS))
+_COLUMN = {name: column for column, name in enumerate(_SEGMENT.names)}
 _LANES = tuple(f"segments__{index}" for index in range(PARAMETERS.channels))
 _MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 4000
@@ -171,14 +171,14 @@ class _Bench:
         self._was_busy, self._sent = self.model.busy, bool(outcome.segments)
 
     def _cover_segment(self, segment: list[int]) -> None:
-        length, whole = segment[SEGMENT.length], PARAMETERS.interleave_atoms
+        length, whole = segment[_COLUMN["length"]], PARAMETERS.interleave_atoms
         cover("segment of one atom", length == 1)
         cover("segment of the whole interleave", length == whole)
-        cover("run ends within a granule", (segment[SEGMENT.atom] + length) % whole)
+        cover("run ends within a granule", (segment[_COLUMN["atom"]] + length) % whole)
         if self._last:
-            advances = segment[SEGMENT.wavefront] != self._last[SEGMENT.wavefront]
+            advances = segment[_COLUMN["wavefront"]] != self._last[_COLUMN["wavefront"]]
             cover("wavefront advances between rows", advances and self.model.busy)
-            cover("addresses wrap", segment[SEGMENT.atom] < self._last[SEGMENT.atom])
+            cover("addresses wrap", segment[_COLUMN["atom"]] < self._last[_COLUMN["atom"]])
 
 
 async def _start(dut, rng: random.Random) -> _Bench:
@@ -244,7 +244,7 @@ async def _walk(bench: _Bench) -> list[dict[str, int]]:
     for _ in range(_LONGEST_WALK):
         outcome = await bench.cycle([True] * len(_LANES), _MOST)
         for segment in outcome.segments.values():
-            segments.append(dict(zip(SEGMENT._fields, segment, strict=True)))
+            segments.append(dict(zip(_SEGMENT.names, segment, strict=True)))
         if not (bench.ready or bench.copy or bench.model.busy):
             await bench.cycle([True] * len(_LANES), _MOST)  # in which nothing goes on
             return segments

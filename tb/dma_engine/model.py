@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma import step_engine
-from sysmodel.engine.golden.queues import D, Q, front, mark
-from sysmodel.engine.golden.state import CHANNEL_WORDS, COPY, READY, SEGMENT, C, K, U
-from tb.golden import golden_state
+from sysmodel.engine.golden.queues import D, Q, mark
+from tb.golden import golden_state, put, words
 
 __all__ = ["Model", "Outcome"]
 
@@ -28,15 +27,15 @@ class Model:
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
-        self._channels = p.channels
 
     @property
     def busy(self) -> bool:
-        return bool(self.state.gpu[U.engine])
+        return bool(self.state.gpu["engine"]["state"])
 
     def share(self) -> tuple[int, int]:
         """Rows left, and atoms of a row, of the command that is walked."""
-        return int(self.state.gpu[U.outer_extent]), int(self.state.gpu[U.inner_extent])
+        engine = self.state.gpu["engine"]
+        return int(engine["outer_extent"]), int(engine["inner_extent"])
 
     def step(
         self,
@@ -46,26 +45,23 @@ class Model:
         credit_limit_in: int,
     ) -> Outcome:
         """One cycle."""
-        config, gpu, channels, memory, _ = self.state
-        gpu[U.ready_checked], gpu[U.copies_level] = ready is not None, copy is not None
-        gpu[U.copies_head] = 0
-        for payload, record, at in ((ready, READY, C.at_ready), (copy, COPY, C.at_copies)):
-            if payload:
-                words = [payload[name] for name in record._fields]
-                memory[config[at] : config[at] + len(record)] = words
-        for index, room in enumerate(rooms):
-            channels[index * CHANNEL_WORDS + K.levels] = (
-                0 if room else D.segments * mark(Q.segments)
-            )
-            channels[index * CHANNEL_WORDS + K.pushed] = 0
-        before = gpu.copy()
+        state, gpu = self.state, self.state.gpu
+        gpu["ready"]["checked"], gpu["copies_level"] = ready is not None, copy is not None
+        gpu["copies_head"] = 0
+        if ready:
+            put(state.ready[0], ready)
+        if copy:
+            put(gpu["copies"][0], copy)
+        for channel, room in zip(state.channels, rooms, strict=True):
+            channel["levels"] = 0 if room else D.segments * mark(Q.segments)
+            channel["pushed"] = 0
+        before, busy = words(gpu), self.busy
         popped, issued = step_engine(self.state, credit_limit_in)
-        segments = {}
-        for index in range(self._channels):
-            k = index * CHANNEL_WORDS
-            if channels[k + K.pushed]:
-                at = front(k + K.body, 0, Q.segments)
-                segments[index] = channels[at : at + len(SEGMENT)].tolist()
-        blocked = bool(before[U.engine]) and bool((gpu == before).all())
-        copied = copy is not None and not gpu[U.copies_level]
+        segments = {
+            index: words(channel["segments"][0])
+            for index, channel in enumerate(state.channels)
+            if channel["pushed"]
+        }
+        blocked = busy and words(gpu) == before
+        copied = copy is not None and not gpu["copies_level"]
         return Outcome(bool(popped), copied, bool(issued), blocked, segments)

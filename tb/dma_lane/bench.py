@@ -4,16 +4,17 @@
 import random
 
 import cocotb
+import numpy as np
 
 from rtl.dma.lane import DmaLane
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma import fill_slot, step_lane
+from sysmodel.engine.golden.layouts import DATA_WORDS
 from sysmodel.engine.golden.queues import D, Q, back, commit, front, has, mark, room, waiting
-from sysmodel.engine.golden.state import DATA_WORDS, PACKET, READ, SEGMENT, K
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state
+from tb.golden import golden_state, put, words
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
@@ -91,16 +92,16 @@ class _Bench:
 
     @property
     def levels(self) -> int:
-        return int(self.state.channels[K.levels])
+        return int(self.state.channels[0]["levels"])
 
     def idle(self) -> bool:
-        channel = self.state.channels
+        channel = self.state.channels[0]
         queues = any(has(self.levels, queue) for queue in (Q.segments, Q.dma_reads, Q.sends))
-        return not (queues or channel[K.slots_used] or channel[K.in_flight])
+        return not (queues or channel["slots_used"] or channel["in_flight"])
 
-    def _record(self, queue: int, words: int) -> list[int]:
-        at = front(K.body, self.state.channels[K.heads], queue)
-        return [int(word) & (1 << 64) - 1 for word in self.state.channels[at : at + words]]
+    def _record(self, queue: str) -> list[int]:
+        channel = self.state.channels[0]
+        return words(channel[queue][front(channel["heads"], getattr(Q, queue))])
 
     async def cycle(self, *, read: bool, send: bool, slot: int | None = None) -> None:
         """One cycle: the segment is offered, and an outstanding read returns."""
@@ -126,44 +127,43 @@ class _Bench:
         assert bool(dut.sends__valid.value) == has(levels, Q.sends)
         assert bool(dut.idle.value) == self.idle()
         if has(levels, Q.dma_reads):
-            atom, tag = self._record(Q.dma_reads, len(READ))
+            atom, tag = self._record("dma_reads")
             expected = {"access": 0, "origin": 1, "atom": atom, "tag": tag}
             assert int(dut.reads__payload.value) == _REQUEST.pack(expected)
         if has(levels, Q.sends):
             packet = _PACKET.unpack(int(dut.sends__payload.value))
-            assert packet == self._record(Q.sends, len(PACKET))
+            assert packet == self._record("sends")
 
     def _step(self, read: bool, send: bool, slot: int | None, data: list[int]) -> None:
-        state, channel, levels = self.state, self.state.channels, self.levels
-        heads = int(channel[K.heads])
+        state, channel, levels = self.state, self.state.channels[0], self.levels
+        heads = int(channel["heads"])
         self._cover(read, send, slot)
         popped = pushed = 0
         if read and has(levels, Q.dma_reads):
             popped += mark(Q.dma_reads)
-            self.outstanding.append(self._record(Q.dma_reads, len(READ))[READ.tag])
+            self.outstanding.append(self._record("dma_reads")[1])
         if send and has(levels, Q.sends):
             popped += mark(Q.sends)
         if self.segment and room(levels, Q.segments, D.segments):
-            to = back(K.body, levels, heads, Q.segments)
-            channel[to : to + len(SEGMENT)] = [self.segment[name] for name in SEGMENT._fields]
+            put(channel["segments"][back(levels, heads, Q.segments)], self.segment)
             pushed += mark(Q.segments)
             self.segment = None
-        full = channel[K.slots_used] == PARAMETERS.egress_slots and has(levels, Q.segments)
+        full = channel["slots_used"] == PARAMETERS.egress_slots and has(levels, Q.segments)
         more_popped, more_pushed = step_lane(state, 0, levels, heads)
-        leaves = channel[K.slots_used] < PARAMETERS.egress_slots
+        leaves = channel["slots_used"] < PARAMETERS.egress_slots
         cover("slots full and the first leaves", full and leaves)
         if slot is not None:
             self.outstanding.remove(slot)
-            at = fill_slot(state, 0, slot) + PACKET.data_0
+            fill_slot(state, 0, slot)
             # The model keeps words as signed numbers.
-            state.memory.view("u8")[at : at + DATA_WORDS] = data
-        channel[K.levels], channel[K.heads] = commit(
+            state.slots[0, slot]["packet"]["data"].view(np.uint64)[:] = data
+        channel["levels"], channel["heads"] = commit(
             levels, heads, popped + more_popped, pushed + more_pushed
         )
 
     def _cover(self, read: bool, send: bool, slot: int | None) -> None:
-        p, channel, levels = PARAMETERS, self.state.channels, self.levels
-        segment, used, head = self.segment, channel[K.slots_used], channel[K.slot_head]
+        p, channel, levels = PARAMETERS, self.state.channels[0], self.levels
+        segment, used, head = self.segment, channel["slots_used"], channel["slot_head"]
         if segment:
             length, run = segment["length"], segment["wave_inner_log2"]
             waves = [(segment["offset"] + index) >> run for index in (0, length - 1)]
@@ -177,7 +177,7 @@ class _Bench:
         cover("reads blocked", blocked and not read)
         cover("slots full", used == p.egress_slots and has(levels, Q.segments))
         sends = waiting(levels, Q.sends)
-        flies = channel[K.in_flight] != 0
+        flies = channel["in_flight"] != 0
         cover("egress blocked", sends == D.sends and not send)
         cover("room for what flies only", sends + flies == D.sends and flies)
         cover("returned out of order", slot is not None and slot != self.outstanding[0])

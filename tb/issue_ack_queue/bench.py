@@ -4,16 +4,16 @@
 import random
 
 import cocotb
+import numpy as np
 
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.interface.layouts import IssueAck, TileUpdates
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.issue_acks import take_issue_ack
-from sysmodel.engine.golden.queues import D, Q, commit, has, mark, record, room, waiting
-from sysmodel.engine.golden.state import UPDATES, K
+from sysmodel.engine.golden.queues import D, Q, commit, has, mark, position, room, waiting
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state
+from tb.golden import golden_state, words
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
@@ -57,9 +57,8 @@ class _Bench:
         self.levels = self.heads = 0
         self.put = self.taken = 0  # updates
 
-    def _event(self, position: int) -> list[int]:
-        at = record(K.body, self.heads, Q.issue_acks, position)
-        return [int(word) for word in self.state.channels[at : at + len(UPDATES)]]
+    def _event(self, index: int) -> np.void:
+        return self.state.channels[0]["issue_acks"][position(self.heads, Q.issue_acks, index)]
 
     async def cycle(self, issue_ack: dict[str, int] | None, *, ready: bool) -> bool:
         """One cycle; gives whether the issue acknowledgement was taken."""
@@ -74,10 +73,10 @@ class _Bench:
         assert bool(dut.i__ready.value) == can
         assert bool(dut.o__valid.value) == gives
         if gives:
-            assert _UPDATES.unpack(int(dut.o__payload.value)) == self._event(0)
+            assert _UPDATES.unpack(int(dut.o__payload.value)) == words(self._event(0))
         taken, popped = issue_ack is not None and can, gives and ready
         if popped:
-            self.taken += self._event(0)[UPDATES.count]
+            self.taken += int(self._event(0)["count"])
         cover("full", not can)
         cover("refused while full and giving", issue_ack and not can and popped)
         pushed = 0
@@ -86,7 +85,7 @@ class _Bench:
             where = [issue_ack[name] for name in ("atom", "dispatch_index", "wavefront")]
             # The model's buffer in front of the queue stays empty: the issue acknowledgement goes
             # straight on.
-            pushed = take_issue_ack(self.state, 0, 0, self.levels, self.heads, True, *where)
+            pushed = take_issue_ack(self.state.channels[0], self.levels, self.heads, True, *where)
             self.put += 1
         self.levels, self.heads = commit(
             self.levels, self.heads, mark(Q.issue_acks) * popped, pushed
@@ -96,11 +95,11 @@ class _Bench:
 
     def _cover(self, issue_ack: dict[str, int], popped: bool) -> None:
         tile = issue_ack["dispatch_index"], issue_ack["wavefront"]
-        events = [self._event(position) for position in range(waiting(self.levels, Q.issue_acks))]
-        tiles = [(event[UPDATES.dispatch_index], event[UPDATES.wavefront]) for event in events]
+        events = [self._event(index) for index in range(waiting(self.levels, Q.issue_acks))]
+        tiles = [(event["dispatch_index"], event["wavefront"]) for event in events]
         matches = [index for index, other in enumerate(tiles) if other == tile]
         behind = [index for index in matches if index]
-        open_ = [index for index in behind if events[index][UPDATES.count] < _MOST]
+        open_ = [index for index in behind if events[index]["count"] < _MOST]
         cover("into the empty queue", not events)
         cover("joins behind the head", open_)
         cover("joins in the last place", open_ == [D.issue_acks - 2])
@@ -109,8 +108,8 @@ class _Bench:
         cover("same tile as the head that leaves", matches == [0] and popped)
         cover("count full, a new event", behind and not open_)
         if open_:
-            cover("lower atom", issue_ack["atom"] < events[open_[0]][UPDATES.atom])
-            cover("higher atom", issue_ack["atom"] > events[open_[0]][UPDATES.atom])
+            cover("lower atom", issue_ack["atom"] < events[open_[0]]["atom"])
+            cover("higher atom", issue_ack["atom"] > events[open_[0]]["atom"])
         elif not matches:
             cover("same dispatch index, other wavefront", any(t[0] == tile[0] for t in tiles[1:]))
             cover("same wavefront, other dispatch index", any(t[1] == tile[1] for t in tiles[1:]))

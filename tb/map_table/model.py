@@ -7,9 +7,9 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map_table import Table
 from sysmodel.engine.golden.registers import put_field
-from sysmodel.engine.golden.state import COPY, VALUE, C, F, U
+from sysmodel.engine.golden.state import F
 from sysmodel.engine.golden.tables import commit_command, commit_range, commit_region, start_copy
-from tb.golden import golden_state
+from tb.golden import golden_state, maps, words
 
 __all__ = ["Model"]
 
@@ -45,29 +45,28 @@ class Model:
         registers = self.state.registers
         for name, value in staged.items():
             word, low, mask = self.fields[name]
-            registers[word, VALUE] &= ~(mask << low)
-            registers[word, VALUE] |= put_field((word, low, mask), value)
+            registers[word]["value"] &= ~(mask << low)
+            registers[word]["value"] |= put_field((word, low, mask), value)
 
     def maps(self) -> list[int]:
         """Fields of all tables, in order."""
-        return self.state.config[self.state.config[C.at_regions] :].tolist()
+        return maps(self.state)
 
     @property
     def copies(self) -> int:
         """Copies that wait."""
-        return int(self.state.gpu[U.copies_level])
+        return int(self.state.gpu["copies_level"])
 
     def copy(self) -> list[int]:
         """The first of them."""
-        at = self.state.config[C.at_copies] + self.state.gpu[U.copies_head] * len(COPY)
-        return self.state.memory[at : at + len(COPY)].tolist()
+        return words(self.state.gpu["copies"][self.state.gpu["copies_head"]])
 
     def step(self, table: Table, index: int, enable: int, *, popped: bool) -> int:
         """One cycle; gives the configuration error of the commit in it."""
         state, copies = self.state, self.copies
         if popped:
-            state.gpu[U.copies_head] ^= 1
-            state.gpu[U.copies_level] -= 1
+            state.gpu["copies_head"] ^= 1
+            state.gpu["copies_level"] -= 1
         if table == Table.REGION:
             word = put_field(F.REGION_COMMIT_index, index)
             return int(commit_region(state, word | put_field(F.REGION_COMMIT_enable, enable)))

@@ -4,10 +4,8 @@
 import random
 
 import cocotb
-import numpy as np
 
 from sysmodel.engine.golden.queues import (
-    BODY_WORDS,
     D,
     Q,
     back,
@@ -50,7 +48,7 @@ class _Bench:
         self._take = [getattr(dut, f"o{depth}__{name}") for name in names]
         self._drop, self._level = getattr(dut, f"drop{depth}"), getattr(dut, f"level{depth}")
         self.depth, self.queue = depth, _MODELS[depth]
-        self.body = np.zeros(BODY_WORDS, np.int64)
+        self.ring = [0] * 8
         self.levels = self.heads = 0
         self.taken = 0
         self._was_full = False
@@ -70,12 +68,12 @@ class _Bench:
         assert bool(self._put[1].value) == can, f"depth {self.depth}"
         assert bool(self._take[0].value) == gives, f"depth {self.depth}"
         if gives:
-            oldest = self.body[front(0, self.heads, queue)]
+            oldest = self.ring[front(self.heads, queue)]
             assert int(self._take[2].value) == oldest, f"depth {self.depth}"
         offered = payload is not None
         put, take = offered and can and not drop, gives and ready
         if put:
-            self.body[back(0, self.levels, self.heads, queue)] = payload
+            self.ring[back(self.levels, self.heads, queue)] = payload
         self.levels, self.heads = commit(
             self.levels, self.heads, mark(queue) * take, mark(queue) * put
         )

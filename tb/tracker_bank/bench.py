@@ -13,7 +13,6 @@ import cocotb
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.tracker.bank import TrackerBank
-from sysmodel.engine.golden.state import C
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields
@@ -79,7 +78,7 @@ class _Bench:
 
     def configure(self, updates_per_atom: int) -> None:
         self.dut.updates_per_atom.value = updates_per_atom
-        self.model.state.config[C.updates_per_atom] = updates_per_atom
+        self.model.state.config["launch"]["updates_per_atom"] = updates_per_atom
         cover("threshold without updates", updates_per_atom == 0)
 
     async def cycle(

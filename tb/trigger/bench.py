@@ -9,7 +9,6 @@ from rtl.interface.configuration import MapConfiguration
 from rtl.interface.encodings import Action, Granularity
 from rtl.interface.layouts import Completion, ReadyCommand
 from rtl.trigger.trigger import Trigger
-from sysmodel.engine.golden.state import READY, U
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import set_maps
@@ -31,6 +30,7 @@ __all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))
 _READY = Fields(ReadyCommand(PARAMETERS))
+_COLUMN = {name: column for column, name in enumerate(_READY.names)}
 _CYCLES = 4000
 _TABLES = 30
 _ALL_DISPATCH_INDICES = 1 << PARAMETERS.dispatch_index_bits
@@ -228,7 +228,7 @@ async def many_tiles(dut):
     for number in range(scaled(bits)):
         count = (1 << number % bits) - rng.randint(1, 2) & (1 << bits) - 1
         preset(dut, "tile_count", count)
-        bench.model.state.gpu[U.tiles] = count
+        bench.model.state.gpu["tiles"] = count
         for _ in range(4):
             bench.completion = bench.completion or random_completion(rng, range(DISPATCH_INDICES))
             await bench.cycle(ready=True)
@@ -237,11 +237,11 @@ async def many_tiles(dut):
         # Two tiles: a block gets full, or nearly so; then, with ones below it, it carries or not.
         count = rng.getrandbits(7) << at + BLOCK_BITS | block << at | (1 << at) - 1
         preset(dut, "tile_count", count - (1 << at))
-        bench.model.state.gpu[U.tiles] = count - (1 << at)
+        bench.model.state.gpu["tiles"] = count - (1 << at)
         for _ in range(2):
             bench.completion = random_completion(rng, range(DISPATCH_INDICES))
             await _work_off(bench)
-            bench.model.state.gpu[U.tiles] = fill(dut, "tile_count", at)
+            bench.model.state.gpu["tiles"] = fill(dut, "tile_count", at)
 
 
 def _plain_maps(**command) -> dict:
@@ -275,7 +275,7 @@ async def the_table_fills_and_empties(dut):
         await _work_off(bench, ready=False)
     assert len(starts) >= PARAMETERS.command_depth
     await _work_off(bench)
-    assert [command[READY.start] for command in bench.commands] == starts
+    assert [command[_COLUMN["start"]] for command in bench.commands] == starts
 
 
 @cocotb.test()
@@ -298,7 +298,10 @@ async def a_group_is_released_once(dut):
         ]
         rng.shuffle(tiles)
         await _complete(bench, tiles)
-        found = {command[READY.dispatch_index]: command[READY.start] for command in bench.commands}
+        found = {
+            command[_COLUMN["dispatch_index"]]: command[_COLUMN["start"]]
+            for command in bench.commands
+        }
         least = {}
         for tile in tiles:
             least[tile["dispatch_index"]] = min(
@@ -306,9 +309,9 @@ async def a_group_is_released_once(dut):
             )
         assert found == least and len(bench.commands) == len(least)
         for first in (3, 7, 11):
-            at = [command[READY.dispatch_index] for command in bench.commands].index(first)
+            at = [command[_COLUMN["dispatch_index"]] for command in bench.commands].index(first)
             group = bench.commands[at : at + min(4, 14 - first)]
-            assert [command[READY.dispatch_index] - first for command in group] == [
+            assert [command[_COLUMN["dispatch_index"]] - first for command in group] == [
                 *range(len(group))
             ]
 
@@ -333,7 +336,9 @@ async def groups_of_every_size(dut):
             dispatch_indices[size:], rest
         )
         await _complete(bench, [random_completion(rng, range(at, at + 1)) for at in order])
-        assert [command[READY.dispatch_index] for command in bench.commands] == dispatch_indices
+        assert [
+            command[_COLUMN["dispatch_index"]] for command in bench.commands
+        ] == dispatch_indices
 
 
 @cocotb.test()
@@ -355,4 +360,4 @@ async def a_clear_forgets(dut):
     await _complete(bench, tiles[-1:])
     assert not bench.commands
     await _complete(bench, tiles[:-1])
-    assert [command[READY.dispatch_index] for command in bench.commands] == [0, 1]
+    assert [command[_COLUMN["dispatch_index"]] for command in bench.commands] == [0, 1]

@@ -15,25 +15,12 @@ from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.trigger import Trigger
-from sysmodel.engine.golden.arbiter import arbitrate, measure
+from sysmodel.engine.golden.arbitration import arbitrate, measure
 from sysmodel.engine.golden.credit_window import step_credit_window
 from sysmodel.engine.golden.dma import step_engine
-from sysmodel.engine.golden.queues import RECORD_WORDS, Q, mark
-from sysmodel.engine.golden.state import (
-    CHANNEL_WORDS,
-    COMMAND,
-    COMPLETION,
-    COMPLETIONS,
-    COPY,
-    RANGE,
-    READY,
-    SEGMENT,
-    TILE,
-    B,
-    C,
-    K,
-    U,
-)
+from sysmodel.engine.golden.layouts import TILE
+from sysmodel.engine.golden.queues import Q, mark
+from sysmodel.engine.golden.state import COMPLETIONS
 from sysmodel.engine.golden.tracker_bank import (
     accept,
     clear_bank,
@@ -82,6 +69,7 @@ def words(values, names):
 def test_arbiter(rng):
     dut = Arbiter(T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
+    arbiter, channel = state.config["arbiter"], state.channels[0]
 
     async def bench(ctx):
         for cycle in range(2000):
@@ -94,11 +82,10 @@ def test_arbiter(rng):
                     "measure_log2": int(rng.integers(0, 6)),
                 }
                 cuts, levels = rng.integers(0, 128, (2, 3)).tolist()
-                ctx.set(dut.configuration, plain | {"cuts": cuts, "levels": levels})
-                plain |= {f"cut{i}": cut for i, cut in enumerate(cuts)}
-                plain |= {f"level{i}": level for i, level in enumerate(levels)}
-                for name, value in plain.items():
-                    state.config[getattr(C, name)] = value
+                configuration = plain | {"cuts": cuts, "levels": levels}
+                ctx.set(dut.configuration, configuration)
+                for name, value in configuration.items():
+                    arbiter[name] = value
             compute, communication = chance(rng, 0.6), chance(rng, 0.6)
             room, start = chance(rng, 0.7), chance(rng, 0.02)
             occupancy = int(rng.integers(0, 128))
@@ -110,17 +97,17 @@ def test_arbiter(rng):
             ctx.set(dut.start, start)
             # The register that the golden arbiter reads stands in front of the RTL's.
             ctx.set(dut.occupancy, occupancy)
-            state.channels[K.occupancy] = occupancy
+            channel["occupancy"] = occupancy
             found = [
                 compute and ctx.get(dut.compute.ready),
                 communication and ctx.get(dut.communication.ready),
             ]
-            choice = arbitrate(state, 0, compute, communication, room)
+            choice = arbitrate(arbiter, channel, compute, communication, room)
             assert found == [choice == 0, choice == 1], cycle
             assert (ctx.get(dut.o.valid) and room) == (choice >= 0), cycle
             if choice >= 0:
                 assert ctx.get(dut.o.p.atom) == choice + 1, cycle
-            measure(state, 0, start)
+            measure(arbiter, channel, start)
             await ctx.tick()
 
     simulate(dut, bench)
@@ -129,14 +116,14 @@ def test_arbiter(rng):
 def test_tracker_bank(rng):
     dut = TrackerBank(T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
-    memory, bank = state.memory, int(state.config[C.at_banks])
+    bank = state.banks[0]
 
     async def bench(ctx):
         chosen = None
         for cycle in range(3000):
             if cycle % 500 == 0:
-                state.config[C.updates_per_atom] = rng.integers(0, 4)
-                ctx.set(dut.updates_per_atom, int(state.config[C.updates_per_atom]))
+                state.config["launch"]["updates_per_atom"] = rng.integers(0, 4)
+                ctx.set(dut.updates_per_atom, int(state.config["launch"]["updates_per_atom"]))
             valid, ready, clear = chance(rng, 0.8), chance(rng, 0.6), chance(rng, 0.002)
             busy = chance(rng, 0.1)
             event = {
@@ -156,32 +143,32 @@ def test_tracker_bank(rng):
             ctx.set(dut.o.ready, ready)
             ctx.set(dut.clear, clear)
 
-            room = bool(has_room(memory, bank))
+            room = bool(has_room(bank))
             assert ctx.get(dut.room) == room, cycle
-            assert ctx.get(dut.clearing) == memory[bank + B.clearing], cycle
+            assert ctx.get(dut.clearing) == bank["clearing"], cycle
             chosen = event if valid and room else None
             if chosen:
-                accept(state, bank, np.array(words(event, TILE._fields)), 0)
-            assert ctx.get(dut.o.valid) == (memory[bank + B.level] > 0), cycle
-            if memory[bank + B.level]:
-                record = bank + B.body + memory[bank + B.head] * RECORD_WORDS
-                found = words(ctx.get(dut.o.p), COMPLETION._fields)
-                assert found == memory[record : record + len(COMPLETION)].tolist(), cycle
+                accept(state, bank, np.array(words(event, TILE.names), np.int64).view(TILE)[0])
+            assert ctx.get(dut.o.valid) == (bank["level"] > 0), cycle
+            if bank["level"]:
+                completion = bank["completions"][bank["head"]]
+                found = words(ctx.get(dut.o.p), completion.dtype.names)
+                assert found == list(completion.tolist()), cycle
                 if ready:
-                    memory[bank + B.head] = (memory[bank + B.head] + 1) % COMPLETIONS
-                    memory[bank + B.level] -= 1
-            assert ctx.get(dut.empty) == (state.gpu[U.entries] == 0), cycle
+                    bank["head"] = (bank["head"] + 1) % COMPLETIONS
+                    bank["level"] -= 1
+            assert ctx.get(dut.empty) == (state.gpu["entries"] == 0), cycle
             count_entries(state, clear)
-            error = step_bank(state, bank)
+            error = step_bank(state, 0)
             assert ctx.get(dut.error.valid) == (error != 0), cycle
             if error:
                 report = ctx.get(dut.error.report)
                 found = report.code.value | report.wavefront << 8 | report.dispatch_index << 24
                 assert found == error, cycle
-            clear_bank(state, bank, clear)
+            clear_bank(state, 0, clear)
             if clear:
                 chosen = None
-            state.gpu[U.cycle] += 1
+            state.gpu["cycle"] += 1
             await ctx.tick()
 
     simulate(dut, bench)
@@ -207,10 +194,10 @@ def test_credit_window(rng):
                 }
                 ctx.set(dut.launch_configuration, values)
                 for name, value in values.items():
-                    state.config[getattr(C, name)] = value
+                    state.config["launch"][name] = value
             launch, complete = chance(rng, 0.01), chance(rng, 0.4)
             own, issued = chance(rng, 0.2), chance(rng, 0.2)
-            dispatch_index = int(gpu[U.oldest] + rng.integers(0, 4)) % 1024
+            dispatch_index = int(gpu["oldest"] + rng.integers(0, 4)) % 1024
             credit_limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
             unfinished = chance(rng, 0.8)
             for port, value in (
@@ -227,10 +214,10 @@ def test_credit_window(rng):
                 ctx.get(port)
                 for port in (dut.oldest, dut.credit_limit, dut.dispatch_limit, dut.done)
             ]
-            assert found == gpu[[U.oldest, U.credit_limit, U.dispatch_limit, U.done]].tolist(), (
-                cycle
-            )
-            base = int(gpu[U.oldest])
+            assert found == [
+                gpu[name] for name in ("oldest", "credit_limit", "dispatch_limit", "done")
+            ], cycle
+            base = int(gpu["oldest"])
             completed = dispatch_index if complete else -1
             expired = step_credit_window(
                 state, credit_limit_in, completed, own, issued, launch, unfinished
@@ -268,18 +255,14 @@ def random_command(rng):
 
 def set_commands(state, commands):
     for index, command in enumerate(commands):
-        at = state.config[C.at_commands] + index * len(COMMAND)
         for name, value in command.items():
-            if name == "waves":
-                state.config[at + COMMAND.waves_0 : at + COMMAND.waves_3 + 1] = value
-            else:
-                state.config[at + getattr(COMMAND, name)] = value
+            state.commands[index][name] = value
 
 
 def test_trigger(rng):
     dut = Trigger(T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
-    gpu, memory, bank = state.gpu, state.memory, int(state.config[C.at_banks])
+    gpu, bank = state.gpu, state.banks[0]
     commands = [random_command(rng) for _ in range(4)]
     ranges = [
         {
@@ -298,8 +281,8 @@ def test_trigger(rng):
         ctx.set(dut.maps.ranges, ranges)
         set_commands(state, commands)
         for index, entry in enumerate(ranges):
-            at = state.config[C.at_ranges] + index * len(RANGE)
-            state.config[at : at + len(RANGE)] = words(entry, RANGE._fields)
+            for name, value in entry.items():
+                state.ranges[index][name] = value
         ready_seen = 0
         for cycle in range(3000):
             completion = {
@@ -316,19 +299,19 @@ def test_trigger(rng):
             ctx.set(dut.ready.ready, ready)
             ctx.set(dut.clear, clear)
 
-            assert ctx.get(dut.ready.valid) == (gpu[U.ready_checked] != 0), cycle
-            assert ctx.get(dut.tiles) == gpu[U.tiles], cycle
-            popped = gpu[U.ready_checked] != 0 and ready
-            if gpu[U.ready_checked]:
+            assert ctx.get(dut.ready.valid) == (gpu["ready"]["checked"] != 0), cycle
+            assert ctx.get(dut.tiles) == gpu["tiles"], cycle
+            popped = gpu["ready"]["checked"] != 0 and ready
+            if gpu["ready"]["checked"]:
                 ready_seen += 1
-                at = state.config[C.at_ready] + gpu[U.ready_head] * len(READY)
-                found = words(ctx.get(dut.ready.p), READY._fields)
-                assert found == memory[at : at + len(READY)].tolist(), cycle
-            record = bank + B.body + memory[bank + B.head] * RECORD_WORDS
-            memory[record : record + len(COMPLETION)] = words(completion, COMPLETION._fields)
-            memory[bank + B.level] = gpu[U.completions] = valid
+                command = state.ready[gpu["ready"]["head"]]
+                found = words(ctx.get(dut.ready.p), command.dtype.names)
+                assert found == list(command.tolist()), cycle
+            for name, value in completion.items():
+                bank["completions"][bank["head"]][name] = value
+            bank["level"] = gpu["completions"] = valid
             pushed, complete, own = step_trigger(state)
-            taken = valid and not memory[bank + B.level]
+            taken = valid and not bank["level"]
             assert (valid and ctx.get(dut.completions.ready)) == taken, cycle
             assert ctx.get(dut.complete) == (complete >= 0), cycle
             assert ctx.get(dut.own) == own, cycle
@@ -348,7 +331,7 @@ def test_engine(rng, channels):
     parameters = SMALL | dict(channels=channels, first_channel=4 - channels and 2)
     dut = DmaEngine(T3Parameters(**parameters))
     state = fresh_state(**parameters)
-    config, gpu, memory, channel = state.config, state.gpu, state.memory, state.channels
+    launch, gpu, channel = state.config["launch"], state.gpu, state.channels
 
     async def bench(ctx):
         moved = 0
@@ -364,7 +347,7 @@ def test_engine(rng, channels):
                 ctx.set(dut.launch_configuration, launch_configuration)
                 set_commands(state, commands)
                 for name, value in launch_configuration.items():
-                    config[getattr(C, name)] = value
+                    launch[name] = value
             command = {
                 "command": int(rng.integers(0, 4)),
                 "dispatch_index": int(rng.integers(0, 24)),
@@ -383,31 +366,35 @@ def test_engine(rng, channels):
             ctx.set(dut.copies.valid, has_copy)
             ctx.set(dut.copies.p, copy)
             ctx.set(dut.credit_limit_in, credit_limit_in)
-            gpu[U.ready_checked], gpu[U.copies_level], gpu[U.copies_head] = has_ready, has_copy, 0
-            at = config[C.at_ready]
-            memory[at : at + len(READY)] = words(command, READY._fields)
-            at = config[C.at_copies]
-            memory[at : at + len(COPY)] = words(copy, COPY._fields)
+            gpu["ready"]["checked"], gpu["copies_level"], gpu["copies_head"] = (
+                has_ready,
+                has_copy,
+                0,
+            )
+            for name, value in command.items():
+                state.ready[0][name] = value
+            for name, value in copy.items():
+                gpu["copies"][0][name] = value
             for index, room in enumerate(rooms):
                 ctx.set(dut.segments[index].ready, room)
-                channel[index * CHANNEL_WORDS + K.levels] = 0 if room else 4 * mark(Q.segments)
-                channel[index * CHANNEL_WORDS + K.pushed] = 0
+                channel[index]["levels"] = 0 if room else 4 * mark(Q.segments)
+                channel[index]["pushed"] = 0
 
-            idle = not (gpu[U.engine] or has_ready or has_copy)
+            idle = not (gpu["engine"]["state"] or has_ready or has_copy)
             assert ctx.get(dut.idle) == idle, cycle
             popped, issued = step_engine(state, credit_limit_in)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
-            copied = has_copy and not gpu[U.copies_level]
+            copied = has_copy and not gpu["copies_level"]
             assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle
             assert ctx.get(dut.issued) == issued, cycle
             for index, room in enumerate(rooms):
-                pushed = channel[index * CHANNEL_WORDS + K.pushed] != 0
+                pushed = channel[index]["pushed"] != 0
                 assert (room and ctx.get(dut.segments[index].valid)) == pushed, cycle
                 if pushed:
                     moved += 1
-                    at = index * CHANNEL_WORDS + K.body + Q.segments * 8 * RECORD_WORDS
-                    found = words(ctx.get(dut.segments[index].p), SEGMENT._fields)
-                    assert found == channel[at : at + len(SEGMENT)].tolist(), cycle
+                    segment = channel[index]["segments"][0]
+                    found = words(ctx.get(dut.segments[index].p), segment.dtype.names)
+                    assert found == list(segment.tolist()), cycle
             await ctx.tick()
         assert moved > 100
 

@@ -6,7 +6,6 @@ from lockstep_bench import record, replay
 
 from rtl.interface.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.state import U
 from sysmodel.engine.ports import H
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
@@ -85,13 +84,13 @@ def test_pace(parameters, pace):
 def test_reprogramming_on_the_run(parameters, seed):
     kernel = Kernel(granularity=Granularity(seed & 1))
     recording = run(parameters, kernel, 4000, seed=seed, reprogram=True, noise=0.05)
-    assert recording.state.gpu[U.errors]
+    assert recording.state.gpu["errors"]
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_tracker_errors(parameters, seed):
     recording = run(parameters, Kernel(), 3000, seed=seed, reprogram=seed, traffic=Storm)
-    assert recording.state.gpu[U.errors] > 20
+    assert recording.state.gpu["errors"] > 20
 
 
 @pytest.mark.verify

@@ -5,23 +5,12 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import inlined
 
 from .address_map import check_packet, classify_store, locate
-from .arbiter import arbitrate, measure
+from .arbitration import arbitrate, measure
 from .dma import fill_slot, step_lane
 from .issue_acks import has_room, take_issue_ack
-from .queues import D, Q, back, commit, copy_words, front, has, mark, natural, pick, room
-from .state import (
-    CHANNEL_WORDS,
-    CLASSIFIED,
-    COMMAND,
-    DATA_WORDS,
-    DRAM,
-    PACKET,
-    READ,
-    STORE,
-    TILE,
-    C,
-    K,
-)
+from .layouts import DATA_WORDS, copy_data
+from .queues import D, Q, back, commit, front, has, mark, natural, pick, room
+from .records import copy_record, load_record, store_record
 
 __all__ = ["step_channel", "write_channel"]
 
@@ -35,175 +24,140 @@ _DMA_WORK = sum(15 << (4 * q) for q in (Q.segments, Q.sends, Q.dma_reads, Q.remo
 
 
 @inlined
-def _read_request(channel, to, origin, read):
-    """A DRAM request for the read whose record is at `read`."""
-    channel[to + DRAM.access] = _READ
-    channel[to + DRAM.origin] = origin
-    channel[to + DRAM.atom] = channel[read + READ.atom]
-    channel[to + DRAM.tag] = channel[read + READ.tag]
-    channel[to + DRAM.dispatch_index] = 0
-    channel[to + DRAM.wavefront] = 0
-    channel[to + DRAM.op] = _SUM
-    channel[to + DRAM.dtype] = _FP16
+def _read_request(to, origin, read):
+    """A DRAM request for a read."""
+    to.access = _READ
+    to.origin = origin
+    to.atom = read.atom
+    to.tag = read.tag
+    to.dispatch_index = 0
+    to.wavefront = 0
+    to.op = _SUM
+    to.dtype = _FP16
     for word in range(DATA_WORDS):
-        channel[to + DRAM.data_0 + word] = 0
+        to.data[word] = 0
 
 
 @inlined
-def _copy_record(channel, to, source, head, with_data):
-    """Copy `head` words of a record, and the data that follow them."""
-    copy_words(channel, to, channel, source, head)
-    if with_data:
-        copy_words(channel, to + head, channel, source + head, DATA_WORDS)
-
-
-@inlined
-def _issue(s, k, levels, heads):
+def _issue(s, channel, levels, heads):
     """The two merges and the arbiter, into ``issue``."""
-    channel = s.channels
-    body = k + K.body
-    compute = pick(has(levels, Q.reads), has(levels, Q.writes), channel[k + K.compute_last])
+    compute = pick(has(levels, Q.reads), has(levels, Q.writes), channel.compute_last)
     communication = pick(
-        has(levels, Q.updates), has(levels, Q.dma_reads), channel[k + K.communication_last]
+        has(levels, Q.updates), has(levels, Q.dma_reads), channel.communication_last
     )
-    choice = arbitrate(s, k, compute >= 0, communication >= 0, room(levels, Q.issue, D.issue))
+    choice = arbitrate(
+        s.config.arbiter, channel, compute >= 0, communication >= 0, room(levels, Q.issue, D.issue)
+    )
     if choice < 0:
         return 0, 0
-    to = back(body, levels, heads, Q.issue)
+    to = channel.issue[back(levels, heads, Q.issue)]
     if choice == 0:
-        channel[k + K.compute_last] = compute
-        queue = Q.reads if compute == 0 else Q.writes
-        reads = compute == 0
-        origin = _COMPUTE
-    else:
-        channel[k + K.communication_last] = communication
-        queue = Q.updates if communication == 0 else Q.dma_reads
-        reads = communication == 1
-        origin = _COMMUNICATION
-    source = front(body, heads, queue)
-    if reads:
-        _read_request(channel, to, origin, source)
-    else:
-        _copy_record(channel, to, source, DRAM.data_0, s.config[C.with_data])
-    return mark(queue), mark(Q.issue)
+        channel.compute_last = compute
+        if compute == 0:
+            _read_request(to, _COMPUTE, channel.reads[front(heads, Q.reads)])
+            return mark(Q.reads), mark(Q.issue)
+        copy_record(to, channel.writes[front(heads, Q.writes)])
+        return mark(Q.writes), mark(Q.issue)
+    channel.communication_last = communication
+    if communication == 0:
+        copy_record(to, channel.updates[front(heads, Q.updates)])
+        return mark(Q.updates), mark(Q.issue)
+    _read_request(to, _COMMUNICATION, channel.dma_reads[front(heads, Q.dma_reads)])
+    return mark(Q.dma_reads), mark(Q.issue)
 
 
 @inlined
-def _route(s, k, levels, heads):
+def _route(s, channel, levels, heads):
     """The head of ``classified`` to ``writes``, ``remote`` or ``ends``."""
-    config, channel = s.config, s.channels
-    body = k + K.body
-    head = front(body, heads, Q.classified)
-    target = channel[head + CLASSIFIED.target]
+    head = channel.classified[front(heads, Q.classified)]
+    target = head.target
     if target == _TO_REMOTE:
         if not room(levels, Q.remote, D.remote):
             return 0, 0
-        to = back(body, levels, heads, Q.remote)
-        command = natural(config[C.at_commands] + channel[head + CLASSIFIED.command] * len(COMMAND))
-        moved = channel[head + CLASSIFIED.atom] + config[command + COMMAND.atom_offset]
-        channel[to + PACKET.kind] = config[command + COMMAND.kind]
-        channel[to + PACKET.atom] = moved & config[C.atom_mask]
-        channel[to + PACKET.context] = config[command + COMMAND.context]
-        channel[to + PACKET.workgroup] = channel[head + CLASSIFIED.workgroup]
-        channel[to + PACKET.wavefront] = channel[head + CLASSIFIED.wavefront]
-        channel[to + PACKET.op] = channel[head + CLASSIFIED.op]
-        channel[to + PACKET.dtype] = channel[head + CLASSIFIED.dtype]
-        if config[C.with_data]:
-            copy_words(channel, to + PACKET.data_0, channel, head + CLASSIFIED.data_0, DATA_WORDS)
+        to = channel.remote[back(levels, heads, Q.remote)]
+        command = s.commands[head.command]
+        to.kind = command.kind
+        to.atom = (head.atom + command.atom_offset) & s.config.atom_mask
+        to.context = command.context
+        to.workgroup = head.workgroup
+        to.wavefront = head.wavefront
+        to.op = head.op
+        to.dtype = head.dtype
+        copy_data(s, to, head)
         return mark(Q.classified), mark(Q.remote)
     if target == _TO_END_OF_TILE:
         if not room(levels, Q.ends, D.ends):
             return 0, 0
-        to = back(body, levels, heads, Q.ends)
-        channel[to + TILE.end] = 1
-        channel[to + TILE.dispatch_index] = channel[head + CLASSIFIED.dispatch_index]
-        channel[to + TILE.wavefront] = channel[head + CLASSIFIED.wavefront]
-        channel[to + TILE.atom] = 0
-        channel[to + TILE.count] = 0
-        channel[to + TILE.tile_atoms] = channel[head + CLASSIFIED.tile_atoms]
-        channel[to + TILE.outer_edge] = channel[head + CLASSIFIED.outer_edge]
-        channel[to + TILE.inner_edge] = channel[head + CLASSIFIED.inner_edge]
+        to = channel.ends[back(levels, heads, Q.ends)]
+        to.end = 1
+        to.dispatch_index = head.dispatch_index
+        to.wavefront = head.wavefront
+        to.atom = 0
+        to.count = 0
+        to.tile_atoms = head.tile_atoms
+        to.outer_edge = head.outer_edge
+        to.inner_edge = head.inner_edge
         return mark(Q.classified), mark(Q.ends)
     if not room(levels, Q.writes, D.writes):
         return 0, 0
-    to = back(body, levels, heads, Q.writes)
+    to = channel.writes[back(levels, heads, Q.writes)]
     update = target == _TO_UPDATE
-    channel[to + DRAM.access] = _UPDATE if update else _WRITE
-    channel[to + DRAM.origin] = _COMPUTE
-    channel[to + DRAM.atom] = channel[head + CLASSIFIED.atom]
-    channel[to + DRAM.tag] = 0
-    channel[to + DRAM.dispatch_index] = channel[head + CLASSIFIED.dispatch_index] if update else 0
-    channel[to + DRAM.wavefront] = channel[head + CLASSIFIED.wavefront] if update else 0
-    channel[to + DRAM.op] = channel[head + CLASSIFIED.op] if update else _SUM
-    channel[to + DRAM.dtype] = channel[head + CLASSIFIED.dtype] if update else _FP16
-    if config[C.with_data]:
-        copy_words(channel, to + DRAM.data_0, channel, head + CLASSIFIED.data_0, DATA_WORDS)
+    to.access = _UPDATE if update else _WRITE
+    to.origin = _COMPUTE
+    to.atom = head.atom
+    to.tag = 0
+    to.dispatch_index = head.dispatch_index if update else 0
+    to.wavefront = head.wavefront if update else 0
+    to.op = head.op if update else _SUM
+    to.dtype = head.dtype if update else _FP16
+    copy_data(s, to, head)
     return mark(Q.classified), mark(Q.writes)
 
 
 @inlined
-def _link(s, k, levels, heads):
+def _link(channel, levels, heads):
     """Remote stores and DMA sends into ``link``."""
-    channel = s.channels
-    body = k + K.body
-    choice = pick(has(levels, Q.remote), has(levels, Q.sends), channel[k + K.link_last])
+    choice = pick(has(levels, Q.remote), has(levels, Q.sends), channel.link_last)
     if choice < 0 or not room(levels, Q.link, D.link):
         return 0, 0
-    channel[k + K.link_last] = choice
-    queue = Q.remote if choice == 0 else Q.sends
-    to = back(body, levels, heads, Q.link)
-    _copy_record(channel, to, front(body, heads, queue), PACKET.data_0, s.config[C.with_data])
-    return mark(queue), mark(Q.link)
+    channel.link_last = choice
+    to = channel.link[back(levels, heads, Q.link)]
+    if choice == 0:
+        copy_record(to, channel.remote[front(heads, Q.remote)])
+        return mark(Q.remote), mark(Q.link)
+    copy_record(to, channel.sends[front(heads, Q.sends)])
+    return mark(Q.sends), mark(Q.link)
 
 
 @inlined
 def _take_inputs(s, number, inputs, levels, heads):
     """What the ports offer; gives the queues that it entered."""
-    channel = s.channels
-    with_data = s.config[C.with_data]
-    k, i = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_INPUTS)
-    body = k + K.body
+    channel = s.channels[natural(number)]
+    i = natural(number * CHANNEL_INPUTS)
     pushed = 0
     if inputs[i + I.reads_valid] and room(levels, Q.reads, D.reads):
-        to = back(body, levels, heads, Q.reads)
-        copy_words(channel, to, inputs, i + I.reads_atom, len(READ))
+        load_record(channel.reads[back(levels, heads, Q.reads)], inputs, i + I.reads_atom)
         pushed += mark(Q.reads)
     if inputs[i + I.stores_valid] and room(levels, Q.stores, D.stores):
-        to = back(body, levels, heads, Q.stores)
-        copy_words(channel, to, inputs, i + I.stores_kind, STORE.data_0)
-        if with_data:
-            copy_words(channel, to + STORE.data_0, inputs, i + I.stores_data_0, DATA_WORDS)
-        locate(
-            s,
-            to,
-            channel[to + STORE.atom],
-            channel[to + STORE.context],
-            channel[to + STORE.workgroup],
-        )
+        to = channel.stores[back(levels, heads, Q.stores)]
+        store = to.store
+        load_record(store, inputs, i + I.stores_kind)
+        locate(s, to.location, store.atom, store.context, store.workgroup)
         pushed += mark(Q.stores)
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
-        to = back(body, levels, heads, Q.inbound)
-        copy_words(channel, to, inputs, i + I.link_in_kind, PACKET.data_0)
-        if with_data:
-            copy_words(channel, to + PACKET.data_0, inputs, i + I.link_in_data_0, DATA_WORDS)
-        locate(
-            s,
-            to,
-            channel[to + PACKET.atom],
-            channel[to + PACKET.context],
-            channel[to + PACKET.workgroup],
-        )
+        arrival = channel.inbound[back(levels, heads, Q.inbound)]
+        packet = arrival.packet
+        load_record(packet, inputs, i + I.link_in_kind)
+        locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
         pushed += mark(Q.inbound)
     update = False
-    if inputs[i + I.issue_acks_valid] and has_room(channel, k):
+    if inputs[i + I.issue_acks_valid] and has_room(channel):
         access = inputs[i + I.issue_acks_access]
         if access == _WRITE:
-            channel[k + K.stored] = (channel[k + K.stored] + 1) & 0xFFFFFFFF
+            channel.stored = (channel.stored + 1) & 0xFFFFFFFF
         update = access == _UPDATE
     pushed += take_issue_ack(
-        s,
-        number,
-        k,
+        channel,
         levels,
         heads,
         update,
@@ -213,8 +167,9 @@ def _take_inputs(s, number, inputs, levels, heads):
     )
     if inputs[i + I.returns_valid]:
         slot = fill_slot(s, number, inputs[i + I.returns_slot])
-        if with_data:
-            copy_words(s.memory, slot + PACKET.data_0, inputs, i + I.returns_data_0, DATA_WORDS)
+        if s.config.with_data:
+            for word in range(DATA_WORDS):
+                slot.packet.data[word] = inputs[i + I.returns_data_0 + word]
     return pushed
 
 
@@ -231,14 +186,12 @@ def step_channel(s, number, inputs, start_measurement):
     sends : bool
         Whether the link takes a packet.
     """
-    channel = s.channels
-    k, i = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_INPUTS)
-    body = k + K.body
-    levels, heads = channel[k + K.levels], channel[k + K.heads]
-    popped, pushed = channel[k + K.popped], channel[k + K.pushed]
-    channel[k + K.popped] = 0
-    channel[k + K.pushed] = 0
-    busy = (levels & _DMA_WORK) | channel[k + K.slots_used] | channel[k + K.in_flight] != 0
+    channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
+    levels, heads = channel.levels, channel.heads
+    popped, pushed = channel.popped, channel.pushed
+    channel.popped = 0
+    channel.pushed = 0
+    busy = (levels & _DMA_WORK) | channel.slots_used | channel.in_flight != 0
 
     if levels and has(levels, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)
@@ -251,58 +204,49 @@ def step_channel(s, number, inputs, start_measurement):
     pushed += more_pushed
     failure = 0
     if levels:
-        more_popped, more_pushed = _issue(s, k, levels, heads)
+        more_popped, more_pushed = _issue(s, channel, levels, heads)
         popped += more_popped
         pushed += more_pushed
         if has(levels, Q.classified):
-            more_popped, more_pushed = _route(s, k, levels, heads)
+            more_popped, more_pushed = _route(s, channel, levels, heads)
             popped += more_popped
             pushed += more_pushed
-        more_popped, more_pushed = _link(s, k, levels, heads)
+        more_popped, more_pushed = _link(channel, levels, heads)
         popped += more_popped
         pushed += more_pushed
         if has(levels, Q.stores):
-            more_popped, more_pushed, failure = classify_store(s, body, levels, heads)
+            more_popped, more_pushed, failure = classify_store(s, channel, levels, heads)
             popped += more_popped
             pushed += more_pushed
         if has(levels, Q.inbound):
-            more_popped, more_pushed, second = check_packet(s, body, levels, heads)
+            more_popped, more_pushed, second = check_packet(s, channel, levels, heads)
             popped += more_popped
             pushed += more_pushed
             failure = failure if failure else second
     else:
-        channel[k + K.starved] = 0
-    if start_measurement or channel[k + K.measuring]:
-        measure(s, k, start_measurement)
-    channel[k + K.occupancy] = inputs[i + I.occupancy]
+        channel.starved = 0
+    if start_measurement or channel.measuring:
+        measure(s.config.arbiter, channel, start_measurement)
+    channel.occupancy = inputs[i + I.occupancy]
     pushed += _take_inputs(s, number, inputs, levels, heads)
-    channel[k + K.levels], channel[k + K.heads] = commit(levels, heads, popped, pushed)
+    channel.levels, channel.heads = commit(levels, heads, popped, pushed)
     return failure, busy, sends
 
 
 @inlined
 def write_channel(s, number, outputs):
     """The channel's outputs of the next cycle."""
-    channel = s.channels
-    with_data = s.config[C.with_data]
-    k, o = natural(number * CHANNEL_WORDS), natural(number * CHANNEL_OUTPUTS)
-    levels, heads = channel[k + K.levels], channel[k + K.heads]
-    body = k + K.body
+    channel, o = s.channels[natural(number)], natural(number * CHANNEL_OUTPUTS)
+    levels, heads = channel.levels, channel.heads
     outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)
     outputs[o + O.stores_ready] = room(levels, Q.stores, D.stores)
     outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
-    outputs[o + O.issue_acks_ready] = has_room(channel, k)
+    outputs[o + O.issue_acks_ready] = has_room(channel)
     outputs[o + O.returns_ready] = 1
-    outputs[o + O.stored] = channel[k + K.stored]
+    outputs[o + O.stored] = channel.stored
     outputs[o + O.link_out_valid] = has(levels, Q.link)
     if has(levels, Q.link):
-        head = front(body, heads, Q.link)
-        copy_words(outputs, o + O.link_out_kind, channel, head, PACKET.data_0)
-        if with_data:
-            copy_words(outputs, o + O.link_out_data_0, channel, head + PACKET.data_0, DATA_WORDS)
+        store_record(outputs, o + O.link_out_kind, channel.link[front(heads, Q.link)])
     outputs[o + O.dram_valid] = has(levels, Q.issue)
     if has(levels, Q.issue):
-        head = front(body, heads, Q.issue)
-        copy_words(outputs, o + O.dram_access, channel, head, DRAM.data_0)
-        if with_data:
-            copy_words(outputs, o + O.dram_data_0, channel, head + DRAM.data_0, DATA_WORDS)
+        store_record(outputs, o + O.dram_access, channel.issue[front(heads, Q.issue)])

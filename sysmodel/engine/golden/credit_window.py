@@ -4,7 +4,6 @@ from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import inlined
 
 from .queues import natural
-from .state import TABLE, C, U
 
 __all__ = ["TIMEOUT", "step_credit_window"]
 
@@ -30,43 +29,42 @@ def step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfini
         Whether the timeout is reported, for the dispatch index in ``oldest``.
     """
     config, gpu = s.config, s.gpu
-    oldest, credit_limit = gpu[U.oldest], gpu[U.credit_limit]
-    first, end = config[C.tracked_first], config[C.tracked_end]
-    launched = gpu[U.launched] != 0
+    oldest, credit_limit = gpu.oldest, gpu.credit_limit
+    first, end = config.launch.tracked_first, config.launch.tracked_end
+    launched = gpu.launched != 0
 
-    gpu[U.credit_limit] = 0
+    gpu.credit_limit = 0
     if launched:
-        gpu[U.credit_limit] = min(
-            oldest + config[C.credit_window],
-            first + gpu[U.issued] + config[C.command_window],
-            config[C.credit_limit_mask],
+        gpu.credit_limit = min(
+            oldest + config.launch.credit_window,
+            first + gpu.issued + config.launch.command_window,
+            config.credit_limit_mask,
         )
-    admitted = max(credit_limit_in - config[C.shift], 0)
-    gpu[U.dispatch_limit] = admitted if admitted < first else credit_limit
-    gpu[U.done] = launched and oldest >= end
-    expired = config[C.timeout] != 0 and gpu[U.waited] == config[C.timeout]
+    admitted = max(credit_limit_in - config.launch.shift, 0)
+    gpu.dispatch_limit = admitted if admitted < first else credit_limit
+    gpu.done = launched and oldest >= end
+    expired = config.launch.timeout != 0 and gpu.waited == config.launch.timeout
 
     if launch:
-        gpu[U.launched] = 1
-        gpu[U.oldest] = first
-        gpu[U.issued] = 0
-        gpu[U.done] = 0
-        gpu[U.waited] = 0
-        for slot in range(config[C.credit_window_slots]):
-            s.memory[config[C.at_table] + slot * len(TABLE) + TABLE.complete] = 0
+        gpu.launched = 1
+        gpu.oldest = first
+        gpu.issued = 0
+        gpu.done = 0
+        gpu.waited = 0
+        for slot in range(config.credit_window_slots):
+            s.complete[slot] = 0
         return expired
 
-    slots = config[C.credit_window_slots] - 1
-    its_bit = natural(config[C.at_table] + (oldest & slots) * len(TABLE) + TABLE.complete)
-    moves = s.memory[its_bit] != 0
+    slots = config.credit_window_slots - 1
+    moves = s.complete[natural(oldest & slots)] != 0
     if moves:
-        s.memory[its_bit] = 0
-        gpu[U.oldest] = (oldest + 1) & config[C.credit_limit_mask]
+        s.complete[natural(oldest & slots)] = 0
+        gpu.oldest = (oldest + 1) & config.credit_limit_mask
     if complete >= 0:
-        s.memory[config[C.at_table] + (complete & slots) * len(TABLE) + TABLE.complete] = 1
-    gpu[U.issued] = (gpu[U.issued] + own + issued) & config[C.credit_limit_mask]
+        s.complete[natural(complete & slots)] = 1
+    gpu.issued = (gpu.issued + own + issued) & config.credit_limit_mask
     if moves or expired or not launched or (oldest >= end and not unfinished):
-        gpu[U.waited] = 0
+        gpu.waited = 0
     else:
-        gpu[U.waited] = (gpu[U.waited] + 1) & 0xFFFFFFFF
+        gpu.waited = (gpu.waited + 1) & 0xFFFFFFFF
     return expired

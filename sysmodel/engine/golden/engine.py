@@ -2,16 +2,33 @@
 
 import numpy as np
 from numba import carray, cfunc, types
+from numba.extending import intrinsic
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
 
 from .model import reset, step
-from .state import GoldenState, new_state
+from .protected_queue import RING
+from .state import REGISTERS, TYPES, GoldenState, new_state
 
 __all__ = ["GoldenEngine"]
 
-_ROW = 5  # words of a row of GoldenState.registers
+
+@intrinsic
+def _pointer(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+_CONFIG, _GPU, _REGION, _RANGE, _COMMAND = (
+    TYPES.config, TYPES.gpu, TYPES.regions, TYPES.ranges, TYPES.commands
+)  # fmt: skip
+_CHANNEL, _SLOT, _BANK, _ENTRY, _ROW = (
+    TYPES.channels, TYPES.slots, TYPES.banks, TYPES.entries, TYPES.table
+)  # fmt: skip
+_READY, _REGISTER = TYPES.ready, TYPES.registers
 
 
 @cfunc(
@@ -20,18 +37,28 @@ _ROW = 5  # words of a row of GoldenState.registers
     ),
     cache=True,
 )
-def _step(block, inputs, outputs):
-    """``block`` begins with the ends of the state's arrays, which follow; then the channels."""
-    ends = carray(block, 6)
-    words = carray(block, ends[4])
+def _step(addresses, inputs, outputs):
+    """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
+    at = carray(addresses, 14)
+    config = carray(_pointer(at[0]), 1, _CONFIG)[0]
+    channels, banks = config.channels, config.banks
+    window = config.credit_window_slots
     state = GoldenState(
-        words[6 : ends[0]],
-        words[ends[0] : ends[1]],
-        words[ends[1] : ends[2]],
-        words[ends[2] : ends[3]],
-        words[ends[3] : ends[4]].reshape((-1, _ROW)),
+        config,
+        carray(_pointer(at[1]), 1, _GPU)[0],
+        carray(_pointer(at[2]), config.wavefront_mask + 1, np.int64),
+        carray(_pointer(at[3]), config.regions, _REGION),
+        carray(_pointer(at[4]), config.ranges, _RANGE),
+        carray(_pointer(at[5]), config.commands, _COMMAND),
+        carray(_pointer(at[6]), channels, _CHANNEL),
+        carray(_pointer(at[7]), (channels, config.slots), _SLOT),
+        carray(_pointer(at[8]), banks, _BANK),
+        carray(_pointer(at[9]), (banks, config.rows, config.ways), _ENTRY),
+        carray(_pointer(at[10]), window, _ROW),
+        carray(_pointer(at[11]), window, np.int64),
+        carray(_pointer(at[12]), RING * config.depth, _READY),
+        carray(_pointer(at[13]), REGISTERS, _REGISTER),
     )
-    channels = ends[5]
     step(
         state,
         carray(inputs, channels * CHANNEL_INPUTS + GPU_INPUTS),
@@ -53,17 +80,9 @@ class GoldenEngine:
     """
 
     def __init__(self, parameters: T3Parameters):
-        arrays = new_state(parameters)
-        ends = 6 + np.cumsum([array.size for array in arrays])
-        self._block = np.concatenate(
-            [ends, [parameters.channels], *(array.ravel() for array in arrays)]
-        ).astype(np.int64)
-        parts = [
-            self._block[start:end].reshape(array.shape)
-            for start, end, array in zip([6, *ends], ends, arrays, strict=False)
-        ]
-        self._state = GoldenState(*parts)
-        self.handle = self._block.ctypes.data
+        self._state = new_state(parameters)
+        self._addresses = np.array([part.__array_interface__["data"][0] for part in self._state])
+        self.handle = self._addresses.ctypes.data
         self.step_address = _step.address
 
     def reset(self, outputs: np.ndarray) -> None:

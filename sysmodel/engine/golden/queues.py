@@ -8,49 +8,61 @@ from collections import namedtuple
 
 from sysmodel.lib.compiled import inlined
 
+from .layouts import (
+    CANDIDATE,
+    CLASSIFIED,
+    DRAM_REQUEST,
+    LOCATED_PACKET,
+    LOCATED_STORE,
+    PACKET,
+    READ,
+    SEGMENT,
+    TILE,
+    UPDATES,
+)
+
 __all__ = [
-    "BODY_WORDS",
+    "RINGS",
     "D",
     "Q",
-    "RECORD_WORDS",
     "back",
     "commit",
-    "copy_words",
     "front",
     "has",
     "mark",
     "natural",
     "pick",
-    "record",
+    "position",
     "room",
     "waiting",
 ]
 
-_DEPTHS = {
-    "reads": 4,
-    "stores": 4,
-    "classified": 2,
-    "writes": 4,
-    "remote": 4,
-    "ends": 2,
-    "link": 2,
-    "inbound": 4,
-    "updates": 8,
-    "dma_reads": 2,
-    "sends": 4,
-    "issue": 2,
-    "issue_acks": 8,
-    "segments": 4,
-    "candidates": 2,
+# Depth and record of each.
+_QUEUES = {
+    "reads": (4, READ),
+    "stores": (4, LOCATED_STORE),
+    "classified": (2, CLASSIFIED),
+    "writes": (4, DRAM_REQUEST),
+    "remote": (4, PACKET),
+    "ends": (2, TILE),
+    "link": (2, PACKET),
+    "inbound": (4, LOCATED_PACKET),
+    "updates": (8, DRAM_REQUEST),
+    "dma_reads": (2, READ),
+    "sends": (4, PACKET),
+    "issue": (2, DRAM_REQUEST),
+    "issue_acks": (8, UPDATES),
+    "segments": (4, SEGMENT),
+    "candidates": (2, CANDIDATE),
 }
-Q = namedtuple("Queues", _DEPTHS)(*range(len(_DEPTHS)))
-D = namedtuple("Depths", _DEPTHS)(*_DEPTHS.values())
+Q = namedtuple("Queues", _QUEUES)(*range(len(_QUEUES)))
+D = namedtuple("Depths", _QUEUES)(*(depth for depth, _ in _QUEUES.values()))
 
-# Every queue is a ring of 8 records of 16 words, whatever its depth.
-RECORD_WORDS = 16
-_RING_WORDS = 8 * RECORD_WORDS
-_HEADS = sum(7 << (4 * queue) for queue in Q)
-BODY_WORDS = len(Q) * _RING_WORDS
+# Every queue is a ring of 8 records, whatever its depth.
+_RING = 8
+_HEADS = sum((_RING - 1) << (4 * queue) for queue in Q)
+RINGS = [(name, record, (_RING,)) for name, (_, record) in _QUEUES.items()]
+"""Fields of the channel's record that hold the queues' records."""
 
 
 @inlined
@@ -82,34 +94,27 @@ def room(levels, queue, depth):
 
 
 @inlined
-def record(body, heads, queue, position):
-    """Where the record at this position is; the oldest one is at 0."""
-    slot = ((heads >> (4 * queue)) + position) & 7
-    return body + queue * _RING_WORDS + slot * RECORD_WORDS
+def position(heads, queue, index):
+    """Where in its ring the record at this index is; the oldest one is at 0."""
+    return ((heads >> (4 * queue)) + index) & (_RING - 1)
 
 
 @inlined
-def front(body, heads, queue):
+def front(heads, queue):
     """Where the oldest record is."""
-    return record(body, heads, queue, 0)
+    return position(heads, queue, 0)
 
 
 @inlined
-def back(body, levels, heads, queue):
+def back(levels, heads, queue):
     """Where the next record goes."""
-    return record(body, heads, queue, levels >> (4 * queue))
+    return position(heads, queue, levels >> (4 * queue))
 
 
 @inlined
 def commit(levels, heads, popped, pushed):
     """Levels and heads of the next cycle."""
     return levels + pushed - popped, (heads + popped) & _HEADS
-
-
-@inlined
-def copy_words(target, to, source, at, words):
-    for word in range(words):
-        target[to + word] = source[at + word]
 
 
 @inlined

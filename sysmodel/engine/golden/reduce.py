@@ -6,7 +6,10 @@ from rtl.interface.encodings import Datatype, Operation
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import compiled
 
-from .state import DATA_WORDS, NMC_WORDS, C, U
+from .layouts import DATA_WORDS
+from .queues import natural
+from .records import store_record
+from .state import NMC_LATENCY
 
 __all__ = ["canonical_nan", "reduce_lane", "reduce_word", "step_nmc"]
 
@@ -121,20 +124,15 @@ def reduce_word(op, dtype, a, b):
 
 @compiled
 def step_nmc(s, number, inputs, outputs):
-    """One cycle of channel `number`'s reduce unit, and its outputs of the next cycle.
-
-    A ring has one record per stage: valid, epoch, value.
-    """
-    config, memory = s.config, s.memory
-    latency = config[C.latency]
-    ring = config[C.at_nmc] + number * latency * NMC_WORDS
+    """One cycle of channel `number`'s reduce unit, and its outputs of the next cycle."""
+    channel = s.channels[natural(number)]
     i, o = number * CHANNEL_INPUTS, number * CHANNEL_OUTPUTS
-    now = s.gpu[U.cycle] % latency
-    record = ring + now * NMC_WORDS
-    memory[record] = inputs[i + I.nmc_in_valid]
-    if memory[record]:
-        epoch = config[C.epoch]
-        memory[record + 1] = epoch
+    stage = natural(s.gpu.cycle % NMC_LATENCY)
+    channel.nmc_valid[stage] = inputs[i + I.nmc_in_valid]
+    if channel.nmc_valid[stage]:
+        result = channel.nmc_result[stage]
+        epoch = s.config.launch.epoch
+        result.epoch = epoch
         for word in range(DATA_WORDS):
             value = inputs[i + I.nmc_in_operand_0 + word]
             if inputs[i + I.nmc_in_stored_epoch] == epoch:
@@ -144,11 +142,9 @@ def step_nmc(s, number, inputs, outputs):
                     inputs[i + I.nmc_in_stored_0 + word],
                     value,
                 )
-            memory[record + 2 + word] = value
-    record = ring + ((now + 1) % latency) * NMC_WORDS
+            result.value[word] = value
+    stage = stage + 1 if stage + 1 < NMC_LATENCY else 0
     outputs[o + O.nmc_in_ready] = 1
-    outputs[o + O.nmc_out_valid] = memory[record]
-    if memory[record]:
-        outputs[o + O.nmc_out_epoch] = memory[record + 1]
-        for word in range(DATA_WORDS):
-            outputs[o + O.nmc_out_value_0 + word] = memory[record + 2 + word]
+    outputs[o + O.nmc_out_valid] = channel.nmc_valid[stage]
+    if channel.nmc_valid[stage]:
+        store_record(outputs, o + O.nmc_out_value_0, channel.nmc_result[stage])

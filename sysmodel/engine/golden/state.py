@@ -1,163 +1,119 @@
-"""State of the golden model: five arrays of words, and what each word of them is.
+"""State of the golden model: records of the GPU, its channels and tracker banks, and tables.
 
-Everything that a parameter or a register decides is a word of ``config``, so that one compilation
-serves every geometry. Records of a queue or a memory have the fields of their layout, in order.
+Everything that a parameter or a register decides is in the state, so that one compilation serves
+every geometry.
 """
 
 from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
-from amaranth.lib import data
 
-from rtl.interface import configuration, layouts
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 
-from .protected_queue import FIELDS as QUEUE_FIELDS
-from .protected_queue import RING
-from .queues import BODY_WORDS, RECORD_WORDS
+from .layouts import (
+    ARBITER,
+    COMMAND,
+    COMPLETION,
+    COPY,
+    EVENT,
+    ISSUE_ACK,
+    LAUNCH,
+    NMC_RESULT,
+    RANGE,
+    READY,
+    REGION,
+    SLOT,
+)
+from .protected_queue import PROTECTED_QUEUE, RING
+from .queues import RINGS
+from .records import record
 
 __all__ = [
-    "WRITABLE",
-    "VALUE",
-    "READABLE",
-    "RESET",
-    "KNOWN",
-    "BANK_WORDS",
-    "CHANNEL_WORDS",
-    "CANDIDATE",
-    "CLASSIFIED",
-    "COMMAND",
-    "COMPLETION",
     "COMPLETIONS",
-    "COPY",
-    "DATA_WORDS",
-    "DRAM",
-    "ENTRY",
-    "EVENT",
     "EVENTS",
-    "F",
-    "LOCATION",
-    "NMC_WORDS",
-    "ISSUE_ACK",
     "ISSUE_ACK_BUFFER",
-    "PACKET",
-    "SEGMENT",
-    "R",
-    "RANGE",
-    "READ",
-    "READY",
-    "SLOT",
-    "STORE",
-    "TABLE",
-    "TILE",
-    "REGION",
-    "B",
-    "C",
+    "NMC_LATENCY",
+    "REGISTERS",
+    "F",
     "GoldenState",
-    "K",
-    "U",
-    "UPDATES",
+    "R",
+    "TYPES",
     "new_state",
 ]
 
-DATA_WORDS = 4
-NMC_WORDS = 8
 ISSUE_ACK_BUFFER = 128
-# Columns of ``registers``.
-VALUE, RESET, WRITABLE, READABLE, KNOWN = range(5)
+NMC_LATENCY = NmcUnit.LATENCY
 
-
-def _columns(kind: str, names):
-    names = names.split() if isinstance(names, str) else list(names)
-    return namedtuple(kind, names)(*range(len(names)))
-
-
-def _fields(layout: data.StructLayout):
-    for name, field in layout:
-        if isinstance(field.shape, data.ArrayLayout):
-            yield from (f"{name}_{index}" for index in range(field.shape.length))
-        else:
-            yield name
-
-
-def _record(layout):
-    return _columns(layout.__name__, _fields(layout(T3Parameters(with_data=True))))
-
-
-READ = _record(layouts.ReadRequest)
-STORE = _record(layouts.StoreRequest)
-CLASSIFIED = _record(layouts.Classified)
-PACKET = _record(layouts.Packet)
-DRAM = _record(layouts.DramRequest)
-ISSUE_ACK = _record(layouts.IssueAck)
-UPDATES = _record(layouts.TileUpdates)
-TILE = _record(layouts.TrackerInput)
-COMPLETION = _record(layouts.Completion)
-READY = _record(layouts.ReadyCommand)
-COPY = _record(layouts.Copy)
-SEGMENT = _record(layouts.Segment)
-LOCATION = _record(layouts.Location)
-REGION = _record(configuration.RegionEntry)
-RANGE = _record(configuration.RangeEntry)
-COMMAND = _record(configuration.CommandEntry)
-# An event with the bank that it falls into, and one on its way through that bank.
-CANDIDATE = _columns("Candidate", (*TILE._fields, "bank"))
-EVENT = _columns("Event", (*TILE._fields, "threshold"))
-# A tracker entry, a row of the trigger unit's memories, and an egress slot.
-ENTRY = _columns("Entry", "valid tag ended balance outer_edge inner_edge start")
-TABLE = _columns("Table", "tiles start outer_edge inner_edge group complete")
-SLOT = _columns("Slot", (*PACKET._fields, "filled"))
-
-# Parameters, where the variable-sized parts of `config` and `memory` begin, decoded registers.
-C = _columns(
-    "Config",
-    "channels first_channel channel_bits offset_bits interleave atom_bits atom_mask atom_shift "
-    "address_bits dispatch_index_mask wavefront_mask credit_limit_mask count_mask regions ranges "
-    "commands "
-    "rows row_bits ways banks bank_bits slots credit_window_slots depth with_data latency "
-    "at_turns at_regions at_ranges at_commands "
-    "at_banks at_rows at_table at_ready at_issue_acks at_copies at_slots at_nmc "
-    "first_workgroup workgroups tracked_first tracked_end shift credit_window command_window "
-    "updates_per_atom epoch timeout "
-    "policy automatic threshold starvation_limit measure_log2 "
-    "cut0 cut1 cut2 level0 level1 level2",
+# The instance's parameters, and the decoded registers.
+_CONFIG = record(
+    "channels first_channel channel_bits offset_bits interleave atom_mask atom_shift "
+    "dispatch_index_mask wavefront_mask credit_limit_mask count_mask regions ranges commands "
+    "rows row_bits ways banks bank_bits slots credit_window_slots depth with_data",
+    [("launch", LAUNCH), ("arbiter", ARBITER)],
 )
 
-_ready = " ".join(f"ready_{field}" for field in QUEUE_FIELDS)
-_waiting = " ".join(f"waiting_{field}" for field in QUEUE_FIELDS)
-# The GPU: bus and errors, credit window, trigger unit, ready queue, copies, DMA engine, pointers.
-U = _columns(
-    "Gpu",
-    "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr "
+# `next` waits for LOOKUP if `taken`.
+_TRIGGER = record(
+    "state row taken action command granularity waves group_first group_size group_index",
+    [("completion", COMPLETION), ("next", COMPLETION)],
+)
+_ENGINE = record(
+    "state last dispatch_index row_start offset outer_extent inner_extent stride "
+    "wave_outer_extent wave_row wave_inner_log2 wave_step wavefront_base "
+    "workgroup context kind op dtype atom_offset"
+)
+_BUS = record(
+    "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr"
+)
+# Errors, credit window, tracker, and the units that are one for the whole GPU.
+_GPU = record(
     "strobes configuration_error failure error report errors "
     "launched oldest issued credit_limit dispatch_limit done waited "
-    "trigger_state trigger_row tiles dispatch_index wavefront start outer_edge inner_edge "
-    "taken taken_dispatch_index taken_wavefront taken_start taken_outer_edge taken_inner_edge "
-    "action command granularity waves group_first group_size group_index "
-    f"{_ready} copies_head copies_level "
-    "engine engine_last engine_dispatch_index row_start offset outer_extent inner_extent stride "
-    "wave_outer_extent wave_row wave_inner_log2 waves_inner_log2 wave_step wavefront_base "
-    "workgroup context kind op dtype atom_offset "
+    "tiles copies_head copies_level "
     "bank_pointer completions entries entries_change tracker_busy idle cycle",
+    [
+        ("bus", _BUS),
+        ("trigger", _TRIGGER),
+        ("engine", _ENGINE),
+        ("ready", PROTECTED_QUEUE),
+        ("copies", COPY, (2,)),
+    ],
 )
 
-# One channel: its queues, then registers. `popped` and `pushed` come from the blocks outside it.
-K = _columns(
-    "Channel",
+# One channel: registers, then its queues' records. `popped` and `pushed` come from the blocks
+# outside it.
+_CHANNEL = record(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
     "starved occupancy measuring sum count average measured stored "
-    f"{_waiting} segment_index slot_head slot_tail slots_used in_flight body",
+    "segment_index slot_head slot_tail slots_used in_flight",
+    [
+        ("waiting", PROTECTED_QUEUE),
+        *RINGS,
+        ("waiting_acks", ISSUE_ACK, (RING * ISSUE_ACK_BUFFER,)),
+        ("nmc_valid", np.int64, (NMC_LATENCY,)),
+        ("nmc_result", NMC_RESULT, (NMC_LATENCY,)),
+    ],
 )
-CHANNEL_WORDS = K.body + BODY_WORDS
 
-# One tracker bank: a bit for each event on its way, its completions, clearing and the front's
-# choice for it; then a ring of completions and one of events.
+# One tracker bank: a bit for each event on its way, clearing, the front's choice for it, rings of
+# completions and of events.
 COMPLETIONS, EVENTS = 8, 8
-B = _columns("Bank", "flying level head clearing row pointer best best_channel body")
-BANK_WORDS = B.body + (COMPLETIONS + EVENTS) * RECORD_WORDS
+_BANK = record(
+    "flying level head clearing row pointer best best_channel",
+    [("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
+)
+_ENTRY = record("valid tag ended balance outer_edge inner_edge start")
+
+# A row of the trigger unit's memories.
+_ROW = record("tiles start outer_edge inner_edge group")
+
+# A word of the register port: its value, the one after reset, bits that software can write, bits
+# that it reads, whether it is a register.
+_REGISTER = record("value reset writable readable known")
 
 _map = register_map.load()
 # Word index of each register, and [low, mask] of each field under its own name.
@@ -166,15 +122,48 @@ F = namedtuple("Fields", [f"{r.name}_{f.name}" for r in _map.values() for f in r
     *((r.address // 4, f.low, (1 << f.width) - 1) for r in _map.values() for f in r.fields)
 )
 
-GoldenState = namedtuple("GoldenState", "config gpu channels memory registers")
-GoldenState.__doc__ = """State of one GPU's T3 hardware.
-
-``registers`` has a row for each word of the register port's address space: value, value after
-reset, bits that software can write, bits that it reads, whether the word is a register.
-"""
+REGISTERS = max(R) + 1  # words of the port's address space
 
 
-def _register_rows(p: T3Parameters) -> np.ndarray:
+class GoldenState(NamedTuple):
+    """State of one GPU's T3 hardware: records, and arrays of them."""
+
+    config: np.void
+    gpu: np.void
+    turns: np.ndarray  # bits of a dispatch index's bank that each wavefront inverts
+    regions: np.ndarray
+    ranges: np.ndarray
+    commands: np.ndarray
+    channels: np.ndarray
+    slots: np.ndarray  # [channel, egress slot]
+    banks: np.ndarray
+    entries: np.ndarray  # [bank, row, way]
+    table: np.ndarray  # [dispatch index modulo credit window]
+    complete: np.ndarray  # likewise: whether the workgroup is
+    ready: np.ndarray  # ring of the queue of ready commands
+    registers: np.ndarray  # [word]
+
+
+TYPES = GoldenState(
+    config=_CONFIG,
+    gpu=_GPU,
+    turns=np.dtype(np.int64),
+    regions=REGION,
+    ranges=RANGE,
+    commands=COMMAND,
+    channels=_CHANNEL,
+    slots=SLOT,
+    banks=_BANK,
+    entries=_ENTRY,
+    table=_ROW,
+    complete=np.dtype(np.int64),
+    ready=READY,
+    registers=_REGISTER,
+)
+"""Type of the elements of each."""
+
+
+def _describe_registers(p: T3Parameters, registers: np.ndarray) -> None:
     """A field keeps the bits that its destination has."""
     widths = {
         F.FIRST_WORKGROUP_workgroup: p.workgroup_bits,
@@ -189,17 +178,16 @@ def _register_rows(p: T3Parameters) -> np.ndarray:
         F.RANGE_DISPATCH_INDICES_last: p.dispatch_index_bits,
         F.COMMAND_TRANSFER_context: p.context_bits,
     }
-    rows = np.zeros((max(R) + 1, 5), np.int64)
     for register in _map.values():
         word = register.address // 4
-        rows[word, KNOWN] = 1
+        row = registers[word]
+        row["known"] = 1
         for field in register.fields:
             mask = (1 << field.width) - 1
             mask &= (1 << widths.get((word, field.low, mask), field.width)) - 1
-            rows[word, RESET] |= ((field.reset or 0) & mask) << field.low
-            rows[word, WRITABLE] |= mask << field.low if field.writable else 0
-            rows[word, READABLE] |= mask << field.low if field.readable else 0
-    return rows
+            row["reset"] |= ((field.reset or 0) & mask) << field.low
+            row["writable"] |= mask << field.low if field.writable else 0
+            row["readable"] |= mask << field.low if field.readable else 0
 
 
 def _turn(p: T3Parameters, wavefront: int) -> int:
@@ -211,18 +199,34 @@ def _turn(p: T3Parameters, wavefront: int) -> int:
 
 
 def new_state(parameters: T3Parameters) -> GoldenState:
-    """Arrays for a GPU of this geometry; :func:`~sysmodel.engine.golden.reset` them before use."""
+    """Records for a GPU of this geometry; :func:`~sysmodel.engine.golden.reset` them before use."""
     p = parameters
+    shapes = GoldenState(
+        config=1,
+        gpu=1,
+        turns=p.wavefronts,
+        regions=p.regions,
+        ranges=p.ranges,
+        commands=p.commands,
+        channels=p.channels,
+        slots=(p.channels, p.egress_slots),
+        banks=p.banks,
+        entries=(p.banks, p.sets // p.banks, p.ways),
+        table=p.credit_window,
+        complete=p.credit_window,
+        ready=RING * p.command_depth,
+        registers=REGISTERS,
+    )
+    arrays = GoldenState(*map(np.zeros, shapes, TYPES))
+    state = arrays._replace(config=arrays.config[0], gpu=arrays.gpu[0])
     values = dict(
         channels=p.channels,
         first_channel=p.first_channel,
         channel_bits=(p.system_channels - 1).bit_length(),
         offset_bits=(p.interleave_atoms - 1).bit_length(),
         interleave=p.interleave_atoms,
-        atom_bits=p.atom_address_bits,
         atom_mask=(1 << p.atom_address_bits) - 1,
         atom_shift=(p.atom_bytes - 1).bit_length(),
-        address_bits=p.address_bits,
         dispatch_index_mask=(1 << p.dispatch_index_bits) - 1,
         wavefront_mask=(1 << p.wavefront_bits) - 1,
         credit_limit_mask=(1 << p.credit_limit_bits) - 1,
@@ -239,46 +243,10 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         credit_window_slots=p.credit_window,
         depth=p.command_depth,
         with_data=int(p.with_data),
-        latency=NmcUnit.LATENCY,
     )
-
-    def lay_out(start: int, parts: dict[str, int]) -> int:
-        for name, words in parts.items():
-            values[name] = start
-            start += words
-        return start
-
-    config_words = lay_out(
-        len(C),
-        {
-            "at_turns": p.wavefronts,
-            "at_regions": p.regions * len(REGION),
-            "at_ranges": p.ranges * len(RANGE),
-            "at_commands": p.commands * len(COMMAND),
-        },
-    )
-    memory_words = lay_out(
-        0,
-        {
-            "at_banks": p.banks * BANK_WORDS,
-            "at_rows": p.sets * p.ways * len(ENTRY),
-            "at_table": p.credit_window * len(TABLE),
-            "at_ready": RING * p.command_depth * len(READY),
-            "at_issue_acks": p.channels * RING * ISSUE_ACK_BUFFER * len(ISSUE_ACK),
-            "at_copies": 2 * len(COPY),
-            "at_slots": p.channels * p.egress_slots * len(SLOT),
-            "at_nmc": p.channels * NmcUnit.LATENCY * NMC_WORDS if p.with_data else 0,
-        },
-    )
-    config = np.zeros(config_words, np.int64)
     for name, value in values.items():
-        config[getattr(C, name)] = value
+        state.config[name] = value
     for wavefront in range(p.wavefronts):
-        config[values["at_turns"] + wavefront] = _turn(p, wavefront)
-    return GoldenState(
-        config=config,
-        gpu=np.zeros(len(U), np.int64),
-        channels=np.zeros(p.channels * CHANNEL_WORDS, np.int64),
-        memory=np.zeros(memory_words, np.int64),
-        registers=_register_rows(p),
-    )
+        state.turns[wavefront] = _turn(p, wavefront)
+    _describe_registers(p, state.registers)
+    return state

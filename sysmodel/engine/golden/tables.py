@@ -7,7 +7,7 @@ from sysmodel.lib.compiled import compiled
 
 from .dma import push_copy
 from .registers import OKAY, REJECT, get_field, store_register
-from .state import COMMAND, RANGE, REGION, WRITABLE, C, F, R, U
+from .state import REGISTERS, F, R
 
 __all__ = ["commit_command", "commit_range", "commit_region", "start_copy", "write_register"]
 
@@ -29,12 +29,12 @@ def _bytes(registers, low, high):
 
 @compiled
 def _misaligned(config, value):
-    return value & ((1 << config[C.atom_shift]) - 1) != 0
+    return value & ((1 << config.atom_shift) - 1) != 0
 
 
 @compiled
 def _atoms(config, value):
-    return (value >> config[C.atom_shift]) & config[C.atom_mask]
+    return (value >> config.atom_shift) & config.atom_mask
 
 
 @compiled
@@ -45,40 +45,33 @@ def commit_region(s, word):
     index = (word >> low) & mask
     _, low, mask = F.REGION_COMMIT_enable
     enable = (word >> low) & mask
-    if index >= config[C.regions]:
+    if index >= config.regions:
         return _UNKNOWN_INDEX
-    entry = config[C.at_regions] + index * len(REGION)
+    entry = s.regions[index]
     if not enable:
-        at = config[C.at_ranges]
-        for _ in range(config[C.ranges]):
-            if config[at + RANGE.enable] and config[at + RANGE.region] == index:
+        for number in range(config.ranges):
+            if s.ranges[number].enable and s.ranges[number].region == index:
                 return _REGION_IN_USE
-            at += len(RANGE)
-        config[entry + REGION.enable] = 0
+        entry.enable = 0
         return 0
     base = _bytes(registers, F.REGION_BASE_LO_bytes, F.REGION_BASE_HI_bytes)
     limit = _bytes(registers, F.REGION_LIMIT_LO_bytes, F.REGION_LIMIT_HI_bytes)
     if _misaligned(config, base) or _misaligned(config, limit):
         return _MISALIGNED
-    most = np.uint64(config[C.atom_mask] << config[C.atom_shift])
+    most = np.uint64(config.atom_mask << config.atom_shift)
     if np.uint64(base) > most or np.uint64(limit) > most:
         return _OUT_OF_SPACE
     if np.uint64(limit) <= np.uint64(base):
         return _EMPTY
     base, limit = _atoms(config, base), _atoms(config, limit)
-    for other in range(config[C.regions]):
-        at = config[C.at_regions] + other * len(REGION)
-        if (
-            other != index
-            and config[at + REGION.enable]
-            and base < config[at + REGION.limit]
-            and config[at + REGION.base] < limit
-        ):
+    for other in range(config.regions):
+        region = s.regions[other]
+        if other != index and region.enable and base < region.limit and region.base < limit:
             return _OVERLAP
-    config[entry + REGION.enable] = 1
-    config[entry + REGION.base] = base
-    config[entry + REGION.limit] = limit
-    config[entry + REGION.context] = get_field(registers, F.REGION_CONTEXT_context)
+    entry.enable = 1
+    entry.base = base
+    entry.limit = limit
+    entry.context = get_field(registers, F.REGION_CONTEXT_context)
     return 0
 
 
@@ -92,35 +85,35 @@ def commit_range(s, word):
     enable = (word >> low) & mask
     region = get_field(registers, F.RANGE_ACTION_region)
     command = get_field(registers, F.RANGE_ACTION_command)
-    if index >= config[C.ranges] or region >= config[C.regions] or command >= config[C.commands]:
+    if index >= config.ranges or region >= config.regions or command >= config.commands:
         return _UNKNOWN_INDEX
-    entry = config[C.at_ranges] + index * len(RANGE)
+    entry = s.ranges[index]
     if not enable:
-        config[entry + RANGE.enable] = 0
+        entry.enable = 0
         return 0
     first = get_field(registers, F.RANGE_DISPATCH_INDICES_first)
     last = get_field(registers, F.RANGE_DISPATCH_INDICES_last)
     action = get_field(registers, F.RANGE_ACTION_action)
     if last < first or action == 0:
         return _EMPTY
-    if not config[config[C.at_regions] + region * len(REGION) + REGION.enable]:
+    if not s.regions[region].enable:
         return _REGION_DISABLED
-    for other in range(config[C.ranges]):
-        at = config[C.at_ranges] + other * len(RANGE)
+    for other in range(config.ranges):
+        one = s.ranges[other]
         if (
             other != index
-            and config[at + RANGE.enable]
-            and config[at + RANGE.region] == region
-            and first <= config[at + RANGE.last]
-            and config[at + RANGE.first] <= last
+            and one.enable
+            and one.region == region
+            and first <= one.last
+            and one.first <= last
         ):
             return _OVERLAP
-    config[entry + RANGE.enable] = 1
-    config[entry + RANGE.region] = region
-    config[entry + RANGE.first] = first
-    config[entry + RANGE.last] = last
-    config[entry + RANGE.action] = action
-    config[entry + RANGE.command] = command
+    entry.enable = 1
+    entry.region = region
+    entry.first = first
+    entry.last = last
+    entry.action = action
+    entry.command = command
     return 0
 
 
@@ -130,41 +123,31 @@ def commit_command(s, word):
     config, registers = s.config, s.registers
     _, low, mask = F.COMMAND_COMMIT_index
     index = (word >> low) & mask
-    if index >= config[C.commands]:
+    if index >= config.commands:
         return _UNKNOWN_INDEX
     offset = _bytes(registers, F.COMMAND_OFFSET_LO_bytes, F.COMMAND_OFFSET_HI_bytes)
     if _misaligned(config, offset):
         return _MISALIGNED
-    entry = config[C.at_commands] + index * len(COMMAND)
-    config[entry + COMMAND.kind] = get_field(registers, F.COMMAND_TRANSFER_kind)
-    config[entry + COMMAND.op] = get_field(registers, F.COMMAND_TRANSFER_op)
-    config[entry + COMMAND.dtype] = get_field(registers, F.COMMAND_TRANSFER_dtype)
-    config[entry + COMMAND.context] = get_field(registers, F.COMMAND_TRANSFER_context)
-    config[entry + COMMAND.atom_offset] = _atoms(config, offset)
-    config[entry + COMMAND.granularity] = get_field(registers, F.COMMAND_TRANSFER_granularity)
-    config[entry + COMMAND.group_log2] = get_field(registers, F.COMMAND_TRANSFER_group_log2)
-    config[entry + COMMAND.outer_extent] = get_field(registers, F.COMMAND_OUTER_outer_extent)
-    config[entry + COMMAND.outer_extent_edge] = get_field(
-        registers, F.COMMAND_OUTER_outer_extent_edge
-    )
-    config[entry + COMMAND.inner_extent] = get_field(registers, F.COMMAND_INNER_inner_extent)
-    config[entry + COMMAND.inner_extent_edge] = get_field(
-        registers, F.COMMAND_INNER_inner_extent_edge
-    )
-    config[entry + COMMAND.stride] = get_field(registers, F.COMMAND_STRIDE_stride)
-    config[entry + COMMAND.wave_outer_extent] = get_field(
-        registers, F.COMMAND_WAVES_wave_outer_extent
-    )
-    config[entry + COMMAND.wave_inner_log2] = get_field(
-        registers, F.COMMAND_TRANSFER_wave_inner_log2
-    )
-    config[entry + COMMAND.waves_inner_log2] = get_field(
-        registers, F.COMMAND_TRANSFER_waves_inner_log2
-    )
-    config[entry + COMMAND.waves_0] = get_field(registers, F.COMMAND_WAVES_waves0)
-    config[entry + COMMAND.waves_1] = get_field(registers, F.COMMAND_WAVES_waves1)
-    config[entry + COMMAND.waves_2] = get_field(registers, F.COMMAND_WAVES_waves2)
-    config[entry + COMMAND.waves_3] = get_field(registers, F.COMMAND_WAVES_waves3)
+    entry = s.commands[index]
+    entry.kind = get_field(registers, F.COMMAND_TRANSFER_kind)
+    entry.op = get_field(registers, F.COMMAND_TRANSFER_op)
+    entry.dtype = get_field(registers, F.COMMAND_TRANSFER_dtype)
+    entry.context = get_field(registers, F.COMMAND_TRANSFER_context)
+    entry.atom_offset = _atoms(config, offset)
+    entry.granularity = get_field(registers, F.COMMAND_TRANSFER_granularity)
+    entry.group_log2 = get_field(registers, F.COMMAND_TRANSFER_group_log2)
+    entry.outer_extent = get_field(registers, F.COMMAND_OUTER_outer_extent)
+    entry.outer_extent_edge = get_field(registers, F.COMMAND_OUTER_outer_extent_edge)
+    entry.inner_extent = get_field(registers, F.COMMAND_INNER_inner_extent)
+    entry.inner_extent_edge = get_field(registers, F.COMMAND_INNER_inner_extent_edge)
+    entry.stride = get_field(registers, F.COMMAND_STRIDE_stride)
+    entry.wave_outer_extent = get_field(registers, F.COMMAND_WAVES_wave_outer_extent)
+    entry.wave_inner_log2 = get_field(registers, F.COMMAND_TRANSFER_wave_inner_log2)
+    entry.waves_inner_log2 = get_field(registers, F.COMMAND_TRANSFER_waves_inner_log2)
+    entry.waves[0] = get_field(registers, F.COMMAND_WAVES_waves0)
+    entry.waves[1] = get_field(registers, F.COMMAND_WAVES_waves1)
+    entry.waves[2] = get_field(registers, F.COMMAND_WAVES_waves2)
+    entry.waves[3] = get_field(registers, F.COMMAND_WAVES_waves3)
     return 0
 
 
@@ -180,7 +163,7 @@ def start_copy(s, word, copies):
     config, registers = s.config, s.registers
     _, low, mask = F.COPY_command
     command = (word >> low) & mask
-    if command >= config[C.commands]:
+    if command >= config.commands:
         return _UNKNOWN_INDEX
     start = _bytes(registers, F.COPY_START_LO_bytes, F.COPY_START_HI_bytes)
     if _misaligned(config, start):
@@ -201,16 +184,16 @@ def write_register(s, copies):
         Copies that waited at the cycle's start.
     """
     gpu, registers = s.gpu, s.registers
-    address, value = gpu[U.awaddr], gpu[U.wdata]
+    address, value = gpu.bus.awaddr, gpu.bus.wdata
     word = address >> 2
-    gpu[U.b_resp] = REJECT
-    if gpu[U.wstrb] != 15 or address & 3 or word >= registers.shape[0]:
+    gpu.bus.b_resp = REJECT
+    if gpu.bus.wstrb != 15 or address & 3 or word >= REGISTERS:
         return
-    if not registers[word, WRITABLE]:
+    if not registers[word].writable:
         return
     if word == R.CONTROL:
-        gpu[U.strobes] = value & registers[word, WRITABLE]
-        gpu[U.b_resp] = OKAY
+        gpu.strobes = value & registers[word].writable
+        gpu.bus.b_resp = OKAY
         return
     if word == R.REGION_COMMIT:
         configuration_error = commit_region(s, value)
@@ -222,7 +205,7 @@ def write_register(s, copies):
         configuration_error = start_copy(s, value, copies)
     else:
         store_register(s, word, value)
-        gpu[U.b_resp] = OKAY
+        gpu.bus.b_resp = OKAY
         return
-    gpu[U.configuration_error] = configuration_error
-    gpu[U.b_resp] = REJECT if configuration_error else OKAY
+    gpu.configuration_error = configuration_error
+    gpu.bus.b_resp = REJECT if configuration_error else OKAY

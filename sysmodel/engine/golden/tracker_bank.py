@@ -4,8 +4,9 @@ from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import compiled, inlined
 
 from .address_map import error
-from .queues import RECORD_WORDS, copy_words, natural
-from .state import BANK_WORDS, COMPLETION, COMPLETIONS, ENTRY, EVENT, EVENTS, TILE, B, C, U
+from .queues import natural
+from .records import clear_record, copy_record
+from .state import COMPLETIONS, EVENTS
 
 __all__ = ["accept", "clear_bank", "count_entries", "has_room", "step_bank", "take_completion"]
 
@@ -20,9 +21,9 @@ _MOST_WAITING = COMPLETIONS - (_UPDATE + 1)  # what is on its way finds room
 
 
 @inlined
-def has_room(memory, bank):
+def has_room(bank):
     """Whether the bank takes an event in this cycle; before anything else touches it."""
-    return not memory[bank + B.clearing] and memory[bank + B.level] <= _MOST_WAITING
+    return not bank.clearing and bank.level <= _MOST_WAITING
 
 
 @inlined
@@ -32,114 +33,94 @@ def _slot(cycle):
 
 
 @inlined
-def _event(bank, slot):
-    return natural(bank + B.body + (COMPLETIONS + slot) * RECORD_WORDS)
-
-
-@inlined
-def accept(s, bank, source, at):
-    """Take the event whose record is at this word of `source`, chosen in this cycle."""
-    memory = s.memory
-    slot = _slot(s.gpu[U.cycle])
-    copy_words(memory, _event(bank, slot), source, at, len(TILE))
-    memory[bank + B.flying] |= 1 << slot
+def accept(s, bank, tile):
+    """Take an event that was chosen in this cycle."""
+    slot = _slot(s.gpu.cycle)
+    copy_record(bank.events[slot].tile, tile)
+    bank.flying |= 1 << slot
 
 
 @compiled
-def _rows(config, bank):
-    """Where the rows of the bank begin."""
-    number = (bank - config[C.at_banks]) // BANK_WORDS
-    return natural(config[C.at_rows] + number * config[C.rows] * config[C.ways] * len(ENTRY))
-
-
-@compiled
-def _complete(s, bank, event, start, outer_edge, inner_edge):
+def _complete(s, bank, tile, start, outer_edge, inner_edge):
     """Push a completion; the front saw to it that there is room."""
-    memory = s.memory
-    position = (memory[bank + B.head] + memory[bank + B.level]) & (COMPLETIONS - 1)
-    to = natural(bank + B.body + position * RECORD_WORDS)
-    memory[to + COMPLETION.dispatch_index] = memory[event + EVENT.dispatch_index]
-    memory[to + COMPLETION.wavefront] = memory[event + EVENT.wavefront]
-    memory[to + COMPLETION.start] = start
-    memory[to + COMPLETION.outer_edge] = outer_edge
-    memory[to + COMPLETION.inner_edge] = inner_edge
-    memory[bank + B.level] += 1
-    s.gpu[U.completions] += 1
+    to = bank.completions[(bank.head + bank.level) & (COMPLETIONS - 1)]
+    to.dispatch_index = tile.dispatch_index
+    to.wavefront = tile.wavefront
+    to.start = start
+    to.outer_edge = outer_edge
+    to.inner_edge = inner_edge
+    bank.level += 1
+    s.gpu.completions += 1
 
 
 @compiled
-def _update(s, bank, event):
-    """Change the table by the event at this word of the memory; gives the error."""
-    config, memory = s.config, s.memory
-    dispatch_index, wavefront = (
-        memory[event + EVENT.dispatch_index],
-        memory[event + EVENT.wavefront],
-    )
-    upper = dispatch_index >> config[C.bank_bits]
-    row = upper & (config[C.rows] - 1)
-    tag = (upper >> config[C.row_bits]) * (config[C.wavefront_mask] + 1) + wavefront
-    at = _rows(config, bank) + row * config[C.ways] * len(ENTRY)
+def _update(s, number, event):
+    """Change the table of bank `number` by an event; gives the error."""
+    config, tile = s.config, event.tile
+    dispatch_index, wavefront = tile.dispatch_index, tile.wavefront
+    upper = dispatch_index >> config.bank_bits
+    row = natural(upper & (config.rows - 1))
+    tag = (upper >> config.row_bits) * (config.wavefront_mask + 1) + wavefront
 
     hit = -1
     empty = -1
-    for way in range(config[C.ways]):
-        entry = natural(at + way * len(ENTRY))
-        if memory[entry + ENTRY.valid]:
-            if memory[entry + ENTRY.tag] == tag:
-                hit = entry
+    for way in range(config.ways):
+        entry = s.entries[number, row, way]
+        if entry.valid:
+            if entry.tag == tag:
+                hit = way
                 break
         elif empty < 0:
-            empty = entry
-    entry = natural(hit if hit >= 0 else empty)
+            empty = way
     if hit < 0 and empty < 0:
         return error(_SET_FULL, dispatch_index, wavefront)
+    entry = s.entries[number, row, natural(hit if hit >= 0 else empty)]
     fresh = hit < 0
-    ended = 0 if fresh else memory[entry + ENTRY.ended]
-    balance = 0 if fresh else memory[entry + ENTRY.balance]
-    outer_edge = 0 if fresh else memory[entry + ENTRY.outer_edge]
-    inner_edge = 0 if fresh else memory[entry + ENTRY.inner_edge]
-    start = config[C.atom_mask] if fresh else memory[entry + ENTRY.start]
+    ended = 0 if fresh else entry.ended
+    balance = 0 if fresh else entry.balance
+    outer_edge = 0 if fresh else entry.outer_edge
+    inner_edge = 0 if fresh else entry.inner_edge
+    start = config.atom_mask if fresh else entry.start
 
     code = 0
-    if memory[event + EVENT.end]:
-        if memory[event + EVENT.tile_atoms] == 0:
+    if tile.end:
+        if tile.tile_atoms == 0:
             return error(_ZERO_THRESHOLD, dispatch_index, wavefront)
         if ended:
             return error(_SECOND_END_OF_TILE, dispatch_index, wavefront)
         ended = 1
-        balance -= memory[event + EVENT.threshold]
-        outer_edge = memory[event + EVENT.outer_edge]
-        inner_edge = memory[event + EVENT.inner_edge]
+        balance -= event.threshold
+        outer_edge = tile.outer_edge
+        inner_edge = tile.inner_edge
     else:
-        start = min(start, memory[event + EVENT.atom])
-        balance += memory[event + EVENT.count]
-        if not ended and balance > config[C.count_mask]:
+        start = min(start, tile.atom)
+        balance += tile.count
+        if not ended and balance > config.count_mask:
             code = _COUNT_OVERFLOW
     if ended and balance > 0:
         code = _OVERRUN
 
     complete = ended and balance == 0
     gone = complete or code != 0
-    s.gpu[U.entries_change] += int(fresh) - int(gone)
+    s.gpu.entries_change += int(fresh) - int(gone)
     if gone:
-        for word in range(len(ENTRY)):
-            memory[entry + word] = 0
+        clear_record(entry)
     else:
-        memory[entry + ENTRY.valid] = 1
-        memory[entry + ENTRY.tag] = tag
-        memory[entry + ENTRY.ended] = ended
-        memory[entry + ENTRY.balance] = balance
-        memory[entry + ENTRY.outer_edge] = outer_edge
-        memory[entry + ENTRY.inner_edge] = inner_edge
-        memory[entry + ENTRY.start] = start
+        entry.valid = 1
+        entry.tag = tag
+        entry.ended = ended
+        entry.balance = balance
+        entry.outer_edge = outer_edge
+        entry.inner_edge = inner_edge
+        entry.start = start
     if complete:
-        _complete(s, bank, event, start, outer_edge, inner_edge)
+        _complete(s, s.banks[number], tile, start, outer_edge, inner_edge)
     return error(code, dispatch_index, wavefront) if code else 0
 
 
 @compiled
-def step_bank(s, bank):
-    """One cycle of the events on their way, the one chosen in this cycle among them.
+def step_bank(s, number):
+    """One cycle of a bank's events on their way, the one chosen in this cycle among them.
 
     An event changes the table at once in its update stage: so it sees what all before it left.
 
@@ -148,49 +129,46 @@ def step_bank(s, bank):
     int
         The error that the update stage reports.
     """
-    config, memory, cycle = s.config, s.memory, s.gpu[U.cycle]
+    bank, cycle = s.banks[natural(number)], s.gpu.cycle
     compared, updated = _slot(cycle - _COMPARE), _slot(cycle - _UPDATE)
-    flying = memory[bank + B.flying]
+    flying = bank.flying
     if flying >> compared & 1:
-        event = _event(bank, compared)
-        tile_atoms = memory[event + EVENT.tile_atoms]
-        memory[event + EVENT.threshold] = tile_atoms * config[C.updates_per_atom]
+        event = bank.events[compared]
+        event.threshold = event.tile.tile_atoms * s.config.launch.updates_per_atom
     if flying >> updated & 1:
-        memory[bank + B.flying] = flying & ~(1 << updated)
-        return _update(s, bank, _event(bank, updated))
+        bank.flying = flying & ~(1 << updated)
+        return _update(s, natural(number), bank.events[updated])
     return 0
 
 
 @compiled
-def clear_bank(s, bank, strobe):
-    """Write the next row with zeros while ``clearing``; `strobe` begins anew.
+def clear_bank(s, number, strobe):
+    """Write the bank's next row with zeros while ``clearing``; `strobe` begins anew.
 
     The events on their way are lost with it, so it comes last in a cycle.
     """
-    config, memory = s.config, s.memory
-    if memory[bank + B.clearing]:
-        words = config[C.ways] * len(ENTRY)
-        at = _rows(config, bank) + memory[bank + B.row] * words
-        for word in range(words):
-            memory[at + word] = 0
-        memory[bank + B.row] += 1
-        if memory[bank + B.row] == config[C.rows]:
-            memory[bank + B.clearing] = 0
+    bank = s.banks[natural(number)]
+    if bank.clearing:
+        for way in range(s.config.ways):
+            clear_record(s.entries[natural(number), natural(bank.row), way])
+        bank.row += 1
+        if bank.row == s.config.rows:
+            bank.clearing = 0
     if strobe:
-        memory[bank + B.clearing] = 1
-        memory[bank + B.row] = 0
-        memory[bank + B.flying] = 0
+        bank.clearing = 1
+        bank.row = 0
+        bank.flying = 0
 
 
 @inlined
 def count_entries(s, clear):
     """Count what the last cycle changed; before the banks' own cycle."""
     gpu = s.gpu
-    if clear or s.memory[s.config[C.at_banks] + B.clearing]:
-        gpu[U.entries] = 0
+    if clear or s.banks[0].clearing:
+        gpu.entries = 0
     else:
-        gpu[U.entries] += gpu[U.entries_change]
-    gpu[U.entries_change] = 0
+        gpu.entries += gpu.entries_change
+    gpu.entries_change = 0
 
 
 @inlined
@@ -199,20 +177,19 @@ def take_completion(s):
 
     Returns
     -------
-    int
-        Where the record is in the memory, or -1.
+    bank, completion : int
+        Where its record is; a negative bank if there is none.
     """
-    config, gpu, memory = s.config, s.gpu, s.memory
-    if gpu[U.completions] == 0:
-        return -1
-    index = gpu[U.bank_pointer]
-    bank = natural(config[C.at_banks] + index * BANK_WORDS)
-    while memory[bank + B.level] == 0:
-        index = index + 1 if index + 1 < config[C.banks] else 0
-        bank = natural(config[C.at_banks] + index * BANK_WORDS)
-    record = natural(bank + B.body + memory[bank + B.head] * RECORD_WORDS)
-    memory[bank + B.head] = (memory[bank + B.head] + 1) & (COMPLETIONS - 1)
-    memory[bank + B.level] -= 1
-    gpu[U.completions] -= 1
-    gpu[U.bank_pointer] = index + 1 if index + 1 < config[C.banks] else 0
-    return record
+    config, gpu = s.config, s.gpu
+    if gpu.completions == 0:
+        return -1, 0
+    index = natural(gpu.bank_pointer)
+    while s.banks[index].level == 0:
+        index = index + 1 if index + 1 < config.banks else 0
+    bank = s.banks[index]
+    completion = natural(bank.head)
+    bank.head = (bank.head + 1) & (COMPLETIONS - 1)
+    bank.level -= 1
+    gpu.completions -= 1
+    gpu.bank_pointer = index + 1 if index + 1 < config.banks else 0
+    return index, completion

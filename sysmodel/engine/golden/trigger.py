@@ -6,7 +6,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from .address_map import range_of
 from .protected_queue import can_push, push_at, step_queue
 from .queues import natural
-from .state import COMMAND, COMPLETION, RANGE, READY, TABLE, C, U
+from .records import clear_record, copy_record
 from .tracker_bank import take_completion
 
 __all__ = ["CLEARING", "IDLE", "begin_clearing", "push_ready", "step_ready", "step_trigger"]
@@ -17,91 +17,81 @@ _WORKGROUP = Granularity.WORKGROUP.value
 
 
 @inlined
-def _row(config, dispatch_index):
-    """Where the memories' row of a dispatch index is."""
-    return natural(
-        config[C.at_table] + (dispatch_index & (config[C.credit_window_slots] - 1)) * len(TABLE)
-    )
+def _row(s, dispatch_index):
+    """The memories' row of a dispatch index."""
+    return s.table[natural(dispatch_index & (s.config.credit_window_slots - 1))]
 
 
 @compiled
 def push_ready(s, command, dispatch_index, wavefront, start, outer_edge, inner_edge, last):
     """Write a ready command behind the queue's last; True if there was room."""
-    config, gpu, memory = s.config, s.gpu, s.memory
-    if not can_push(gpu, U.ready_head, config[C.depth]):
+    queue, depth = s.gpu.ready, s.config.depth
+    if not can_push(queue, depth):
         return False
-    to = config[C.at_ready] + push_at(gpu, U.ready_head, config[C.depth]) * len(READY)
-    memory[to + READY.command] = command
-    memory[to + READY.dispatch_index] = dispatch_index
-    memory[to + READY.wavefront] = wavefront
-    memory[to + READY.start] = start
-    memory[to + READY.outer_edge] = outer_edge
-    memory[to + READY.inner_edge] = inner_edge
-    memory[to + READY.last] = last
+    to = s.ready[push_at(queue, depth)]
+    to.command = command
+    to.dispatch_index = dispatch_index
+    to.wavefront = wavefront
+    to.start = start
+    to.outer_edge = outer_edge
+    to.inner_edge = inner_edge
+    to.last = last
     return True
 
 
 @inlined
 def step_ready(s, pushed, popped):
     """Move the queue of ready commands on by one cycle."""
-    step_queue(s.gpu, U.ready_head, s.config[C.depth], pushed, popped)
+    step_queue(s.gpu.ready, s.config.depth, pushed, popped)
 
 
 @compiled
 def begin_clearing(s):
-    s.gpu[U.trigger_state] = CLEARING
-    s.gpu[U.trigger_row] = 0
-    s.gpu[U.taken] = 0
+    trigger = s.gpu.trigger
+    trigger.state = CLEARING
+    trigger.row = 0
+    trigger.taken = 0
 
 
 @inlined
 def _take(s):
     """Take a completion if one is offered; it waits for LOOKUP."""
-    gpu, memory = s.gpu, s.memory
-    record = take_completion(s)
-    if record >= 0:
-        gpu[U.tiles] = (gpu[U.tiles] + 1) & 0xFFFFFFFF
-        gpu[U.taken] = 1
-        gpu[U.taken_dispatch_index] = memory[record + COMPLETION.dispatch_index]
-        gpu[U.taken_wavefront] = memory[record + COMPLETION.wavefront]
-        gpu[U.taken_start] = memory[record + COMPLETION.start]
-        gpu[U.taken_outer_edge] = memory[record + COMPLETION.outer_edge]
-        gpu[U.taken_inner_edge] = memory[record + COMPLETION.inner_edge]
+    gpu = s.gpu
+    bank, index = take_completion(s)
+    if bank >= 0:
+        gpu.tiles = (gpu.tiles + 1) & 0xFFFFFFFF
+        gpu.trigger.taken = 1
+        copy_record(gpu.trigger.next, s.banks[bank].completions[index])
 
 
 @inlined
-def _go_idle(gpu):
+def _go_idle(trigger):
     """Be done with a completion; the next one may have been taken already."""
-    gpu[U.trigger_state] = _LOOKUP if gpu[U.taken] else IDLE
+    trigger.state = _LOOKUP if trigger.taken else IDLE
 
 
 @compiled
 def _look_up(s):
     """State LOOKUP: the completion's range, and its command as it is in this cycle."""
-    config, gpu = s.config, s.gpu
-    gpu[U.taken] = 0
-    gpu[U.dispatch_index] = gpu[U.taken_dispatch_index]
-    gpu[U.wavefront] = gpu[U.taken_wavefront]
-    gpu[U.start] = gpu[U.taken_start]
-    gpu[U.outer_edge] = gpu[U.taken_outer_edge]
-    gpu[U.inner_edge] = gpu[U.taken_inner_edge]
-    gpu[U.trigger_state] = _TILE
-    entry = range_of(config, -1, gpu[U.dispatch_index])
-    if entry < 0:
-        gpu[U.action] = _NONE
+    trigger, completion = s.gpu.trigger, s.gpu.trigger.completion
+    trigger.taken = 0
+    copy_record(completion, trigger.next)
+    trigger.state = _TILE
+    index = range_of(s, -1, completion.dispatch_index)
+    if index < 0:
+        trigger.action = _NONE
         return
-    number = config[entry + RANGE.command]
-    command = natural(config[C.at_commands] + number * len(COMMAND))
-    gpu[U.action] = config[entry + RANGE.action]
-    gpu[U.command] = number
-    gpu[U.granularity] = config[command + COMMAND.granularity]
-    edges = gpu[U.inner_edge] * 2 + gpu[U.outer_edge]
-    gpu[U.waves] = config[command + COMMAND.waves_0 + edges]
-    log2 = config[command + COMMAND.group_log2]
-    first = config[entry + RANGE.first]
-    first += ((gpu[U.dispatch_index] - first) >> log2) << log2
-    gpu[U.group_first] = first
-    gpu[U.group_size] = min(1 << log2, config[entry + RANGE.last] - first + 1)
+    entry = s.ranges[index]
+    command = s.commands[natural(entry.command)]
+    trigger.action = entry.action
+    trigger.command = entry.command
+    trigger.granularity = command.granularity
+    trigger.waves = command.waves[natural(completion.inner_edge * 2 + completion.outer_edge)]
+    log2 = command.group_log2
+    first = entry.first
+    first += ((completion.dispatch_index - first) >> log2) << log2
+    trigger.group_first = first
+    trigger.group_size = min(1 << log2, entry.last - first + 1)
 
 
 @compiled
@@ -115,85 +105,82 @@ def _count_tile(s):
         Dispatch index of the workgroup that is complete, or -1.
     own : bool
     """
-    config, gpu, memory = s.config, s.gpu, s.memory
+    trigger, completion = s.gpu.trigger, s.gpu.trigger.completion
     _take(s)
-    _go_idle(gpu)
-    if gpu[U.action] == _NONE:
+    _go_idle(trigger)
+    if trigger.action == _NONE:
         return False, -1, False
-    dispatch_index = gpu[U.dispatch_index]
-    row = _row(config, dispatch_index)
-    outer_edge, inner_edge = gpu[U.outer_edge], gpu[U.inner_edge]
-    tiles = memory[row + TABLE.tiles]
-    first = memory[row + TABLE.start]
-    memory[row + TABLE.start] = gpu[U.start] if tiles == 0 else min(first, gpu[U.start])
-    memory[row + TABLE.outer_edge] = outer_edge
-    memory[row + TABLE.inner_edge] = inner_edge
-    full = tiles + 1 == gpu[U.waves]
-    memory[row + TABLE.tiles] = 0 if full else (tiles + 1) & 15
+    dispatch_index = completion.dispatch_index
+    row = _row(s, dispatch_index)
+    outer_edge, inner_edge = completion.outer_edge, completion.inner_edge
+    tiles = row.tiles
+    row.start = completion.start if tiles == 0 else min(row.start, completion.start)
+    row.outer_edge = outer_edge
+    row.inner_edge = inner_edge
+    full = tiles + 1 == trigger.waves
+    row.tiles = 0 if full else (tiles + 1) & 15
 
-    dma = gpu[U.action] == _DMA
-    workgroup = gpu[U.granularity] == _WORKGROUP
+    dma = trigger.action == _DMA
+    workgroup = trigger.granularity == _WORKGROUP
     pushed = False
     if dma and not workgroup:
         pushed = push_ready(
             s,
-            gpu[U.command],
+            trigger.command,
             dispatch_index,
-            gpu[U.wavefront],
-            gpu[U.start],
+            completion.wavefront,
+            completion.start,
             outer_edge,
             inner_edge,
             full,
         )
     if full and dma and workgroup:
-        gpu[U.trigger_state] = _GROUP
+        trigger.state = _GROUP
     return pushed, dispatch_index if full else -1, full and not dma
 
 
 @inlined
 def step_trigger(s):
     """One cycle; returns as :func:`_count_tile`."""
-    config, gpu, memory = s.config, s.gpu, s.memory
-    state = gpu[U.trigger_state]
+    trigger = s.gpu.trigger
+    state = trigger.state
     if state == IDLE:
         _take(s)
-        _go_idle(gpu)
+        _go_idle(trigger)
     elif state == _LOOKUP:
         _look_up(s)
     elif state == _TILE:
         return _count_tile(s)
     elif state == _GROUP:
-        row = _row(config, gpu[U.group_first])
-        count = memory[row + TABLE.group] + 1
-        if count == gpu[U.group_size]:
-            memory[row + TABLE.group] = 0
-            gpu[U.group_index] = 0
-            gpu[U.trigger_state] = _RELEASE
+        row = _row(s, trigger.group_first)
+        count = row.group + 1
+        if count == trigger.group_size:
+            row.group = 0
+            trigger.group_index = 0
+            trigger.state = _RELEASE
         else:
-            memory[row + TABLE.group] = count & 255
-            _go_idle(gpu)
+            row.group = count & 255
+            _go_idle(trigger)
     elif state == _RELEASE:
-        dispatch_index = gpu[U.group_first] + gpu[U.group_index]
-        row = _row(config, dispatch_index)
+        dispatch_index = trigger.group_first + trigger.group_index
+        row = _row(s, dispatch_index)
         pushed = push_ready(
             s,
-            gpu[U.command],
+            trigger.command,
             dispatch_index,
             0,
-            memory[row + TABLE.start],
-            memory[row + TABLE.outer_edge],
-            memory[row + TABLE.inner_edge],
+            row.start,
+            row.outer_edge,
+            row.inner_edge,
             1,
         )
-        gpu[U.group_index] += 1
-        if gpu[U.group_index] == gpu[U.group_size]:
-            _go_idle(gpu)
+        trigger.group_index += 1
+        if trigger.group_index == trigger.group_size:
+            _go_idle(trigger)
         return pushed, -1, False
     else:
-        row = config[C.at_table] + gpu[U.trigger_row] * len(TABLE)
-        for word in range(TABLE.complete):
-            memory[row + word] = 0
-        gpu[U.trigger_row] += 1
-        if gpu[U.trigger_row] == config[C.credit_window_slots]:
-            gpu[U.trigger_state] = IDLE
+        clear_record(s.table[natural(trigger.row)])
+        trigger.row += 1
+        if trigger.row == s.config.credit_window_slots:
+            trigger.state = IDLE
     return False, -1, False

@@ -5,14 +5,13 @@ import pytest
 from golden_state import fresh_state
 
 from sysmodel.engine.golden.credit_window import step_credit_window
-from sysmodel.engine.golden.state import C, U
 
 
 def launched(**config):
     state = fresh_state()
     defaults = dict(tracked_first=6, tracked_end=24, shift=6, credit_window=8, command_window=12)
     for name, value in (defaults | config).items():
-        state.config[getattr(C, name)] = value
+        state.config["launch"][name] = value
     step_credit_window(state, 0, -1, False, False, True, False)
     step_credit_window(state, 0, -1, False, False, False, False)
     return state
@@ -20,16 +19,16 @@ def launched(**config):
 
 def test_region_limit():
     state = launched(command_window=9)
-    assert state.gpu[U.credit_limit] == 14
+    assert state.gpu["credit_limit"] == 14
     step_credit_window(state, 0, 6, False, False, False, False)
     step_credit_window(state, 0, -1, False, False, False, False)  # the bit is consumed
-    assert state.gpu[U.oldest] == 7 and state.gpu[U.credit_limit] == 14
+    assert state.gpu["oldest"] == 7 and state.gpu["credit_limit"] == 14
     step_credit_window(state, 0, 8, False, False, False, False)
-    assert state.gpu[U.credit_limit] == 15  # what may wait for the engine bounds it now
+    assert state.gpu["credit_limit"] == 15  # what may wait for the engine bounds it now
     step_credit_window(state, 0, -1, True, True, False, False)
     step_credit_window(state, 0, -1, False, False, False, False)
-    assert state.gpu[U.issued] == 2 and state.gpu[U.oldest] == 7
-    assert state.gpu[U.credit_limit] == 15
+    assert state.gpu["issued"] == 2 and state.gpu["oldest"] == 7
+    assert state.gpu["credit_limit"] == 15
 
 
 def test_region_out_of_order():
@@ -37,8 +36,8 @@ def test_region_out_of_order():
     rng = np.random.default_rng(1)
     done = set()
     dispatch_indices = list(range(6, 24))
-    while dispatch_indices or state.gpu[U.oldest] < 24:
-        open_dispatch_indices = [p for p in dispatch_indices if p < state.gpu[U.credit_limit]]
+    while dispatch_indices or state.gpu["oldest"] < 24:
+        open_dispatch_indices = [p for p in dispatch_indices if p < state.gpu["credit_limit"]]
         dispatch_index = (
             int(rng.choice(open_dispatch_indices))
             if open_dispatch_indices and rng.random() < 0.5
@@ -48,10 +47,10 @@ def test_region_out_of_order():
             dispatch_indices.remove(dispatch_index)
             done.add(dispatch_index)
         step_credit_window(state, 0, dispatch_index, dispatch_index >= 0, False, False, False)
-        assert all(p in done for p in range(6, state.gpu[U.oldest]))
-        assert not state.gpu[U.done]
+        assert all(p in done for p in range(6, state.gpu["oldest"]))
+        assert not state.gpu["done"]
     step_credit_window(state, 0, -1, False, False, False, False)
-    assert state.gpu[U.done]
+    assert state.gpu["done"]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_region_out_of_order():
 def test_dispatch_limit(credit_limit_in, expected):
     state = launched()
     step_credit_window(state, credit_limit_in, -1, False, False, False, False)
-    assert state.gpu[U.dispatch_limit] == expected
+    assert state.gpu["dispatch_limit"] == expected
 
 
 def test_timeout():

@@ -7,7 +7,6 @@ from golden_state import fresh_state
 from rtl.interface.encodings import Granularity
 from sysmodel.engine.golden.dma import push_copy, step_engine
 from sysmodel.engine.golden.queues import Q, mark
-from sysmodel.engine.golden.state import CHANNEL_WORDS, COMMAND, SEGMENT, C, K, U
 from sysmodel.engine.golden.trigger import push_ready, step_ready
 from sysmodel.lib.interleave import channel_of_atom
 
@@ -17,7 +16,7 @@ def test_walk_covers_the_tile(seed):
     rng = np.random.default_rng(seed)
     state = fresh_state(channels=4)
     config, gpu = state.config, state.gpu
-    command = config[config[C.at_commands] :]
+    command = state.commands[0]
     outer_extent, inner_extent, stride = (
         int(n) for n in (rng.integers(1, 6), rng.integers(1, 30), 1021)
     )
@@ -30,10 +29,10 @@ def test_walk_covers_the_tile(seed):
         wave_inner_log2=run_log2,
         waves_inner_log2=1,
         granularity=Granularity.WORKGROUP.value,
-        atom_offset=-300 & config[C.atom_mask],
+        atom_offset=-300 & config["atom_mask"],
     ).items():
-        command[getattr(COMMAND, name)] = value
-    config[C.workgroups], config[C.first_workgroup] = 20, 15
+        command[name] = value
+    config["launch"]["workgroups"], config["launch"]["first_workgroup"] = 20, 15
     start = int(rng.integers(0, 1 << 20))
     push_ready(state, 0, 7, 0, start, 0, 0, 1)
     step_ready(state, True, False)
@@ -45,22 +44,19 @@ def test_walk_covers_the_tile(seed):
     step_ready(state, False, True)
 
     found = []
-    while gpu[U.engine]:
+    while gpu["engine"]["state"]:
         step_engine(state, 0)
         for channel in range(4):
-            k = channel * CHANNEL_WORDS
-            if state.channels[k + K.pushed] == mark(Q.segments):
-                segment = state.channels[k + K.body + Q.segments * 128 :]
-                assert segment[SEGMENT.workgroup] == 2
-                assert (
-                    segment[SEGMENT.remote] == (segment[SEGMENT.atom] - 300) & config[C.atom_mask]
-                )
-                for index in range(segment[SEGMENT.length]):
-                    atom = segment[SEGMENT.atom] + index
+            if state.channels[channel]["pushed"] == mark(Q.segments):
+                segment = state.channels[channel]["segments"][0]
+                assert segment["workgroup"] == 2
+                assert segment["remote"] == (segment["atom"] - 300) & config["atom_mask"]
+                for index in range(segment["length"]):
+                    atom = segment["atom"] + index
                     assert channel_of_atom(int(atom), 2, 2) == channel
-                    wave = (segment[SEGMENT.offset] + index) >> segment[SEGMENT.wave_inner_log2]
-                    found.append((atom, (segment[SEGMENT.wavefront] + wave) & 7))
-            state.channels[k + K.pushed] = 0
+                    wave = (segment["offset"] + index) >> segment["wave_inner_log2"]
+                    found.append((atom, (segment["wavefront"] + wave) & 7))
+            state.channels[channel]["pushed"] = 0
     expected = [
         (start + row * stride + offset, (row // wave_outer_extent * 2 + (offset >> run_log2)) & 7)
         for row in range(outer_extent)
@@ -72,7 +68,7 @@ def test_walk_covers_the_tile(seed):
 @pytest.mark.parametrize("wavefront", range(8))
 def test_wavefront_command_geometry(wavefront):
     state = fresh_state(channels=4)
-    command = state.config[state.config[C.at_commands] :]
+    command = state.commands[0]
     for name, value in dict(
         outer_extent=10,
         outer_extent_edge=7,
@@ -82,7 +78,7 @@ def test_wavefront_command_geometry(wavefront):
         wave_inner_log2=3,
         waves_inner_log2=1,
     ).items():
-        command[getattr(COMMAND, name)] = value
+        command[name] = value
     push_ready(state, 0, 0, wavefront, 64, 1, 1, 0)
     step_ready(state, True, False)
     step_ready(state, False, False)
@@ -90,52 +86,54 @@ def test_wavefront_command_geometry(wavefront):
     assert step_engine(state, 1) == (True, False)
     outer_extent = [4, 3, 0, 0][wavefront // 2]
     inner_extent = [8, 3][wavefront % 2]
-    assert (state.gpu[U.outer_extent], state.gpu[U.inner_extent]) == (outer_extent, inner_extent)
-    state.gpu[U.ready_checked] = 0
+    assert (state.gpu["engine"]["outer_extent"], state.gpu["engine"]["inner_extent"]) == (
+        outer_extent,
+        inner_extent,
+    )
+    state.gpu["ready"]["checked"] = 0
     # SCALE and SHAPE; then the walk, if there is something to walk.
     step_engine(state, 1)
     step_engine(state, 1)
-    assert (state.gpu[U.engine] != 0) == (outer_extent > 0)
+    assert (state.gpu["engine"]["state"] != 0) == (outer_extent > 0)
 
 
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
     state = fresh_state(channels=4)
     config, gpu = state.config, state.gpu
-    command = config[config[C.at_commands] :]
-    command[COMMAND.outer_extent], command[COMMAND.inner_extent], command[COMMAND.stride] = 2, 4, 4
+    command = state.commands[0]
+    command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
     push_copy(state, 0, 0)
     push_copy(state, 0, 64)
     segments = []
     for _ in range(14):
         step_engine(state, 0)
-        pushed = state.channels[K.pushed :: CHANNEL_WORDS]
+        pushed = state.channels["pushed"]
         segments.append(int(pushed.any()))
         pushed[:] = 0
     assert segments == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
-    assert gpu[U.engine] == 0
+    assert gpu["engine"]["state"] == 0
 
 
 def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
     state = fresh_state(channels=4)
     config = state.config
-    command = config[config[C.at_commands] :]
-    command[COMMAND.outer_extent], command[COMMAND.inner_extent] = 1, 1
-    command[COMMAND.granularity] = Granularity.WORKGROUP.value
-    config[C.workgroups] = 20
+    command = state.commands[0]
+    command["outer_extent"], command["inner_extent"] = 1, 1
+    command["granularity"] = Granularity.WORKGROUP.value
+    config["launch"]["workgroups"] = 20
     push_ready(state, 0, 7, 0, 0, 0, 0, 1)
     step_ready(state, True, False)
     step_ready(state, False, False)
     step_ready(state, False, False)
     for cycle in range(4):
-        config[C.first_workgroup] = cycle
+        config["launch"]["first_workgroup"] = cycle
         if cycle == 1:
-            command[: len(COMMAND)] = 9
+            for name in set(command.dtype.names) - {"waves"}:
+                command[name] = 9
         popped, _ = step_engine(state, 8)
         assert popped == (cycle == 0)
         step_ready(state, False, popped)
-    segment = state.channels[K.body + Q.segments * 128 :]
-    found = {
-        name: int(segment[getattr(SEGMENT, name)]) for name in ("length", "context", "workgroup")
-    }
+    segment = state.channels[0]["segments"][0]
+    found = {name: int(segment[name]) for name in ("length", "context", "workgroup")}
     assert found == {"length": 1, "context": 0, "workgroup": 8}

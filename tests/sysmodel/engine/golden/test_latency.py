@@ -7,7 +7,7 @@ from rtl.interface.encodings import Access, Action, Granularity, PacketKind, Sto
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import new_state, reset, step
 from sysmodel.engine.golden.queues import Q, waiting
-from sysmodel.engine.golden.state import COMMAND, RANGE, REGION, C, F, K, U
+from sysmodel.engine.golden.state import F
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -39,26 +39,26 @@ class Gpu:
         self.inputs = np.zeros(input_words(parameters), np.uint64)
         self.outputs = np.zeros(output_words(parameters), np.uint64)
         reset(self.state, self.outputs)
-        config = self.state.config
-        config[C.workgroups] = config[C.tracked_end] = 24
-        config[C.credit_window] = config[C.command_window] = 16
-        config[C.updates_per_atom] = 1
-        self.region = config[config[C.at_regions] :]
-        self.range = config[config[C.at_ranges] :]
-        self.command = config[config[C.at_commands] :]
-        self.region[REGION.enable], self.region[REGION.limit] = 1, 1 << 20
-        self.region[REGION.context] = CONTEXT
-        self.range[RANGE.enable], self.range[RANGE.last] = 1, 23
-        self.range[RANGE.action] = action.value
+        launch = self.state.config["launch"]
+        launch["workgroups"] = launch["tracked_end"] = 24
+        launch["credit_window"] = launch["command_window"] = 16
+        launch["updates_per_atom"] = 1
+        self.region = self.state.regions[0]
+        self.range = self.state.ranges[0]
+        self.command = self.state.commands[0]
+        self.region["enable"], self.region["limit"] = 1, 1 << 20
+        self.region["context"] = CONTEXT
+        self.range["enable"], self.range["last"] = 1, 23
+        self.range["action"] = action.value
         fields = dict(
             outer_extent=1,
             inner_extent=1,
             wave_outer_extent=1,
-            waves_0=1,
             granularity=Granularity.WAVEFRONT.value,
         )
         for name, value in (fields | command).items():
-            self.command[getattr(COMMAND, name)] = value
+            self.command[name] = value
+        self.command["waves"][0] = 1
         self.cycle = 0
         self.inputs[CHANNEL_INPUTS + G.credit_limit_in] = 100
         self.inputs[I.dram_ready] = self.inputs[I.link_out_ready] = 1
@@ -68,7 +68,7 @@ class Gpu:
     def strobe(self, name):
         """The strobe of this bit of CONTROL is high in the cycle that is next."""
         _, low, mask = getattr(F, f"CONTROL_{name}")
-        self.state.gpu[U.strobes] = mask << low
+        self.state.gpu["strobes"] = mask << low
 
     def step(self, **inputs):
         """One cycle with these words of the channel's inputs, which are 0 again afterwards."""
@@ -133,7 +133,7 @@ def interrupts(gpu):
 
 
 def errors(gpu):
-    return int(gpu.state.gpu[U.errors])
+    return int(gpu.state.gpu["errors"])
 
 
 @pytest.fixture
@@ -147,10 +147,10 @@ def test_last_update_to_command_and_read(gpu):
     gpu.update(2)  # in cycle 0
     # issue acknowledgements 1, candidates 2 (choose), address 3, check 4, compare 5, update 6,
     # completion 7.
-    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 7
+    assert gpu.first(lambda g: g.state.gpu["completions"]) == 7
     # Taken in 7; the ready command is pushed two cycles later, in TILE.
     assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 8
-    assert gpu.first(lambda g: g.state.gpu[U.ready_checked]) == 12
+    assert gpu.first(lambda g: g.state.gpu["ready"]["checked"]) == 12
     # Taken in 12, walked in 15, expanded in 16, merged in 17.
     assert gpu.first(out("dram_valid")) == 18
     assert gpu.outputs[O.dram_access] == Access.READ.value and gpu.outputs[O.dram_atom] == 5
@@ -160,7 +160,7 @@ def test_end_of_tile_to_completion(gpu):
     gpu.update(2)
     gpu.settle()
     gpu.end(2)  # stores 1, classified 2, ends 3
-    assert gpu.first(lambda g: g.state.gpu[U.completions]) == 9
+    assert gpu.first(lambda g: g.state.gpu["completions"]) == 9
 
 
 def test_read_data_to_link(gpu):
@@ -219,7 +219,7 @@ def test_errors_of_one_cycle_count_as_one(gpu):
         gpu.step()
     gpu.store(20)
     assert gpu.first(interrupts) == 10
-    assert errors(gpu) == 1 and gpu.state.gpu[U.report] >> 24 == 20
+    assert errors(gpu) == 1 and gpu.state.gpu["report"] >> 24 == 20
     gpu.settle()
     assert errors(gpu) == 1
 
@@ -261,7 +261,7 @@ def test_clear_keeps_a_candidate_that_has_no_room(gpu):
     gpu.update(2)
     gpu.step()
     gpu.step()
-    assert waiting(gpu.state.channels[K.levels], Q.candidates) == 1
+    assert waiting(gpu.state.channels[0]["levels"], Q.candidates) == 1
     gpu.strobe("clear")
     gpu.settle()
     gpu.end(2)
@@ -272,8 +272,8 @@ def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():
     gpu = Gpu(action=Action.NONE)
     gpu.inputs[I.dram_ready] = 0
     gpu.store(2, atom=9)  # located in cycle 0
-    gpu.region[REGION.base] = 10
-    gpu.range[RANGE.action] = Action.OWN.value  # the range is found in cycle 1
+    gpu.region["base"] = 10
+    gpu.range["action"] = Action.OWN.value  # the range is found in cycle 1
     gpu.store(2, atom=9)
     assert gpu.first(out("dram_valid")) == 4
     gpu.inputs[I.dram_ready] = 1
@@ -287,7 +287,7 @@ def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():
 
 def test_a_packet_belongs_where_the_tables_put_it_when_it_was_taken(gpu):
     gpu.packet(2, kind=PacketKind.STORE)
-    gpu.region[REGION.enable] = 0
+    gpu.region["enable"] = 0
     gpu.packet(2, kind=PacketKind.STORE)
     assert gpu.first(out("dram_valid")) == 3
     gpu.settle()
@@ -300,10 +300,10 @@ def test_a_remote_store_takes_its_destination_at_routing():
     names = "op dtype kind context atom_offset".split()
     for cycle, values in enumerate([(0, 0, 0, 7, 70), (1, 2, 0, 8, 80), (2, 1, 1, 9, 90)]):
         for name, value in zip(names, values, strict=True):
-            gpu.command[getattr(COMMAND, name)] = value
+            gpu.command[name] = value
         gpu.store(2, atom=5) if cycle == 0 else gpu.step()
     for name in names:
-        gpu.command[getattr(COMMAND, name)] = 0
+        gpu.command[name] = 0
     # remote 3, link 4
     assert gpu.first(out("link_out_valid")) == 4
     found = [int(gpu.outputs[getattr(O, f"link_out_{name}")]) for name in names[:-1]]

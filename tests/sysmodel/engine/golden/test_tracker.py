@@ -5,8 +5,8 @@ import pytest
 from golden_state import fresh_state
 
 from rtl.interface.encodings import ErrorCode
+from sysmodel.engine.golden.layouts import TILE
 from sysmodel.engine.golden.queues import Q, back, commit, mark, waiting
-from sysmodel.engine.golden.state import CHANNEL_WORDS, COMPLETION, TILE, UPDATES, B, C, K, U
 from sysmodel.engine.golden.tracker_bank import (
     accept,
     clear_bank,
@@ -20,34 +20,31 @@ from sysmodel.engine.golden.tracker_front import step_front
 @pytest.fixture
 def bank():
     state = fresh_state(tile_atom_bits=4)
-    state.config[C.updates_per_atom] = 2
-    at = state.config[C.at_banks]
-    for _ in range(state.config[C.rows]):
-        clear_bank(state, at, False)
-    assert not state.memory[at + B.clearing]
-    return state, at
+    state.config["launch"]["updates_per_atom"] = 2
+    for _ in range(state.config["rows"]):
+        clear_bank(state, 0, False)
+    assert not state.banks[0]["clearing"]
+    return state
 
 
 def event(*, end=0, dispatch_index=3, wavefront=1, atom=100, count=1, tile_atoms=0, edges=(0, 0)):
-    return np.array([end, dispatch_index, wavefront, atom, count, tile_atoms, *edges], np.int64)
+    return np.array((end, dispatch_index, wavefront, atom, count, tile_atoms, *edges), TILE)[()]
 
 
 def step(bank, chosen=None, clear=False):
     """One cycle in which the front chooses an event or none: the error code reported in it."""
-    state, at = bank
     if chosen is not None:
-        accept(state, at, chosen, 0)
-    code = step_bank(state, at) & 255
-    clear_bank(state, at, clear)
-    state.gpu[U.cycle] += 1
+        accept(bank, bank.banks[0], chosen)
+    code = step_bank(bank, 0) & 255
+    clear_bank(bank, 0, clear)
+    bank.gpu["cycle"] += 1
     return code
 
 
 def completion(bank):
     """The next completion of the cycle, popped, or None."""
-    state, _ = bank
-    record = take_completion(state)
-    return None if record < 0 else tuple(state.memory[record : record + len(COMPLETION)])
+    number, index = take_completion(bank)
+    return None if number < 0 else bank.banks[number]["completions"][index].tolist()
 
 
 def track(bank, **fields):
@@ -118,18 +115,16 @@ def test_tracker_count_overflow_by_more_than_one(bank):
 
 
 def test_threshold_is_that_of_the_compare_cycle(bank):
-    state, _ = bank
     for cycle in range(5):
-        state.config[C.updates_per_atom] = 1 if cycle == 3 else 3
+        bank.config["launch"]["updates_per_atom"] = 1 if cycle == 3 else 3
         assert step(bank, event(end=1, tile_atoms=2) if cycle == 0 else None) == 0
     assert track(bank) == (0, None)
     assert track(bank, atom=8) == (0, (3, 1, 8, 0, 0))
 
 
 def test_no_updates_per_atom(bank):
-    state, _ = bank
-    state.config[C.updates_per_atom] = 0
-    assert track(bank, end=1, tile_atoms=2) == (0, (3, 1, int(state.config[C.atom_mask]), 0, 0))
+    bank.config["launch"]["updates_per_atom"] = 0
+    assert track(bank, end=1, tile_atoms=2) == (0, (3, 1, int(bank.config["atom_mask"]), 0, 0))
 
 
 def test_back_to_back(bank):
@@ -153,15 +148,14 @@ def test_back_to_back(bank):
 
 
 def test_clear_loses_the_events_on_their_way(bank):
-    state, at = bank
     codes = [step(bank, event(end=1, dispatch_index=dispatch_index)) for dispatch_index in range(4)]
     # The event of dispatch index 0 is in the update stage now, and its error is still reported.
     codes.append(step(bank, event(end=1, dispatch_index=4), clear=True))
     assert codes == [0, 0, 0, 0, ErrorCode.ZERO_THRESHOLD.value]
-    for _ in range(state.config[C.rows]):
-        assert not has_room(state.memory, at)
+    for _ in range(bank.config["rows"]):
+        assert not has_room(bank.banks[0])
         assert step(bank) == 0
-    assert has_room(state.memory, at)
+    assert has_room(bank.banks[0])
 
 
 def test_clear_keeps_completions_and_empties_the_table(bank):
@@ -174,8 +168,7 @@ def test_clear_keeps_completions_and_empties_the_table(bank):
     for _ in range(8):
         step(bank)
     assert completion(bank) == (3, 1, 77, 0, 0)
-    state, at = bank
-    assert not state.memory[state.config[C.at_rows] : state.config[C.at_table]].any()
+    assert not bank.entries["valid"].any()
 
 
 class Front:
@@ -186,42 +179,36 @@ class Front:
         self.rng = np.random.default_rng(seed)
         self.state = fresh_state(channels=channels, banks=banks, sets=16, ways=16)
         self.channels, self.banks = channels, banks
-        self.state.config[C.updates_per_atom] = 1
-        for bank in self.bank_words():
-            while self.state.memory[bank + B.clearing]:
+        self.state.config["launch"]["updates_per_atom"] = 1
+        for bank in range(banks):
+            while self.state.banks[bank]["clearing"]:
                 clear_bank(self.state, bank, False)
 
-    def bank_words(self):
-        at = self.state.config[C.at_banks]
-        size = (self.state.config[C.at_rows] - at) // self.banks
-        return [int(at + index * size) for index in range(self.banks)]
-
-    def push(self, channel, queue, fields):
-        words, k = self.state.channels, channel * CHANNEL_WORDS
-        to = back(k + K.body, words[k + K.levels], words[k + K.heads], queue)
-        words[to : to + len(fields)] = fields
-        words[k + K.pushed] += mark(queue)
+    def push(self, channel, queue, **fields):
+        """Put a record with these fields, the others 0, behind the queue's last."""
+        words, number = self.state.channels[channel], getattr(Q, queue)
+        to = words[queue][back(words["levels"], words["heads"], number)]
+        for name in to.dtype.names:
+            to[name] = fields.get(name, 0)
+        words["pushed"] += mark(number)
 
     def level(self, channel, queue):
-        return waiting(self.state.channels[channel * CHANNEL_WORDS + K.levels], queue)
+        return waiting(self.state.channels[channel]["levels"], queue)
 
     def heads(self, queue):
-        words = self.state.channels[K.heads :: CHANNEL_WORDS]
-        return [waiting(word, queue) for word in words]
+        return [waiting(word, queue) for word in self.state.channels["heads"]]
 
     def step(self):
         """Front and banks, then the ends of the queues: errors of the cycle."""
         state = self.state
         step_front(state)
-        errors = [step_bank(state, bank) for bank in self.bank_words()]
-        for channel in range(self.channels):
-            k = channel * CHANNEL_WORDS
-            words = state.channels
-            words[k + K.levels], words[k + K.heads] = commit(
-                *(words[k + field] for field in (K.levels, K.heads, K.popped, K.pushed))
+        errors = [step_bank(state, bank) for bank in range(self.banks)]
+        for channel in state.channels:
+            channel["levels"], channel["heads"] = commit(
+                *(channel[name] for name in ("levels", "heads", "popped", "pushed"))
             )
-            words[k + K.popped] = words[k + K.pushed] = 0
-        state.gpu[U.cycle] += 1
+            channel["popped"] = channel["pushed"] = 0
+        state.gpu["cycle"] += 1
         return [error & 255 for error in errors if error]
 
 
@@ -243,26 +230,20 @@ def test_back_pressure_loses_nothing(seed, channels, banks):
     for cycle in range(3000):
         # Long stalls fill the queues of completions.
         if cycle % 200 > 120 and rng.random() < 0.7:
-            record = take_completion(front.state)
-            if record >= 0:
-                found.append(tuple(front.state.memory[record : record + 2]))
+            bank, index = take_completion(front.state)
+            if bank >= 0:
+                found.append(front.state.banks[bank]["completions"][index].tolist()[:2])
         for channel, events in enumerate(todo):
             queue = Q.ends if events and events[-1][2] else Q.issue_acks
             if events and front.level(channel, queue) < 2:
                 dispatch_index, wavefront, end = events.pop()
+                tile = {"dispatch_index": dispatch_index, "wavefront": wavefront}
                 if end:
-                    fields = [1, dispatch_index, wavefront, 0, 0, 1, 0, 0]
-                    assert len(fields) == len(TILE)
+                    front.push(channel, "ends", **tile, end=1, tile_atoms=1)
                 else:
-                    fields = [0] * len(UPDATES)
-                    fields[UPDATES.dispatch_index], fields[UPDATES.wavefront] = (
-                        dispatch_index,
-                        wavefront,
-                    )
-                    fields[UPDATES.count] = 1
-                front.push(channel, queue, fields)
+                    front.push(channel, "issue_acks", **tile, count=1)
         assert front.step() == []
-        most = max(most, *(front.state.memory[bank + B.level] for bank in front.bank_words()))
+        most = max(most, *front.state.banks["level"])
     assert sorted(found) == tiles
     assert (7 if banks == 1 else 4) <= most <= 8
 
@@ -273,14 +254,11 @@ def test_the_bank_of_a_candidate_follows_from_dispatch_index_and_wavefront():
     front = Front(0, 1, 4)
     for dispatch_index in range(4):
         for wavefront in range(8):
-            fields = [0] * len(UPDATES)
-            fields[UPDATES.dispatch_index], fields[UPDATES.wavefront] = dispatch_index, wavefront
-            front.push(0, Q.issue_acks, fields)
+            front.push(0, "issue_acks", dispatch_index=dispatch_index, wavefront=wavefront)
             seen = []
             for _ in range(4):
                 front.step()
-                flying = [bool(front.state.memory[bank + B.flying]) for bank in front.bank_words()]
-                seen.append([number for number, on in enumerate(flying) if on])
+                seen.append(np.flatnonzero(front.state.banks["flying"]).tolist())
             swapped = (wavefront & 1) << 1 | wavefront >> 1 & 1
             # Into the queue, into `candidates`, and chosen.
             assert seen == [[], [], [dispatch_index ^ swapped], [dispatch_index ^ swapped]]
@@ -294,9 +272,7 @@ def test_banks_take_turns_among_the_channels():
     for _ in range(40):
         for channel in range(4):
             if front.level(channel, Q.issue_acks) < 2:
-                fields = [0] * len(UPDATES)
-                fields[UPDATES.dispatch_index], fields[UPDATES.count] = channel, 1
-                front.push(channel, Q.issue_acks, fields)
+                front.push(channel, "issue_acks", dispatch_index=channel, count=1)
         before = front.heads(Q.candidates)
         front.step()
         moved = np.array(front.heads(Q.candidates)) != before

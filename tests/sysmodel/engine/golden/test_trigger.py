@@ -3,7 +3,7 @@
 from golden_state import fresh_state
 
 from rtl.interface.encodings import Action, Granularity
-from sysmodel.engine.golden.state import COMMAND, RANGE, READY, B, C, U
+from sysmodel.engine.golden.state import COMPLETIONS
 from sysmodel.engine.golden.trigger import (
     IDLE,
     begin_clearing,
@@ -18,25 +18,23 @@ def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
     state = fresh_state()
     for _ in range(16):
         step_trigger(state)
-    assert state.gpu[U.trigger_state] == IDLE
-    entry = state.config[state.config[C.at_ranges] :]
+    assert state.gpu["trigger"]["state"] == IDLE
     for name, value in dict(enable=1, first=3, last=last, action=action.value, command=1).items():
-        entry[getattr(RANGE, name)] = value
-    command = state.config[state.config[C.at_commands] + len(COMMAND) :]
-    command[COMMAND.granularity] = granularity.value
-    command[COMMAND.group_log2] = group_log2
-    command[COMMAND.waves_0 : COMMAND.waves_3 + 1] = waves
+        state.ranges[0][name] = value
+    command = state.commands[1]
+    command["granularity"] = granularity.value
+    command["group_log2"] = group_log2
+    command["waves"] = waves
     return state
 
 
 def offer(state, dispatch_index, wavefront, start):
     """Put a completion behind the others that wait in the first bank."""
-    bank = state.config[C.at_banks]
-    position = state.memory[bank + B.head] + state.memory[bank + B.level]
-    record = bank + B.body + position % 8 * 16
-    state.memory[record : record + 5] = dispatch_index, wavefront, start, 0, 0
-    state.memory[bank + B.level] += 1
-    state.gpu[U.completions] += 1
+    bank = state.banks[0]
+    position = (bank["head"] + bank["level"]) % COMPLETIONS
+    bank["completions"][position] = dispatch_index, wavefront, start, 0, 0
+    bank["level"] += 1
+    state.gpu["completions"] += 1
 
 
 def complete(state, dispatch_index, wavefront, start, cycles=20):
@@ -48,10 +46,9 @@ def complete(state, dispatch_index, wavefront, start, cycles=20):
         pushed, done, own = step_trigger(state)
         if done >= 0:
             strobes.append((done, own))
-        step_ready(state, pushed, state.gpu[U.ready_checked] != 0)
-        if state.gpu[U.ready_checked]:
-            at = state.config[C.at_ready] + state.gpu[U.ready_head] * len(READY)
-            ready.append(tuple(state.memory[at : at + len(READY)]))
+        step_ready(state, pushed, state.gpu["ready"]["checked"] != 0)
+        if state.gpu["ready"]["checked"]:
+            ready.append(state.ready[state.gpu["ready"]["head"]].tolist())
     return strobes, ready
 
 
@@ -96,7 +93,7 @@ def test_ready_queue_shows_an_entry_after_three_cycles():
     state = fresh_state()
     visible = []
     for cycle in range(7):
-        visible.append(int(state.gpu[U.ready_checked]))
+        visible.append(int(state.gpu["ready"]["checked"]))
         pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
         step_ready(state, pushed, cycle == 3)
     assert visible == [0, 0, 0, 1, 1, 1, 1]
@@ -110,12 +107,11 @@ def events(state, cycles):
         pushed, done, _ = step_trigger(state)
         dispatch_index = -1
         if pushed:
-            gpu = state.gpu
-            waiting = gpu[U.ready_checked] + gpu[U.ready_read] + gpu[U.ready_inner]
-            at = state.config[C.at_ready] + len(READY) * (gpu[U.ready_head] + waiting)
-            dispatch_index = int(state.memory[at + READY.dispatch_index])
+            queue = state.gpu["ready"]
+            waiting = queue["checked"] + queue["read"] + queue["inner"]
+            dispatch_index = int(state.ready[queue["head"] + waiting]["dispatch_index"])
         step_ready(state, pushed, False)
-        seen.append((int(state.gpu[U.tiles]), int(done), dispatch_index))
+        seen.append((int(state.gpu["tiles"]), int(done), dispatch_index))
     return seen
 
 
@@ -156,14 +152,13 @@ def test_the_next_completion_waits_for_the_group():
 
 def test_lookup_keeps_the_command_of_its_cycle():
     state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
-    command = state.config[state.config[C.at_commands] + len(COMMAND) :]
-    entry = state.config[state.config[C.at_ranges] :]
+    command, entry = state.commands[1], state.ranges[0]
     offer(state, 5, 2, 70)
     step_trigger(state)
-    entry[RANGE.action] = Action.OWN.value  # what LOOKUP sees
+    entry["action"] = Action.OWN.value  # what LOOKUP sees
     step_trigger(state)
-    entry[RANGE.enable] = 0
-    command[COMMAND.waves_0] = 2
+    entry["enable"] = 0
+    command["waves"][0] = 2
     assert step_trigger(state) == (False, 5, True)
 
 

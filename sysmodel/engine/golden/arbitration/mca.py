@@ -1,0 +1,46 @@
+"""Communication only where there is no compute and the DRAM queue holds few entries, but at once
+when it has waited for long; and the measurement that picks the number of entries."""
+
+from sysmodel.lib.compiled import compiled, inlined
+
+__all__ = ["ANY", "mca", "measure"]
+
+ANY = 127
+_SUM_MASK = (1 << 40) - 1
+# What the measurement does in this cycle, if anything.
+_ADDS, _DIVIDES, _CUTS = range(1, 4)
+
+
+@inlined
+def mca(arbiter, channel, compute, communication):
+    threshold = channel.measured if arbiter.automatic else arbiter.threshold
+    urgent = channel.starved >= arbiter.starvation_limit
+    passes = threshold == ANY or channel.occupancy < threshold
+    if communication and (urgent or (not compute and passes)):
+        return 1
+    return 0 if compute else -1
+
+
+@compiled
+def measure(arbiter, channel, start):
+    """One cycle of the occupancy measurement that picks the threshold."""
+    step = channel.measuring
+    if start:
+        channel.measuring = _ADDS
+        channel.sum = 0
+        channel.count = 0
+        channel.measured = ANY
+    elif step == _ADDS:
+        channel.sum = (channel.sum + channel.occupancy) & _SUM_MASK
+        if channel.count == (1 << arbiter.measure_log2) - 1:
+            channel.measuring = _DIVIDES
+        channel.count += 1
+    elif step == _DIVIDES:
+        channel.average = (channel.sum >> arbiter.measure_log2) & 127
+        channel.measuring = _CUTS
+    elif step == _CUTS:
+        channel.measured = ANY
+        for cut in range(3):
+            if channel.average >= arbiter.cuts[cut]:
+                channel.measured = arbiter.levels[cut]
+        channel.measuring = 0
