@@ -42,15 +42,15 @@ class ChannelQueues:
     """
 
     reads: Queue
-    stores: Queue
-    inbound: Queue
-    classified: Queue
     writes: Queue
     updates: Queue
     remote: Queue
-    ends: Queue
     link: Queue
     issue: Queue
+    classified: Queue
+    stores: Queue
+    ends: Queue
+    inbound: Queue
 
     @classmethod
     def of(cls, p: T3Parameters) -> "ChannelQueues":
