@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from rtl.blocks import BLOCKS
 from rtl.lib.queue import Queue
-from t3.verification.proofs.registry import PROOFS
+from t3.verification.proofs.registry import PROOFS, UNPROVEN
 from t3.verification.seeded_bugs.queue import QUEUE
 from t3.verification.seeded_bugs.registry import SEEDED_BUGS
 
@@ -11,6 +12,11 @@ from t3.verification.seeded_bugs.registry import SEEDED_BUGS
 def test_names_are_unique():
     assert len({proof.name for proof in PROOFS}) == len(PROOFS)
     assert len({bug.block for bug in SEEDED_BUGS}) == len(SEEDED_BUGS)
+
+
+def test_every_block_is_proven_or_has_a_reason():
+    proven = {block for proof in PROOFS for block in proof.blocks}
+    assert {name for name, block in BLOCKS.items() if block.kind not in proven} == UNPROVEN.keys()
 
 
 def test_every_proven_block_has_a_seeded_bug():
