@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -39,26 +40,34 @@ def _payload(stream: str) -> list[PortWord]:
     ]
 
 
-_COLUMNS = tuple(
-    np.array([word.index for word in _payload(stream)])
-    for stream in ("packets", "o", "send", "receive")
-)
-_send_words = [
-    word for word in _words if word.name.startswith("send_body") or word.name == "send_crc"
-]
 FLIT_BITS = [(i, bit) for i, word in enumerate(_payload("send")) for bit in range(word.width)]
 """Word and bit of each bit of a flit, in the flit's order."""
 PACKET_WIDTHS = [word.width for word in _payload("packets")]
-_CONTROL = np.array(
-    [
-        _index[name]
-        for name in (
-            *("packets_valid", "o_ready", "send_ready", "receive_valid"),
-            *("packets_ready", "o_valid", "send_valid", "send_body_data"),
-            *("error_valid", "error_report_code"),
-        )
-    ]
-)
+
+
+class _Ports(NamedTuple):
+    """Words of an endpoint's payloads, and of what goes with them."""
+
+    packets: np.ndarray
+    o: np.ndarray
+    send: np.ndarray
+    receive: np.ndarray
+    packets_valid: int
+    packets_ready: int
+    o_valid: int
+    o_ready: int
+    send_valid: int
+    send_ready: int
+    send_body_data: int
+    receive_valid: int
+    error_valid: int
+    error_report_code: int
+
+
+def _ports() -> _Ports:
+    payloads = ("packets", "o", "send", "receive")
+    columns = (np.array([word.index for word in _payload(stream)]) for stream in payloads)
+    return _Ports(*columns, *(_index[name] for name in _Ports._fields[len(payloads) :]))
 
 
 @dataclass(frozen=True)
@@ -137,102 +146,191 @@ def build_endpoint(progress: Report = no_progress) -> Path:
     return build_component(endpoint, _words, _INPUTS, _OUTPUTS, progress=progress)
 
 
+class _Sides(NamedTuple):
+    """The two endpoints: the function that steps one, and for each its instance and its words."""
+
+    step: int
+    handles: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+
+class _Traffic(NamedTuple):
+    """For each side its packets, the cycle from which each is offered, and what arrives."""
+
+    packets: np.ndarray
+    offer: np.ndarray
+    received: np.ndarray
+
+
+class _Fault(NamedTuple):
+    """A :class:`Wire` for compiled code."""
+
+    way: int
+    number: int
+    data_only: bool
+    again: int
+    dark: int
+    bright: int
+    copies: np.ndarray
+    late: np.ndarray
+    mask: np.ndarray
+
+
+class _Times(NamedTuple):
+    """Cycles: of the wire, after the last packet, and in all."""
+
+    latency: int
+    drain: int
+    most: int
+
+
+class _OnWire(NamedTuple):
+    """Flits by the side that sent them: the cycle in which each arrives, or -1; if it is changed;
+    its words."""
+
+    due: np.ndarray
+    changed: np.ndarray
+    words: np.ndarray
+
+
+class _Found(NamedTuple):
+    """For each side the packets sent and delivered, the flits that count towards the fault, the
+    first error's code and cycle, the cycle of the last unchanged flit; flits since the fault's
+    first one and the fault's cycle, and the cycle at the end."""
+
+    sent: np.ndarray
+    delivered: np.ndarray
+    flits: np.ndarray
+    errors: np.ndarray
+    unchanged: np.ndarray
+    fault: np.ndarray
+    end: np.ndarray
+
+
 @njit(cache=True, nogil=True)
-def _exchange(
-    step, handles, inputs, outputs, columns, control, packets, offer, received, plan, copies, late,
-    mask, most,
-):  # fmt: skip
-    """Cycle after cycle; results go to ``received`` and to the array that is returned."""
-    give, take, send, receive = columns
-    (
-        give_valid, take_ready, send_ready, receive_valid,
-        give_ready, take_valid, send_valid, send_data, error_valid, error_code,
-    ) = control  # fmt: skip
-    way, number, data_only, again, dark, bright, latency, drain = plan
-    wanted = packets.shape[1]
-    due = np.full((2, _ON_WIRE), -1)  # cycle of arrival, or -1
-    spoiled = np.zeros((2, _ON_WIRE), np.bool_)
-    flits = np.zeros((2, _ON_WIRE, len(send)), np.uint64)
-    sent, got, seen = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-    begin, last = -1, 0
-    hit = -1  # flits since the fault's first one, on its way
-    found = np.full(8, -1)
-    cycle = 0
-    while cycle < most and cycle - last < drain + (most if min(got) < wanted else 0):
+def _exchange(sides, ports, traffic, fault, times):
+    """Cycle after cycle, until all is delivered and nothing more comes."""
+    wanted = traffic.packets.shape[1]
+    on_wire = _OnWire(
+        np.full((2, _ON_WIRE), -1),
+        np.zeros((2, _ON_WIRE), np.bool_),
+        np.zeros((2, _ON_WIRE, len(ports.send)), np.uint64),
+    )
+    found = _Found(
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.full((2, 2), -1),
+        np.full(2, -1),
+        np.full(2, -1),
+        np.zeros(1, np.int64),
+    )
+    cycle, last = 0, 0
+    while cycle < times.most and (
+        cycle - last < times.drain + (times.most if min(found.delivered) < wanted else 0)
+    ):
         for side in range(2):
-            there = 1 - side
-            i, o = inputs[side], outputs[side]
-            i[give_valid] = (
-                sent[side] < wanted and cycle >= offer[side, min(sent[side], wanted - 1)]
-            )
-            if i[give_valid]:
-                for k in range(len(give)):
-                    i[give[k]] = packets[side, sent[side], k]
-            i[take_ready] = 1
-            i[send_ready] = 1
-            # What arrives first of all that is due.
-            first = -1
-            for k in range(_ON_WIRE):
-                if 0 <= due[there, k] <= cycle and (first < 0 or due[there, k] < due[there, first]):
-                    first = k
-            i[receive_valid] = first >= 0
-            if first >= 0:
-                for k in range(len(receive)):
-                    i[receive[k]] = flits[there, first, k]
-                due[there, first] = -1
-                if not spoiled[there, first]:
-                    found[4 + side] = cycle
-            if o[give_ready] and i[give_valid]:
-                sent[side] += 1
-            if o[take_valid]:
-                if got[side] < received.shape[1]:
-                    for k in range(len(take)):
-                        received[side, got[side], k] = o[take[k]]
-                got[side] += 1
+            inputs, outputs = sides.inputs[side], sides.outputs[side]
+            _offer(inputs, ports, traffic, found, side, cycle)
+            _arrive(inputs, ports, on_wire, found, side, cycle)
+            if outputs[ports.packets_ready] and inputs[ports.packets_valid]:
+                found.sent[side] += 1
+            if outputs[ports.o_valid]:
+                _deliver(outputs, ports, traffic, found, side)
                 last = cycle
-            if o[error_valid] and found[2 * side] < 0:
-                found[2 * side] = np.int64(o[error_code])
-                found[2 * side + 1] = cycle
-            if not o[send_valid]:
-                continue
-            concerned = way == side or way == -1
-            if dark <= cycle < bright and concerned:
-                if begin < 0:
-                    begin = cycle
-                continue
-            times, extra, wrong = 1, 0, False
-            if concerned and len(copies) > 0:
-                if hit >= 0:
-                    hit += 1
-                elif seen[side] == number and (o[send_data] or not data_only):
-                    hit, begin, wrong = 0, cycle, True
-                if o[send_data] or not data_only:
-                    seen[side] += 1
-                if 0 <= hit < len(copies):
-                    times, extra = copies[hit], late[hit]
-            for copy in range(times):
-                k = 0
-                while due[side, k] >= 0:
-                    k += 1
-                due[side, k] = cycle + latency + extra + copy * again
-                spoiled[side, k] = wrong and mask.any()
-                for word in range(len(send)):
-                    flits[side, k, word] = o[send[word]]
-                    if wrong:
-                        flits[side, k, word] ^= mask[word]
+            if outputs[ports.error_valid] and found.errors[side, 0] < 0:
+                found.errors[side, 0] = np.int64(outputs[ports.error_report_code])
+                found.errors[side, 1] = cycle
+            if outputs[ports.send_valid]:
+                _send(outputs, ports, fault, times, on_wire, found, side, cycle)
         for side in range(2):
-            call_step(step, handles[side], inputs[side].ctypes.data, outputs[side].ctypes.data)
+            inputs, outputs = sides.inputs[side], sides.outputs[side]
+            call_step(sides.step, sides.handles[side], inputs.ctypes.data, outputs.ctypes.data)
         cycle += 1
-    found[6], found[7] = begin, (last if min(got) >= wanted else cycle)
-    return found, got
+    found.end[0] = last if min(found.delivered) >= wanted else cycle
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _offer(inputs, ports, traffic, found, side, cycle):
+    """Offer the next packet, and take whatever comes."""
+    wanted, number = traffic.packets.shape[1], found.sent[side]
+    inputs[ports.packets_valid] = (
+        number < wanted and cycle >= traffic.offer[side, min(number, wanted - 1)]
+    )
+    if inputs[ports.packets_valid]:
+        for k in range(len(ports.packets)):
+            inputs[ports.packets[k]] = traffic.packets[side, number, k]
+    inputs[ports.o_ready] = 1
+    inputs[ports.send_ready] = 1
+
+
+@njit(cache=True, nogil=True)
+def _arrive(inputs, ports, on_wire, found, side, cycle):
+    """Let the flit arrive that is due longest."""
+    there = 1 - side
+    due = on_wire.due[there]
+    first = -1
+    for k in range(_ON_WIRE):
+        if 0 <= due[k] <= cycle and (first < 0 or due[k] < due[first]):
+            first = k
+    inputs[ports.receive_valid] = first >= 0
+    if first >= 0:
+        for k in range(len(ports.receive)):
+            inputs[ports.receive[k]] = on_wire.words[there, first, k]
+        due[first] = -1
+        if not on_wire.changed[there, first]:
+            found.unchanged[side] = cycle
+
+
+@njit(cache=True, nogil=True)
+def _deliver(outputs, ports, traffic, found, side):
+    """Keep a packet that arrived; of those beyond what was sent, the first few."""
+    number = found.delivered[side]
+    if number < traffic.received.shape[1]:
+        for k in range(len(ports.o)):
+            traffic.received[side, number, k] = outputs[ports.o[k]]
+    found.delivered[side] += 1
+
+
+@njit(cache=True, nogil=True)
+def _send(outputs, ports, fault, times, on_wire, found, side, cycle):
+    """Put a flit on the wire: not at all, late, changed or several times, as the fault has it."""
+    concerned = fault.way == side or fault.way == -1
+    if concerned and fault.dark <= cycle < fault.bright:
+        if found.fault[1] < 0:
+            found.fault[1] = cycle
+        return
+    copies, late, changed = 1, 0, False
+    if concerned and len(fault.copies) > 0:
+        counts = outputs[ports.send_body_data] or not fault.data_only
+        if found.fault[0] >= 0:
+            found.fault[0] += 1
+        elif counts and found.flits[side] == fault.number:
+            found.fault[0], found.fault[1], changed = 0, cycle, True
+        if counts:
+            found.flits[side] += 1
+        if 0 <= found.fault[0] < len(fault.copies):
+            copies, late = fault.copies[found.fault[0]], fault.late[found.fault[0]]
+    for copy in range(copies):
+        k = 0
+        while on_wire.due[side, k] >= 0:
+            k += 1
+        on_wire.due[side, k] = cycle + times.latency + late + copy * fault.again
+        on_wire.changed[side, k] = changed and fault.mask.any()
+        for word in range(len(ports.send)):
+            on_wire.words[side, k, word] = outputs[ports.send[word]]
+            if changed:
+                on_wire.words[side, k, word] ^= fault.mask[word]
 
 
 class LinkPair:
     """Two endpoints that are started anew for every fault; a context manager."""
 
     def __init__(self, library: Path):
+        self._ports = _ports()
         self._sides = [Instance(library, _INPUTS, _OUTPUTS) for _ in range(2)]
-
         self._normal: dict[int, Exchange] = {}
 
     def __enter__(self) -> "LinkPair":
@@ -278,47 +376,41 @@ class LinkPair:
         pauses = random.choice([0, 1, 20], (2, PACKETS + 1), p=[0.6, 0.3, 0.1])
         offer = 16 + np.cumsum(pauses, axis=1)  # the first limit has arrived
         wire = wire or Wire(way=-2)
-        mask = np.zeros(len(_COLUMNS[2]), np.uint64)
+        mask = np.zeros(len(self._ports.send), np.uint64)
         for bit in wire.wrong:
             word, position = FLIT_BITS[bit]
             mask[word] ^= np.uint64(1 << position)
-        dark, bright = wire.dark or (0, 0)
         # A link that fails when all has arrived must be missed, too.
         drain = 2 * LINK.down_cycles if wire.dark else _DRAIN_CYCLES
-        plan = (wire.way, wire.number, wire.data_only, wire.again)
-        inputs = np.zeros((2, _INPUTS), np.uint64)
-        outputs = np.zeros((2, _OUTPUTS), np.uint64)
-        for side, out in zip(self._sides, outputs, strict=True):
-            side.reset(out)
-        received = np.zeros((2, PACKETS + 8, len(PACKET_WIDTHS)), np.uint64)
-        found, got = _exchange(
+        fault = _Fault(
+            *(wire.way, wire.number, wire.data_only, wire.again),
+            *(wire.dark or (0, 0)),
+            *(np.array(wire.copies, np.int64), np.array(wire.late, np.int64), mask),
+        )
+        sides = _Sides(
             self._sides[0].step_address,
             np.array([side.handle for side in self._sides], np.uint64),
-            inputs,
-            outputs,
-            _COLUMNS,
-            _CONTROL,
-            packets,
-            offer,
-            received,
-            np.array([*plan, dark, bright, LATENCY_CYCLES, drain], np.int64),
-            np.array(wire.copies, np.int64),
-            np.array(wire.late, np.int64),
-            mask,
-            most,
+            np.zeros((2, _INPUTS), np.uint64),
+            np.zeros((2, _OUTPUTS), np.uint64),
         )
+        for side, out in zip(self._sides, sides.outputs, strict=True):
+            side.reset(out)
+        received = np.zeros((2, PACKETS + 8, len(PACKET_WIDTHS)), np.uint64)
+        traffic = _Traffic(packets, offer, received)
+        times = _Times(LATENCY_CYCLES, drain, most)
+        found = _exchange(sides, self._ports, traffic, fault, times)
         right = all(
             n <= PACKETS and np.array_equal(received[side, :n], packets[1 - side, :n])
-            for side, n in enumerate(got)
+            for side, n in enumerate(found.delivered)
         )
-        errors = found[:4].reshape(2, 2)
+        begin = found.fault[1]
         return Exchange(
-            delivered=tuple(map(int, got)),
+            delivered=tuple(map(int, found.delivered)),
             right=bool(right),
-            error=tuple((int(c), int(t)) if c >= 0 else None for c, t in errors),
-            replays=int(outputs[:, _index["replays"]].sum()),
-            corrupt=int(outputs[:, _index["corrupt"]].sum()),
-            begin=None if found[6] < 0 else int(found[6]),
-            cycles=int(found[7]),
-            silent_since=tuple(map(int, found[4:6])),
+            error=tuple((int(c), int(t)) if c >= 0 else None for c, t in found.errors),
+            replays=int(sides.outputs[:, _index["replays"]].sum()),
+            corrupt=int(sides.outputs[:, _index["corrupt"]].sum()),
+            begin=None if begin < 0 else int(begin),
+            cycles=int(found.end[0]),
+            silent_since=tuple(map(int, found.unchanged)),
         )

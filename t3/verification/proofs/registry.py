@@ -58,7 +58,7 @@ UNPROVEN: Mapping[str, str] = MappingProxyType(
         "top": "only joins blocks: its bench and the lockstep runs compare it with the model",
         "tracker": "only joins front, banks and merges, which are proven",
         "registers": "its bench writes and reads every register beside a model",
-        "map_table": "its bench loads tables beside a model; what reads them is proven for any",
+        "map_table": "its bench writes tables beside a model",
         "nmc_unit": "t3 exhaust compares it with exact arithmetic",
         "link_endpoint": "its sender and receiver are proven together",
     }
