@@ -18,6 +18,7 @@ from typing import NamedTuple
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
 
+from rtl.interface.layouts import DramRequest, Packet
 from rtl.interface.signatures import ChannelSignature, T3Signature
 from rtl.parameters import T3Parameters
 
@@ -30,7 +31,13 @@ __all__ = [
     "H",
     "I",
     "O",
+    "DATA_WORDS",
+    "DRAM",
+    "LINK_IN",
+    "LINK_OUT",
+    "PACKET",
     "PortWord",
+    "REQUEST",
     "input_words",
     "output_words",
     "port_words",
@@ -105,6 +112,11 @@ def _columns(kind: str, words: list[PortWord], direction: str):
     return namedtuple(kind, names)(*range(len(names)))
 
 
+def _payload(kind: str, layout: data.Layout):
+    names = [name.removeprefix("_") for name, _, _ in _leaves("", layout)]
+    return namedtuple(kind, names)(*range(len(names)))
+
+
 _widest = T3Parameters(with_data=True)
 _channel = list(port_words(ChannelSignature(_widest)))
 _gpu = list(port_words(T3Signature(_widest)))
@@ -115,6 +127,13 @@ G = _columns("GpuInputs", _gpu, "in")
 H = _columns("GpuOutputs", _gpu, "out")
 CHANNEL_INPUTS, CHANNEL_OUTPUTS = len(I), len(O)
 GPU_INPUTS, GPU_OUTPUTS = len(G), len(H)
+
+# A packet and an access to the memory: their words in order, and where they begin at a port.
+DATA_WORDS = _widest.atom_bytes // 8
+PACKET = _payload("Packet", Packet(_widest))
+REQUEST = _payload("Request", DramRequest(_widest))
+LINK_IN, LINK_OUT = I.link_in_kind - PACKET.kind, O.link_out_kind - PACKET.kind
+DRAM = O.dram_access - REQUEST.access
 
 
 def input_words(p: T3Parameters) -> int:

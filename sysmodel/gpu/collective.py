@@ -11,6 +11,7 @@ with the batch. A step begins when the chunk of the step before it has arrived w
 import numpy as np
 
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.phases import PHASES
 
 __all__ = [
     "BLOCK",
@@ -51,8 +52,8 @@ GPU_FIELDS = [
     ("load_free", np.float64, (MOST_WAVES,)),  # cycle from which a CU's port takes a block
     ("store_free", np.float64, (MOST_WAVES,)),
     # Atoms stored, and those that were sums, by phase.
-    ("cu_stores", np.int64, (3,)),
-    ("cu_additions", np.int64, (3,)),
+    ("cu_stores", np.int64, (PHASES,)),
+    ("cu_additions", np.int64, (PHASES,)),
 ]
 
 CHANNEL_FIELDS = [

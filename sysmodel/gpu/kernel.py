@@ -13,6 +13,9 @@ __all__ = ["Kernel", "OutputAtoms"]
 ELEMENT_BYTES = 2
 ATOM_BYTES = 32
 ELEMENTS = ATOM_BYTES // ELEMENT_BYTES
+# Of a cache line.
+LINE_ATOM_BITS = 2
+LINE_ATOMS = 1 << LINE_ATOM_BITS
 
 # Operands, output and staging lie in regions that differ in high address bits. The staging offset
 # sets two bits that the channel hash folds onto each other, so an atom and its staging copy share a

@@ -12,10 +12,10 @@ import numpy as np
 from sysmodel.lib.bits import popcount
 from sysmodel.lib.compiled import compiled
 
+from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+
 __all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_slice", "new_l2"]
 
-_SECTOR_BITS = 2
-SECTORS = 1 << _SECTOR_BITS
 # What a slice's state has room for.
 MAX_MSHRS = 1024
 MAX_WAITERS = 4096
@@ -43,8 +43,8 @@ _SLICE = np.dtype(
         ("mshr_line", np.int64, (MAX_MSHRS,)),
         ("mshr_pending", np.int64, (MAX_MSHRS,)),  # sectors
         ("mshr_next", np.int64, (MAX_MSHRS,)),  # in its bucket, or in the free list
-        ("first_waiter", np.int64, (MAX_MSHRS * SECTORS,)),  # of each sector of each MSHR
-        ("last_waiter", np.int64, (MAX_MSHRS * SECTORS,)),
+        ("first_waiter", np.int64, (MAX_MSHRS * LINE_ATOMS,)),  # of each sector of each MSHR
+        ("last_waiter", np.int64, (MAX_MSHRS * LINE_ATOMS,)),
         ("waiter_token", np.int64, (MAX_WAITERS,)),
         ("waiter_next", np.int64, (MAX_WAITERS,)),
     ],
@@ -96,9 +96,9 @@ class L2Parameters:
         for name, most in (("mshrs", MAX_MSHRS), ("waiters", MAX_WAITERS)):
             if getattr(self, name) > most:
                 raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)!r}")
-        if self.waiters < SECTORS:
+        if self.waiters < LINE_ATOMS:
             raise ValueError(
-                f"waiters must be at least the {SECTORS} sectors of a line, not {self.waiters!r}"
+                f"waiters must be at least the {LINE_ATOMS} sectors of a line, not {self.waiters!r}"
             )
 
 
@@ -251,9 +251,9 @@ def _miss(s, local_line, missing, waiter):
         s.buckets[bucket] = mshr
     merged = missing & s.mshr_pending[mshr]
     s.mshr_pending[mshr] |= missing
-    for sector in range(SECTORS):
+    for sector in range(LINE_ATOMS):
         if missing >> sector & 1:
-            _wait(s, mshr << _SECTOR_BITS | sector, waiter)
+            _wait(s, mshr << LINE_ATOM_BITS | sector, waiter)
     return merged
 
 
@@ -317,14 +317,14 @@ def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
     int
         Number of waiters; 0 if nobody missed that atom, which then is not cached.
     """
-    local_line, sector = local_atom >> _SECTOR_BITS, local_atom & (SECTORS - 1)
+    local_line, sector = local_atom >> LINE_ATOM_BITS, local_atom & (LINE_ATOMS - 1)
     index = l2_slice(state, ch, local_line)
     s = state.slices[index]
     mshr = _mshr(s, local_line)
     bit = np.int64(1) << sector
     if mshr < 0 or not s.mshr_pending[mshr] & bit:
         return 0
-    count = _wake(s, mshr << _SECTOR_BITS | sector, woken)
+    count = _wake(s, mshr << LINE_ATOM_BITS | sector, woken)
     s.mshr_pending[mshr] &= ~bit
     if not s.mshr_pending[mshr]:
         _free_mshr(s, mshr)

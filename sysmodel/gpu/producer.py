@@ -15,7 +15,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
 from .events import heap_pop, heap_push, next_event
-from .kernel import ATOM_BYTES, ELEMENT_BYTES, Kernel, OutputAtoms
+from .kernel import ATOM_BYTES, ELEMENT_BYTES, LINE_ATOM_BITS, LINE_ATOMS, Kernel, OutputAtoms
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -131,7 +131,7 @@ def set_up(
     if prefetch > MOST_PREFETCH:
         raise ValueError(f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {prefetch}")
     depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
-    tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // 4 + 2)
+    tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // LINE_ATOMS + 2)
     most_line_requests = prefetch * max(
         tile_line_requests, int(np.diff(output_atoms.start).max(initial=1))
     )
@@ -224,13 +224,14 @@ def _fetch_output(s, g, slot, now):
     i = s.output_start[w]
     while i < s.output_start[w + 1]:
         atom = s.output_atom[i]
+        line = atom >> LINE_ATOM_BITS
         mask = 0
-        while i < s.output_start[w + 1] and s.output_atom[i] >> 2 == atom >> 2:
-            mask |= 1 << (s.output_atom[i] & 3)
+        while i < s.output_start[w + 1] and s.output_atom[i] >> LINE_ATOM_BITS == line:
+            mask |= 1 << (s.output_atom[i] & (LINE_ATOMS - 1))
             i += 1
         local = local_of_atom(atom, f.offset_bits, f.channel_bits)
         c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
-        _request(s.channel[g * f.channels + c], local >> 2, mask, buffer)
+        _request(s.channel[g * f.channels + c], local >> LINE_ATOM_BITS, mask, buffer)
         count += 1
     _expect(f, gpu, buffer, count, now)
 

@@ -5,7 +5,16 @@ import numpy as np
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
-from .kernel import A_ATOM, ATOM_BYTES, B_ATOM, ELEMENT_BYTES, Kernel, OutputAtoms
+from .kernel import (
+    A_ATOM,
+    ATOM_BYTES,
+    B_ATOM,
+    ELEMENT_BYTES,
+    LINE_ATOM_BITS,
+    LINE_ATOMS,
+    Kernel,
+    OutputAtoms,
+)
 
 __all__ = ["kernel_tables"]
 
@@ -72,13 +81,13 @@ def _fill(geometry, stride, depth, channels, offset_bits, channel_bits, start, l
                 atom = base + row * stride + step * depth
                 last = base + row * stride + min((step + 1) * depth, stride)
                 while atom < last:
-                    stop = min(last, (atom | 3) + 1)
+                    stop = min(last, (atom | (LINE_ATOMS - 1)) + 1)
                     c = channel_of_atom(atom, offset_bits, channel_bits)
                     if c < channels:
                         if write:
                             local = local_of_atom(atom, offset_bits, channel_bits)
-                            line[used] = local >> 2
-                            mask[used] = ((1 << (stop - atom)) - 1) << (local & 3)
+                            line[used] = local >> LINE_ATOM_BITS
+                            mask[used] = ((1 << (stop - atom)) - 1) << (local & (LINE_ATOMS - 1))
                             channel[used] = c
                         used += 1
                     atom = stop

@@ -2,8 +2,18 @@
 
 import numpy as np
 
+from sysmodel.engine.codes import COMMUNICATION, END_OF_TILE, STORE, UPDATE
 from sysmodel.engine.native.call import call_step
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H, I, O
+from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    DATA_WORDS,
+    REQUEST,
+    G,
+    H,
+    I,
+    O,
+)
 from sysmodel.gpu.collective import (
     collective_next_read,
     collective_read_back,
@@ -12,6 +22,7 @@ from sysmodel.gpu.collective import (
     collective_store_left,
     step_done,
 )
+from sysmodel.gpu.kernel import LINE_ATOMS
 from sysmodel.gpu.l2 import l2_access, l2_fill
 from sysmodel.gpu.producer import (
     REQUESTS,
@@ -23,8 +34,8 @@ from sysmodel.gpu.producer import (
 )
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom, system_atom
+from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.memory.accesses import (
-    ACCESS_UPDATE,
     COLLECTIVE_TAG,
     MISSES,
     TOKENS,
@@ -55,6 +66,8 @@ __all__ = [
 
 CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
 
+_NO_LIMIT = np.int64(1) << 40  # beyond every dispatch index
+
 (
     NEVER,
     UNTIL_PROGRAMMED,
@@ -71,7 +84,11 @@ def _l2(s, g, q, now):
     """Serve the requests at the head of the channel's queue."""
     f, channel = s.fixed[0], s.channel[q]
     served = 0
-    while channel.request_count > 0 and served < f.l2_requests and channel.misses <= MISSES - 4:
+    while (
+        channel.request_count > 0
+        and served < f.l2_requests
+        and channel.misses <= MISSES - LINE_ATOMS
+    ):
         head = channel.request_head
         line = channel.request_line[head]
         token = np.int64(channel.request_token[head])
@@ -83,12 +100,12 @@ def _l2(s, g, q, now):
         channel.request_count -= 1
         served += 1
         missing = 0
-        for atom in range(4):
+        for atom in range(LINE_ATOMS):
             if (new | merged) >> atom & 1:
                 missing += 1
             if new >> atom & 1:
                 i = (channel.miss_head + channel.misses) & (MISSES - 1)
-                channel.miss_atom[i] = line * 4 + atom
+                channel.miss_atom[i] = line * LINE_ATOMS + atom
                 channel.misses += 1
         buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
 
@@ -100,17 +117,18 @@ def _read_back(s, g, q, now, inputs):
     token = channel.back_token[channel.back_head]
     channel.back_head = (channel.back_head + 1) & (TOKENS - 1)
     channel.back_count -= 1
-    tag = channel.tag[token]
-    if channel.origin[token] == 1:
+    request = channel.request[token]
+    tag = request[REQUEST.tag]
+    if request[REQUEST.origin] == COMMUNICATION:
         inputs[I.returns_valid] = 1
         inputs[I.returns_slot] = tag
         if f.with_data:
-            for word in range(4):
-                inputs[I.returns_data_0 + word] = channel.data[token, word]
+            for word in range(DATA_WORDS):
+                inputs[I.returns_data_0 + word] = request[REQUEST.data_0 + word]
     elif tag & COLLECTIVE_TAG:
         collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
     else:
-        local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
+        local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
         for i in range(l2_fill(s.l2, q, local, s.woken)):
             buffer_progress(s.gpu[g], s.woken[i], -1, now + f.hit_latency)
     release(channel, token)
@@ -167,14 +185,14 @@ def _gemm_store(s, g, channel, now, inputs, ready):
     inputs[I.stores_context] = CONTEXT_GEMM
     inputs[I.stores_workgroup] = w
     if what >= 0:
-        inputs[I.stores_kind] = 0
+        inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[what]
         inputs[I.stores_wavefront] = s.output_wave[what]
         if f.with_data:
             value_of(s, g, s.output_atom[what], inputs)
     else:
         wave = -1 - what
-        inputs[I.stores_kind] = 1
+        inputs[I.stores_kind] = END_OF_TILE
         inputs[I.stores_atom] = s.output_atom[s.output_start[w]]
         inputs[I.stores_wavefront] = wave
         inputs[I.stores_tile_atoms] = s.per_wave[w, wave]
@@ -199,7 +217,7 @@ def _stores(s, g, channel, c, now, inputs, ready, link_free):
         atom = collective_store(s, gpu, channel, c, now)
     if atom >= 0:
         inputs[I.stores_valid] = 1
-        inputs[I.stores_kind] = 0
+        inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = atom
         inputs[I.stores_context] = gpu.store_context
         inputs[I.stores_workgroup] = 0
@@ -219,7 +237,7 @@ def _stand_in(s, gpu, inputs):
     """The first atom that a tile has in the simulated channels speaks for the tile's first
     atom, which lies in a channel that may not be simulated: the tracker learns the true start.
     """
-    if inputs[I.issue_acks_access] == ACCESS_UPDATE:
+    if inputs[I.issue_acks_access] == UPDATE:
         w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[I.issue_acks_dispatch_index]))
         v = np.int64(inputs[I.issue_acks_wavefront])
         if np.int64(inputs[I.issue_acks_atom]) == s.wave_first[w, v]:
@@ -269,8 +287,9 @@ def _channel(s, g, c, now, inputs, outputs):
         inputs[I.dram_ready] = 1
         if outputs[O.dram_valid]:
             token = accept(gpu, channel, outputs)
-            local = local_of_atom(channel.atom[token], f.offset_bits, f.channel_bits)
-            dram_push(s.dram, q, now, channel.access[token], local, token)
+            request = channel.request[token]
+            local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
+            dram_push(s.dram, q, now, request[REQUEST.access], local, token)
             level += 1
     inputs[I.occupancy] = level
 
@@ -327,21 +346,20 @@ def _sample(s, now):
         f.sample_count //= 2
         f.sample_interval *= 2
         for i in range(f.sample_count):
-            for k in range(s.samples.shape[1]):
-                s.samples[i, k] = s.samples[2 * i, k]
-            s.sample_time[i] = s.sample_time[2 * i]
+            s.samples[i] = s.samples[2 * i]
         if now % f.sample_interval:
             f.sample_next = now - now % f.sample_interval + f.sample_interval
             return
     row = s.samples[f.sample_count]
     gpu = s.gpu[0]
-    for i in range(6):
-        row[i] = gpu.traffic[i]
-    row[6] = gpu.sent_bytes[0] + gpu.sent_bytes[1]
-    row[7] = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
-    row[8] = s.dram.channel[0].occupancy_sum
-    row[9] = gpu.finished
-    s.sample_time[f.sample_count] = now
+    row.time = now
+    row.gemm_read, row.gemm_write = gpu.reads[GEMM], gpu.writes[GEMM]
+    row.rs_read, row.rs_write = gpu.reads[RS], gpu.writes[RS]
+    row.ag_read, row.ag_write = gpu.reads[AG], gpu.writes[AG]
+    row.link = gpu.link_bytes[RS] + gpu.link_bytes[AG]
+    row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
+    row.occupancy = s.dram.channel[0].occupancy_sum
+    row.finished = gpu.finished
     f.sample_count += 1
     f.sample_next = now + f.sample_interval
 
@@ -354,7 +372,7 @@ def _gpu(s, g, now):
     own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
     if f.work and now >= gpu.start and gpu.finish_cycle < 0:
-        limit = np.int64(1) << 40
+        limit = _NO_LIMIT
         if f.flow:
             limit = np.int64(own_outputs[H.dispatch_limit])
         produce(s, g, now, limit)

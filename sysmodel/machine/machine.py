@@ -37,6 +37,7 @@ __all__ = ["Machine", "kernel_of"]
 
 _SLICE_CYCLES = 50_000  # between looks at progress and at Ctrl-C
 _STUCK_CYCLES = 2_000_000
+_ADMISSION_CYCLES = 8  # of an admission, beside the link's latency
 _LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire holds
 
 
@@ -219,7 +220,7 @@ class Machine:
         fixed["work"], fixed["flow"] = 0, 1
         self.write([one + launch_writes() for one in maps])
         self.run(loop.UNTIL_PROGRAMMED)
-        self.idle(int(fixed["link_latency"][0]) + 8)
+        self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
         self.state.gpu["start"] = self.now + skew_cycles * np.arange(self.gpus)
@@ -239,7 +240,7 @@ class Machine:
 
     def _activity(self) -> tuple[int, ...]:
         gpu = self.state.gpu
-        return tuple(int(gpu[name].sum()) for name in ("traffic", "sent_bytes", "finished"))
+        return tuple(int(gpu[name].sum()) for name in ("reads", "writes", "link_bytes", "finished"))
 
     def _check(self) -> None:
         gpu_out = self.channels * CHANNEL_OUTPUTS

@@ -9,20 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sysmodel.gpu import collective, producer
-from sysmodel.gpu.l2 import L2State
+from sysmodel.gpu.l2 import MAX_WAITERS, L2State
 from sysmodel.memory import accesses as memory
 from sysmodel.memory.dram import DramState
 from sysmodel.network import link
 
 from . import bus
 
-__all__ = ["SAMPLES", "State", "new_state"]
+__all__ = ["ACCESSES", "SAMPLES", "State", "new_state"]
 
 # Cumulative counters of GPU 0, sampled for the timeline.
-SAMPLES = (
-    "gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write",
-    "link", "tiles", "occupancy", "finished",
-)  # fmt: skip
+ACCESSES = ("gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write")
+SAMPLES = (*ACCESSES, "link", "tiles", "occupancy", "finished")
+_SAMPLE = np.dtype([(name, np.int64) for name in ("time", *SAMPLES)])
 _SAMPLE_ROWS = 2048
 _FIRST_INTERVAL = 256
 
@@ -102,8 +101,7 @@ class State(NamedTuple):
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
     partial: np.ndarray  # [g, atom, 4]: the GEMM's result, which its stores carry
-    samples: np.ndarray  # [row, counter]
-    sample_time: np.ndarray
+    samples: np.ndarray  # records, one after the other
     woken: np.ndarray  # scratch
     dram: DramState
     l2: L2State
@@ -125,8 +123,7 @@ def new_state(gpus: int, channels: int, stages: int, **tables: object) -> State:
         channel=np.zeros(gpus * channels, _CHANNEL),
         stage_begin=np.full((gpus, stages), -1, np.int64),
         stage_end=np.full((gpus, stages), -1, np.int64),
-        samples=np.zeros((_SAMPLE_ROWS, len(SAMPLES)), np.int64),
-        sample_time=np.zeros(_SAMPLE_ROWS, np.int64),
-        woken=np.zeros(4096, np.int64),
+        samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
+        woken=np.zeros(MAX_WAITERS, np.int64),
         **tables,
     )

@@ -2,21 +2,17 @@
 
 import numpy as np
 
-from sysmodel.engine.ports import I, O
+from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE, WRITE
+from sysmodel.engine.ports import DATA_WORDS, DRAM, REQUEST, I, O
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.phases import GEMM, PHASES, RS
 
 __all__ = [
-    "ACCESS_READ",
-    "ACCESS_UPDATE",
-    "ACCESS_WRITE",
-    "AG",
     "CHANNEL_FIELDS",
     "COLLECTIVE_TAG",
     "FIXED_FIELDS",
-    "GEMM",
     "GPU_FIELDS",
     "MISSES",
-    "RS",
     "TOKENS",
     "accept",
     "issue",
@@ -26,17 +22,13 @@ __all__ = [
     "value_of",
 ]
 
-ACCESS_READ, ACCESS_WRITE, ACCESS_UPDATE = 0, 1, 2
-
-# What the traffic of a phase counts as.
-GEMM, RS, AG = 0, 1, 2
-
 # Marks a compute read that belongs to a collective kernel, which bypasses the L2.
 COLLECTIVE_TAG = 1 << 15
 
 TOKENS = 1024
 MISSES = 4096
 _IN_UNIT = 16
+_REQUEST_WORDS = len(REQUEST)
 
 FIXED_FIELDS = [
     ("with_data", np.int64),  # data mode
@@ -48,23 +40,15 @@ GPU_FIELDS = [
     ("phase", np.int64),  # that the collective's accesses and the link's count to
     ("kernel_phase", np.int64),  # that the kernel's accesses count to
     ("kept", np.int64),  # stores of the collective that stay here; counted among the kernel's
-    # Accesses: gemm_read, gemm_write, rs_read, rs_write, ag_read, ag_write.
-    ("traffic", np.int64, (6,)),
-    ("updates", np.int64, (3,)),  # of these writes, by phase
-    ("dma_reads", np.int64, (3,)),  # of these reads
+    ("reads", np.int64, (PHASES,)),
+    ("writes", np.int64, (PHASES,)),
+    ("updates", np.int64, (PHASES,)),  # among the writes
+    ("dma_reads", np.int64, (PHASES,)),  # among the reads
 ]
 
 CHANNEL_FIELDS = [
     # An access from its entry into the DRAM queue to the end of its data, by token.
-    ("access", np.int64, (TOKENS,)),
-    ("origin", np.int64, (TOKENS,)),
-    ("atom", np.int64, (TOKENS,)),
-    ("tag", np.int64, (TOKENS,)),
-    ("tile_dispatch_index", np.int64, (TOKENS,)),
-    ("tile_wave", np.int64, (TOKENS,)),
-    ("op", np.int64, (TOKENS,)),
-    ("dtype", np.int64, (TOKENS,)),
-    ("data", np.uint64, (TOKENS, 4)),
+    ("request", np.int64, (TOKENS, len(REQUEST))),
     ("free_token", np.int64, (TOKENS,)),
     ("free_tokens", np.int64),
     # Reads whose data are on their way, in order.
@@ -109,28 +93,23 @@ def accept(gpu, channel, outputs):
     """Note the access that the hardware offers; returns its token."""
     channel.free_tokens -= 1
     token = channel.free_token[channel.free_tokens]
-    access = np.int64(outputs[O.dram_access])
-    origin = np.int64(outputs[O.dram_origin])
-    channel.access[token] = access
-    channel.origin[token] = origin
-    channel.atom[token] = outputs[O.dram_atom]
-    channel.tag[token] = outputs[O.dram_tag]
-    channel.tile_dispatch_index[token] = outputs[O.dram_dispatch_index]
-    channel.tile_wave[token] = outputs[O.dram_wavefront]
-    channel.op[token] = outputs[O.dram_op]
-    channel.dtype[token] = outputs[O.dram_dtype]
-    for word in range(4):
-        channel.data[token, word] = outputs[O.dram_data_0 + word]
-    if origin == 1:
+    request = channel.request[token]
+    for word in range(_REQUEST_WORDS):
+        request[word] = outputs[DRAM + word]
+    access = request[REQUEST.access]
+    if request[REQUEST.origin] == COMMUNICATION:
         phase = gpu.phase if gpu.phase != GEMM else np.int64(RS)
-        if access == ACCESS_READ:
+        if access == READ:
             gpu.dma_reads[phase] += 1
-    elif access == ACCESS_READ and channel.tag[token] & COLLECTIVE_TAG:
+    elif access == READ and request[REQUEST.tag] & COLLECTIVE_TAG:
         phase = gpu.phase
     else:
         phase = gpu.kernel_phase
-    gpu.traffic[2 * phase + (1 if access != ACCESS_READ else 0)] += 1
-    if access == ACCESS_UPDATE:
+    if access == READ:
+        gpu.reads[phase] += 1
+    else:
+        gpu.writes[phase] += 1
+    if access == UPDATE:
         gpu.updates[phase] += 1
     return token
 
@@ -144,48 +123,49 @@ def release(channel, token):
 @inlined
 def issue(s, g, channel, token, now, inputs):
     """The DRAM issues an access: data move, and the tracker is told of updates and arrivals."""
-    f = s.fixed[0]
-    access = channel.access[token]
-    if access == ACCESS_READ:
+    f, request = s.fixed[0], channel.request[token]
+    access = request[REQUEST.access]
+    if access == READ:
         i = (channel.back_head + channel.back_count) & (TOKENS - 1)
         channel.back_time[i] = now + f.read_latency
         channel.back_token[i] = token
         channel.back_count += 1
         if f.with_data:
-            a = channel.atom[token] - f.contents_base
+            a = request[REQUEST.atom] - f.contents_base
             if 0 <= a < s.stored.shape[1]:
-                for word in range(4):
-                    channel.data[token, word] = s.stored[g, a, word]
+                for word in range(DATA_WORDS):
+                    request[REQUEST.data_0 + word] = s.stored[g, a, word]
         return
     if f.with_data:
         _apply(s, g, channel, token, inputs)
-    if access == ACCESS_UPDATE or channel.origin[token] == 1:
+    if access == UPDATE or request[REQUEST.origin] == COMMUNICATION:
         inputs[I.issue_acks_valid] = 1
         inputs[I.issue_acks_access] = access
-        inputs[I.issue_acks_atom] = channel.atom[token]
-        inputs[I.issue_acks_dispatch_index] = channel.tile_dispatch_index[token]
-        inputs[I.issue_acks_wavefront] = channel.tile_wave[token]
+        inputs[I.issue_acks_atom] = request[REQUEST.atom]
+        inputs[I.issue_acks_dispatch_index] = request[REQUEST.dispatch_index]
+        inputs[I.issue_acks_wavefront] = request[REQUEST.wavefront]
     release(channel, token)
 
 
 @inlined
 def _apply(s, g, channel, token, inputs):
     """A write takes effect; an update goes through the reduce unit."""
-    a = channel.atom[token] - s.fixed[0].contents_base
+    request = channel.request[token]
+    a = request[REQUEST.atom] - s.fixed[0].contents_base
     if not 0 <= a < s.stored.shape[1]:
         return
-    if channel.access[token] == ACCESS_WRITE:
-        for word in range(4):
-            s.stored[g, a, word] = channel.data[token, word]
+    if request[REQUEST.access] == WRITE:
+        for word in range(DATA_WORDS):
+            s.stored[g, a, word] = request[REQUEST.data_0 + word]
         s.epoch[g, a] = 0
         return
     inputs[I.nmc_in_valid] = 1
-    for word in range(4):
+    for word in range(DATA_WORDS):
         inputs[I.nmc_in_stored_0 + word] = s.stored[g, a, word]
-        inputs[I.nmc_in_operand_0 + word] = channel.data[token, word]
+        inputs[I.nmc_in_operand_0 + word] = request[REQUEST.data_0 + word]
     inputs[I.nmc_in_stored_epoch] = s.epoch[g, a]
-    inputs[I.nmc_in_op] = channel.op[token]
-    inputs[I.nmc_in_dtype] = channel.dtype[token]
+    inputs[I.nmc_in_op] = request[REQUEST.op]
+    inputs[I.nmc_in_dtype] = request[REQUEST.dtype]
     channel.in_unit[(channel.in_unit_head + channel.in_unit_count) & (_IN_UNIT - 1)] = a
     channel.in_unit_count += 1
 
@@ -197,7 +177,7 @@ def reduce_results(s, g, channel, outputs):
         a = channel.in_unit[channel.in_unit_head & (_IN_UNIT - 1)]
         channel.in_unit_head += 1
         channel.in_unit_count -= 1
-        for word in range(4):
+        for word in range(DATA_WORDS):
             s.stored[g, a, word] = outputs[O.nmc_out_value_0 + word]
         s.epoch[g, a] = outputs[O.nmc_out_epoch]
 
@@ -205,5 +185,5 @@ def reduce_results(s, g, channel, outputs):
 @inlined
 def value_of(s, g, atom, inputs):
     """Put the GEMM's result for an atom on the store port."""
-    for word in range(4):
+    for word in range(DATA_WORDS):
         inputs[I.stores_data_0 + word] = s.partial[g, atom - s.fixed[0].contents_base, word]

@@ -13,15 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sysmodel.config.dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, DramTiming
+from sysmodel.engine.codes import READ, UPDATE
 from sysmodel.lib.bits import trailing_zeros
 from sysmodel.lib.compiled import compiled
 
-from .dram_scheduler import ATOM_FILTER, NEVER, READ, UPDATE, WRITE, schedule, served
+from .dram_scheduler import ATOM_FILTER, NEVER, schedule, served
 
 __all__ = [
-    "READ",
-    "UPDATE",
-    "WRITE",
     "DramState",
     "dram_level",
     "dram_place",

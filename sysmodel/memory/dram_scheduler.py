@@ -23,9 +23,7 @@ from sysmodel.config.dram_timing import MAX_QUEUE
 from sysmodel.lib.bits import trailing_zeros
 from sysmodel.lib.compiled import compiled
 
-__all__ = ["ATOM_FILTER", "NEVER", "READ", "UPDATE", "WRITE", "schedule", "served"]
-
-READ, WRITE, UPDATE = range(3)
+__all__ = ["ATOM_FILTER", "NEVER", "schedule", "served"]
 
 NEVER = np.int64(1) << 62
 

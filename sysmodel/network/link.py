@@ -7,10 +7,11 @@ proportion in which they share the memory. A packet carries one atom; the rate c
 
 import numpy as np
 
-from sysmodel.engine.ports import I, O
+from sysmodel.engine.codes import PACKET_UPDATE
+from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
-from sysmodel.memory.accesses import AG
+from sysmodel.lib.phases import AG, PHASES, RS
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -30,7 +31,8 @@ __all__ = [
 PACKETS = 4096
 LAG = 16384
 
-_KIND, _CONTEXT, _WORKGROUP, _WAVEFRONT, _OP, _DTYPE, _DATA = range(7)
+# Without data only the words before them are moved.
+_HEADER_WORDS, _PACKET_WORDS = PACKET.data_0, len(PACKET)
 
 FIXED_FIELDS = [
     ("link_rate_bytes", np.float64),  # per cycle, for all simulated channels of a GPU
@@ -46,15 +48,14 @@ FIXED_FIELDS = [
 
 GPU_FIELDS = [
     ("credit_bytes", np.float64),
-    ("sent_bytes", np.int64, (2,)),  # reduce-scatter, all-gather
+    ("link_bytes", np.int64, (PHASES,)),  # sent
     ("first_send", np.int64),  # cycle, or -1
     ("credit_limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
 ]
 
 CHANNEL_FIELDS = [
     ("packet_time", np.int64, (PACKETS,)),  # of arrival
-    ("packet_atom", np.int64, (PACKETS,)),
-    ("packet", np.uint64, (PACKETS, _DATA + 4)),
+    ("packet", np.uint64, (PACKETS, len(PACKET))),
     ("packet_head", np.int64),
     ("packet_count", np.int64),
     ("stall_random", np.uint64),
@@ -192,25 +193,23 @@ def send(s, gpu, receiver, c, now, outputs):
     if gpu.first_send < 0:
         gpu.first_send = now
     gpu.credit_bytes -= ATOM_BYTES
-    gpu.sent_bytes[1 if gpu.phase == AG else 0] += ATOM_BYTES
-    atom = np.int64(outputs[O.link_out_atom])
-    workgroup = np.int64(outputs[O.link_out_workgroup])
-    kind = outputs[O.link_out_kind]
-    if f.mirror:
-        workgroup, atom = _mirrored(s, c, kind == 1, workgroup, atom)
+    gpu.link_bytes[AG if gpu.phase == AG else RS] += ATOM_BYTES
     i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
     receiver.packet_count += 1
     receiver.packet_time[i] = now + f.link_latency
-    receiver.packet_atom[i] = atom
-    receiver.packet[i, _KIND] = kind
-    receiver.packet[i, _CONTEXT] = outputs[O.link_out_context]
-    receiver.packet[i, _WORKGROUP] = workgroup
-    receiver.packet[i, _WAVEFRONT] = outputs[O.link_out_wavefront]
-    receiver.packet[i, _OP] = outputs[O.link_out_op]
-    receiver.packet[i, _DTYPE] = outputs[O.link_out_dtype]
+    packet = receiver.packet[i]
+    for word in range(_HEADER_WORDS):
+        packet[word] = outputs[LINK_OUT + word]
     if f.with_data:
-        for word in range(4):
-            receiver.packet[i, _DATA + word] = outputs[O.link_out_data_0 + word]
+        for word in range(_HEADER_WORDS, _PACKET_WORDS):
+            packet[word] = outputs[LINK_OUT + word]
+    if f.mirror:
+        is_update = packet[PACKET.kind] == PACKET_UPDATE
+        workgroup = np.int64(packet[PACKET.workgroup])
+        atom = np.int64(packet[PACKET.atom])
+        workgroup, atom = _mirrored(s, c, is_update, workgroup, atom)
+        packet[PACKET.workgroup] = workgroup
+        packet[PACKET.atom] = atom
 
 
 @inlined
@@ -221,16 +220,12 @@ def deliver(f, channel, now, inputs, ready):
         inputs[I.link_in_valid] = 0
         return
     inputs[I.link_in_valid] = 1
-    inputs[I.link_in_atom] = channel.packet_atom[i]
-    inputs[I.link_in_kind] = channel.packet[i, _KIND]
-    inputs[I.link_in_context] = channel.packet[i, _CONTEXT]
-    inputs[I.link_in_workgroup] = channel.packet[i, _WORKGROUP]
-    inputs[I.link_in_wavefront] = channel.packet[i, _WAVEFRONT]
-    inputs[I.link_in_op] = channel.packet[i, _OP]
-    inputs[I.link_in_dtype] = channel.packet[i, _DTYPE]
+    packet = channel.packet[i]
+    for word in range(_HEADER_WORDS):
+        inputs[LINK_IN + word] = packet[word]
     if f.with_data:
-        for word in range(4):
-            inputs[I.link_in_data_0 + word] = channel.packet[i, _DATA + word]
+        for word in range(_HEADER_WORDS, _PACKET_WORDS):
+            inputs[LINK_IN + word] = packet[word]
     if ready:
         channel.packet_head = (i + 1) & (PACKETS - 1)
         channel.packet_count -= 1

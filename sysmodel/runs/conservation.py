@@ -4,13 +4,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.kernel import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.machine.state import State
 
 __all__ = ["Reduction", "check_conservation"]
 
-_CATEGORIES = ("GEMM write", "RS read", "RS write", "AG read", "AG write", "RS link", "AG link")
+# Counters that the ring alone decides, with the size of what they count.
+_CATEGORIES = {
+    "GEMM write": ("writes", GEMM, ATOM_BYTES),
+    "RS read": ("reads", RS, ATOM_BYTES),
+    "RS write": ("writes", RS, ATOM_BYTES),
+    "AG read": ("reads", AG, ATOM_BYTES),
+    "AG write": ("writes", AG, ATOM_BYTES),
+    "RS link": ("link_bytes", RS, 1),
+    "AG link": ("link_bytes", AG, 1),
+}
 
 
 @dataclass(frozen=True)
@@ -32,19 +42,15 @@ class Reduction:
     gather: bool = True
 
 
-def check_conservation(
-    state: State, chunks: int, how: Reduction, traffic: np.ndarray, link_bytes: np.ndarray
-) -> None:
+def check_conservation(state: State, chunks: int, how: Reduction, counts: np.ndarray) -> None:
     """Compare what all simulated GPUs moved in the simulated channels with what they had to.
 
     Parameters
     ----------
     chunks : int
         Of the ring; one GPU of a symmetric ring may stand for all.
-    traffic : array of int, (6,)
-        Accesses of all simulated GPUs: gemm_read, gemm_write, rs_read, rs_write, ag_read, ag_write.
-    link_bytes : array of int, (2,)
-        Sent by all simulated GPUs in reduce-scatter and all-gather.
+    counts : array
+        Of all simulated GPUs; see :func:`.counters.new_counters`.
 
     Raises
     ------
@@ -54,42 +60,55 @@ def check_conservation(
     """
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
-    expected = sum(_moved(np.roll(sizes, -g), how) for g in range(gpus))
-    found = [*traffic[1:], *(link_bytes // ATOM_BYTES)]
-    for category, wanted, counted in zip(_CATEGORIES, expected, found, strict=True):
+    moved = [_moved(np.roll(sizes, -g), how) for g in range(gpus)]
+    for category, (counter, phase, size) in _CATEGORIES.items():
+        wanted = sum(int(one[category]) for one in moved) * ATOM_BYTES
+        counted = int(counts[counter][phase]) * size
         if wanted != counted:
             raise SimulationError(
-                f"bytes are not conserved: {category} moved {counted * ATOM_BYTES} bytes in the "
-                f"simulated channels, and {wanted * ATOM_BYTES} must move over {chunks} chunks"
+                f"bytes are not conserved: {category} moved {counted} bytes in the simulated "
+                f"channels, and {wanted} must move over {chunks} chunks"
             )
+    gemm_reads = int(counts["reads"][GEMM])
     least, most = _operand_reads(state) if how.gemm else (0, 0)
-    if not gpus * least <= traffic[0] <= gpus * most:
+    if not gpus * least <= gemm_reads <= gpus * most:
         raise SimulationError(
-            f"bytes are not conserved: GEMM read moved {traffic[0] * ATOM_BYTES} bytes in the "
+            f"bytes are not conserved: GEMM read moved {gemm_reads * ATOM_BYTES} bytes in the "
             f"simulated channels, not between {gpus * least * ATOM_BYTES} (every operand once) and "
             f"{gpus * most * ATOM_BYTES} (no reuse)"
         )
 
 
-def _moved(size: np.ndarray, how: Reduction) -> np.ndarray:
+def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:
     """Atoms by category of the GPU whose own chunk has ``size[0]`` atoms; the chunks follow in the
     order in which it produces them, so it sends ``size[1]`` first."""
     whole, own, first, last = size.sum(), size[0], size[1], size[-1]
-    gather = [whole - last, whole - own, whole - last] if how.gather else [0, 0, 0]
+    moved = {
+        "RS link": whole - own,
+        "AG read": whole - last if how.gather else 0,
+        "AG write": whole - own if how.gather else 0,
+        "AG link": whole - last if how.gather else 0,
+    }
     if how.tracked:
         # The first chunk is stored remotely; without the GEMM it is read for that.
-        write = whole - first if how.gemm else 0
-        read = whole - own - (first if how.gemm else 0)
-        return np.array([write, read, whole - first, *gather[:2], whole - own, gather[2]])
+        return moved | {
+            "GEMM write": whole - first if how.gemm else 0,
+            "RS read": whole - own - (first if how.gemm else 0),
+            "RS write": whole - first,
+        }
     # Of the first chunk one operand is read, of all others two. What comes in goes to the staging
     # buffer: all but the sender's own chunk, which is our first; then the result is written.
-    read = first + 2 * (whole - first)
-    return np.array([whole, read, whole - first + own, *gather[:2], whole - own, gather[2]])
+    return moved | {
+        "GEMM write": whole,
+        "RS read": first + 2 * (whole - first),
+        "RS write": whole - first + own,
+    }
 
 
 def _operand_reads(state: State) -> tuple[int, int]:
     """Fewest and most atoms that the GEMM reads from the simulated channels' memory."""
-    output_atoms = np.array([bin(mask).count("1") for mask in range(16)])[state.line_request_mask]
+    atoms = np.array([mask.bit_count() for mask in range(1 << LINE_ATOMS)])
+    output_atoms = atoms[state.line_request_mask]
     per_tile = np.add.reduceat(
         np.append(output_atoms, 0), np.minimum(state.line_request_start[:, 0], len(output_atoms))
     )
@@ -102,8 +121,9 @@ def _operand_reads(state: State) -> tuple[int, int]:
         ]
     )
     # Lines of neighbouring steps may share an atom.
-    line = (state.line_request_channel << 48) | state.line_request_line << 2
+    mask = state.line_request_mask
+    line = (state.line_request_channel << 48) | state.line_request_line << LINE_ATOM_BITS
     distinct = np.unique(
-        np.concatenate([(line + s)[state.line_request_mask >> s & 1 == 1] for s in range(4)])
+        np.concatenate([(line + i)[mask >> i & 1 == 1] for i in range(LINE_ATOMS)])
     )
     return len(distinct), int((per_tile * uses).sum())

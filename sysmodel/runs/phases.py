@@ -12,11 +12,12 @@ from sysmodel.config.workload import Workload
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.gpu.producer import MODE_GEMM
+from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.machine.driver import Writes
 from sysmodel.machine.machine import Machine, kernel_of
-from sysmodel.memory.accesses import AG, GEMM, RS
 
 from .conservation import Reduction, check_conservation
+from .counters import COUNTED, new_counters
 from .result import RunOptions
 from .samples import timeline_of
 from .timeline import Span, Timeline
@@ -30,9 +31,7 @@ Report = Callable[[str, float], None]
 class PhaseResult:
     """What a configuration took, in cycles of the memory clock, and what it moved.
 
-    ``traffic`` counts accesses of a whole GPU: gemm_read, gemm_write, rs_read, rs_write, ag_read,
-    ag_write. ``link_bytes`` are those that it sends in reduce-scatter and all-gather. ``activity``
-    counts what :class:`.energy.counts.Activity` has, by phase (GEMM, reduce-scatter, all-gather).
+    ``counts`` are those of a whole GPU, by phase; see :func:`.counters.new_counters`.
     ``throttled_cycles`` is the time in which flow control kept free workgroup slots empty, averaged
     over all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
     averaged over the channels.
@@ -44,9 +43,7 @@ class PhaseResult:
     total_cycles: int = 0
     throttled_cycles: int = 0
     stall_cycles: float = 0.0
-    traffic: np.ndarray = field(default_factory=lambda: np.zeros(6, np.int64))
-    link_bytes: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
-    activity: dict[str, np.ndarray] = field(default_factory=dict)
+    counts: np.ndarray = field(default_factory=new_counters)
     simulated_cycles: int = 0
     wall_s: float = 0.0
     timeline: Timeline | None = None
@@ -86,7 +83,7 @@ class Simulation:
         self._exit = ExitStack()
         self._wall_s = 0.0
         self._spans: list[Span] = []
-        self._activates = np.zeros(3, np.int64)
+        self._activates = np.zeros(PHASES, np.int64)
         self.zero = 0
         self.machine = Machine(
             context.system,
@@ -154,15 +151,8 @@ class Simulation:
             If bytes are missing or too many.
         """
         machine, state = self.machine, self.machine.state
-        traffic = state.gpu["traffic"].sum(axis=0)
-        kept = int(state.gpu["kept"].sum())
-        traffic[2 * GEMM + 1] -= kept
-        traffic[2 * RS + 1] += kept
-        link_bytes = state.gpu["sent_bytes"].sum(axis=0)
-        check_conservation(state, self._context.kernel.gpus, how, traffic, link_bytes)
-        # Of what overlaps, no part alone opened a row: it is the sum that counts.
-        self.count_activates(AG if how.gather else RS)
-        activity = self._activity(how, traffic, link_bytes)
+        counts = self._counts(how)
+        check_conservation(state, self._context.kernel.gpus, how, counts)
         for i, (begin, end) in enumerate(
             zip(state.stage_begin[0], state.stage_end[0], strict=True)
         ):
@@ -170,32 +160,38 @@ class Simulation:
                 self.span(f"stage {i}", "GEMM", int(begin), int(end))
         return PhaseResult(
             **cycles,
-            traffic=traffic * machine.whole // machine.gpus,
+            counts=self._of_whole_gpu(counts),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
-            link_bytes=link_bytes * machine.whole // machine.gpus,
-            activity={name: n // machine.gpus for name, n in activity.items()},
             simulated_cycles=machine.now,
             wall_s=self._wall_s,
             timeline=timeline_of(machine, self._spans, self.zero),
         )
 
-    def _activity(
-        self, how: Reduction, traffic: np.ndarray, link_bytes: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Events of all simulated GPUs with all their channels, by phase."""
-        gpu = self.machine.state.gpu
-        counted = {
-            name: gpu[name].sum(axis=0)
-            for name in ("updates", "dma_reads", "cu_stores", "cu_additions")
-        }
-        dma_reads, stores = counted["dma_reads"], counted["cu_stores"]
-        loads = traffic[::2] - dma_reads
-        loads[GEMM] = 0  # those of the GEMM itself are the same in all configurations
+    def _counts(self, how: Reduction) -> np.ndarray:
+        """Counters of all simulated GPUs in the simulated channels."""
+        gpu, counts = self.machine.state.gpu, new_counters()
+        for name in COUNTED:
+            counts[name] = gpu[name].sum(axis=0)
+        kept = int(gpu["kept"].sum())
+        counts["writes"][GEMM] -= kept
+        counts["writes"][RS] += kept
+        counts["cu_loads"] = counts["reads"] - counts["dma_reads"]
+        counts["cu_loads"][GEMM] = 0  # those of the GEMM itself are the same in all configurations
         if not how.gemm:
             # What the kernel does then is the collective's: it stores remotely what it loads.
-            stores[RS] += link_bytes[0] // ATOM_BYTES - dma_reads[RS]
-        counted |= {"activates": self._activates, "cu_loads": loads}
-        whole = {name: n * self.machine.whole for name, n in counted.items()}
+            sent = counts["link_bytes"][RS] // ATOM_BYTES
+            counts["cu_stores"][RS] += sent - counts["dma_reads"][RS]
+        # Of what overlaps, no part alone opened a row: it is the sum that counts.
+        self.count_activates(AG if how.gather else RS)
+        counts["activates"] = self._activates
+        return counts
+
+    def _of_whole_gpu(self, counts: np.ndarray) -> np.ndarray:
+        """Counters of one GPU with all its channels."""
+        machine, whole = self.machine, new_counters()
+        for name in counts.dtype.names or ():
+            whole[name] = counts[name] * machine.whole // machine.gpus
         # A tile is complete once, in however many channels it lies.
-        return whole | {"tiles": np.array([0, self.machine.tiles, 0])}
+        whole["tiles"][RS] = machine.tiles // machine.gpus
+        return whole

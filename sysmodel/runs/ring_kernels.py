@@ -1,6 +1,7 @@
 """Ring collectives by kernels on the CUs, step by step."""
 
 from sysmodel.gpu.collective import begin_step
+from sysmodel.lib.phases import AG, RS
 from sysmodel.machine.driver import collective_writes, staging_offset
 from sysmodel.machine.loop import (
     CONTEXT_COLLECTIVE,
@@ -9,7 +10,6 @@ from sysmodel.machine.loop import (
     UNTIL_PROGRAMMED,
     UNTIL_QUIET,
 )
-from sysmodel.memory.accesses import AG, RS
 
 from .phases import RunContext, Simulation
 

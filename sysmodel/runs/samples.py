@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sysmodel.machine.state import SAMPLES
+from sysmodel.machine.state import ACCESSES, SAMPLES
 
 from .timeline import Span, Timeline
 
@@ -19,15 +19,12 @@ def timeline_of(machine: "Machine", spans: list[Span], zero: int) -> Timeline:
     state = machine.state
     fixed = state.fixed[0]
     count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
-    rows, at = state.samples[:count], state.sample_time[:count]
-    later = at >= zero
-    rows, at = rows[later], at[later]
+    rows = state.samples[:count]
+    rows = rows[rows["time"] >= zero]
     ns = interval * 1e3 / machine.system.dram.clock_mhz
-    change = {name: np.diff(rows[:, i]) for i, name in enumerate(SAMPLES)}
+    change = {name: np.diff(rows[name]) for name in SAMPLES}
     atom = machine.system.dram.atom_bytes * machine.whole / ns
-    series = {
-        f"DRAM {name.replace('_', ' ')} (bytes/ns)": change[name] * atom for name in SAMPLES[:6]
-    }
+    series = {f"DRAM {name.replace('_', ' ')} (bytes/ns)": change[name] * atom for name in ACCESSES}
     series["link (bytes/ns)"] = change["link"] * machine.whole / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval

@@ -1,7 +1,7 @@
 """The baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
 
+from sysmodel.lib.phases import GEMM, RS
 from sysmodel.machine.loop import UNTIL_GEMM
-from sysmodel.memory.accesses import GEMM, RS
 
 from .conservation import Reduction
 from .phases import PhaseResult, RunContext, Simulation

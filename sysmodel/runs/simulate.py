@@ -8,7 +8,7 @@ from sysmodel.energy.constants import known_constants
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
 from sysmodel.lib.errors import InputError
-from sysmodel.memory.accesses import GEMM, RS
+from sysmodel.lib.phases import AG, GEMM, RS
 
 from .cu_split import cu_split
 from .phases import PhaseResult, Report, RunContext
@@ -37,19 +37,14 @@ class _Configurations:
     def _ideal(self, scatter_name: str) -> PhaseResult:
         """GEMM and reduce-scatter as fast side by side as each alone, then the all-gather."""
         base, rs = self["sequential"], self[scatter_name]
-        traffic = base.traffic.copy()
-        traffic[2:4] = rs.traffic[2:4]
-        activity = {name: counts.copy() for name, counts in base.activity.items()}
-        for name, counts in activity.items():
-            counts[RS] = rs.activity[name][RS]
+        counts = base.counts.copy()
+        counts[RS] = rs.counts[RS]
         return PhaseResult(
             gemm_cycles=base.gemm_cycles,
             rs_cycles=rs.rs_cycles,
             ag_cycles=base.ag_cycles,
             total_cycles=max(base.gemm_cycles, rs.rs_cycles) + base.ag_cycles,
-            traffic=traffic,
-            link_bytes=base.link_bytes,
-            activity=activity,
+            counts=counts,
         )
 
 
@@ -61,6 +56,8 @@ _SIMULATED: dict[str, Callable[[RunContext], PhaseResult]] = {
     "cu-split-8": lambda context: cu_split(context, 8),
     "cu-split-16": lambda context: cu_split(context, 16),
 }
+# Counters whose phases make no difference to the energy.
+_SUMS = ("activates", "dma_reads", "cu_loads", "cu_stores", "cu_additions", "tiles")
 # Which simulated reduce-scatter the ideal overlap hides.
 _IDEAL = {"ideal-overlap": "sequential", "ideal-rs-nmc": "rs-nmc"}
 
@@ -118,14 +115,24 @@ def _result(one: PhaseResult, base: PhaseResult, system: System) -> Configuratio
 
 
 def _counts(one: PhaseResult, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
-    accesses = zip(DramBytes.__dataclass_fields__, one.traffic, strict=True)
-    by_phase = one.activity
-    updates = by_phase["updates"]
-    sums = {name: int(by_phase[name].sum()) for name in by_phase if name != "updates"}
+    counts, atom_bytes = one.counts, system.dram.atom_bytes
+    read, written, sent = counts["reads"], counts["writes"], counts["link_bytes"]
+    updates = counts["updates"]
     return (
-        DramBytes(**{key: int(n) * system.dram.atom_bytes for key, n in accesses}),
-        LinkBytes(*map(int, one.link_bytes)),
-        Activity(gemm_updates=int(updates[GEMM]), rs_updates=int(updates[RS]), **sums),
+        DramBytes(
+            gemm_read=int(read[GEMM]) * atom_bytes,
+            gemm_write=int(written[GEMM]) * atom_bytes,
+            rs_read=int(read[RS]) * atom_bytes,
+            rs_write=int(written[RS]) * atom_bytes,
+            ag_read=int(read[AG]) * atom_bytes,
+            ag_write=int(written[AG]) * atom_bytes,
+        ),
+        LinkBytes(rs=int(sent[RS]), ag=int(sent[AG])),
+        Activity(
+            gemm_updates=int(updates[GEMM]),
+            rs_updates=int(updates[RS]),
+            **{name: int(counts[name].sum()) for name in _SUMS},
+        ),
     )
 
 

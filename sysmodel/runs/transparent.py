@@ -1,9 +1,9 @@
 """T3: the GEMM's stores drive the reduce-scatter; then the all-gather by the DMA engine."""
 
 from sysmodel.gpu.producer import MODE_SCATTER
+from sysmodel.lib.phases import AG, RS
 from sysmodel.machine.driver import copy_writes, map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
-from sysmodel.memory.accesses import AG, RS
 
 from .conservation import Reduction
 from .phases import PhaseResult, RunContext, Simulation

@@ -7,7 +7,8 @@ from numba import njit
 
 from sysmodel.config.dram_timing import DramTiming
 from sysmodel.config.system import load_system
-from sysmodel.memory.dram import READ, dram_push, dram_room, dram_step, new_dram
+from sysmodel.engine.codes import READ
+from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
 from t3.experiments.validation.patterns import Pattern, fraction_of_peak
 
 GPGPUSIM_V100 = replace(load_system("asplos24").dram.timing, bank_interleave="linear")

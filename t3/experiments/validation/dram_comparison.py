@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from sysmodel.config.dram_timing import DramTiming
+from sysmodel.engine.codes import READ, WRITE
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.memory.dram import READ, WRITE
 
 from .patterns import Pattern, fraction_of_peak, mixed, sequential
 from .references import DramReference

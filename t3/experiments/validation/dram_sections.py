@@ -1,7 +1,7 @@
 """What the page says of the DRAM."""
 
+from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.lib.markdown import signed
-from sysmodel.memory.dram import READ, UPDATE, WRITE
 
 from .dram_comparison import (
     SEQUENTIAL_BOUND,

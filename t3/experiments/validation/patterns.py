@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sysmodel.config.dram_timing import DramTiming
+from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.lib.compiled import compiled
-from sysmodel.memory.dram import READ, UPDATE, WRITE, dram_push, dram_room, dram_step, new_dram
+from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
 
 from .timings import without_refresh
 

@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 from dram_harness import BARE, GPGPUSIM_V100, Channel, atom_at, rate
 
-from sysmodel.memory.dram import (
-    READ,
-    UPDATE,
-    WRITE,
-    dram_level,
-    dram_place,
-    dram_push,
-    dram_step,
-    new_dram,
-)
+from sysmodel.engine.codes import READ, UPDATE, WRITE
+from sysmodel.memory.dram import dram_level, dram_place, dram_push, dram_step, new_dram
 
 
 def test_no_channel_refused():

@@ -8,17 +8,8 @@ import pytest
 from dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, atom_at, drive, rate
 from numba import njit
 
-from sysmodel.memory.dram import (
-    READ,
-    UPDATE,
-    WRITE,
-    dram_level,
-    dram_place,
-    dram_push,
-    dram_room,
-    dram_step,
-    new_dram,
-)
+from sysmodel.engine.codes import READ, UPDATE, WRITE
+from sysmodel.memory.dram import dram_level, dram_place, dram_push, dram_room, dram_step, new_dram
 from t3.experiments.validation.timings import (
     RAMULATOR_PSEUDO_CHANNEL,
     with_write_queue,

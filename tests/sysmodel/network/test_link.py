@@ -71,7 +71,7 @@ class Link:
 def test_rate_is_exact_over_a_long_run(rate, channels):
     cycles = 100_000
     link = Link(rate=rate, channels=channels, buffer=256).drive(cycles)
-    sent = int(link.state.gpu["sent_bytes"][0].sum())
+    sent = int(link.state.gpu["link_bytes"][0].sum())
     assert sent == sum(len(one) for one in link.sent) * ATOM_BYTES
     assert 0 <= rate * cycles - sent < rate + ATOM_BYTES * channels
     shares = [len(one) for one in link.sent]

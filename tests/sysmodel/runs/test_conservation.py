@@ -7,8 +7,10 @@ from small_system import small_system, workload
 
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.conservation import Reduction, check_conservation
+from sysmodel.runs.counters import new_counters
 from sysmodel.runs.phases import Simulation
 from sysmodel.runs.result import CONFIGURATIONS, RunOptions
 from sysmodel.runs.simulate import run
@@ -20,7 +22,15 @@ CLOSED_FORM = {
     Reduction(tracked=True): ([N - 1, N - 2, N - 1, N - 1, N - 1], [N - 1, N - 1]),
     Reduction(gemm=False, tracked=True, gather=False): ([0, N - 1, N - 1, 0, 0], [N - 1, 0]),
 }
-CATEGORIES = ("GEMM write", "RS read", "RS write", "AG read", "AG write", "RS link", "AG link")
+CATEGORIES = {
+    "GEMM write": ("writes", GEMM),
+    "RS read": ("reads", RS),
+    "RS write": ("writes", RS),
+    "AG read": ("reads", AG),
+    "AG write": ("writes", AG),
+    "RS link": ("link_bytes", RS),
+    "AG link": ("link_bytes", AG),
+}
 
 
 def counted(how: Reduction):
@@ -29,41 +39,42 @@ def counted(how: Reduction):
     chunk = int(state.chunk_start[0, 1])
     dram, link = (N * chunk * np.array(amounts) for amounts in CLOSED_FORM[how])
     output_atoms = np.array([bin(mask).count("1") for mask in state.line_request_mask]).sum()
-    gemm_read = N * output_atoms if how.gemm else 0
-    return state, np.array([gemm_read, *dram]), link * ATOM_BYTES
+    counts = new_counters()
+    counts["reads"][GEMM] = N * output_atoms if how.gemm else 0
+    for (counter, phase), amount in zip(CATEGORIES.values(), [*dram, *link], strict=True):
+        counts[counter][phase] = amount * (ATOM_BYTES if counter == "link_bytes" else 1)
+    return state, counts
 
 
 @pytest.mark.parametrize("how", CLOSED_FORM, ids=str)
 def test_closed_form_is_accepted(how):
-    state, traffic, link = counted(how)
-    check_conservation(state, N, how, traffic, link)
+    state, counts = counted(how)
+    check_conservation(state, N, how, counts)
 
 
 @pytest.mark.parametrize("how", CLOSED_FORM, ids=str)
-@pytest.mark.parametrize("category", range(7))
+@pytest.mark.parametrize("category", CATEGORIES)
 @pytest.mark.parametrize("change", [-1, 1])
 def test_one_access_too_many_or_too_few_is_an_error(how, category, change):
-    state, traffic, link = counted(how)
-    if category < 5:
-        traffic[1 + category] += change
-    else:
-        link[category - 5] += change * ATOM_BYTES
-    with pytest.raises(SimulationError, match=f"not conserved: {CATEGORIES[category]} "):
-        check_conservation(state, N, how, traffic, link)
+    state, counts = counted(how)
+    counter, phase = CATEGORIES[category]
+    counts[counter][phase] += change * (ATOM_BYTES if counter == "link_bytes" else 1)
+    with pytest.raises(SimulationError, match=f"not conserved: {category} "):
+        check_conservation(state, N, how, counts)
 
 
 @pytest.mark.parametrize("reads", ["none", "no reuse and one more"])
 def test_impossible_reads_of_the_gemm_are_an_error(reads):
     how = Reduction()
-    state, traffic, link = counted(how)
+    state, counts = counted(how)
     kernel = small_kernel(m=64 * N, gpus=N)
     # Every workgroup reads its rows of A and columns of B: tile x K elements of two bytes.
     most = N * kernel.workgroups * (64 + 8) * kernel.k * 2 // ATOM_BYTES
-    traffic[0] = most
-    check_conservation(state, N, how, traffic, link)
-    traffic[0] = 0 if reads == "none" else most + 1
+    counts["reads"][GEMM] = most
+    check_conservation(state, N, how, counts)
+    counts["reads"][GEMM] = 0 if reads == "none" else most + 1
     with pytest.raises(SimulationError, match="not conserved: GEMM read "):
-        check_conservation(state, N, how, traffic, link)
+        check_conservation(state, N, how, counts)
 
 
 @pytest.mark.parametrize("gpus", ["mirror", "all"])
@@ -80,7 +91,7 @@ def test_a_run_that_loses_bytes_fails(monkeypatch):
     finish = Simulation.finish
 
     def lossy(self, how, **cycles):
-        self.machine.state.gpu["traffic"][0, 2] -= 1
+        self.machine.state.gpu["reads"][0, RS] -= 1
         return finish(self, how, **cycles)
 
     monkeypatch.setattr(Simulation, "finish", lossy)

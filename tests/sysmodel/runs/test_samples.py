@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from small_system import small_system
 
+from sysmodel.lib.phases import GEMM
 from sysmodel.machine.loop import UNTIL_GEMM
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.state import ACCESSES
 from sysmodel.runs.samples import timeline_of
 from sysmodel.runs.timeline import Span
 
@@ -30,24 +32,30 @@ def test_number_of_samples_is_bounded_and_the_interval_doubles(machine, cycles):
     assert interval == expected
     assert count == -(-cycles // interval) <= most
     # None is missing, and they stand at equal distances from the start.
-    assert np.array_equal(machine.state.sample_time[:count], interval * np.arange(count))
+    times = machine.state.samples["time"][:count]
+    assert np.array_equal(times, interval * np.arange(count))
 
 
 def test_samples_are_what_was_counted_by_then(machine):
     seen = {}
     for _ in range(8):
         machine.idle(640)
-        seen[machine.now] = machine.state.gpu["traffic"][0].copy()
+        gpu = machine.state.gpu[0]
+        seen[machine.now] = [
+            int(gpu[way][phase]) for phase in range(3) for way in ("reads", "writes")
+        ]
     fixed = machine.state.fixed[0]
     assert fixed["sample_interval"] > 1
-    times = machine.state.sample_time[: fixed["sample_count"]].tolist()
+    samples = machine.state.samples[: fixed["sample_count"]]
+    times = samples["time"].tolist()
     compared = 0
-    for now, traffic in seen.items():
+    for now, accesses in seen.items():
         if now in times:
             compared += 1
-            assert machine.state.samples[times.index(now), :6].tolist() == traffic.tolist()
+            sample = samples[times.index(now)]
+            assert [int(sample[name]) for name in ACCESSES] == accesses
     assert compared >= 6
-    assert traffic[0] > 0
+    assert accesses[0] > 0
 
 
 def test_timeline_adds_up_to_what_was_counted(machine):
@@ -60,10 +68,10 @@ def test_timeline_adds_up_to_what_was_counted(machine):
     assert timeline.spans == spans
     assert timeline.bucket_ns == interval * 1e3 / machine.system.dram.clock_mhz
     whole = 32 * machine.system.dram.channels / machine.channels
-    for i, name in enumerate(["gemm read", "gemm write"]):
+    for name, counter in (("gemm read", "reads"), ("gemm write", "writes")):
         series = timeline.series[f"DRAM {name} (bytes/ns)"]
-        assert gpu["traffic"][i] > 0
-        assert (series * timeline.bucket_ns).sum() == pytest.approx(gpu["traffic"][i] * whole)
+        assert gpu[counter][GEMM] > 0
+        assert (series * timeline.bucket_ns).sum() == pytest.approx(gpu[counter][GEMM] * whole)
     finished = timeline.series["workgroups finished (per us)"] * timeline.bucket_ns / 1e3
     assert finished.sum() == pytest.approx(machine.kernel.workgroups)
     assert not timeline.series["link (bytes/ns)"].any()

@@ -1,0 +1,21 @@
+"""What a configuration moved and did, counted by phase."""
+
+import numpy as np
+
+from sysmodel.lib.phases import PHASES
+
+__all__ = ["COUNTED", "new_counters"]
+
+COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores", "cu_additions")
+"""What every GPU of the cycle loop counts, under the same names."""
+
+_COUNTERS = np.dtype([(name, np.int64) for name in (*COUNTED, "cu_loads", "activates", "tiles")])
+
+
+def new_counters() -> np.ndarray:
+    """Zeros: a record for each phase.
+
+    ``reads`` and ``writes`` are accesses to the memory, ``updates`` and ``dma_reads`` some of them;
+    ``link_bytes`` are sent. The others are those of :class:`~sysmodel.energy.counts.Activity`.
+    """
+    return np.zeros(PHASES, _COUNTERS)
