@@ -15,7 +15,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Strict", "integer", "number", "power_of_two", "read_toml", "text", "validate"]
+__all__ = [
+    "Strict",
+    "integer",
+    "integer_field",
+    "number",
+    "number_field",
+    "power_of_two",
+    "read_toml",
+    "text",
+    "text_field",
+    "validate",
+]
 
 _LARGEST_FILE = 1 << 20
 
@@ -26,10 +37,24 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+def integer_field(least: int, most: int) -> Any:
+    """Of an ``Annotated[int, ...]``: two bounds, both allowed."""
+    return Field(ge=least, le=most, description=f"an integer from {least} to {most}")
+
+
+def number_field(least: float, most: float) -> Any:
+    """Of an ``Annotated[float, ...]``: two bounds, both allowed."""
+    return Field(ge=least, le=most, description=f"a number from {least:g} to {most:g}")
+
+
+def text_field() -> Any:
+    """Of an ``Annotated[str, ...]``: short and not empty."""
+    return Field(min_length=1, max_length=400, description="a string of 1 to 400 characters")
+
+
 def integer(least: int, most: int) -> Any:
     """Type of an integer between two bounds, both allowed."""
-    words = f"an integer from {least} to {most}"
-    return Annotated[int, Field(ge=least, le=most, description=words)]
+    return Annotated[int, integer_field(least, most)]
 
 
 def power_of_two(least: int, most: int) -> Any:
@@ -46,14 +71,12 @@ def power_of_two(least: int, most: int) -> Any:
 
 def number(least: float, most: float) -> Any:
     """Type of a number between two bounds, both allowed."""
-    words = f"a number from {least:g} to {most:g}"
-    return Annotated[float, Field(ge=least, le=most, description=words)]
+    return Annotated[float, number_field(least, most)]
 
 
 def text() -> Any:
     """Type of a short string that is not empty."""
-    words = "a string of 1 to 400 characters"
-    return Annotated[str, Field(min_length=1, max_length=400, description=words)]
+    return Annotated[str, text_field()]
 
 
 _Shape = TypeVar("_Shape", bound=Strict)

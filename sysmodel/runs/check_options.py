@@ -6,7 +6,7 @@ from typing import Literal
 from sysmodel.config.workload import DTYPE_BYTES
 from sysmodel.lib.errors import InputError
 
-from .result import ENGINES
+from .result import ENGINES, EngineName
 
 __all__ = ["CheckOptions", "CheckResult", "Mismatch"]
 
@@ -57,7 +57,7 @@ class CheckOptions:
     n: int = 384
     k: int = 128
     dtype: Literal["fp16", "bf16"] = "fp16"
-    engine: Literal["rtl", "golden"] = "rtl"
+    engine: EngineName = "rtl"
     channels: int = 2
     skew: int = 0
     back_pressure: int = 0

@@ -36,7 +36,7 @@ def _table(title: str, *columns: str, text_columns: int = 1) -> RichTable:
     return table
 
 
-def library_efficiency(k: int) -> float:
+def library_efficiency(k: float) -> float:
     """Share of the peak that a tuned library reaches: a fit to 789 sizes with M x N of at least
     16 M of rocBLAS's fp16 kernels on gfx90a (Tensile, aldebaran_104cu)."""
     return 0.94 * k / (k + 210)

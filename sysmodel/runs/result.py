@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
@@ -18,15 +18,20 @@ __all__ = [
     "CONFIGURATIONS",
     "DEFAULT_CONFIGURATIONS",
     "ENGINES",
+    "GPUS",
     "ConfigurationResult",
+    "EngineName",
     "RunOptions",
     "RunResult",
+    "SimulatedGpus",
 ]
 
-ENGINES = ("rtl", "golden")
+EngineName = Literal["rtl", "golden"]
+SimulatedGpus = Literal["mirror", "all"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+GPUS: tuple[SimulatedGpus, ...] = get_args(SimulatedGpus)
 DEFAULT_CONFIGURATIONS = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
 CONFIGURATIONS = (*DEFAULT_CONFIGURATIONS, "cu-split-8", "cu-split-16")
-_GPUS = ("mirror", "all")
 _LARGEST_WAVES = 1_000_000
 _LARGEST_SEED = (1 << 32) - 1
 
@@ -58,9 +63,9 @@ class RunOptions:
         A value that is not allowed.
     """
 
-    engine: Literal["rtl", "golden"] = "rtl"
+    engine: EngineName = "rtl"
     channels: int | Literal["all"] = 1
-    gpus: Literal["mirror", "all"] = "mirror"
+    gpus: SimulatedGpus = "mirror"
     configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS
     waves: tuple[int, int] | None = None
     waves_file: Path | None = None
@@ -68,7 +73,7 @@ class RunOptions:
 
     def __post_init__(self):
         _one_of("engine", self.engine, ENGINES)
-        _one_of("gpus", self.gpus, _GPUS)
+        _one_of("gpus", self.gpus, GPUS)
         if self.channels != "all" and (not isinstance(self.channels, int) or self.channels < 1):
             raise InputError(
                 "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, or all"

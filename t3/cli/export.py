@@ -22,7 +22,7 @@ __all__ = ["export"]
 
 def _described() -> dict[str, str]:
     """What the documentation of the parameters says about each."""
-    section = inspect.getdoc(T3Parameters).partition("Parameters\n----------\n")[2]
+    section = (inspect.getdoc(T3Parameters) or "").partition("Parameters\n----------\n")[2]
     texts = {}
     for names, text in re.findall(r"^(\S.*) : \w+\n((?: +\S.*\n?)+)", section, re.MULTILINE):
         for name in names.split(", "):
@@ -88,7 +88,7 @@ def _input_error(error: ValueError) -> InputError:
 
 
 _signature = inspect.signature(export)
-export.__signature__ = _signature.replace(
+export.__signature__ = _signature.replace(  # type: ignore[attr-defined]  # read by inspect.signature
     parameters=[
         *(p for p in _signature.parameters.values() if p.kind is not p.VAR_KEYWORD),
         *_options(),

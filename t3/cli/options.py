@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import ENGINES
+from sysmodel.runs.result import ENGINES, EngineName
 
 __all__ = [
     "ENGINE_HELP",
     "Engine",
-    "EngineName",
     "Out",
     "Scheduler",
     "Workers",
@@ -93,7 +92,6 @@ def named(field: str, names: Sequence[str] | None, among: Sequence[_N]) -> list[
     return [one for one in among if not names or one.name in names]
 
 
-EngineName: TypeAlias = Literal["rtl", "golden"]
 ENGINE_HELP = "The T3 hardware: rtl (compiled Verilog) or golden (fast model)."
 Engine = Annotated[EngineName, choice(ENGINE_HELP, ENGINES)]
 Out = Annotated[Path, option("Folder for the files.", "DIR")]

@@ -50,8 +50,8 @@ def _print(results: "list[Result]") -> None:
 
     table = Table(title=f"{sum(r.holds for r in results)} of {len(results)} proofs hold")
     for name in ("proof", "depth", "assertions", "covers", "s", "status"):
-        justify = "left" if name in ("proof", "status") else "right"
-        table.add_column(name, justify=justify, no_wrap=True)
+        text = name in ("proof", "status")
+        table.add_column(name, justify="left" if text else "right", no_wrap=True)
     for result in results:
         numbers = (result.proof.depth, result.assertions, result.covers, f"{result.seconds:.1f}")
         table.add_row(result.proof.name, *map(str, numbers), result.status)

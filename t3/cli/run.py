@@ -13,7 +13,14 @@ from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.lib.progress import Report, shown_progress
 from sysmodel.runs import report
-from sysmodel.runs.result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, RunOptions, RunResult
+from sysmodel.runs.result import (
+    CONFIGURATIONS,
+    DEFAULT_CONFIGURATIONS,
+    GPUS,
+    RunOptions,
+    RunResult,
+    SimulatedGpus,
+)
 
 from .options import Engine, Out, choice, integer, integer_option, option
 from .output import writing
@@ -37,8 +44,7 @@ def run(
         str, option("Memory channels to simulate; a few stand for all.", "1|K|all")
     ] = "1",
     gpus: Annotated[
-        Literal["mirror", "all"],
-        choice("One GPU that stands for all, or every one.", ("mirror", "all")),
+        SimulatedGpus, choice("One GPU that stands for all, or every one.", GPUS)
     ] = "mirror",
     config: Annotated[
         str, option("System: a TOML file, or a preset; see t3 presets.", "FILE.toml")

@@ -44,7 +44,7 @@ def chosen_parameters(**sizes: int | None) -> "T3Parameters":
     """
     from t3.silicon.blocks import REFERENCE
 
-    given = {field: size for field, size in sizes.items() if size is not None}
+    given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
     try:
         return replace(REFERENCE, **given)
     except ValueError as error:

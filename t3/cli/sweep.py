@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.runs.result import ENGINES
+from sysmodel.runs.result import ENGINES, EngineName
 
-from .options import ENGINE_HELP, EngineName, Out, Scheduler, Workers, choice
+from .options import ENGINE_HELP, Out, Scheduler, Workers, choice
 
 __all__ = ["sweep"]
 

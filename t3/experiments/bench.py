@@ -4,7 +4,7 @@ simulator."""
 import time
 
 import numpy as np
-from amaranth.sim import Simulator
+from amaranth.sim import Simulator, TestbenchContext
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +15,7 @@ from sysmodel.config.workload import known_workloads
 from sysmodel.machine.driver import map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, NEVER, advance
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.runs.result import EngineName
 
 __all__ = ["amaranth_cycles_per_s", "loop_cycles_per_s", "main"]
 
@@ -23,7 +24,7 @@ _CYCLES = 1_000_000
 _AMARANTH_CYCLES = 2_000
 
 
-def loop_cycles_per_s(engine: str, cycles: int = _CYCLES) -> float:
+def loop_cycles_per_s(engine: EngineName, cycles: int = _CYCLES) -> float:
     """Cycles per second of T-NLG FC-2 with one channel, from the first GEMM stage on."""
     system = load_system()
     workload = known_workloads().workload("t-nlg", "fc2", 8)
@@ -45,7 +46,7 @@ def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
     random = np.random.default_rng(0)
     atoms = random.integers(0, 1 << 30, cycles)
 
-    async def bench(ctx):
+    async def bench(ctx: TestbenchContext) -> None:
         channel = top.channel[0]
         ctx.set(channel.dram.ready, 1)
         ctx.set(channel.link_out.ready, 1)

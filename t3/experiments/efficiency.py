@@ -3,16 +3,17 @@
 from sysmodel.config.system import System
 from sysmodel.machine.loop import UNTIL_GEMM
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.runs.result import EngineName
 
 __all__ = ["gemm_efficiency"]
 
 _TP = 8  # GPUs of the ring that the output would be cut for; hardly matters to the GEMM
 
 
-def gemm_efficiency(system: System, m: int, n: int, k: int, engine: str = "golden") -> float:
+def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> float:
     """Share of the GPU's peak that an ``m`` × ``n`` × ``k`` GEMM reaches alone."""
     kernel = kernel_of(system, m, n, k, _TP)
     with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
         machine.run(UNTIL_GEMM)
-        ns = machine.now * 1e3 / system.dram.clock_mhz
+        ns: float = machine.now * 1e3 / system.dram.clock_mhz
     return kernel.flops / (ns * system.peak_flops_per_ns)

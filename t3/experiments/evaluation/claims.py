@@ -4,11 +4,12 @@ import inspect
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from sysmodel.config.schema import Strict, number, read_toml, text, validate
+from sysmodel.config.schema import Strict, number_field, read_toml, text_field, validate
 from sysmodel.lib.errors import InputError
 
 from .metrics import METRICS
@@ -17,18 +18,26 @@ from .study import Study
 __all__ = ["Claim", "Comparison", "Difference", "compare", "known_claims", "load_claims"]
 
 
+def _known_metric(name: str) -> str:
+    if name not in METRICS:
+        raise PydanticCustomError("metric", "no metric")
+    return name
+
+
 class Claim(Strict):
     """Something that the paper says, or that follows by arithmetic; see ``claims.toml``."""
 
-    id: text()
-    figure: text()
-    what: text()
-    value: number(0, 1e6)
+    id: Annotated[str, text_field()]
+    figure: Annotated[str, text_field()]
+    what: Annotated[str, text_field()]
+    value: Annotated[float, number_field(0, 1e6)]
     unit: Literal["x", "%"]
     relation: Literal["is", "at most", "at least", "grows", "shrinks"] = "is"
-    source: text()
+    source: Annotated[str, text_field()]
     confidence: Literal["H", "M", "L"]
-    metric: Literal[tuple(METRICS)]
+    metric: Annotated[
+        str, Field(description=", ".join(map(repr, METRICS))), AfterValidator(_known_metric)
+    ]
     arguments: dict[str, str] = {}
     reason: str = ""
 
@@ -44,8 +53,8 @@ class Claim(Strict):
 class Difference(Strict):
     """What differs in method, and so in many numbers."""
 
-    topic: text()
-    text: text()
+    topic: Annotated[str, text_field()]
+    text: Annotated[str, text_field()]
 
 
 class Claims(Strict):
@@ -132,5 +141,4 @@ def compare(study: Study) -> list[Comparison]:
 
 
 def _measure(claim: Claim, study: Study, link: float) -> float:
-    metric: Any = METRICS[claim.metric]
-    return float(metric(study, link, **claim.arguments))
+    return METRICS[claim.metric](study, link, **claim.arguments)

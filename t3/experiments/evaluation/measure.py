@@ -8,7 +8,7 @@ from sysmodel.config.system import System, load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.progress import Report, shown_progress
 from sysmodel.runs.report import library_efficiency
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.result import EngineName, RunOptions
 from sysmodel.runs.simulate import run
 from t3.experiments.efficiency import gemm_efficiency
 from t3.experiments.sweep.display import Display
@@ -27,15 +27,14 @@ _SHOWN = known_workloads().workload("t-nlg", "fc2", 8)
 _DEPTHS = (128, 256, 512, 1024, 2048, 4096)
 
 
-def measure(out: Path, engine: str, workers: int | None, scheduler: str | None) -> Study:
+def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str | None) -> Study:
     """Simulate the evaluation; what ``out`` holds already is not simulated again.
 
     Parameters
     ----------
     out : Path
         Folder of the sweeps' tables.
-    engine : str
-        ``rtl`` or ``golden``.
+    engine : "rtl" or "golden"
     workers, scheduler
         As for ``sweep``.
 
@@ -47,11 +46,8 @@ def measure(out: Path, engine: str, workers: int | None, scheduler: str | None) 
     system = load_system()
     # The engines give the same table, and a new geometry of the hardware is a build of the RTL.
     grids = [
-        (load_grid(_HERE / f"{name}.toml", engine=chosen), folder)
-        for name, chosen, folder in (
-            ("paper", engine, out),
-            (SENSITIVITY, "golden", out / SENSITIVITY),
-        )
+        (load_grid(_HERE / "paper.toml", engine=engine), out),
+        (load_grid(_HERE / f"{SENSITIVITY}.toml", engine="golden"), out / SENSITIVITY),
     ]
     tables = []
     for grid, folder in grids:
@@ -73,7 +69,9 @@ def measure(out: Path, engine: str, workers: int | None, scheduler: str | None) 
     )
 
 
-def _efficiency(system: System, engine: str, progress: Report) -> list[tuple[int, float, float]]:
+def _efficiency(
+    system: System, engine: EngineName, progress: Report
+) -> list[tuple[int, float, float]]:
     """K, and the share of the peak that our GEMM and a tuned library's reach."""
     found = []
     for done, k in enumerate(_DEPTHS):

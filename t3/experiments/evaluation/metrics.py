@@ -6,6 +6,8 @@ G, RS and AG are the times of GEMM, reduce-scatter and all-gather in ``sequentia
 """
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,12 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
     "max": lambda values: float(values.max()),
     "min": lambda values: float(values.min()),
 }
-_LAYERS = {"all": None, "op": ("op",), "fc": ("fc1", "fc2"), "ip": ("ip",)}
+_LAYERS: dict[str, tuple[str, ...] | None] = {
+    "all": None,
+    "op": ("op",),
+    "fc": ("fc1", "fc2"),
+    "ip": ("ip",),
+}
 
 
 def _statistic(name: str, ratios: pd.Series) -> float:
@@ -101,7 +108,7 @@ def traffic_ratio(study: Study, link: float, *, kinds: str, group: str = "main")
     ``gemm_write rs_write``.
     """
     names = [f"dram_{kind}_bytes" for kind in kinds.split()]
-    moved = sum(study.points(name, link, group=group) for name in names)
+    moved = reduce(add, (study.points(name, link, group=group) for name in names))
     return geomean(_column(moved, "sequential") / _column(moved, "t3-mca"))
 
 
@@ -115,7 +122,7 @@ def concurrent_ideal(study: Study, link: float, *, statistic: str, group: str = 
     a GEMM that does not feed it."""
     gemm = _column(study.points("gemm_ns", link, group=group), "sequential")
     communication = _all_reduce(study, link, group, "sequential")
-    ideal = (gemm + communication) / np.maximum(gemm, communication)
+    ideal: pd.Series = (gemm + communication) / np.maximum(gemm, communication)
     return _statistic(statistic, ideal)
 
 
@@ -139,13 +146,14 @@ def doubled_compute_change(
     study: Study, link: float, *, configuration: str, layers: str, group: str = "main"
 ) -> float:
     """100 · (geomean over sublayers of speedup with twice the CUs / speedup - 1)."""
-    chosen = {"group": group, "layers": _LAYERS[layers]}
-    doubled = study.points("speedup", link, compute_units=2 * study.compute_units, **chosen)
-    if doubled.empty:
-        return float("nan")
-    ratios = _column(doubled, configuration) / _column(
-        study.points("speedup", link, **chosen), configuration
+    units = study.compute_units
+    once, twice = (
+        study.points("speedup", link, group=group, layers=_LAYERS[layers], compute_units=count)
+        for count in (units, 2 * units)
     )
+    if twice.empty:
+        return float("nan")
+    ratios = _column(twice, configuration) / _column(once, configuration)
     return 100 * (geomean(ratios) - 1)
 
 

@@ -45,7 +45,9 @@ def effects(study: Study) -> pd.DataFrame:
     if lacking:
         model, tp, layer = min(lacking)
         raise InputError("sensitivity", f"{model} {layer}, TP {tp}, lacks a row at the defaults")
-    return changed.join(defaults.add_suffix(" default"), on=POINT).reset_index(drop=True)
+    joined = changed.join(defaults.add_suffix(" default"), on=POINT)
+    numbered: pd.DataFrame = joined.reset_index(drop=True)
+    return numbered
 
 
 def _changes(rows: pd.DataFrame, system: System) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ import pandas as pd
 from sysmodel.config.system import System
 from sysmodel.energy.counts import Activity, Energy
 from sysmodel.lib.errors import InputError
+from sysmodel.runs.result import EngineName
 
 if TYPE_CHECKING:
     from sysmodel.runs.timeline import Timeline
@@ -83,8 +84,7 @@ class Study:
         Of T-NLG FC-2 on 8 GPUs, by configuration.
     system : System
         The preset whose values hold where a column does not say otherwise.
-    engine : str
-        ``rtl`` or ``golden``.
+    engine : "rtl" or "golden"
 
     Raises
     ------
@@ -99,9 +99,9 @@ class Study:
     efficiency: Sequence[tuple[int, float, float]]
     timelines: "Mapping[str, Timeline]" = field(default_factory=dict)
     system: System
-    engine: str
+    engine: EngineName
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, columns in _COLUMNS.items():
             missing = [column for column in columns if column not in getattr(self, name)]
             if missing:
@@ -156,10 +156,11 @@ class Study:
             raise InputError("table", f"a point has a configuration twice {where}")
         wide = rows.pivot(index=POINT, columns="configuration", values=column)
         if wide.isna().any(axis=None):
-            point, name = wide.isna().stack().idxmax()[:-1], wide.isna().stack().idxmax()[-1]
-            model, tp, layer = point
+            empty: Any = wide.isna().stack().idxmax()  # labels of the row and of the column
+            model, tp, layer, name = empty
             raise InputError("table", f"{model} {layer}, TP {tp}, lacks {name} {where}")
-        return wide.reindex(_order(rows, POINT))
+        ordered: pd.DataFrame = wide.reindex(_order(rows, POINT))
+        return ordered
 
     def model_points(
         self,
@@ -181,11 +182,13 @@ class Study:
             & self.models["tp"].isin(GROUPS[group])
         ]
         wide = rows.pivot(index=["model", "tp"], columns="configuration", values=column)
-        return wide.reindex(_order(rows, ["model", "tp"]))
+        ordered: pd.DataFrame = wide.reindex(_order(rows, ["model", "tp"]))
+        return ordered
 
 
 def _order(rows: pd.DataFrame, keys: list[str]) -> pd.MultiIndex:
     """Points key by key, each in the order in which the table first has it."""
     points = rows[keys].drop_duplicates()
     places = pd.DataFrame({name: pd.factorize(points[name])[0] for name in keys}, points.index)
-    return pd.MultiIndex.from_frame(points.loc[places.sort_values(keys).index])
+    ordered: pd.MultiIndex = pd.MultiIndex.from_frame(points.loc[places.sort_values(keys).index])
+    return ordered

@@ -1,17 +1,24 @@
 """The TOML format of a grid: blocks, each a cross product of axes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, get_origin
+from typing import Annotated, Any, TypeVar, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sysmodel.config.schema import Strict, integer, text
+from sysmodel.config.schema import Strict, integer_field, text_field
 from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, ENGINES
+from sysmodel.runs.result import (
+    CONFIGURATIONS,
+    DEFAULT_CONFIGURATIONS,
+    ENGINES,
+    GPUS,
+    EngineName,
+    SimulatedGpus,
+)
 
 __all__ = ["LISTS", "Block", "GridFile"]
 
@@ -19,22 +26,23 @@ __all__ = ["LISTS", "Block", "GridFile"]
 LISTS = (tuple, list)
 """Types of a system's values that are lists themselves."""
 
-
-def _axis(of: Any, words: str) -> Any:
-    """Type of an axis: a list of values, or one value."""
-    return Annotated[
-        list[of],
-        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
-        Field(min_length=1, description=words),
-    ]
+_LARGEST_SIZE = 1 << 20  # of a GEMM
 
 
-def _integers(least: int, most: int) -> Any:
-    return _axis(integer(least, most), f"an integer from {least} to {most}, or a list of them")
+_V = TypeVar("_V")
+_Axis = Annotated[
+    list[_V], BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+]
+"""A list of values, or one value."""
 
 
-def _choice(allowed: tuple[str, ...]) -> Any:
-    return _axis(Literal[allowed], f"one or more of {', '.join(allowed)}")
+def _words(text: str) -> Any:
+    """What an axis may be, which is not empty."""
+    return Field(min_length=1, description=text)
+
+
+def _one_or_more(allowed: Sequence[str]) -> str:
+    return f"one or more of {', '.join(allowed)}"
 
 
 def _channels(value: Any) -> Any:
@@ -43,15 +51,34 @@ def _channels(value: Any) -> Any:
     raise PydanticCustomError("channels", "no number of channels")
 
 
+def _configuration(name: str) -> str:
+    if name not in CONFIGURATIONS:
+        raise PydanticCustomError("configuration", "no configuration")
+    return name
+
+
+_Name = Annotated[str, text_field()]
+_Degree = Annotated[int, integer_field(2, LARGEST_TP)]
+_Degrees = Annotated[
+    _Axis[_Degree], _words(f"an integer from 2 to {LARGEST_TP}, or a list of them")
+]
+_Size = Annotated[int, integer_field(1, _LARGEST_SIZE)]
+_Sizes = Annotated[_Axis[_Size], _words(f"an integer from 1 to {_LARGEST_SIZE}, or a list of them")]
+_Channels = Annotated[Any, Field(description="1 or more, or all"), AfterValidator(_channels)]
+_Configuration = Annotated[
+    str, Field(description=_one_or_more(CONFIGURATIONS)), AfterValidator(_configuration)
+]
+
+
 class WorkloadAxes(Strict):
     """Sublayers of known models, or explicit GEMMs; an empty axis is one that was left out."""
 
-    model: _axis(text(), "a model's name, or a list of them") = []
-    layer: _axis(text(), "a sublayer's name, or a list of them") = []
-    tp: _integers(2, LARGEST_TP) = []
-    m: _integers(1, 1 << 20) = []
-    n: _integers(1, 1 << 20) = []
-    k: _integers(1, 1 << 20) = []
+    model: Annotated[_Axis[_Name], _words("a model's name, or a list of them")] = []
+    layer: Annotated[_Axis[_Name], _words("a sublayer's name, or a list of them")] = []
+    tp: _Degrees = []
+    m: _Sizes = []
+    n: _Sizes = []
+    k: _Sizes = []
 
     @model_validator(mode="after")
     def _one_kind(self) -> "WorkloadAxes":
@@ -70,14 +97,13 @@ class WorkloadAxes(Strict):
 class RunAxes(Strict):
     """How each point is simulated; ``configurations`` are compared with each other, not an axis."""
 
-    engine: _choice(ENGINES) = [ENGINES[0]]
-    channels: _axis(
-        Annotated[Any, Field(description="1 or more, or all"), AfterValidator(_channels)],
-        "1 or more, or all, or a list of such",
-    ) = [1]
-    gpus: _choice(("mirror", "all")) = ["mirror"]
-    configurations: _choice(CONFIGURATIONS) = list(DEFAULT_CONFIGURATIONS)
-    seed: integer(0, (1 << 32) - 1) = 0
+    engine: Annotated[_Axis[EngineName], _words(_one_or_more(ENGINES))] = [ENGINES[0]]
+    channels: Annotated[_Axis[_Channels], _words("1 or more, or all, or a list of such")] = [1]
+    gpus: Annotated[_Axis[SimulatedGpus], _words(_one_or_more(GPUS))] = [GPUS[0]]
+    configurations: Annotated[_Axis[_Configuration], _words(_one_or_more(CONFIGURATIONS))] = list(
+        DEFAULT_CONFIGURATIONS
+    )
+    seed: Annotated[int, integer_field(0, (1 << 32) - 1)] = 0
 
 
 def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]]:
@@ -140,5 +166,5 @@ class Block(Strict):
 class GridFile(Strict):
     """A whole file."""
 
-    title: text()
+    title: _Name
     grid: Annotated[list[Block], Field(min_length=1, description="one or more [[grid]] blocks")]

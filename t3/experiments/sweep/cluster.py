@@ -75,7 +75,7 @@ def _local(workers: int | None, most_workers: int) -> Iterator["Client"]:
         stack.callback(_hear_interrupts, True)
         _hear_interrupts(False)
         cluster = stack.enter_context(
-            LocalCluster(
+            LocalCluster(  # type: ignore[no-untyped-call]  # Dask's
                 n_workers=min(workers or CPU_COUNT, most_workers),
                 threads_per_worker=1,
                 # Its server starts nonetheless, and not at the port that all others take.
@@ -85,7 +85,9 @@ def _local(workers: int | None, most_workers: int) -> Iterator["Client"]:
                 silence_logs=logging.CRITICAL,
             )
         )
-        client = stack.enter_context(Client(cluster))
+        client: Client = stack.enter_context(
+            Client(cluster)  # type: ignore[no-untyped-call]  # Dask's
+        )
         stack.push(lambda kind, *_: _leave(cluster, at_once=kind is not None))
         _hear_interrupts(True)
         yield client
@@ -112,7 +114,9 @@ def _connected(address: str) -> Iterator["Client"]:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=_CONNECT_S)
+        client = Client(  # type: ignore[no-untyped-call]  # Dask's
+            address, timeout=_CONNECT_S
+        )
     except Exception as error:  # whatever else answers there may say anything
         raise InputError(
             "scheduler",

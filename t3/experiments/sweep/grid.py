@@ -13,7 +13,7 @@ from sysmodel.config.schema import read_toml, validate
 from sysmodel.config.system import System, load_system, preset_names
 from sysmodel.config.workload import Workload, known_workloads
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import CONFIGURATIONS, RunOptions
+from sysmodel.runs.result import CONFIGURATIONS, EngineName, RunOptions
 
 from .axes import Block, GridFile
 from .point import Point
@@ -22,6 +22,8 @@ __all__ = ["MOST_POINTS", "Grid", "load_grid"]
 
 MOST_POINTS = 100_000
 _DEFAULT_BASE = "asplos24"
+
+_Place = tuple[Any, ...]  # a point's coordinates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,14 +49,14 @@ class Grid:
     blocks: list[dict[str, Any]]
 
 
-def load_grid(path: Path | str, *, engine: str | None = None) -> Grid:
+def load_grid(path: Path | str, *, engine: EngineName | None = None) -> Grid:
     """Read a grid and check every point of it.
 
     Parameters
     ----------
     path : Path or str
         A TOML file; docs/sweeps.md describes it.
-    engine : str, optional
+    engine : "rtl" or "golden", optional
         Instead of the engines that the file names.
 
     Raises
@@ -66,7 +68,6 @@ def load_grid(path: Path | str, *, engine: str | None = None) -> Grid:
     file = validate(GridFile, read_toml(path), str(path))
     blocks = file.grid
     if engine is not None:
-        RunOptions(engine=engine)
         blocks = [
             block.model_copy(update={"run": block.run.model_copy(update={"engine": [engine]})})
             for block in blocks
@@ -76,7 +77,7 @@ def load_grid(path: Path | str, *, engine: str | None = None) -> Grid:
     if count > MOST_POINTS:
         raise InputError(f"{path}: grid", f"makes {count} points; allowed: {MOST_POINTS}")
     keys = tuple(dict.fromkeys(key for one in expansions for key in one.axes))
-    merged: dict[tuple, Point] = {}
+    merged: dict[_Place, Point] = {}
     for one in expansions:
         for point in one.points():
             _add(merged, point, keys, one.where)
@@ -89,7 +90,7 @@ def load_grid(path: Path | str, *, engine: str | None = None) -> Grid:
     )
 
 
-def _add(merged: dict[tuple, Point], point: Point, keys: tuple[str, ...], where: str) -> None:
+def _add(merged: dict[_Place, Point], point: Point, keys: tuple[str, ...], where: str) -> None:
     """Take in a point; one that is there already gets its configurations."""
     place = tuple(point.coordinates(keys).values())
     there = merged.setdefault(place, point)

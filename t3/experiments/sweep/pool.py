@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any
+from typing import Any, TypeAlias
 
 from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
@@ -19,6 +19,8 @@ from .task import simulate_point
 __all__ = ["simulate_all"]
 
 _TICK_S = 0.5
+
+_Future: TypeAlias = Future[dict[str, Any]]
 
 
 def simulate_all(
@@ -44,11 +46,12 @@ def simulate_all(
     SimulationError
         If the scheduler is lost.
     """
-    waiting, running = iter(jobs), {}
+    waiting = iter(jobs)
+    running: dict[_Future, Job] = {}
     left = len(jobs)
     try:
         while left:
-            threads = sum(client.nthreads().values())
+            threads = sum(client.nthreads().values())  # type: ignore[no-untyped-call]  # Dask's
             tick(threads)
             while len(running) < threads and (job := next(waiting, None)) is not None:
                 running[_submit(client, job)] = job
@@ -61,27 +64,30 @@ def simulate_all(
         ) from error
 
 
-def _submit(client: Client, job: Job) -> Future:
+def _submit(client: Client, job: Job) -> _Future:
     point = job.point
     return client.submit(
         simulate_point, CODE, point.workload, point.system, point.options, pure=False
     )
 
 
-def _finished(running: list[Future]) -> set[Future]:
+def _finished(running: list[_Future]) -> set[_Future]:
     """Wait a moment for the first to end."""
     if not running:
         time.sleep(_TICK_S)
         return set()
     try:
-        return wait(running, timeout=_TICK_S, return_when="FIRST_COMPLETED").done
+        ended: set[_Future] = wait(  # type: ignore[no-untyped-call]  # Dask's
+            running, timeout=_TICK_S, return_when="FIRST_COMPLETED"
+        ).done
+        return ended
     except asyncio.TimeoutError:  # of its own before Python 3.11
         return set()
 
 
-def _outcome(future: Future) -> tuple[Rows | None, str | None]:
+def _outcome(future: _Future) -> tuple[Rows | None, str | None]:
     if future.status == "error":
-        return None, _death(future.exception())
+        return None, _death(future.exception())  # type: ignore[no-untyped-call]  # Dask's
     found: dict[str, Any] = future.result()
     return found.get("rows"), found.get("failure")
 

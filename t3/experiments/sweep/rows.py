@@ -66,7 +66,8 @@ def table(grid: Grid, results: dict[str, Rows]) -> "pd.DataFrame":
     import pandas as pd
 
     rows = [row for point in grid.points for row in _rows(grid, point, results)]
-    return pd.DataFrame(rows, columns=columns(grid))
+    made: pd.DataFrame = pd.DataFrame(rows, columns=columns(grid))
+    return made
 
 
 def complete(point: Point, results: dict[str, Rows]) -> bool:

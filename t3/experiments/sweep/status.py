@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .jobs import Job
 
@@ -82,7 +83,7 @@ class Watch:
             lines = (f"{one}: {failure}" for one in job.titles)
             self._tell(failures=(*self.status.failures, *lines))
 
-    def _tell(self, **changes: object) -> None:
+    def _tell(self, **changes: Any) -> None:
         elapsed_s = time.monotonic() - self._begin if self._begin else 0.0
         share = self._done / self._all
         self.status = replace(self.status, share=share, elapsed_s=elapsed_s, **changes)

@@ -7,10 +7,11 @@ are accumulated, and an update by LAMB. Embeddings and the output layer are not 
 
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
 
-from sysmodel.config.schema import Strict, integer, read_toml, text, validate
+from sysmodel.config.schema import Strict, integer_field, read_toml, text_field, validate
 from sysmodel.config.system import System, load_system
 
 from .layer import backward, forward
@@ -34,15 +35,15 @@ _SETTING = ["sequence", "precision", "batch", "micro_batches"]
 class Bert(Strict):
     """Shape of an encoder with a vocabulary."""
 
-    name: text()
-    layers: integer(1, 10_000)
-    hidden: integer(1, 1 << 17)
-    heads: integer(1, 10_000)
-    sequences: list[integer(1, 1 << 20)]
-    vocabulary: integer(1, 1 << 20)
-    positions: integer(1, 1 << 20)
-    segments: integer(1, 1024)
-    source: text()
+    name: Annotated[str, text_field()]
+    layers: Annotated[int, integer_field(1, 10_000)]
+    hidden: Annotated[int, integer_field(1, 1 << 17)]
+    heads: Annotated[int, integer_field(1, 10_000)]
+    sequences: list[Annotated[int, integer_field(1, 1 << 20)]]
+    vocabulary: Annotated[int, integer_field(1, 1 << 20)]
+    positions: Annotated[int, integer_field(1, 1 << 20)]
+    segments: Annotated[int, integer_field(1, 1024)]
+    source: Annotated[str, text_field()]
 
     def layer(self, sequence: int, batch: int, precision: Precision) -> LayerShape:
         """One layer on one GPU."""
@@ -92,7 +93,7 @@ def bert_breakdown(system: System) -> pd.DataFrame:
                     ns = sum(times * operator_ns(one, system, precision) for one, times in ours)
                     flops = sum(times * one.flops for one, times in ours)
                     rows.append(labels | {"kind": kind, "flops": flops, "time_ms": ns / 1e6})
-    table = pd.DataFrame(rows)
+    table: pd.DataFrame = pd.DataFrame(rows)
     table["share"] = table["time_ms"] / table.groupby(_SETTING)["time_ms"].transform("sum")
     return table
 
@@ -118,7 +119,8 @@ def by_setting(breakdown: pd.DataFrame) -> pd.DataFrame:
     wide.insert(0, "step (ms)", breakdown.groupby(_SETTING)["time_ms"].sum())
     wide.columns.name = None
     settings = breakdown[_SETTING].drop_duplicates()
-    return wide.reindex(pd.MultiIndex.from_frame(settings)).reset_index()
+    ordered: pd.DataFrame = wide.reindex(pd.MultiIndex.from_frame(settings)).reset_index()
+    return ordered
 
 
 def summary(breakdown: pd.DataFrame) -> str:

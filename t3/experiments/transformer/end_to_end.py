@@ -70,7 +70,8 @@ def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron"
     if table.empty:
         raise InputError("table", "has no rows")
     models = {model.name: model for model in known_workloads().model}
-    rows = []
+    rows: list[dict[str, Any]] = []
+    key: Any  # a tuple, as the columns are a list
     for key, point in table.groupby([*_POINT, *varied], sort=False, dropna=False):
         name, tp, *values = key
         if name not in models:
@@ -84,7 +85,8 @@ def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron"
                 point, models[name], int(tp), _with(system, given), variant, where
             )
         ]
-    return pd.DataFrame(rows)
+    result: pd.DataFrame = pd.DataFrame(rows)
+    return result
 
 
 def _point_rows(
@@ -140,6 +142,7 @@ def _simulated(reduced: list[Operator], rows: pd.DataFrame, where: str) -> tuple
             problem = "lacks" if found.empty else "has twice"
             raise InputError("table", f"{where}: {problem} layer {one.sublayer}")
         row = found.iloc[0]
+        assert one.gemm is not None  # what is all-reduced is a GEMM's output
         ours = (one.gemm.m, one.gemm.n, one.gemm.k)
         if tuple(row[_SHAPE]) != ours:
             raise InputError(

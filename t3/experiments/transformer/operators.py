@@ -129,7 +129,7 @@ class LayerShape:
     attention_tp: int = 1
     precision: Precision = MIXED
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value in (("heads", self.heads), ("tp", self.tp)):
             if self.hidden % value:
                 raise InputError(

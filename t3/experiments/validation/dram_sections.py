@@ -1,5 +1,8 @@
 """What the page says of the DRAM."""
 
+from collections.abc import Callable
+from functools import partial
+
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.lib.markdown import signed
 
@@ -131,15 +134,9 @@ def mix_section(compared: list[DramComparison]) -> Section:
 _RATIOS = ((8, 1), (4, 1), (2, 1), (1, 1), (1, 2), (1, 4), (1, 8))
 
 # Beyond the files: what it is, and its pattern.
-_OTHERS = {
-    **{
-        f"{reads} : {writes}": lambda ratio=(reads, writes): mixed(*ratio, offset_bytes=4096)
-        for reads, writes in _RATIOS
-    },
-    **{
-        f"{reads} : {writes}, same bank": lambda ratio=(reads, writes): mixed(*ratio)
-        for reads, writes in _RATIOS
-    },
+_OTHERS: dict[str, Callable[[], Pattern]] = {
+    **{f"{r} : {w}": partial(mixed, r, w, offset_bytes=4096) for r, w in _RATIOS},
+    **{f"{r} : {w}, same bank": partial(mixed, r, w) for r, w in _RATIOS},
     "1 : 1, 8 atoms each": lambda: mixed(grain_atoms=8, offset_bytes=4096),
     "read every 2nd atom": lambda: strided(READ, 2),
     "read every 8th atom": lambda: strided(READ, 8),

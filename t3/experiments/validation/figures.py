@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from matplotlib.axes import Axes
+
 from .dram_comparison import DramComparison, is_sequential
 from .ring_comparison import RING_BOUND, RingComparison
 
@@ -49,7 +51,7 @@ def draw_dram(compared: list[DramComparison], path: Path) -> None:
         figure.savefig(path, dpi=110)
 
 
-def _once(axes, label: str) -> str:
+def _once(axes: Axes, label: str) -> str:
     """The label if nothing has it yet: a legend lists each only once."""
     return "_" + label if label in axes.get_legend_handles_labels()[1] else label
 

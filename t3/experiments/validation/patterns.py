@@ -15,7 +15,7 @@ import numpy as np
 from sysmodel.config.dram_timing import DramTiming
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.lib.compiled import compiled
-from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
+from sysmodel.memory.dram import DramState, dram_push, dram_room, dram_step, new_dram
 
 from .timings import without_refresh
 
@@ -54,7 +54,7 @@ class Pattern:
     atoms: np.ndarray
     accesses: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         atoms = np.ascontiguousarray(self.atoms, np.int64)
         accesses = np.ascontiguousarray(self.accesses, np.int64)
         if atoms.ndim != 1 or atoms.shape != accesses.shape or not len(atoms):
@@ -178,7 +178,14 @@ def fraction_of_peak(
 
 
 @compiled
-def _saturate(state, begin, end, atoms, accesses, following):
+def _saturate(
+    state: DramState,
+    begin: int,
+    end: int,
+    atoms: np.ndarray,
+    accesses: np.ndarray,
+    following: int,
+) -> int:
     """Cycles ``begin`` to ``end``; returns the request to be offered next."""
     for now in range(begin, end):
         if dram_room(state, 0, accesses[following]):

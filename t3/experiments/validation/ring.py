@@ -154,7 +154,7 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
 
 
 @compiled
-def _begin_step(s, g, chunks, all_gather):
+def _begin_step(s: _Ring, g: int, chunks: np.ndarray, all_gather: int) -> None:
     """GPU g sends a chunk to g - 1 while the following one arrives from g + 1."""
     gpus, channels = s.unsent.shape
     chunk = (g + (0 if all_gather else 1) + s.step[g]) % gpus
@@ -164,7 +164,7 @@ def _begin_step(s, g, chunks, all_gather):
 
 
 @compiled
-def _run(s, chunks, all_gather, limit):
+def _run(s: _Ring, chunks: np.ndarray, all_gather: int, limit: int) -> int:
     """The cycle after the last arrival, or -1 if there is none before ``limit``."""
     f = s.fixed[0]
     gpus, channels = s.unsent.shape

@@ -1,6 +1,6 @@
 """What stands for the whole machine beside the whole machine: one channel, one GPU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload, known_workloads
@@ -16,14 +16,15 @@ class Sampling:
     """A way to sample, and how far the total time may be from that of the whole machine."""
 
     title: str
-    whole: dict[str, str]  # options of the run that is not sampled
+    whole: RunOptions  # of the run that is not sampled
     bound: float
 
 
-CHANNELS = Sampling("one memory channel against all", {"channels": "all"}, 0.02)
-GPUS = Sampling("one GPU that stands for all against all", {"gpus": "all"}, 0.01)
-WORKLOADS = (("t-nlg", "fc2", 8), ("t-nlg", "op", 16), ("mega-gpt-2", "ip", 8))
 _CONFIGURATIONS = ("sequential", "t3", "t3-mca")
+_SAMPLED = RunOptions(engine="golden", configurations=_CONFIGURATIONS)
+CHANNELS = Sampling("one memory channel against all", replace(_SAMPLED, channels="all"), 0.02)
+GPUS = Sampling("one GPU that stands for all against all", replace(_SAMPLED, gpus="all"), 0.01)
+WORKLOADS = (("t-nlg", "fc2", 8), ("t-nlg", "op", 16), ("mega-gpt-2", "ip", 8))
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,11 @@ def compare_sampling(
     for one in workloads:
         workload = known_workloads().workload(*one)
         sampled, whole = (
-            run(workload, system, _options(options), report).configurations
-            for options in ({}, sampling.whole)
+            run(workload, system, options, report).configurations
+            for options in (_SAMPLED, sampling.whole)
         )
         found += [
             SamplingComparison(workload, name, sampled[name].total_ns, whole[name].total_ns)
             for name in _CONFIGURATIONS
         ]
     return found
-
-
-def _options(changes: dict[str, str]) -> RunOptions:
-    return RunOptions(engine="golden", configurations=_CONFIGURATIONS, **changes)

@@ -1,12 +1,14 @@
 """Figures that say how far the results can be trusted."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.ticker import ScalarFormatter
 
 from t3.experiments.evaluation.sensitivity import effects
-from t3.experiments.evaluation.study import Study
+from t3.experiments.evaluation.study import POINT, Study
 
 from .style import COLOURS, clean, drawn, legend_below, save
 
@@ -36,7 +38,7 @@ def draw_efficiency(study: Study, path: Path) -> None:
 def draw_sensitivity(study: Study, path: Path) -> None:
     """Range of the speedups over each parameter's values, widest first, a panel for each point."""
     moved = effects(study)
-    points = list(moved.groupby(["model", "tp", "layer"], sort=False))
+    points: list[tuple[Any, pd.DataFrame]] = list(moved.groupby(POINT, sort=False))
     shift = (moved["t3-mca"] - moved["t3-mca default"]).abs()
     order = shift.groupby(moved["parameter"]).max().sort_values().index
     with drawn(10, 1.4 + 0.27 * len(order), columns=len(points), sharex=True, sharey=True) as (

@@ -1,8 +1,11 @@
 """End-to-end results of whole models."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 
 from t3.experiments.evaluation.study import Study
 
@@ -56,6 +59,6 @@ def draw_communication(study: Study, path: Path) -> None:
         save(figure, path)
 
 
-def _label(axes, index) -> None:
+def _label(axes: Axes, index: "pd.Index[Any]") -> None:
     names = [f"{model}, {tp}" for model, tp in index]
     axes.set_xticks(range(len(names)), names, fontsize=9, rotation=38, ha="right")

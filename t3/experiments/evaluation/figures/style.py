@@ -1,16 +1,34 @@
 """What the figures have in common: colours, lettering, axes of sublayers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "Places", "bars", "clean", "drawn", "legend_below", "save", "sublayer_places"]
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
+__all__ = [
+    "COLOURS",
+    "Grid",
+    "Places",
+    "bars",
+    "clean",
+    "drawn",
+    "legend_below",
+    "save",
+    "sublayer_places",
+]
+
+Grid: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""Rows and columns of axes."""
 
 # Those of sysmodel/runs/plots.py where the thing is the same. They differ in lightness too, for
 # print and for eyes that do not tell hues apart.
@@ -24,7 +42,7 @@ COLOURS = {
     "cu-split-16": "#7b5a8c",
 }
 _UPRIGHT = 24  # more labels than that do not fit side by side
-_LETTERING = {
+_LETTERING: "dict[RcKeyType, Any]" = {
     "svg.hashsalt": "t3",  # equal results give equal files
     "font.size": 9.5,
     "axes.titlesize": 10.5,
@@ -35,11 +53,19 @@ _LETTERING = {
 
 
 @contextmanager
-def drawn(width: float, height: float, rows: int = 1, columns: int = 1, **more) -> Iterator:
+def drawn(
+    width: float,
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> Iterator[tuple[Figure, Grid]]:
     """A figure in inches and its array of axes, in the style of the report."""
     with matplotlib.rc_context(_LETTERING):
         figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.subplots(rows, columns, squeeze=False, **more)
+        yield figure, figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -47,7 +73,7 @@ def save(figure: Figure, path: Path) -> None:
     figure.savefig(path, format="svg", metadata={"Date": None})
 
 
-def clean(axes: Axes, grid: str = "y") -> None:
+def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     """Only a light grid and the axis that carries the labels."""
     axes.grid(axis=grid, color="#dddddd", linewidth=0.8)
     axes.spines[["top", "right", "left" if grid == "y" else "bottom"]].set_visible(False)
@@ -65,13 +91,13 @@ class Places:
 
     Parameters
     ----------
-    index : MultiIndex
+    index : Index
         model, tp, layer of each sublayer, neighbours of one group together.
     extra : sequence of str
         Labels of further places after the sublayers, such as a mean.
     """
 
-    def __init__(self, index: pd.MultiIndex, extra: Sequence[str] = ()):
+    def __init__(self, index: "pd.Index[Any]", extra: Sequence[str] = ()):
         self.at: list[float] = []
         self.labels: list[str] = []
         self.groups: list[tuple[str, float]] = []
@@ -108,7 +134,9 @@ def sublayer_places(wide: pd.DataFrame, extra: Sequence[str] = ()) -> Places:
     return Places(wide.index, extra)
 
 
-def bars(axes: Axes, at: Sequence[float], series: dict[str, Sequence[float]], base: float) -> None:
+def bars(
+    axes: Axes, at: Sequence[float], series: Mapping[str, Sequence[float]], base: float
+) -> None:
     """Bars side by side, a colour for each configuration, standing on ``base``."""
     width = 0.86 / len(series)
     for i, (name, values) in enumerate(series.items()):

@@ -3,12 +3,23 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from t3.experiments.evaluation.metrics import geomean
 from t3.experiments.evaluation.study import Study
 
-from .style import COLOURS, bars, clean, drawn, legend_below, save, sublayer_places
+from .style import (
+    COLOURS,
+    Grid,
+    Places,
+    bars,
+    clean,
+    drawn,
+    legend_below,
+    save,
+    sublayer_places,
+)
 
 __all__ = ["draw_compute", "draw_cu_split", "draw_ideal", "draw_speedups", "draw_time"]
 
@@ -64,7 +75,7 @@ def draw_time(study: Study, group: str, path: Path) -> None:
         save(figure, path)
 
 
-def _parts(study: Study, link: float, group: str):
+def _parts(study: Study, link: float, group: str) -> dict[str, pd.DataFrame]:
     column = {
         name: study.points(name, link, group=group)
         for name in ("total_ns", "gemm_ns", "gemm_slowdown", "ag_ns")
@@ -160,7 +171,7 @@ def draw_cu_split(study: Study, path: Path) -> None:
         save(figure, path)
 
 
-def _finish(figure: Figure, grid: np.ndarray, places) -> None:
+def _finish(figure: Figure, grid: Grid, places: Places) -> None:
     """Label only the lowest of panels that share their axis, and add one legend."""
     places.label(grid[-1, 0])
     legend_below(figure, grid[0, 0], columns=6)
