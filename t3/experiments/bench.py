@@ -4,7 +4,7 @@ simulator."""
 import time
 
 import numpy as np
-from amaranth.sim import Simulator, TestbenchContext
+from amaranth.sim import Simulator, SimulatorContext
 from rich.console import Console
 from rich.table import Table
 
@@ -46,7 +46,7 @@ def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
     random = np.random.default_rng(0)
     atoms = random.integers(0, 1 << 30, cycles)
 
-    async def bench(ctx: TestbenchContext) -> None:
+    async def bench(ctx: SimulatorContext) -> None:
         channel = top.channel[0]
         ctx.set(channel.dram.ready, 1)
         ctx.set(channel.link_out.ready, 1)

@@ -100,8 +100,7 @@ def test_wavefront_command_geometry(wavefront):
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
     state = fresh_state(channels=4)
-    config, gpu = state.config, state.gpu
-    command = state.commands[0]
+    gpu, command = state.gpu, state.commands[0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
     push_copy(state, 0, 0)
     push_copy(state, 0, 64)
