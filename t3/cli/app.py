@@ -51,8 +51,8 @@ def _t3(
         ),
     ] = False,
 ) -> None:
-    """Transparent tracking and triggering: what hiding a Transformer's all-reduce behind the GEMM
-    before it gives, cycle by cycle, with the real hardware in the loop."""
+    """Transparent tracking and triggering (T3): what a Transformer gains when the GEMM before an
+    all-reduce hides it, simulated cycle by cycle, with the RTL of the hardware in the loop."""
 
 
 for _command in COMMANDS:

@@ -42,9 +42,9 @@ def area(
         bool, typer.Option("--scaling", help=f"Also write {_SCALING_CSV} and {_SCALING_PICTURE}.")
     ] = False,
 ) -> None:
-    """Area of each block and of the whole, in gate equivalents and in µm² of a cell library.
+    """Measure the area of each block and of the whole, in gate equivalents and in µm².
 
-    Synthesises the blocks with Yosys; writes area.csv, area.json and area.md.
+    Synthesises the blocks with Yosys for a cell library; writes area.csv, area.json and area.md.
     """
     # They bring Amaranth, for which other commands shall not wait.
     from t3.silicon.area_report import as_csv, as_dict, as_markdown

@@ -18,7 +18,9 @@ def check(
     gpus: Annotated[int, integer_option("GPUs of the ring, 2 to 8.")] = CheckOptions.gpus,
     m: Annotated[int, integer_option("Rows of the output.")] = CheckOptions.m,
     n: Annotated[int, integer_option("Columns of the output.")] = CheckOptions.n,
-    k: Annotated[int, integer_option("Products in each sum.")] = CheckOptions.k,
+    k: Annotated[
+        int, integer_option("Products that each element of the output sums.")
+    ] = CheckOptions.k,
     dtype: Annotated[
         Literal["fp16", "bf16"], choice("Format of operands and output.", tuple(DTYPE_BYTES))
     ] = CheckOptions.dtype,
@@ -27,7 +29,7 @@ def check(
         int, integer_option("Memory channels of each GPU, a power of two.")
     ] = CheckOptions.channels,
     skew: Annotated[
-        int, integer_option("Each GPU starts so many memory cycles after the one before.", "CYCLES")
+        int, integer_option("Memory cycles from the start of a GPU to that of the next.", "CYCLES")
     ] = CheckOptions.skew,
     back_pressure: Annotated[
         int, integer_option("Percent of cycles in which a link takes nothing.", "PERCENT")
@@ -38,8 +40,8 @@ def check(
 ) -> None:
     """Run real values through the hardware and compare every bit.
 
-    Every element of the reduce-scattered GEMM, on every GPU and channel, against NumPy's
-    reduction in ring order. The exit code is 0 only if all agree.
+    Compares every element of the reduce-scattered GEMM, on every GPU and channel, with NumPy's
+    reduction in the order of the ring. The exit code is 0 only if all agree.
     """
     options = CheckOptions(
         gpus=gpus,

@@ -25,7 +25,7 @@ def coverage(
     seed: Annotated[int, option("Seed of the benches.", "N", min=0)] = 0,
     out: Out = Path("build/coverage"),
 ) -> None:
-    """Run the benches of the blocks and of the top with line, toggle and functional coverage.
+    """Run the benches of the blocks and of the top; measure line, toggle and functional coverage.
 
     About ten minutes on two idle processors; writes coverage.json and coverage.md. The exit code is
     0 only if every functional point is hit.

@@ -13,7 +13,7 @@ __all__ = ["diagrams"]
 
 
 def diagrams(out: Out = Path("build/diagrams")) -> None:
-    """Timing diagrams of the blocks' interfaces, recorded from simulations of the RTL; SVG."""
+    """Draw timing diagrams of the blocks' interfaces as SVG, from simulations of the RTL."""
     # They bring Amaranth, for which other commands shall not wait.
     from t3.silicon.diagrams import diagrams as known
     from t3.silicon.waveforms import record, svg

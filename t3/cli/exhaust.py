@@ -35,8 +35,8 @@ def exhaust(
 ) -> None:
     """Compare the reduce unit's arithmetic with NumPy's, every bit.
 
-    The RTL, compiled: all 2^32 pairs of fp16 and of bf16, structured-random pairs of fp32; sum,
-    maximum and minimum. About twenty minutes on two idle processors; writes
+    Runs the compiled RTL on all 2^32 pairs of fp16 and of bf16, and on structured-random pairs of
+    fp32, for sum, maximum and minimum. About twenty minutes on two idle processors; writes
     arithmetic.json and arithmetic.md. The exit code is 0 only if all agree.
     """
     require_benches("exhaust")

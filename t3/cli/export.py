@@ -54,7 +54,7 @@ def export(
     ] = "t3",
     **parameters: Any,
 ) -> None:
-    """Write Verilog of the hardware at any parameters.
+    """Write Verilog of the hardware with any parameters.
 
     The top and each block, self-contained; headers with the registers and the payloads' fields; a
     FuseSoC core; manifest.json with ports, parameters and checksums. The same bytes every time.

@@ -22,11 +22,11 @@ def faults(
     kind: Annotated[list[str] | None, several("kind")] = None,
     out: Out = Path("build/faults"),
 ) -> None:
-    """Put faults into the running hardware, and see what becomes of each.
+    """Inject faults into the running hardware, and see what becomes of each.
 
-    Wrong bits in protected memories, links that lose and spoil, GPUs that stop, thresholds that
-    cannot be met. Writes faults.json and faults.md. The exit code is 0 only if every fault ends in
-    a right result or in a report of its cause in time.
+    Wrong bits in protected memories, links that lose or corrupt flits, GPUs that stop, thresholds
+    that are never met. Writes faults.json and faults.md. The exit code is 0 only if every fault
+    ends in a right result, or in a report of its cause in time.
     """
     # They bring Amaranth and Numba, for which other commands shall not wait.
     from t3.verification.evidence import Evidence

@@ -7,5 +7,5 @@ __all__ = ["models"]
 
 
 def models() -> None:
-    """List the models and sublayers that are known, with their sources."""
+    """List the known models and sublayers, with their sources."""
     report.print_models(known_workloads())

@@ -26,7 +26,7 @@ def mutate(
     seed: Annotated[int, option("Seed of the mutants and of the benches.", "N", min=0)] = 0,
     out: Out = Path("build/mutate"),
 ) -> None:
-    """Put small defects into the blocks, and count those that the blocks' own benches notice.
+    """Make mutants of the blocks, and count those that the blocks' own benches notice.
 
     About a quarter of an hour on two idle processors; writes mutation.json and mutation.md. The
     exit code is 0 only if 97 % of the mutants are noticed, and 95 % of each block's, not counting

@@ -17,7 +17,7 @@ def presets(
         str | None, typer.Argument(metavar="[NAME]", help="Print this preset's TOML file.")
     ] = None,
 ) -> None:
-    """List the systems that come along, or print one, with the source of every value."""
+    """List the known systems, or print one with the source of every value."""
     if name is None:
         report.print_presets()
     elif name in preset_names():

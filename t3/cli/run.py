@@ -36,15 +36,17 @@ PICTURE, RESULT, TIMELINE, WAVES = (
 
 
 def run(
-    model: Annotated[str, option("Transformer; see t3 models.")] = "t-nlg",
-    layer: Annotated[str, option("Sublayer that is all-reduced.", "op|fc1|fc2|ip")] = "fc2",
-    tp: Annotated[int, integer_option("GPUs that share the layer.")] = 8,
+    model: Annotated[str, option("A Transformer; see t3 models.")] = "t-nlg",
+    layer: Annotated[str, option("Sublayer whose output is all-reduced.", "op|fc1|fc2|ip")] = "fc2",
+    tp: Annotated[
+        int, integer_option("GPUs that share the layer: its degree of tensor parallelism.")
+    ] = 8,
     engine: Engine = "rtl",
     channels: Annotated[
         str, option("Memory channels to simulate; a few stand for all.", "1|K|all")
     ] = "1",
     gpus: Annotated[
-        SimulatedGpus, choice("One GPU that stands for all, or every one.", GPUS)
+        SimulatedGpus, choice("Simulate one GPU, which stands for all, or every one.", GPUS)
     ] = "mirror",
     config: Annotated[
         str, option("System: a TOML file, or a preset; see t3 presets.", "FILE.toml")
@@ -52,7 +54,7 @@ def run(
     configurations: Annotated[
         str,
         option(
-            f"Which to compare, separated by commas: some of {', '.join(CONFIGURATIONS)}.",
+            f"What is compared, separated by commas: some of {', '.join(CONFIGURATIONS)}.",
             "A,B,...",
             show_default="the first five",
         ),

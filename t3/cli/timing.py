@@ -41,7 +41,7 @@ def timing(
         bool, typer.Option("--check", help="Exit with 1 if a path is over its limit.")
     ] = False,
 ) -> None:
-    """Critical path of each block, in FO4 and ns of a cell library.
+    """Find the critical path of each block, in FO4 and ns of a cell library.
 
     Synthesises the blocks with Yosys; writes timing.csv, timing.json and timing.md.
     """
