@@ -36,10 +36,15 @@ class IssueAckBuffer(wiring.Component):
         An issue acknowledgement was lost to wrong bits, with its tile as far as it can be read.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    waiting : ProtectedQueue
     """
 
     def __init__(self, p: T3Parameters, *, depth: int):
-        self._p, self._depth = p, depth
         super().__init__(
             {
                 "i": In(stream.Signature(IssueAck(p))),
@@ -48,10 +53,11 @@ class IssueAckBuffer(wiring.Component):
                 "corrected": Out(1),
             }
         )
+        self.waiting = ProtectedQueue(IssueAck(p), depth=depth)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.waiting = waiting = ProtectedQueue(IssueAck(self._p), depth=self._depth)
+        m.submodules.waiting = waiting = self.waiting
         straight = waiting.empty & self.o.ready
         m.d.comb += [
             self.i.ready.eq(waiting.i.ready),

@@ -32,6 +32,15 @@ class IssueAckQueue(wiring.Component):
     o : Out(stream)
         The updates, those of a tile together.
 
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    valid : Signal
+        A bit for each entry.
+    entries : Signal
+        The events, the head first.
+
     Raises
     ------
     TypeError
@@ -53,29 +62,18 @@ class IssueAckQueue(wiring.Component):
                 "o": Out(stream.Signature(self._shape)),
             }
         )
+        # The head is entry 0, and the entries that are valid come first.
+        self.valid = Signal(depth)
+        self.entries = Signal(data.ArrayLayout(self._shape, depth), reset_less=True)
 
     def elaborate(self, platform):
         m = Module()
-        depth = self._depth
-        issue_ack = self.i.p
-        # The head is entry 0, and the entries that are valid come first.
-        valid = Signal(depth)
-        entries = Signal(data.ArrayLayout(self._shape, depth), reset_less=True)
         m.d.comb += [
-            self.i.ready.eq(~valid[-1]),
-            self.o.valid.eq(valid[0]),
-            self.o.p.eq(entries[0]),
+            self.i.ready.eq(~self.valid[-1]),
+            self.o.valid.eq(self.valid[0]),
+            self.o.p.eq(self.entries[0]),
         ]
-
-        joins = Signal(depth)
-        for index in range(1, depth):
-            entry = entries[index]
-            m.d.comb += joins[index].eq(
-                valid[index]
-                & (entry.dispatch_index == issue_ack.dispatch_index)
-                & (entry.wavefront == issue_ack.wavefront)
-                & ~entry.count.all()
-            )
+        joins = self._find(m)
         take = Signal()
         push = Signal()
         pop = Signal()
@@ -84,14 +82,39 @@ class IssueAckQueue(wiring.Component):
             push.eq(take & ~joins.any()),
             pop.eq(self.o.valid & self.o.ready),
         ]
+        taken, taken_valid = self._put(m, push, take, joins)
+        m.d.sync += [self.entries.eq(taken), self.valid.eq(taken_valid)]
+        with m.If(pop):
+            m.d.sync += self.valid.eq(taken_valid >> 1)
+            for index in range(self._depth - 1):
+                m.d.sync += self.entries[index].eq(taken[index + 1])
+        return m
 
-        # The entries with the issue acknowledgement, before the head leaves.
-        taken = Signal.like(entries)
-        taken_valid = Signal(depth)
-        m.d.comb += [taken.eq(entries), taken_valid.eq(valid)]
+    def _find(self, m: Module) -> Signal:
+        """The entry that the issue acknowledgement joins."""
+        issue_ack = self.i.p
+        joins = Signal(self._depth)
+        for index in range(1, self._depth):
+            entry = self.entries[index]
+            m.d.comb += joins[index].eq(
+                self.valid[index]
+                & (entry.dispatch_index == issue_ack.dispatch_index)
+                & (entry.wavefront == issue_ack.wavefront)
+                & ~entry.count.all()
+            )
+        return joins
+
+    def _put(
+        self, m: Module, push: Signal, take: Signal, joins: Signal
+    ) -> tuple[data.View, Signal]:
+        """The entries with the issue acknowledgement, before the head leaves."""
+        issue_ack, valid = self.i.p, self.valid
+        taken = Signal.like(self.entries)
+        taken_valid = Signal(self._depth)
+        m.d.comb += [taken.eq(self.entries), taken_valid.eq(valid)]
         with m.If(push):
             m.d.comb += taken_valid.eq((valid << 1) | 1)
-        for index in range(depth):
+        for index in range(self._depth):
             with m.If(~valid[index]):
                 m.d.comb += [
                     taken[index].atom.eq(issue_ack.atom),
@@ -100,16 +123,11 @@ class IssueAckQueue(wiring.Component):
                     taken[index].count.eq(1),
                 ]
             with m.Elif(take & joins[index]):
-                entry = entries[index]
+                entry = self.entries[index]
                 m.d.comb += [
                     taken[index].count.eq(entry.count + 1),
                     taken[index].atom.eq(
                         Mux(issue_ack.atom < entry.atom, issue_ack.atom, entry.atom)
                     ),
                 ]
-        m.d.sync += [entries.eq(taken), valid.eq(taken_valid)]
-        with m.If(pop):
-            m.d.sync += valid.eq(taken_valid >> 1)
-            for index in range(depth - 1):
-                m.d.sync += entries[index].eq(taken[index + 1])
-        return m
+        return taken, taken_valid

@@ -38,10 +38,36 @@ class LinkSender(wiring.Component):
         Packets that the other side has room for are not acknowledged.
     replay : Out(1)
         In this cycle it goes back to the oldest packet that is not acknowledged.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    replay_memory : Memory
+        The packets that are kept, each in the row of its number.
+    base, upcoming, head : Signal
+        Numbers of the oldest packet that is kept, of the next to send and of the next to take;
+        ``base <= upcoming <= head``.
+    limit : Signal
+        The first number that the other side has no room for; ``upcoming <= limit``.
+    kept : Signal
+        Packets from ``base`` to ``head``.
+    told : Signal
+        The last reverse state.
+    decides : Signal
+        This is the second of two cycles, which decides on what the first has prepared.
+    candidate : Signal
+        The reverse state that is decided on.
+    distance, ahead : Signal
+        From ``base`` to its acknowledgement, and to ``upcoming``.
+    behind : Signal
+        Its limit lies before ``limit``.
+    send, accept : Signal
+        In this cycle a packet is sent; packets are acknowledged.
     """
 
     def __init__(self, shape, link: LinkParameters):
-        self._shape, self._link = shape, link
+        self._link = link
         super().__init__(
             {
                 "packets": In(stream.Signature(shape)),
@@ -52,82 +78,107 @@ class LinkSender(wiring.Component):
                 "replay": Out(1),
             }
         )
+        number = link.sequence_bits
+        self.replay_memory = Memory(shape=shape, depth=link.replay_depth, init=[])
+        self._write, self._read = self.replay_memory.write_port(), self.replay_memory.read_port()
+        self.base = Signal(number)
+        self.upcoming = Signal(number)
+        self.head = Signal(number)
+        self.limit = Signal(number)
+        self.kept = Signal(range(link.replay_depth + 1))
+        self.told = Signal(ReverseState(link))
+        self.decides = Signal()
+        self.candidate = Signal(ReverseState(link))
+        self.distance = Signal(number)
+        self.ahead = Signal(range(link.replay_depth + 1))
+        self.behind = Signal()
+        self.send = Signal()
+        self.accept = Signal()
 
     def elaborate(self, platform):
         m = Module()
-        link = self._link
-        number = link.sequence_bits
-        m.submodules.replay_memory = replay_memory = Memory(
-            shape=self._shape, depth=link.replay_depth, init=[]
+        m.submodules.replay_memory = self.replay_memory
+        put = self._put(m)
+        self._send(m)
+        self._time(m)
+        self._listen(m)
+        self._decide(m)
+        m.d.sync += self.kept.eq(
+            Mux(self.accept, self.kept - self.distance[: len(self.kept)] + put, self.kept + put)
         )
-        write, read = replay_memory.write_port(), replay_memory.read_port()
-        m.submodules.timer = timer = WideCounter(link.timeout_cycles.bit_length())
-        # base <= upcoming <= head, and upcoming <= limit; those from base to head are kept.
-        base = Signal(number)
-        upcoming = Signal(number)
-        head = Signal(number)
-        limit = Signal(number)
-        kept = Signal(range(link.replay_depth + 1))
-        told = Signal(ReverseState(link))
-        # What the second of the two cycles decides on.
-        decides = Signal()
-        candidate = Signal(ReverseState(link))
-        distance = Signal(number)
-        ahead = Signal(range(link.replay_depth + 1))
-        behind = Signal()  # the limit that is told
+        return m
 
-        put = Signal()
-        send = Signal()
-        accept = Signal()
-        expired = timer.o[-1]
+    def _put(self, m: Module) -> Signal:
+        """Take a packet, and keep it."""
+        put, write = Signal(), self._write
         m.d.comb += [
-            self.packets.ready.eq(~kept[-1]),
+            self.packets.ready.eq(~self.kept[-1]),
             put.eq(self.packets.valid & self.packets.ready),
-            write.addr.eq(head),
+            write.addr.eq(self.head),
             write.data.eq(self.packets.p),
             write.en.eq(put),
-            send.eq(self.o.ready & (upcoming != head) & (upcoming != limit)),
+        ]
+        with m.If(put):
+            m.d.sync += self.head.eq(self.head + 1)
+        return put
+
+    def _send(self, m: Module) -> None:
+        """The upcoming packet, if there is one that the other side has room for."""
+        upcoming, limit, read = self.upcoming, self.limit, self._read
+        m.d.comb += [
+            self.send.eq(self.o.ready & (upcoming != self.head) & (upcoming != limit)),
             read.addr.eq(upcoming),
-            read.en.eq(send),
-            accept.eq(decides & (distance != 0) & (distance <= kept)),
-            self.progress.eq(accept),
-            self.replay.eq(decides & ~accept & expired),
-            timer.step.eq(~expired),
-            timer.clear.eq(accept | self.replay | (upcoming == base)),
+            read.en.eq(self.send),
         ]
         # What the memory gave last, nothing at first, is not for a control flit: its CRC would be
         # unknown.
         with m.If(self.o.p.data):
             m.d.comb += self.o.p.packet.eq(read.data)
         with m.If(self.o.ready):
-            m.d.sync += [self.o.p.data.eq(send), self.o.p.sequence.eq(upcoming)]
-        with m.If(put):
-            m.d.sync += head.eq(head + 1)
-        with m.If(send):
+            m.d.sync += [self.o.p.data.eq(self.send), self.o.p.sequence.eq(upcoming)]
+        with m.If(self.send):
             m.d.sync += upcoming.eq(upcoming + 1)
 
-        with m.If(self.reverse.valid):
-            m.d.sync += told.eq(self.reverse.p)
-        m.d.sync += [
-            decides.eq(~decides),
-            self.waiting.eq((kept != 0) & (base != limit)),
+    def _time(self, m: Module) -> None:
+        """Go back if nothing is acknowledged for too long."""
+        m.submodules.timer = timer = WideCounter(self._link.timeout_cycles.bit_length())
+        expired = timer.o[-1]
+        m.d.comb += [
+            self.replay.eq(self.decides & ~self.accept & expired),
+            timer.step.eq(~expired),
+            timer.clear.eq(self.accept | self.replay | (self.upcoming == self.base)),
         ]
-        with m.If(~decides):
+
+    def _listen(self, m: Module) -> None:
+        """Keep what the other side told last, and compare it in the first of two cycles."""
+        with m.If(self.reverse.valid):
+            m.d.sync += self.told.eq(self.reverse.p)
+        m.d.sync += [
+            self.decides.eq(~self.decides),
+            self.waiting.eq((self.kept != 0) & (self.base != self.limit)),
+        ]
+        with m.If(~self.decides):
             m.d.sync += [
-                candidate.eq(told),
-                distance.eq(told.acknowledge - base),
-                ahead.eq(upcoming - base),
-                behind.eq((told.limit - limit)[number - 1]),
+                self.candidate.eq(self.told),
+                self.distance.eq(self.told.acknowledge - self.base),
+                self.ahead.eq(self.upcoming - self.base),
+                self.behind.eq((self.told.limit - self.limit)[len(self.limit) - 1]),
             ]
-        with m.If(accept):
-            m.d.sync += base.eq(candidate.acknowledge)
+
+    def _decide(self, m: Module) -> None:
+        """Act on it in the second cycle."""
+        candidate, distance = self.candidate, self.distance
+        m.d.comb += [
+            self.accept.eq(self.decides & (distance != 0) & (distance <= self.kept)),
+            self.progress.eq(self.accept),
+        ]
+        with m.If(self.accept):
+            m.d.sync += self.base.eq(candidate.acknowledge)
             # After going back, what was on its way then may be acknowledged beyond upcoming.
-            with m.If(distance > ahead):
-                m.d.sync += upcoming.eq(candidate.acknowledge)
+            with m.If(distance > self.ahead):
+                m.d.sync += self.upcoming.eq(candidate.acknowledge)
         with m.If(self.replay):
-            m.d.sync += upcoming.eq(base)
+            m.d.sync += self.upcoming.eq(self.base)
         # A limit that lies behind is an old one.
-        with m.If(decides & ~behind):
-            m.d.sync += limit.eq(candidate.limit)
-        m.d.sync += kept.eq(Mux(accept, kept - distance[: len(kept)] + put, kept + put))
-        return m
+        with m.If(self.decides & ~self.behind):
+            m.d.sync += self.limit.eq(candidate.limit)

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The buffer of issue acknowledgements with bits that turn in its memory."""
 
-from unittest.mock import patch
-
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -20,8 +18,8 @@ PARAMETERS = T3Parameters(address_bits=20, workgroup_bits=6, sets=8, ways=2, wav
 DEPTH = 8
 
 
-def _faulty(queue: type[ProtectedQueue], turned: Signal) -> type[ProtectedQueue]:
-    """A queue in whose memory each payload has other bits turned."""
+def _faulty(queue: type[ProtectedQueue], turned: Signal) -> ProtectedQueue:
+    """A queue of the buffer's kind in whose memory each payload has other bits turned."""
 
     class FaultyQueue(queue):
         def elaborate(self, platform):
@@ -36,7 +34,7 @@ def _faulty(queue: type[ProtectedQueue], turned: Signal) -> type[ProtectedQueue]
             ]
             return m
 
-    return FaultyQueue
+    return FaultyQueue(IssueAck(PARAMETERS), depth=DEPTH)
 
 
 class FaultyBuffer(wiring.Component):
@@ -58,14 +56,12 @@ class FaultyBuffer(wiring.Component):
         self._buffer = block(PARAMETERS, depth=DEPTH)
         bits = code_word(IssueAck(PARAMETERS)).size
         super().__init__({**self._buffer.signature.members, "turned": In(bits)})
+        self._buffer.waiting = _faulty(type(self._buffer.waiting), self.turned)
 
     def elaborate(self, platform):
         m = Module()
         buffer = self._buffer
-        names = type(buffer).elaborate.__globals__
-        queue = _faulty(names["ProtectedQueue"], self.turned)
-        with patch.dict(names, ProtectedQueue=queue):
-            m.submodules.buffer = buffer.elaborate(platform)
+        m.submodules.buffer = buffer
         for name, member in buffer.signature.members.items():
             outer, inner = getattr(self, name), getattr(buffer, name)
             if member.is_signature:

@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Const, Cover, Elaboratable, Module, Mux, Signal
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.parameters import T3Parameters
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 
@@ -31,8 +31,7 @@ class IssueAckQueueHarness(Elaboratable):
         m = Module()
         depth = self._depth
         m.submodules.dut = dut = self._queue(self._p, depth=depth)
-        inside = opened(dut)
-        entries, valid = inside.entries, inside.valid
+        entries, valid = dut.entries, dut.valid
         issue_ack, event = dut.i.p, dut.o.p
         most = (1 << len(event.count)) - 1
         free(m, dut.i.valid, issue_ack, dut.o.ready)

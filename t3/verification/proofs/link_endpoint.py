@@ -9,7 +9,7 @@ from rtl.link.parameters import LinkParameters
 from rtl.link.receiver import LinkReceiver
 from rtl.link.sender import LinkSender
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 
@@ -55,20 +55,19 @@ class LinkHarness(Elaboratable):
         m.submodules.sender = sender = self._sender(_PACKET_BITS, _LINK)
         m.submodules.receiver = receiver = self._receiver(_PACKET_BITS, _LINK)
         free(m, sender.packets.valid, sender.packets.p, sender.o.ready, receiver.leave)
-        inside = opened(sender)
-        ghost = self._ghosts(m, sender, receiver, inside)
+        ghost = self._ghosts(m, sender, receiver)
         self._link_forth(m, sender, receiver, ghost)
         self._link_back(m, sender, receiver, ghost)
-        self._assert_delivery(m, sender, receiver, ghost, inside)
-        self._assert_order_of_numbers(m, sender, receiver, ghost, inside)
-        self._assert_decision(m, ghost, inside)
+        self._assert_delivery(m, sender, receiver, ghost)
+        self._assert_order_of_numbers(m, sender, receiver, ghost)
+        self._assert_decision(m, sender, ghost)
         self._assert_more(m, sender, receiver, ghost)
         return m
 
     def _assert_more(self, m: Module, sender, receiver, ghost) -> None:
         assert_held(m, sender.o, "o")
 
-    def _ghosts(self, m: Module, sender, receiver, inside) -> SimpleNamespace:
+    def _ghosts(self, m: Module, sender, receiver) -> SimpleNamespace:
         """Packets put, sent for the first time, delivered, gone; and the followed one."""
         ghost = SimpleNamespace(
             put=_number("put"),
@@ -80,7 +79,7 @@ class LinkHarness(Elaboratable):
             payload=Signal(_PACKET_BITS, name="payload"),
             followed_is_sent=Signal(name="followed_is_sent"),
         )
-        new = inside.send & (inside.upcoming == ghost.sent)
+        new = sender.send & (sender.upcoming == ghost.sent)
         m.d.sync += [
             ghost.put.eq(ghost.put + moves(sender.packets)),
             ghost.sent.eq(ghost.sent + new),
@@ -145,7 +144,7 @@ class LinkHarness(Elaboratable):
             Assume(~told.valid | (_from(told.p.limit, state.limit) <= _OLDEST_LIMIT)),
         ]
 
-    def _assert_delivery(self, m: Module, sender, receiver, ghost, inside) -> None:
+    def _assert_delivery(self, m: Module, sender, receiver, ghost) -> None:
         o = receiver.o
         held = _from(ghost.left, ghost.delivered)
         is_followed = o.valid & ghost.follows & (ghost.delivered == ghost.followed)
@@ -158,28 +157,28 @@ class LinkHarness(Elaboratable):
             Cover(is_followed & replayed, "delivered after a replay"),
             Cover(ghost.delivered == _LINK.replay_depth + 1, "a place is used again"),
             Cover(~sender.packets.ready, "all kept"),
-            Cover((held == _LINK.receive_depth) & (inside.kept != 0), "no credit"),
-            Cover(inside.accept & (inside.distance > inside.ahead), "acknowledged while replayed"),
+            Cover((held == _LINK.receive_depth) & (sender.kept != 0), "no credit"),
+            Cover(sender.accept & (sender.distance > sender.ahead), "acknowledged while replayed"),
             Cover(receiver.i.valid & receiver.i.p.corrupt, "corrupt"),
         ]
 
-    def _assert_order_of_numbers(self, m: Module, sender, receiver, ghost, inside) -> None:
+    def _assert_order_of_numbers(self, m: Module, sender, receiver, ghost) -> None:
         """base <= upcoming <= sent <= put, base <= delivered <= sent, and the sender's limit."""
-        base, left = inside.base, ghost.left
-        entry = inside.replay_memory.read_port(domain="comb")
+        base, left = sender.base, ghost.left
+        entry = sender.replay_memory.read_port(domain="comb")
         m.d.comb += entry.addr.eq(ghost.followed)
         for holds, message in (
-            (inside.head == ghost.put, "head"),
-            (inside.kept == _from(base, ghost.put), "kept"),
-            (inside.kept <= _LINK.replay_depth, "too many kept"),
-            (_from(base, inside.upcoming) <= _from(base, ghost.sent), "upcoming"),
-            (_from(base, ghost.sent) <= inside.kept, "sent"),
+            (sender.head == ghost.put, "head"),
+            (sender.kept == _from(base, ghost.put), "kept"),
+            (sender.kept <= _LINK.replay_depth, "too many kept"),
+            (_from(base, sender.upcoming) <= _from(base, ghost.sent), "upcoming"),
+            (_from(base, ghost.sent) <= sender.kept, "sent"),
             (_from(base, ghost.delivered) <= _from(base, ghost.sent), "delivered"),
             (receiver.state.acknowledge == ghost.delivered, "acknowledge"),
             (receiver.state.limit == (left + _LINK.receive_depth)[:4], "limit"),
             (_from(left, ghost.delivered) <= _from(left, ghost.sent), "gone"),
-            (_from(left, ghost.sent) <= _from(left, inside.limit), "sent beyond the limit"),
-            (_from(left, inside.limit) <= _LINK.receive_depth, "the sender's limit"),
+            (_from(left, ghost.sent) <= _from(left, sender.limit), "sent beyond the limit"),
+            (_from(left, sender.limit) <= _LINK.receive_depth, "the sender's limit"),
             (
                 ~ghost.follows
                 | (_from(ghost.delivered, ghost.followed) < _from(ghost.delivered, ghost.put)),
@@ -189,33 +188,33 @@ class LinkHarness(Elaboratable):
         ):
             m.d.comb += invariant(holds, message)
 
-    def _assert_decision(self, m: Module, ghost, inside) -> None:
+    def _assert_decision(self, m: Module, sender, ghost) -> None:
         """What the sender knows is old or right, and so is what it is about to decide on."""
-        base, limit, then = inside.base, inside.limit, ghost.then
+        base, limit, then = sender.base, sender.limit, ghost.then
         new_acknowledge = _from(base, then.acknowledge)
         new_limit = _from(limit, then.limit)
         for holds, message in (
             (new_acknowledge <= _from(base, ghost.delivered), "acknowledged then"),
             (new_limit <= _from(limit, ghost.left + _LINK.receive_depth), "limit then"),
             (
-                _from(inside.told.acknowledge, then.acknowledge) <= _OLDEST_ACKNOWLEDGE,
+                _from(sender.told.acknowledge, then.acknowledge) <= _OLDEST_ACKNOWLEDGE,
                 "acknowledgement too old",
             ),
-            (_from(inside.told.limit, then.limit) <= _OLDEST_LIMIT, "limit too old"),
+            (_from(sender.told.limit, then.limit) <= _OLDEST_LIMIT, "limit too old"),
         ):
             m.d.comb += invariant(holds, message)
-        with m.If(inside.decides):
-            told_limit = _from(limit, inside.candidate.limit)
+        with m.If(sender.decides):
+            told_limit = _from(limit, sender.candidate.limit)
             for holds, message in (
-                (inside.distance == _from(base, inside.candidate.acknowledge), "distance"),
+                (sender.distance == _from(base, sender.candidate.acknowledge), "distance"),
                 (
-                    (inside.distance <= new_acknowledge) | (inside.distance > _LINK.replay_depth),
+                    (sender.distance <= new_acknowledge) | (sender.distance > _LINK.replay_depth),
                     "wrong acknowledgement",
                 ),
-                (_from(base, inside.upcoming) - inside.ahead <= 1, "ahead"),
-                (_from(base, inside.upcoming) >= inside.ahead, "behind"),
-                (inside.behind == told_limit[_LINK.sequence_bits - 1], "old limit"),
-                (inside.behind | (told_limit <= new_limit), "wrong limit"),
+                (_from(base, sender.upcoming) - sender.ahead <= 1, "ahead"),
+                (_from(base, sender.upcoming) >= sender.ahead, "behind"),
+                (sender.behind == told_limit[_LINK.sequence_bits - 1], "old limit"),
+                (sender.behind | (told_limit <= new_limit), "wrong limit"),
             ):
                 m.d.comb += invariant(holds, message)
 

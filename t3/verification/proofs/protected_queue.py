@@ -50,7 +50,7 @@ class IssueAckBufferHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._buffer(_P, depth=_DEPTH)
-        queue = opened(dut).waiting
+        queue = dut.waiting
         passes = Signal()
         ghost = follow(m, dut, queue, passes)
         m.d.comb += [
