@@ -1,6 +1,7 @@
 """Floating-point adder."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -60,6 +61,40 @@ def _leading_zeros(m: Module, value: Value) -> Value:
     return count
 
 
+@dataclass(frozen=True)
+class _Ordered:
+    """Registers behind the first stage: significands with their hidden bit."""
+
+    dtype: Signal
+    sign: Signal
+    subtract: Signal
+    exponent: Signal
+    distance: Signal
+    larger: Signal
+    smaller: Signal
+
+
+@dataclass(frozen=True)
+class _Summed:
+    """Registers behind the second stage."""
+
+    dtype: Signal
+    sign: Signal
+    subtract: Signal
+    exponent: Signal
+    total: Signal
+
+
+@dataclass(frozen=True)
+class _Normal:
+    """Registers behind the third stage: a significand without its hidden bit."""
+
+    dtype: Signal
+    sign: Signal
+    exponent: Signal
+    significand: Signal
+
+
 class FloatAdd(wiring.Component):
     """Sum of two finite numbers of one format, rounded to nearest even.
 
@@ -115,23 +150,25 @@ class FloatAdd(wiring.Component):
             }
         )
 
-    def _largest_exponent(self, m: Module, dtype: Value) -> Signal:
-        """The infinities' exponent."""
-        largest = Signal(len(self.o.exponent))
-        with m.Switch(dtype):
-            for datatype in self._datatypes:
-                with m.Default() if datatype is self._datatypes[-1] else m.Case(datatype):
-                    m.d.comb += largest.eq(FORMATS[datatype].special)
-        return largest
-
     def elaborate(self, platform):
         m = Module()
-        exponent_bits = len(self.o.exponent)
-        fraction_bits = len(self.o.fraction)
-        # The hidden bit, the fraction and three bits below it: guard, round, sticky.
-        significand_bits = fraction_bits + 4
+        ordered = self._order(m)
+        summed = self._sum(m, ordered)
+        normal = self._normalise(m, summed)
+        self._round(m, normal)
+        return m
 
-        # Order. What goes alone is added to zero, so it needs no registers beside the adder.
+    @property
+    def _significand_bits(self) -> int:
+        """The hidden bit, the fraction and three bits below it: guard, round, sticky."""
+        return len(self.o.fraction) + 4
+
+    def _order(self, m: Module) -> _Ordered:
+        """The larger number, the smaller one, and how far apart they are.
+
+        What goes alone is added to zero, so it needs no registers beside the adder.
+        """
+        exponent_bits, fraction_bits = len(self.o.exponent), len(self.o.fraction)
         exponents = []
         significands = []
         for number in (self.a, self.b):
@@ -140,7 +177,7 @@ class FloatAdd(wiring.Component):
             exponents.append(Cat(number.exponent[0] | ~normal, number.exponent[1:]))
             significands.append(Cat(number.fraction, normal))
         # Beyond the significand one distance is as good as another: the largest that fits.
-        distance_bits = (significand_bits - 1).bit_length()
+        distance_bits = (self._significand_bits - 1).bit_length()
         distances = []
         for above, below in (exponents, exponents[::-1]):
             difference = Signal(exponent_bits)
@@ -148,97 +185,126 @@ class FloatAdd(wiring.Component):
             far = difference[distance_bits:].any()
             distances.append(difference[:distance_bits] | far.replicate(distance_bits))
 
-        dtype_1 = Signal(Datatype, reset_less=True)
-        sign_1 = Signal(reset_less=True)
-        subtract_1 = Signal(reset_less=True)
-        exponent_1 = Signal(exponent_bits, reset_less=True)
-        distance_1 = Signal(distance_bits, reset_less=True)
-        larger_1 = Signal(fraction_bits + 1, reset_less=True)
-        smaller_1 = Signal(fraction_bits + 1, reset_less=True)
+        ordered = _Ordered(
+            dtype=Signal(Datatype, name="dtype_1", reset_less=True),
+            sign=Signal(name="sign_1", reset_less=True),
+            subtract=Signal(name="subtract_1", reset_less=True),
+            exponent=Signal(exponent_bits, name="exponent_1", reset_less=True),
+            distance=Signal(distance_bits, name="distance_1", reset_less=True),
+            larger=Signal(fraction_bits + 1, name="larger_1", reset_less=True),
+            smaller=Signal(fraction_bits + 1, name="smaller_1", reset_less=True),
+        )
         quiet_nan = Const(0b11 << (fraction_bits - 1), fraction_bits + 1)
         larger = Mux(self.swap, significands[1], significands[0])
         smaller = Mux(self.swap, significands[0], significands[1])
         m.d.sync += [
-            dtype_1.eq(self.dtype),
-            sign_1.eq(Mux(self.swap, self.b.sign, self.a.sign) & ~self.nan),
-            subtract_1.eq((self.a.sign ^ self.b.sign) & ~self.alone),
-            exponent_1.eq(Mux(self.swap, exponents[1], exponents[0])),
-            distance_1.eq(Mux(self.swap, distances[1], distances[0])),
-            larger_1.eq(Mux(self.nan, quiet_nan, larger)),
-            smaller_1.eq(Mux(self.alone, 0, smaller)),
+            ordered.dtype.eq(self.dtype),
+            ordered.sign.eq(Mux(self.swap, self.b.sign, self.a.sign) & ~self.nan),
+            ordered.subtract.eq((self.a.sign ^ self.b.sign) & ~self.alone),
+            ordered.exponent.eq(Mux(self.swap, exponents[1], exponents[0])),
+            ordered.distance.eq(Mux(self.swap, distances[1], distances[0])),
+            ordered.larger.eq(Mux(self.nan, quiet_nan, larger)),
+            ordered.smaller.eq(Mux(self.alone, 0, smaller)),
         ]
+        return ordered
 
-        # Align and add. The bit on top takes the carry, so the leading one is found as far left as
-        # exponent + 1 and never needs a shift to the right.
-        sum_bits = significand_bits + 1
-        aligned = _align(m, Cat(Const(0, 3), smaller_1), distance_1)
+    def _sum(self, m: Module, ordered: _Ordered) -> _Summed:
+        """Align and add.
+
+        The bit on top takes the carry, so the leading one is found as far left as exponent + 1 and
+        never needs a shift to the right.
+        """
+        sum_bits = self._significand_bits + 1
+        aligned = _align(m, Cat(Const(0, 3), ordered.smaller), ordered.distance)
         complement = Signal(sum_bits)
-        m.d.comb += complement.eq(aligned ^ subtract_1.replicate(sum_bits))
+        m.d.comb += complement.eq(aligned ^ ordered.subtract.replicate(sum_bits))
         # The carry that goes in makes one adder serve both signs.
-        total = _add(m, Cat(Const(0, 3), larger_1, Const(0, 1)), complement, subtract_1)
+        larger = Cat(Const(0, 3), ordered.larger, Const(0, 1))
+        total = _add(m, larger, complement, ordered.subtract)
 
-        dtype_2 = Signal(Datatype, reset_less=True)
-        sign_2 = Signal(reset_less=True)
-        subtract_2 = Signal(reset_less=True)
-        exponent_2 = Signal(exponent_bits, reset_less=True)
-        total_2 = Signal(sum_bits, reset_less=True)
+        summed = _Summed(
+            dtype=Signal(Datatype, name="dtype_2", reset_less=True),
+            sign=Signal(name="sign_2", reset_less=True),
+            subtract=Signal(name="subtract_2", reset_less=True),
+            exponent=Signal(len(ordered.exponent), name="exponent_2", reset_less=True),
+            total=Signal(sum_bits, name="total_2", reset_less=True),
+        )
         m.d.sync += [
-            dtype_2.eq(dtype_1),
-            sign_2.eq(sign_1),
-            subtract_2.eq(subtract_1),
-            exponent_2.eq(exponent_1 + 1),
-            total_2.eq(total),
+            summed.dtype.eq(ordered.dtype),
+            summed.sign.eq(ordered.sign),
+            summed.subtract.eq(ordered.subtract),
+            summed.exponent.eq(ordered.exponent + 1),
+            summed.total.eq(total),
         ]
+        return summed
 
-        # Normalise. The shift stops where the exponent has come down to the subnormals'.
+    def _normalise(self, m: Module, summed: _Summed) -> _Normal:
+        """Shift the leading one to the top, or until the exponent has come down to the
+        subnormals'."""
+        total, exponent = summed.total, summed.exponent
+        sum_bits = len(total)
         barrier = Signal(sum_bits)
         bounded = Signal(sum_bits)
         m.d.comb += [
-            barrier.eq(Const(1 << sum_bits, sum_bits + 1) >> exponent_2),
-            bounded.eq(total_2 | barrier),
+            barrier.eq(Const(1 << sum_bits, sum_bits + 1) >> exponent),
+            bounded.eq(total | barrier),
         ]
         zeros = _leading_zeros(m, bounded)
-        largest_2 = self._largest_exponent(m, dtype_2)
+        largest = self._largest_exponent(m, summed.dtype)
         overflow = Signal()  # already before rounding
-        normal = Signal(sum_bits)
+        shifted = Signal(sum_bits)
         m.d.comb += [
-            overflow.eq(total_2[-1] & (exponent_2 == largest_2)),
+            overflow.eq(total[-1] & (exponent == largest)),
             # Too large a sum leaves only its leading one, which makes the infinity's exponent.
-            normal.eq(Cat(total_2[:-1] & ~overflow.replicate(sum_bits - 1), total_2[-1]) << zeros),
+            shifted.eq(Cat(total[:-1] & ~overflow.replicate(sum_bits - 1), total[-1]) << zeros),
         ]
 
-        dtype_3 = Signal(Datatype, reset_less=True)
-        sign_3 = Signal(reset_less=True)
-        exponent_3 = Signal(exponent_bits, reset_less=True)
-        normal_3 = Signal(sum_bits - 1, reset_less=True)
+        normal = _Normal(
+            dtype=Signal(Datatype, name="dtype_3", reset_less=True),
+            sign=Signal(name="sign_3", reset_less=True),
+            exponent=Signal(len(exponent), name="exponent_3", reset_less=True),
+            significand=Signal(sum_bits - 1, name="significand_3", reset_less=True),
+        )
         m.d.sync += [
-            dtype_3.eq(dtype_2),
-            sign_3.eq(sign_2 & ~(subtract_2 & ~total_2.any())),
-            exponent_3.eq(Mux(normal[-1], exponent_2 - zeros, 0)),
-            normal_3.eq(normal),
+            normal.dtype.eq(summed.dtype),
+            normal.sign.eq(summed.sign & ~(summed.subtract & ~total.any())),
+            normal.exponent.eq(Mux(shifted[-1], exponent - zeros, 0)),
+            normal.significand.eq(shifted),
         ]
+        return normal
 
-        # Round. A carry out of the fraction makes the next exponent, up to the infinity's.
+    def _round(self, m: Module, normal: _Normal) -> None:
+        """A carry out of the fraction makes the next exponent, up to the infinity's."""
+        fraction_bits = len(self.o.fraction)
+        significand = normal.significand
         kept = Signal(fraction_bits)
         up = Signal()
-        with m.Switch(dtype_3):
+        with m.Switch(normal.dtype):
             for datatype in self._datatypes:
                 unused = fraction_bits - FORMATS[datatype].fraction_bits
                 guard = 3 + unused
-                odd = normal_3[guard + 1]
+                odd = significand[guard + 1]
                 with m.Default() if datatype is self._datatypes[-1] else m.Case(datatype):
                     m.d.comb += [
-                        up.eq(normal_3[guard] & (odd | normal_3[:guard].any())),
+                        up.eq(significand[guard] & (odd | significand[:guard].any())),
                         # Ones below a short fraction take the increment up to its lowest bit.
-                        kept.eq(normal_3[4:] | (1 << unused) - 1),
+                        kept.eq(significand[4:] | (1 << unused) - 1),
                     ]
-        magnitude = Cat(kept, exponent_3)
+        magnitude = Cat(kept, normal.exponent)
         rounded = _add(m, magnitude, Const(0, len(magnitude)), up)
         m.d.comb += [
             self.o.fraction.eq(rounded[:fraction_bits]),
             self.o.exponent.eq(rounded[fraction_bits:]),
-            self.o.sign.eq(sign_3),
-            self.o.special.eq(rounded[fraction_bits:] == self._largest_exponent(m, dtype_3)),
-            self.o_dtype.eq(dtype_3),
+            self.o.sign.eq(normal.sign),
+            self.o.special.eq(rounded[fraction_bits:] == self._largest_exponent(m, normal.dtype)),
+            self.o_dtype.eq(normal.dtype),
         ]
-        return m
+
+    def _largest_exponent(self, m: Module, dtype: Value) -> Signal:
+        """The infinities' exponent."""
+        largest = Signal(len(self.o.exponent))
+        with m.Switch(dtype):
+            for datatype in self._datatypes:
+                with m.Default() if datatype is self._datatypes[-1] else m.Case(datatype):
+                    m.d.comb += largest.eq(FORMATS[datatype].special)
+        return largest
