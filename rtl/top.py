@@ -37,6 +37,17 @@ class T3(wiring.Component):
     channel, bus, credit_limit_in, credit_limit_out, dispatch_limit, tiles, done, idle, irq
         See :class:`T3Signature`.
 
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    registers : Registers
+    tracker : Tracker
+    trigger : Trigger
+    credit_window : CreditWindow
+    engine : DmaEngine
+    channels : list of Channel
+
     Raises
     ------
     TypeError
@@ -48,88 +59,129 @@ class T3(wiring.Component):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
         self._p = p
         super().__init__(T3Signature(p))
+        self.registers = Registers(p)
+        self.tracker = Tracker(p)
+        self.trigger = Trigger(p)
+        self.credit_window = CreditWindow(p)
+        self.engine = DmaEngine(p)
+        self.channels = [Channel(p) for _ in range(p.channels)]
 
     def elaborate(self, platform):
         m = Module()
-        p = self._p
-        m.submodules.registers = registers = Registers(p)
-        m.submodules.tracker = tracker = Tracker(p)
-        m.submodules.trigger = trigger = Trigger(p)
-        m.submodules.credit_window = credit_window = CreditWindow(p)
-        m.submodules.engine = engine = DmaEngine(p)
-        m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
-        channels = [Channel(p) for _ in range(p.channels)]
-        links = [channel.link_out for channel in channels]
-        sends = Cat(link.valid & link.ready for link in links)
-        launch_configuration = registers.launch_configuration
+        m.submodules.registers = self.registers
+        m.submodules.tracker = self.tracker
+        m.submodules.trigger = self.trigger
+        m.submodules.credit_window = self.credit_window
+        m.submodules.engine = self.engine
+        self._connect_channels(m)
+        self._connect_streams(m)
+        self._configure(m)
+        self._control_flow(m)
+        self._show(m)
+        self._count_corrections(m)
+        self._report_errors(m)
+        return m
 
-        for index, channel in enumerate(channels):
+    def _connect_channels(self, m: Module) -> None:
+        """Each channel to the ports, the tracker, the engine, and its configuration."""
+        registers, credit_window = self.registers, self.credit_window
+        for index, channel in enumerate(self.channels):
             m.submodules[f"channel_{index}"] = channel
             self._connect_ports(m, self.channel[index], channel)
-            wiring.connect(m, channel.tile_issue_acks, tracker.issue_acks[index])
-            wiring.connect(m, channel.end_of_tile_markers, tracker.ends[index])
-            wiring.connect(m, engine.segments[index], channel.segments)
+            wiring.connect(m, channel.tile_issue_acks, self.tracker.issue_acks[index])
+            wiring.connect(m, channel.end_of_tile_markers, self.tracker.ends[index])
+            wiring.connect(m, self.engine.segments[index], channel.segments)
             m.d.comb += [
                 channel.maps.eq(registers.maps),
-                channel.launch_configuration.eq(launch_configuration),
+                channel.launch_configuration.eq(registers.launch_configuration),
                 channel.arbiter.eq(registers.arbiter),
                 channel.start.eq(registers.start),
                 channel.oldest.eq(credit_window.oldest),
                 channel.credit_limit.eq(credit_window.credit_limit),
             ]
-            if p.with_data:
-                m.d.comb += channel.epoch.eq(launch_configuration.epoch)
+            if self._p.with_data:
+                m.d.comb += channel.epoch.eq(registers.launch_configuration.epoch)
 
-        wiring.connect(m, tracker.o, trigger.completions)
-        wiring.connect(m, trigger.ready, engine.ready)
-        wiring.connect(m, registers.copies, engine.copies)
-        wiring.connect(m, wiring.flipped(self.bus), registers.bus)
+    def _connect_streams(self, m: Module) -> None:
+        """From the tracker to the trigger unit and to the engine; software's copies and bus."""
+        wiring.connect(m, self.tracker.o, self.trigger.completions)
+        wiring.connect(m, self.trigger.ready, self.engine.ready)
+        wiring.connect(m, self.registers.copies, self.engine.copies)
+        wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
+
+    def _configure(self, m: Module) -> None:
+        registers = self.registers
+        launch_configuration = registers.launch_configuration
         m.d.comb += [
-            tracker.updates_per_atom.eq(launch_configuration.updates_per_atom),
-            tracker.clear.eq(registers.clear),
-            trigger.maps.eq(registers.maps),
-            trigger.clear.eq(registers.clear),
-            engine.maps.eq(registers.maps),
-            engine.launch_configuration.eq(launch_configuration),
-            engine.credit_limit_in.eq(self.credit_limit_in),
-            credit_window.launch_configuration.eq(launch_configuration),
-            credit_window.launch.eq(registers.launch),
+            self.tracker.updates_per_atom.eq(launch_configuration.updates_per_atom),
+            self.tracker.clear.eq(registers.clear),
+            self.trigger.maps.eq(registers.maps),
+            self.trigger.clear.eq(registers.clear),
+            self.engine.maps.eq(registers.maps),
+            self.engine.launch_configuration.eq(launch_configuration),
+            self.engine.credit_limit_in.eq(self.credit_limit_in),
+            self.credit_window.launch_configuration.eq(launch_configuration),
+            self.credit_window.launch.eq(registers.launch),
+        ]
+
+    def _control_flow(self, m: Module) -> None:
+        """What the credit window follows."""
+        trigger, credit_window = self.trigger, self.credit_window
+        links = [channel.link_out for channel in self.channels]
+        sends = Cat(link.valid & link.ready for link in links)
+        m.d.comb += [
             credit_window.complete.eq(trigger.complete),
             credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
             credit_window.own.eq(trigger.own),
-            credit_window.issued.eq(engine.issued),
+            credit_window.issued.eq(self.engine.issued),
             credit_window.credit_limit_in.eq(self.credit_limit_in),
             credit_window.unfinished.eq(~self.idle & ~sends.any()),
+        ]
+
+    def _show(self, m: Module) -> None:
+        """What software reads, and the ports say."""
+        registers, credit_window = self.registers, self.credit_window
+        m.d.comb += [
             registers.done.eq(credit_window.done),
             registers.idle.eq(self.idle),
-            registers.clearing.eq(tracker.clearing | trigger.clearing),
-            registers.tiles.eq(trigger.tiles),
-            registers.corrected.eq(corrections.o),
+            registers.clearing.eq(self.tracker.clearing | self.trigger.clearing),
+            registers.tiles.eq(self.trigger.tiles),
             registers.oldest.eq(credit_window.oldest),
             registers.credit_limit.eq(credit_window.credit_limit),
             self.credit_limit_out.eq(credit_window.credit_limit),
             self.dispatch_limit.eq(credit_window.dispatch_limit),
-            self.tiles.eq(trigger.tiles),
+            self.tiles.eq(self.trigger.tiles),
             self.done.eq(credit_window.done),
             self.irq.eq(registers.irq),
         ]
-        idle = [engine.idle, trigger.empty, tracker.empty, *(channel.idle for channel in channels)]
+        idle = [
+            self.engine.idle,
+            self.trigger.empty,
+            self.tracker.empty,
+            *(channel.idle for channel in self.channels),
+        ]
         m.d.sync += self.idle.eq(Cat(idle).all())
 
-        corrected = Cat(channel.corrected for channel in channels)
-        m.d.sync += corrections.step.eq(corrected.any() | tracker.corrected | trigger.corrected)
+    def _count_corrections(self, m: Module) -> None:
+        registers = self.registers
+        m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
+        corrected = Cat(channel.corrected for channel in self.channels)
+        m.d.comb += registers.corrected.eq(corrections.o)
+        m.d.sync += corrections.step.eq(
+            corrected.any() | self.tracker.corrected | self.trigger.corrected
+        )
 
-        # Registered before the first is chosen among the many.
-        tracker_error = ErrorSignature(p).create()
-        self._first_error(m, tracker.errors, tracker_error)
+    def _report_errors(self, m: Module) -> None:
+        """The first error, registered before it is chosen among the many."""
+        tracker_error = ErrorSignature(self._p).create()
+        self._first_error(m, self.tracker.errors, tracker_error)
         registered = []
-        reports = (*(channel.error for channel in channels), tracker_error, trigger.error)
-        for error in (*reports, credit_window.error):
-            report = ErrorSignature(p).create()
+        reports = (*(channel.error for channel in self.channels), tracker_error)
+        for error in (*reports, self.trigger.error, self.credit_window.error):
+            report = ErrorSignature(self._p).create()
             m.d.sync += [report.valid.eq(error.valid), report.report.eq(error.report)]
             registered.append(report)
-        self._first_error(m, registered, registers.error)
-        return m
+        self._first_error(m, registered, self.registers.error)
 
     def _connect_ports(self, m: Module, port, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():

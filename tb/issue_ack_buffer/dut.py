@@ -18,23 +18,23 @@ PARAMETERS = T3Parameters(address_bits=20, workgroup_bits=6, sets=8, ways=2, wav
 DEPTH = 8
 
 
-def _faulty(queue: type[ProtectedQueue], turned: Signal) -> ProtectedQueue:
-    """A queue of the buffer's kind in whose memory each payload has other bits turned."""
+def _make_faulty(queue: ProtectedQueue, turned: Signal) -> None:
+    """Let each payload have other bits turned in a queue's memory."""
+    sound = queue.elaborate
 
-    class FaultyQueue(queue):
-        def elaborate(self, platform):
-            m = super().elaborate(platform)
-            # Beside each word: which of its bits are wrong.
-            m.submodules.turned = beside = MemoryQueue(len(turned), depth=DEPTH)
-            m.d.comb += [
-                beside.i.p.eq(turned),
-                beside.i.valid.eq(self.words.i.valid),
-                beside.o.ready.eq(self.words.o.ready),
-                Value.cast(self.check.i).eq(self.words.o.p ^ beside.o.p),
-            ]
-            return m
+    def elaborate(platform):
+        m = sound(platform)
+        # Beside each word: which of its bits are wrong.
+        m.submodules.turned = beside = MemoryQueue(len(turned), depth=DEPTH)
+        m.d.comb += [
+            beside.i.p.eq(turned),
+            beside.i.valid.eq(queue.words.i.valid),
+            beside.o.ready.eq(queue.words.o.ready),
+            Value.cast(queue.check.i).eq(queue.words.o.p ^ beside.o.p),
+        ]
+        return m
 
-    return FaultyQueue(IssueAck(PARAMETERS), depth=DEPTH)
+    queue.elaborate = elaborate
 
 
 class FaultyBuffer(wiring.Component):
@@ -56,7 +56,7 @@ class FaultyBuffer(wiring.Component):
         self._buffer = block(PARAMETERS, depth=DEPTH)
         bits = code_word(IssueAck(PARAMETERS)).size
         super().__init__({**self._buffer.signature.members, "turned": In(bits)})
-        self._buffer.waiting = _faulty(type(self._buffer.waiting), self.turned)
+        _make_faulty(self._buffer.waiting, self.turned)
 
     def elaborate(self, platform):
         m = Module()

@@ -41,9 +41,8 @@ def test_wrong_parameters():
         T3(1)
 
 
-def test_reduce_scatter_of_four_workgroups():
-    """From the stores and the neighbour's packets to the packets that leave, and to done."""
-    order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
+def traffic(order):
+    """Stores and the neighbour's packets of each channel, in the dispatch order."""
     stores = [deque() for _ in range(P.channels)]
     packets = [deque() for _ in range(P.channels)]
     for dispatch_index, workgroup in enumerate(order):
@@ -55,6 +54,66 @@ def test_reduce_scatter_of_four_workgroups():
         for wavefront in range(RUN // WAVE):
             atom = tile[wavefront * WAVE][0]
             stores[channel_number(atom)].append(store(atom, workgroup, wavefront, end=True))
+    return stores, packets
+
+
+def drive(ctx, port, stores, packets, sent):
+    """One cycle of a channel's stores and link."""
+    for stream, queue in ((port.stores, stores), (port.link_in, packets)):
+        ctx.set(stream.valid, bool(queue))
+        if queue:
+            ctx.set(stream.p, queue[0])
+            if ctx.get(stream.ready):
+                queue.popleft()
+    ctx.set(port.link_out.ready, 1)
+    if ctx.get(port.link_out.valid):
+        sent.append(ctx.get(port.link_out.p))
+
+
+def accesses(order, channel):
+    """What a channel's memory sees: remote, two DMA commands, and one that stays."""
+    expected = Counter()
+    for dispatch_index, workgroup in enumerate(order):
+        for atom, _ in atoms_of(workgroup):
+            if channel_number(atom) == channel and dispatch_index:
+                expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
+                expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
+            if channel_number(atom) == channel and dispatch_index in (1, 2):
+                expected[Access.READ, Origin.COMMUNICATION, atom] += 1
+    return expected
+
+
+def check_sent(sent, order, channel):
+    """A DMA sends in the order of its walk, and the stores came in that order as well."""
+    for workgroup in order[:3]:
+        got = [(p.atom - OFFSET, p.wavefront) for p in sent if p.workgroup == workgroup]
+        assert got == [a for a in atoms_of(workgroup) if channel_number(a[0]) == channel]
+    assert {p.workgroup for p in sent} == set(order[:3])
+    for p in sent:
+        assert (p.kind, p.context) == (PacketKind.UPDATE, 5)
+        assert (p.op, p.dtype) == (Operation.MAX, Datatype.FP32)
+
+
+async def check_end(ctx, dut):
+    assert ctx.get(dut.done)
+    assert ctx.get(dut.idle)
+    assert not ctx.get(dut.irq)
+    assert ctx.get(dut.tiles) == 6
+    assert (await status(ctx, dut, "TILES"))["count"] == 6
+    assert (await status(ctx, dut, "OLDEST"))["dispatch_index"] == 4
+    assert (await status(ctx, dut, "STATUS")) == {
+        "done": 1,
+        "idle": 1,
+        "error": 0,
+        "clearing": 0,
+        "configuration_error": 0,
+    }
+
+
+def test_reduce_scatter_of_four_workgroups():
+    """From the stores and the neighbour's packets to the packets that leave, and to done."""
+    order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
+    stores, packets = traffic(order)
     sent = [[] for _ in range(P.channels)]
 
     async def bench(ctx, dut):
@@ -71,58 +130,19 @@ def test_reduce_scatter_of_four_workgroups():
         for cycle in range(300):
             for index, port in enumerate(dut.channel):
                 memories[index].drive(ctx, cycle)
-                for stream, queue in ((port.stores, stores[index]), (port.link_in, packets[index])):
-                    ctx.set(stream.valid, bool(queue))
-                    if queue:
-                        ctx.set(stream.p, queue[0])
-                        if ctx.get(stream.ready):
-                            queue.popleft()
-                ctx.set(port.link_out.ready, 1)
-                if ctx.get(port.link_out.valid):
-                    sent[index].append(ctx.get(port.link_out.p))
+                drive(ctx, port, stores[index], packets[index], sent[index])
             busy |= not ctx.get(dut.idle)
             await ctx.tick()
             if ctx.get(dut.done) and ctx.get(dut.idle) and cycle > 250:
                 break
         assert busy
-        assert ctx.get(dut.done)
-        assert ctx.get(dut.idle)
-        assert not ctx.get(dut.irq)
-        assert ctx.get(dut.tiles) == 6
-        assert (await status(ctx, dut, "TILES"))["count"] == 6
-        assert (await status(ctx, dut, "OLDEST"))["dispatch_index"] == 4
-        assert (await status(ctx, dut, "STATUS")) == {
-            "done": 1,
-            "idle": 1,
-            "error": 0,
-            "clearing": 0,
-            "configuration_error": 0,
-        }
+        await check_end(ctx, dut)
         for index, memory in enumerate(memories):
-            check_memory(index, memory.seen)
-
-    def check_memory(index, seen):
-        expected = Counter()
-        for dispatch_index, workgroup in enumerate(order):
-            for atom, _ in atoms_of(workgroup):
-                if channel_number(atom) == index and dispatch_index:
-                    expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
-                    expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
-                if channel_number(atom) == index and dispatch_index in (1, 2):
-                    expected[Access.READ, Origin.COMMUNICATION, atom] += 1
-        assert seen == expected
+            assert memory.seen == accesses(order, index)
 
     simulate(bench)
     for index in range(P.channels):
-        for dispatch_index in range(3):
-            workgroup = order[dispatch_index]
-            got = [(p.atom - OFFSET, p.wavefront) for p in sent[index] if p.workgroup == workgroup]
-            # A DMA sends in the order of its walk, and the stores came in that order as well.
-            assert got == [a for a in atoms_of(workgroup) if channel_number(a[0]) == index]
-        assert {p.workgroup for p in sent[index]} == set(order[:3])
-        for p in sent[index]:
-            assert (p.kind, p.context) == (PacketKind.UPDATE, 5)
-            assert (p.op, p.dtype) == (Operation.MAX, Datatype.FP32)
+        check_sent(sent[index], order, index)
 
 
 def test_copy():

@@ -40,7 +40,6 @@ __all__ = [
     "simulate",
     "status",
     "store",
-    "word_of",
 ]
 
 P = T3Parameters(
@@ -103,14 +102,10 @@ PROGRAM = [
 ]
 
 
-def word_of(register, fields):
-    return sum(fields.get(field.name, 0) << field.low for field in MAP[register].fields)
-
-
 async def program(ctx, dut, registers):
-    for register, fields in registers:
-        address = MAP[register].address
-        assert await write(ctx, dut, address, word_of(register, fields)) == 0, register
+    for name, fields in registers:
+        register = MAP[name]
+        assert await write(ctx, dut, register.address, register.pack(**fields)) == 0, name
 
 
 async def launch(ctx, dut):
@@ -121,7 +116,7 @@ async def status(ctx, dut, register):
     """Fields of a register."""
     word, response = await read(ctx, dut, MAP[register].address)
     assert response == 0
-    return {f.name: word >> f.low & (1 << f.width) - 1 for f in MAP[register].fields}
+    return MAP[register].unpack(word)
 
 
 def channel_number(atom):
