@@ -63,7 +63,7 @@ class Registers(wiring.Component):
     Members
     -------
     bus : In(:class:`AxiLiteSignature`)
-    maps, launch, arbiter : Out
+    maps, launch_configuration, arbiter : Out
         Registers.
     launch, clear, start : Out(1)
         Strobes of one cycle: a launch begins, the tracker empties, the arbiters measure.
@@ -76,6 +76,13 @@ class Registers(wiring.Component):
         the cycle of the clearing is kept.
     irq : Out(1)
         An error is pending.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    errors : Signal
+        Errors since software cleared them.
 
     Raises
     ------
@@ -122,7 +129,7 @@ class Registers(wiring.Component):
             }
         )
         self._clear_error = Signal()
-        self._errors = Signal(32)
+        self.errors = Signal(32)
         self._first_error = Signal(ErrorReport(p))
         self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
@@ -146,7 +153,7 @@ class Registers(wiring.Component):
             ("ERROR", "code"): Value.cast(self._first_error.code),
             ("ERROR", "wavefront"): self._first_error.wavefront,
             ("ERROR", "dispatch_index"): self._first_error.dispatch_index,
-            ("ERRORS", "count"): self._errors,
+            ("ERRORS", "count"): self.errors,
             ("CORRECTED", "count"): self.corrected,
             ("TILES", "count"): self.tiles,
             ("OLDEST", "dispatch_index"): self.oldest,
@@ -254,8 +261,8 @@ class Registers(wiring.Component):
 
     def _errors_of(self, m: Module) -> None:
         with m.If(self.error.valid):
-            m.d.sync += self._errors.eq(Mux(self._clear_error, 0, self._errors) + 1)
+            m.d.sync += self.errors.eq(Mux(self._clear_error, 0, self.errors) + 1)
             with m.If(~self.irq | self._clear_error):
                 m.d.sync += [self._first_error.eq(self.error.report), self.irq.eq(1)]
         with m.Elif(self._clear_error):
-            m.d.sync += [self._errors.eq(0), self._first_error.eq(0), self.irq.eq(0)]
+            m.d.sync += [self.errors.eq(0), self._first_error.eq(0), self.irq.eq(0)]

@@ -124,7 +124,7 @@ async def every_cycle(dut):
         if cycle % 400 == 0:
             failing = rng.choice([0, 0.02, 0.5])
             errors = rng.choice([model.errors, (1 << rng.randrange(33)) - 1, rng.getrandbits(32)])
-            inside(dut, "_errors").value = errors
+            inside(dut, "errors").value = errors
             model.preset_errors(errors)
         acts = pace.acts()
         inputs = bus.inputs(acts)
