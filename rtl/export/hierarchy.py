@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
+from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal, Signal
 from amaranth.lib import wiring
 
 from .back_end import ports_of
@@ -96,8 +96,14 @@ class Hierarchies:
         self._made.append((consists_of, key))
         return key
 
-    def _instance(self, component: wiring.Component, fragment: Fragment) -> Instance:
+    def _instance(
+        self, component: wiring.Component, fragment: Fragment, name: str | None
+    ) -> Instance:
         key = self._add(component, fragment)
+        # Outside, its signals would have the names of its members, as those of all other parts.
+        for port, (value, _) in ports_of(component).items():
+            if name is not None and isinstance(value, Signal):
+                value.name = f"{name}__{port}"
         domain = {"clk": ClockSignal(), "rst": ResetSignal()}
         ports = set(_PORT.findall(self._texts[key]))
         return instance_of(component, key, **{n: s for n, s in domain.items() if n in ports})

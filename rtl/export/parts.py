@@ -30,7 +30,7 @@ def instance_of(component: wiring.Component, module: str, **inputs: Value) -> In
 
 
 def replace_parts(
-    fragment: Fragment, replace: Callable[[wiring.Component, Fragment], Fragment | None]
+    fragment: Fragment, replace: Callable[[wiring.Component, Fragment, str | None], Fragment | None]
 ) -> None:
     """Replace what the components directly inside a fragment were elaborated to.
 
@@ -41,12 +41,12 @@ def replace_parts(
     fragment : Fragment
         Of an elaborated component; it is changed.
     replace : callable
-        Given a component and its fragment, what stands in its place; None if it stays, and the
-        components inside are looked at instead.
+        Given a component, its fragment and its name as a submodule, what stands in its place; None
+        if it stays, and the components inside are looked at instead.
     """
     for index, (part, name, src_loc) in enumerate(fragment.subfragments):
         component = _component(part)
-        new = None if component is None else replace(component, part)
+        new = None if component is None else replace(component, part, name)
         if new is None:
             replace_parts(part, replace)
         else:

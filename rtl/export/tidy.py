@@ -19,17 +19,20 @@ _ASSIGN = re.compile(rf"  assign {_NAME} ?= (.*);")
 _SLICE = re.compile(rf"{_NAME} ?\[(\d+(?::\d+)?)\]")
 _FIELD = re.compile(rf"  assign (\\\S+[.\[]\S* ) = {_NAME} ?\[(\d+(?::\d+)?)\];")
 _REGISTER = re.compile(rf"  always @\(posedge clk\)\n    {_NAME} ?<= {_NAME} ?;\n")
-_INSTANCE = re.compile(rf"^  {_NAME} ?{_NAME} ?\(\n(.*?)^  \);\n", re.DOTALL | re.MULTILINE)
-_CONNECTION = re.compile(rf"\.{_NAME} ?\({_NAME}\)")
 _BLOCKING = re.compile(rf"^ +{_NAME} ?(?:\[[\d:]+\] )?= ", re.MULTILINE)
 
 
 def tidy(text: str, headers: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     """Rewrite the modules of a text.
 
-    Ports stand in the module's head, in the order of the component's members. Slices of a payload
-    are written with the names of its fields. The input of a register is called after it. Wires
-    that nothing reads are gone, and so are escaped names.
+    What neither Amaranth nor Yosys can be asked for:
+
+    * ports stand in the module's head, documented, in the order of the component's members;
+    * slices of a payload are written with the names of its fields, where these have a name;
+    * the input of a register is called after it;
+    * wires that nothing reads are gone: Yosys' ``opt_clean`` leaves modules with processes alone;
+    * there are no escaped names, which few people like to type;
+    * what starts processes at time zero does so in SystemVerilog, too.
 
     Parameters
     ----------
@@ -50,19 +53,26 @@ def tidy(text: str, headers: Mapping[str, Sequence[tuple[str, str]]]) -> str:
 
 
 def _module(name: str, body: str, header: Sequence[tuple[str, str]]) -> str:
-    # The back end lets a variable with an initial value start the processes at time zero. Variables
-    # of SystemVerilog have theirs before any process waits; a net gets its value afterwards.
-    body = _TRIGGER.sub("evaluate_at_start", _NOISE.sub("", body))
-    body = body.replace("  reg evaluate_at_start = 0;\n", "  wire evaluate_at_start = 1'b0;\n")
+    body = _started_by_a_net(_NOISE.sub("", body))
     body = _without_unread_wires(_with_fields(body))
     ports, body, escaped = _ports(body, header)
-    names = _instance_nets(body)
-    for target, source in _REGISTER.findall(body):
-        if source.startswith("\\$"):
-            names[source] = f"{target.strip()}_next"
-    body = _merged_registers(body)
     head = f"module {identifier(name)}" + (f" (\n{ports}\n);\n" if ports else ";\n")
-    return _renamed(f"{head}{body}endmodule\n", names, escaped)
+    return _renamed(f"{head}{body}endmodule\n", _next_names(body), escaped)
+
+
+def _started_by_a_net(body: str) -> str:
+    """Let a net start the processes at time zero, not a variable with an initial value.
+
+    Variables of SystemVerilog have theirs before any process waits, nets get theirs afterwards.
+    """
+    body = _TRIGGER.sub("evaluate_at_start", body)
+    return body.replace("  reg evaluate_at_start = 0;\n", "  wire evaluate_at_start = 1'b0;\n")
+
+
+def _next_names(body: str) -> dict[str, str]:
+    """Names for nets without one that are nothing but the input of a register."""
+    updates = _REGISTER.findall(body)
+    return {net: f"{register.strip()}_next" for register, net in updates if net.startswith("\\$")}
 
 
 def _with_fields(body: str) -> str:
@@ -147,29 +157,6 @@ def _ports(body: str, header: Sequence[tuple[str, str]]) -> tuple[str, str, set[
 
 def _plain(token: str) -> str:
     return identifier(token.strip().lstrip("\\"))
-
-
-def _merged_registers(body: str) -> str:
-    """One process for registers that do nothing but take their next value."""
-    updates = _REGISTER.findall(body)
-    if not updates:
-        return body
-    place = _REGISTER.search(body).start()
-    lines = "".join(f"    {target} <= {source};\n" for target, source in updates)
-    process = f"  always @(posedge clk) begin\n{lines}  end\n"
-    return body[:place] + process + _REGISTER.sub("", body[place:])
-
-
-def _instance_nets(body: str) -> dict[str, str]:
-    """Names for nets that only an instance's port has given a name: ``lane__reads__valid``."""
-    declared = {d[3] for d in map(_DECLARATION.match, body.splitlines()) if d and d[1] == "wire"}
-    names: dict[str, str] = {}
-    for _, instance, connections in _INSTANCE.findall(body):
-        for port, net in _CONNECTION.findall(connections):
-            plain = re.sub(r"\$\d+$", "", net.strip().lstrip("\\"))
-            if net in declared and plain == port.strip().lstrip("\\"):
-                names.setdefault(net, f"{instance.strip()}__{plain}")
-    return names
 
 
 def _renamed(text: str, names: Mapping[str, str], ports: set[str]) -> str:

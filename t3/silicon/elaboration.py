@@ -31,7 +31,7 @@ def rtlil_text(component: wiring.Component, boxes: Sequence[type] = ()) -> str:
     """
     declared: dict[str, str] = {}
 
-    def box(part: wiring.Component, _: Fragment) -> Instance | None:
+    def box(part: wiring.Component, _fragment: Fragment, _name: str | None) -> Instance | None:
         if type(part) not in boxes:
             return None
         name = type(part).__name__
