@@ -11,7 +11,7 @@ from rtl.interface.encodings import (
     StoreKind,
     Target,
 )
-from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.compiled import inlined
 
 from .layouts import copy_data
 from .queues import D, Q, back, front, mark, room
@@ -61,7 +61,7 @@ def range_of(s, region, dispatch_index):
     return -1
 
 
-@compiled
+@inlined
 def locate(s, location, atom, context, workgroup):
     """First step of the lookup: note where a store or a packet belongs."""
     location.mapped = 0
@@ -94,7 +94,7 @@ def _action(s, location):
     return _NONE, 0
 
 
-@compiled
+@inlined
 def classify_store(s, channel, levels, heads):
     """The head of the channel's ``stores``.
 
@@ -139,7 +139,7 @@ def classify_store(s, channel, levels, heads):
     return mark(Q.stores), mark(Q.classified), 0
 
 
-@compiled
+@inlined
 def check_packet(s, channel, levels, heads):
     """The head of ``inbound``, likewise."""
     head = channel.inbound[front(heads, Q.inbound)]

@@ -58,7 +58,7 @@ def _begin(s, number, start):
     return command
 
 
-@compiled
+@inlined
 def _begin_ready(s, ready):
     """Take a ready command."""
     engine = s.gpu.engine
@@ -88,7 +88,7 @@ def _begin_ready(s, ready):
     engine.inner_extent = inner_extent
 
 
-@compiled
+@inlined
 def _scale(s):
     """State SCALE: the workgroup, by the launch of this cycle."""
     config, engine = s.config, s.gpu.engine
@@ -99,7 +99,7 @@ def _scale(s):
         engine.workgroup = workgroup & config.dispatch_index_mask
 
 
-@compiled
+@inlined
 def _walk(s):
     """Push one segment, unless its lane is full, and go on."""
     config, engine = s.config, s.gpu.engine
@@ -192,7 +192,7 @@ def fill_slot(s, number, slot):
     return at
 
 
-@compiled
+@inlined
 def _expand(s, number, levels, heads):
     """One read of the head of ``segments`` into the next egress slot."""
     config, channel = s.config, s.channels[natural(number)]

@@ -56,7 +56,7 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.irq] = gpu.error
 
 
-@compiled
+@inlined
 def _step_banks(s, clear):
     """All banks; gives the first one's error and whether a bank has work left."""
     failure = 0
@@ -95,7 +95,7 @@ def _keep_error(gpu, failure, clear):
         gpu.errors = (gpu.errors + 1) & 0xFFFFFFFF
 
 
-@compiled
+@inlined
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 

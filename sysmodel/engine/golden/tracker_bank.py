@@ -40,7 +40,7 @@ def accept(s, bank, tile):
     bank.flying |= 1 << slot
 
 
-@compiled
+@inlined
 def _complete(s, bank, tile, start, outer_edge, inner_edge):
     """Push a completion; the front saw to it that there is room."""
     to = bank.completions[(bank.head + bank.level) & (COMPLETIONS - 1)]
@@ -53,7 +53,7 @@ def _complete(s, bank, tile, start, outer_edge, inner_edge):
     s.gpu.completions += 1
 
 
-@compiled
+@inlined
 def _update(s, number, event):
     """Change the table of bank `number` by an event; gives the error."""
     config, tile = s.config, event.tile
@@ -118,7 +118,7 @@ def _update(s, number, event):
     return error(code, dispatch_index, wavefront) if code else 0
 
 
-@compiled
+@inlined
 def step_bank(s, number):
     """One cycle of a bank's events on their way, the one chosen in this cycle among them.
 

@@ -1,6 +1,6 @@
 """Tracker's front: each channel's candidate, and each bank's choice among the channels."""
 
-from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.compiled import inlined
 
 from .queues import D, Q, back, front, has, mark, natural, pick, room
 from .records import copy_record
@@ -48,7 +48,7 @@ def _choose(s, bank, number):
     bank.pointer = following if following < s.config.channels else 0
 
 
-@compiled
+@inlined
 def step_front(s):
     """Give each bank that has room the first candidate at or after its pointer."""
     channels = s.config.channels

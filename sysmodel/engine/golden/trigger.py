@@ -70,7 +70,7 @@ def _go_idle(trigger):
     trigger.state = _LOOKUP if trigger.taken else IDLE
 
 
-@compiled
+@inlined
 def _look_up(s):
     """State LOOKUP: the completion's range, and its command as it is in this cycle."""
     trigger, completion = s.gpu.trigger, s.gpu.trigger.completion
@@ -94,7 +94,7 @@ def _look_up(s):
     trigger.group_size = min(1 << log2, entry.last - first + 1)
 
 
-@compiled
+@inlined
 def _count_tile(s):
     """State TILE.
 

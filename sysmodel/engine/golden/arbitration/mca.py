@@ -3,12 +3,12 @@ when it has waited for long; and the measurement that picks the number of entrie
 
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["ANY", "mca", "measure"]
+__all__ = ["ANY", "MEASURING", "mca", "measure"]
 
 ANY = 127
 _SUM_MASK = (1 << 40) - 1
 # What the measurement does in this cycle, if anything.
-_ADDS, _DIVIDES, _CUTS = range(1, 4)
+MEASURING, _DIVIDES, _CUTS = range(1, 4)
 
 
 @inlined
@@ -26,11 +26,11 @@ def measure(arbiter, channel, start):
     """One cycle of the occupancy measurement that picks the threshold."""
     step = channel.measuring
     if start:
-        channel.measuring = _ADDS
+        channel.measuring = MEASURING
         channel.sum = 0
         channel.count = 0
         channel.measured = ANY
-    elif step == _ADDS:
+    elif step == MEASURING:
         channel.sum = (channel.sum + channel.occupancy) & _SUM_MASK
         if channel.count == (1 << arbiter.measure_log2) - 1:
             channel.measuring = _DIVIDES

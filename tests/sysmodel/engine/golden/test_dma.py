@@ -100,7 +100,7 @@ def test_wavefront_command_geometry(wavefront):
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
     state = fresh_state(channels=4)
-    gpu, command = state.gpu, state.commands[0]
+    command = state.commands[0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
     push_copy(state, 0, 0)
     push_copy(state, 0, 64)
@@ -111,7 +111,7 @@ def test_gap_between_commands():
         segments.append(int(pushed.any()))
         pushed[:] = 0
     assert segments == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
-    assert gpu["engine"]["state"] == 0
+    assert state.gpu["engine"]["state"] == 0
 
 
 def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
