@@ -10,7 +10,7 @@ from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
-from tb.arbiter.reference import Reference
+from tb.arbiter.model import Model
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
@@ -73,11 +73,11 @@ def _random_configuration(rng: random.Random) -> dict:
 
 
 class _Bench:
-    """Offers numbered requests, and checks what leaves against the reference."""
+    """Offers numbered requests, and checks what leaves against the model."""
 
     def __init__(self, dut):
         self.dut = dut
-        self.reference = Reference()
+        self.model = Model(PARAMETERS)
         self.numbers = {"c": 0, "m": 0}
         self.requests = {name: self._request(name) for name in _STREAMS}
         self.served = {"c": 0, "m": 0}
@@ -111,7 +111,7 @@ class _Bench:
         dut = self.dut
         self.drive(requests, ready=ready, occupancy=occupancy, start=start)
         self._cover(requests, ready, occupancy, start)
-        winner = self.reference.cycle(
+        winner = self.model.cycle(
             self._configuration, "c" in requests, "m" in requests, ready, occupancy, start
         )
         await settled()
@@ -134,7 +134,7 @@ class _Bench:
         """A long time in which the queue is full and nothing changes."""
         self.drive(requests, ready=False, occupancy=occupancy, start=False)
         for _ in range(cycles):
-            self.reference.cycle(
+            self.model.cycle(
                 self._configuration, "c" in requests, "m" in requests, False, occupancy, False
             )
         await skip(self.dut, cycles)
@@ -145,17 +145,17 @@ class _Bench:
         preset(self.dut, "measurement.count", samples)
         preset(self.dut, "measurement.carries", carries)
         inside(self.dut, "measurement.low").value = low
-        self.reference.preset(samples, total)
+        self.model.preset(samples, total)
 
     def measure(self, rng: random.Random, log2: int) -> int:
         """Configure a measurement of ``2 ** log2`` samples; gives one of its cuts."""
-        cut, dispatch_index = rng.randint(2, 127), rng.randrange(3)
+        cut, place = rng.randint(2, 127), rng.randrange(3)
         self.configure(
             policy=Policy.MCA,
             automatic=1,
             starvation_limit=0xFFFF,
             measure_log2=log2,
-            cuts=[cut // 2] * dispatch_index + [cut] + [127] * (2 - dispatch_index),
+            cuts=[cut // 2] * place + [cut] + [127] * (2 - place),
             levels=[rng.getrandbits(7) for _ in range(3)],
         )
         return cut
@@ -163,9 +163,9 @@ class _Bench:
     async def end_with(self, rng: random.Random, total: int, left: int) -> None:
         """The last samples of a measurement, up to a sum, and what comes of it."""
         for _ in range(left):
-            occupancy = min(total - self.reference.total, 127)
+            occupancy = min(total - self.model.total, 127)
             await self.cycle("m", occupancy=occupancy)
-        assert self.reference.samples is None
+        assert self.model.samples is None
         for _ in range(8):
             await self.cycle("m", occupancy=rng.getrandbits(7))
 
@@ -174,29 +174,27 @@ class _Bench:
         samples and carries."""
         fill(self.dut, "measurement.count", bits, short=left)
         fill(self.dut, "measurement.carries", bits, short=below)
-        reference, ones = self.reference, (1 << bits) - 1
-        carries, low = reference.total >> _LOW_BITS, reference.total & (1 << _LOW_BITS) - 1
+        model, ones = self.model, (1 << bits) - 1
+        carries, low = model.total >> _LOW_BITS, model.total & (1 << _LOW_BITS) - 1
         carries = (carries | ones) - below
-        reference.preset((reference.samples | ones) - left, carries << _LOW_BITS | low)
+        model.preset((model.samples | ones) - left, carries << _LOW_BITS | low)
 
     def _cover(self, requests: str, ready: bool, occupancy: int, start: bool) -> None:
-        reference, configuration = self.reference, self._configuration
+        model, configuration = self.model, self._configuration
         both, m = len(requests) == 2, "m" in requests
         cover("queue full", requests and not ready)
-        cover("measurement begun anew", start and reference.samples)
+        cover("measurement begun anew", start and model.samples)
         if configuration["automatic"]:
-            if reference.level in _LEVELS:
-                cover(f"measured level {reference.level}", requests == "m")
+            if model.level in _LEVELS:
+                cover(f"measured level {model.level}", requests == "m")
         policy = configuration["policy"]
         cover("both wait", policy == Policy.ROUND_ROBIN and both)
         cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
         if policy == Policy.MCA:
-            threshold = (
-                reference.level if configuration["automatic"] else configuration["threshold"]
-            )
-            urgent = reference.starved >= configuration["starvation_limit"]
+            threshold = model.level if configuration["automatic"] else configuration["threshold"]
+            urgent = model.starved >= configuration["starvation_limit"]
             passes = threshold == 127 or occupancy < threshold
-            waited = m and reference.starved
+            waited = m and model.starved
             cover("MCA, compute goes first", both and not urgent)
             cover("MCA, held back by the occupancy", requests == "m" and not passes and not urgent)
             below = requests == "m" and not urgent and passes
@@ -205,13 +203,13 @@ class _Bench:
             cover("starvation limit reached against compute", both and urgent and waited)
             held = requests == "m" and urgent and waited and not passes
             cover("starvation limit reached against the occupancy", held)
-            cover("starvation count saturated", reference.starved == 65535 and m)
+            cover("starvation count saturated", model.starved == 65535 and m)
             cover("queue full while starving", m and not ready and not urgent)
 
 
 @cocotb.test()
 async def every_choice(dut):
-    """All policies and loads, against the reference."""
+    """All policies and loads, against the model."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = _Bench(dut)
     await bench.start()
@@ -289,7 +287,7 @@ async def long_measurement(dut):
         await bench.wait(2**14 - 3, "", occupancy=occupancy)
         for _ in range(8):
             await bench.cycle("m", occupancy=occupancy)
-        assert bench.reference.level == level
+        assert bench.model.level == level
         await bench.cycle("m", occupancy=level)
         await bench.cycle("m", occupancy=level - 1)
 
