@@ -10,7 +10,14 @@ import numpy as np
 from sysmodel.config import system as config
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS, H
+from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    DATA_WORDS,
+    GPU_INPUTS,
+    GPU_OUTPUTS,
+    H,
+)
 from sysmodel.gpu.collective import set_up_collective
 from sysmodel.gpu.kernel import ELEMENT_BYTES, OUTPUT_ATOM, Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
@@ -130,7 +137,7 @@ class Machine:
             self._require_symmetry()
         self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
         self._exit = ExitStack()
-        hardware = []
+        hardware: list[int] = []
         for g in range(self.gpus):
             one = self._exit.enter_context(
                 self._engine(engine, parameters, trace if g == 0 else None, progress)
@@ -316,76 +323,109 @@ class Machine:
             atoms[c, : len(row)] = row
         return starts, atoms
 
-    def _new_state(self, mode, partial, chunk_atom, link_stall, seed) -> State:
+    def _new_state(
+        self,
+        mode: int,
+        partial: np.ndarray | None,
+        chunk_atom: np.ndarray,
+        link_stall: float,
+        seed: int,
+    ) -> State:
+        state = self._empty_state(partial, chunk_atom, seed)
+        self._set_up_ring(state, with_data=partial is not None)
+        self._set_up_kernel(state, mode)
+        self._set_up_collective(state)
+        self._set_up_link(state, link_stall, seed)
+        dram = self.system.dram
+        set_up_memory(
+            state,
+            read_latency_cycles=dram.timing.read_latency
+            + self.system.memory_cycles(dram.read_latency_ns),
+            queue_depth=dram.queue_depth,
+        )
+        return state
+
+    @property
+    def _kernel_cus(self) -> int:
+        return self.system.gpu.compute_units - self._collective_cus
+
+    @property
+    def _slices_per_channel(self) -> int:
+        return max(1, self.system.l2.slices // self.system.dram.channels)
+
+    def _empty_state(self, partial: np.ndarray | None, chunk_atom: np.ndarray, seed: int) -> State:
+        """Tables of the kernel, and memories that hold nothing of this reduction."""
         system, kernel, gpus, channels = self.system, self.kernel, self.gpus, self.channels
-        dram, gpu = system.dram, system.gpu
-        output_atoms, queues = self._output_atoms, gpus * channels
-        ns = system.memory_cycles
-
-        def cu_cycles(cycles: float) -> int:
-            return ns(cycles / gpu.clock_mhz * 1e3)
-
-        slices = max(1, system.l2.slices // dram.channels)
-        kernel_cus = gpu.compute_units - self._collective_cus
-        slots = kernel_cus * gpu.workgroups_per_cu
+        slots = self._kernel_cus * system.gpu.workgroups_per_cu
         atoms = 0 if partial is None else partial.shape[1]
-        state = new_state(
+        l2 = L2Parameters(
+            slices=self._slices_per_channel,
+            sets=system.l2_sets_per_slice,
+            ways=system.l2.ways,
+            mshrs=system.l2.mshrs_per_slice,
+        )
+        # What was there before is random, and of another epoch.
+        before = np.random.default_rng(seed).integers(0, 1 << 63, (gpus, atoms, DATA_WORDS))
+        return new_state(
             gpus,
             channels,
             -(-kernel.workgroups // slots),
-            **kernel_tables(kernel, output_atoms, channels, self.offset_bits, self.channel_bits),
+            **kernel_tables(
+                kernel, self._output_atoms, channels, self.offset_bits, self.channel_bits
+            ),
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
-            # What was there before is random, and of another epoch.
-            stored=np.random.default_rng(seed)
-            .integers(0, 1 << 63, (gpus, atoms, 4))
-            .astype(np.uint64),
+            stored=before.astype(np.uint64),
             epoch=np.zeros((gpus, atoms), np.uint64),
-            partial=np.zeros((gpus, 0, 4), np.uint64) if partial is None else partial,
-            dram=new_dram(dram.timing, queues),
-            l2=new_l2(
-                L2Parameters(
-                    slices=slices,
-                    sets=system.l2_sets_per_slice,
-                    ways=system.l2.ways,
-                    mshrs=system.l2.mshrs_per_slice,
-                ),
-                queues,
-            ),
+            partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
+            dram=new_dram(system.dram.timing, gpus * channels),
+            l2=new_l2(l2, gpus * channels),
             inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
             outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
         )
-        fixed = state.fixed
+
+    def _set_up_ring(self, state: State, *, with_data: bool) -> None:
+        system, kernel, fixed = self.system, self.kernel, state.fixed
         fixed["offset_bits"] = self.offset_bits
         fixed["channel_bits"] = self.channel_bits
-        fixed["queue_depth"] = dram.queue_depth
-        fixed["hit_latency"] = ns(system.l2.latency_ns)
-        fixed["l2_requests"] = slices
+        fixed["queue_depth"] = system.dram.queue_depth
+        fixed["hit_latency"] = system.memory_cycles(system.l2.latency_ns)
+        fixed["l2_requests"] = self._slices_per_channel
         fixed["work"] = 1
-        fixed["with_data"] = partial is not None
+        fixed["with_data"] = with_data
         fixed["contents_base"] = OUTPUT_ATOM
-        for g in range(gpus):
+        for g in range(self.gpus):
             state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
             state.gpu["tracked_first"][g] = kernel.chunk_workgroups((g + 1) % kernel.gpus)
+
+    def _set_up_kernel(self, state: State, mode: int) -> None:
+        system, kernel, gpu = self.system, self.kernel, self.system.gpu
+
+        def cu_cycles(cycles: float) -> int:
+            return system.memory_cycles(cycles / gpu.clock_mhz * 1e3)
+
         tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
         store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
         set_up(
             state,
             kernel,
-            output_atoms,
+            self._output_atoms,
             mode=mode,
-            compute_units=kernel_cus,
+            compute_units=self._kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
             prefetch=system.kernel.prefetch_depth,
             step_cycles=system.matrix_cycles(kernel.step_flops),
-            launch_cycles=ns(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
+            launch_cycles=system.memory_cycles(gpu.workgroup_launch_ns)
+            + cu_cycles(system.kernel.prologue_cycles),
             lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
             epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
             fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-            dispatch_interval_cycles=gpu.dispatch_interval_ns * dram.clock_mhz / 1e3,
+            dispatch_interval_cycles=gpu.dispatch_interval_ns * system.dram.clock_mhz / 1e3,
         )
-        collective = system.collective
+
+    def _set_up_collective(self, state: State) -> None:
+        dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
         set_up_collective(
             state,
             cus=self._collective_cus or gpu.compute_units,
@@ -396,20 +436,17 @@ class Machine:
             / gpu.cu_bandwidth_bytes_per_cycle
             * (dram.clock_mhz / gpu.clock_mhz),
         )
-        share = channels / dram.channels
+
+    def _set_up_link(self, state: State, link_stall: float, seed: int) -> None:
+        dram, link, kernel = self.system.dram, self.system.link, self.kernel
+        share = self.channels / dram.channels
         set_up_link(
             state,
-            rate_bytes_per_cycle=system.link.bandwidth_gb_per_s * 1e3 / dram.clock_mhz * share,
-            latency_cycles=max(1, ns(system.link.latency_ns)),
+            rate_bytes_per_cycle=link.bandwidth_gb_per_s * 1e3 / dram.clock_mhz * share,
+            latency_cycles=max(1, self.system.memory_cycles(link.latency_ns)),
             buffer_packets=_LINK_BUFFER,
             mirror=self.mirror,
             mirror_shift=kernel.workgroups // kernel.gpus,
             stall_share=link_stall,
             seed=seed,
         )
-        set_up_memory(
-            state,
-            read_latency_cycles=dram.timing.read_latency + ns(dram.read_latency_ns),
-            queue_depth=dram.queue_depth,
-        )
-        return state

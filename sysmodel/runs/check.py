@@ -9,7 +9,7 @@ import numpy as np
 from sysmodel.config.system import System, load_system
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
 from sysmodel.lib.errors import InputError, SimulationError
-from sysmodel.machine.driver import map_writes
+from sysmodel.machine.driver import Writes, map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_REDUCED
 from sysmodel.machine.machine import Machine, kernel_of
 
@@ -23,6 +23,7 @@ _DTYPES = {
 }
 _COMPUTE_UNITS = 4
 _SHOWN = 5
+_SETTLING_CYCLES = 16  # in which an error that comes late shows
 
 
 def _system(channels: int) -> System:
@@ -103,6 +104,53 @@ def reference(products: np.ndarray, nan: int) -> np.ndarray:
     return sums
 
 
+def _maps(machine: Machine, dtype: str) -> list[Writes]:
+    """The program of every GPU: the output mapped for the reduce-scatter."""
+    return [
+        map_writes(machine.kernel, machine.system, g, context=CONTEXT_GEMM, op="sum", dtype=dtype)
+        for g in range(machine.gpus)
+    ]
+
+
+def _reduce(
+    machine: Machine, options: CheckOptions, progress: Callable[[str, float], None]
+) -> tuple[str, ...]:
+    """Let GEMM and reduce-scatter run; returns what went wrong."""
+    finished = machine.state.gpu["finished"]
+    total = machine.kernel.workgroups * machine.gpus
+    try:
+        machine.launch(_maps(machine, options.dtype), skew_cycles=options.skew)
+        machine.run(UNTIL_REDUCED, lambda _: progress("Checking", finished.sum() / total))
+        machine.idle(_SETTLING_CYCLES)
+    except SimulationError as error:
+        return (str(error),)
+    return ()
+
+
+def _compare(
+    kernel: Kernel, expected: np.ndarray, found: list[np.ndarray]
+) -> tuple[int, tuple[Mismatch, ...]]:
+    """How many bit patterns differ in the chunk that each GPU owns, and the first of them."""
+    chunk = _chunk_of_element(kernel)
+    mismatches = 0
+    first: list[Mismatch] = []
+    for g in range(kernel.gpus):
+        wanted, got = expected[g].view(np.uint16), found[g].view(np.uint16)
+        wrong = (wanted != got) & (chunk == g)
+        mismatches += int(wrong.sum())
+        first += [
+            Mismatch(
+                gpu=g,
+                row=int(row),
+                column=int(column),
+                expected=int(wanted[row, column]),
+                found=int(got[row, column]),
+            )
+            for row, column in np.argwhere(wrong)[: _SHOWN - len(first)]
+        ]
+    return mismatches, tuple(first)
+
+
 def check(options: CheckOptions, progress: Callable[[str, float], None]) -> CheckResult:
     """Run the GEMM on every GPU and channel, all values through the hardware, and compare.
 
@@ -118,69 +166,31 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
     except ValueError as error:
         raise InputError("m, n, gpus", str(error)) from error
     products = _partials(options, dtype)
-    partial = np.stack([_words(kernel, one) for one in products])
-    errors: tuple[str, ...] = ()
     with Machine(
         system,
         kernel,
         engine=options.engine,
         channels=options.channels,
         mirror=False,
-        partial=partial,
+        partial=np.stack([_words(kernel, one) for one in products]),
         link_stall=options.back_pressure / 100,
         seed=options.seed,
         progress=progress,
     ) as machine:
-        gpu = machine.state.gpu
-        maps = [
-            map_writes(
-                kernel,
-                system,
-                g,
-                context=CONTEXT_GEMM,
-                op="sum",
-                dtype=options.dtype,
-            )
-            for g in range(machine.gpus)
-        ]
         begin = time.perf_counter()
-        try:
-            machine.launch(maps, skew_cycles=options.skew)
-            total = kernel.workgroups * machine.gpus
-            machine.run(
-                UNTIL_REDUCED,
-                lambda _: progress("Checking", gpu["finished"].sum() / total),
-            )
-            machine.idle(16)
-        except SimulationError as error:
-            errors = (str(error),)
+        errors = _reduce(machine, options, progress)
         wall_s = time.perf_counter() - begin
         found = [
             np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in machine.state.stored
         ]
         cycles = machine.now
-    expected = reference(products, nan)
-    chunk = _chunk_of_element(kernel)
-    mismatches, first = 0, []
-    for g in range(options.gpus):
-        wrong = (expected[g].view(np.uint16) != found[g].view(np.uint16)) & (chunk == g)
-        mismatches += int(wrong.sum())
-        for row, column in np.argwhere(wrong)[: _SHOWN - len(first)]:
-            first.append(
-                Mismatch(
-                    gpu=g,
-                    row=int(row),
-                    column=int(column),
-                    expected=int(expected[g].view(np.uint16)[row, column]),
-                    found=int(found[g].view(np.uint16)[row, column]),
-                )
-            )
+    mismatches, first = _compare(kernel, reference(products, nan), found)
     return CheckResult(
         passed=not mismatches and not errors,
         elements=options.m * options.n,
         mismatches=mismatches,
         cycles=cycles,
         wall_s=wall_s,
-        first_mismatches=tuple(first),
+        first_mismatches=first,
         errors=errors,
     )

@@ -63,7 +63,7 @@ class CheckOptions:
     back_pressure: int = 0
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
             if not least <= value <= most:

@@ -59,7 +59,7 @@ class RunContext:
 
     def trace(self, name: str) -> Trace | None:
         """The waveform that was asked for, if this is the configuration with the most to see."""
-        if self.options.waves is None:
+        if self.options.waves is None or self.options.waves_file is None:
             return None
         asked = [n for n in ("t3-mca", "t3", "sequential") if n in self.options.configurations]
         if name != (asked[0] if asked else "sequential"):

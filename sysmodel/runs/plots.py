@@ -1,5 +1,6 @@
 """The picture of a run: where each configuration's time goes."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ __all__ = ["draw_configurations"]
 
 # From bottom to top: what, colour, time. Colours differ in lightness too, for print and for eyes
 # that do not tell hues apart.
-_PARTS = (
+_PARTS: tuple[tuple[str, str, Callable[[ConfigurationResult], float]], ...] = (
     ("GEMM", "#30507a", lambda one: one.gemm_ns / one.gemm_slowdown),
     (
         "GEMM slowed by communication",

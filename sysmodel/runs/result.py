@@ -9,6 +9,8 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.lib.errors import InputError
 
+from .configurations import registry
+
 if TYPE_CHECKING:
     from sysmodel.config.system import System
 
@@ -30,8 +32,8 @@ EngineName = Literal["rtl", "golden"]
 SimulatedGpus = Literal["mirror", "all"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 GPUS: tuple[SimulatedGpus, ...] = get_args(SimulatedGpus)
-DEFAULT_CONFIGURATIONS = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
-CONFIGURATIONS = (*DEFAULT_CONFIGURATIONS, "cu-split-8", "cu-split-16")
+CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.listed)
+DEFAULT_CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.default)
 _LARGEST_WAVES = 1_000_000
 _LARGEST_SEED = (1 << 32) - 1
 
@@ -71,7 +73,7 @@ class RunOptions:
     waves_file: Path | None = None
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _one_of("engine", self.engine, ENGINES)
         _one_of("gpus", self.gpus, GPUS)
         if self.channels != "all" and (not isinstance(self.channels, int) or self.channels < 1):

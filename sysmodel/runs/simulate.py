@@ -1,6 +1,4 @@
-"""The configurations that are compared, and a run of some of them."""
-
-from collections.abc import Callable
+"""A run: some of the configurations on one workload."""
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
@@ -10,56 +8,29 @@ from sysmodel.energy.model import energy_of
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.phases import AG, GEMM, RS
 
-from .cu_split import cu_split
+from .configurations.registry import CONFIGURATIONS
 from .phases import PhaseResult, Report, RunContext
 from .result import ConfigurationResult, RunOptions, RunResult
-from .sequential import sequential
-from .transparent import scatter, transparent
 
 __all__ = ["run"]
 
 
-class _Configurations:
-    """Configurations of one context, each simulated once; some build on others."""
+class _Results(dict[str, PhaseResult]):
+    """What the configurations of one context give, each simulated once."""
 
     def __init__(self, context: RunContext):
+        super().__init__()
         self._context = context
-        self.done: dict[str, PhaseResult] = {}
 
-    def __getitem__(self, name: str) -> PhaseResult:
-        if name not in self.done:
-            if name in _IDEAL:
-                self.done[name] = self._ideal(_IDEAL[name])
-            else:
-                self.done[name] = _SIMULATED[name](self._context)
-        return self.done[name]
-
-    def _ideal(self, scatter_name: str) -> PhaseResult:
-        """GEMM and reduce-scatter as fast side by side as each alone, then the all-gather."""
-        base, rs = self["sequential"], self[scatter_name]
-        counts = base.counts.copy()
-        counts[RS] = rs.counts[RS]
-        return PhaseResult(
-            gemm_cycles=base.gemm_cycles,
-            rs_cycles=rs.rs_cycles,
-            ag_cycles=base.ag_cycles,
-            total_cycles=max(base.gemm_cycles, rs.rs_cycles) + base.ag_cycles,
-            counts=counts,
-        )
+    def __missing__(self, name: str) -> PhaseResult:
+        configuration = CONFIGURATIONS[name]
+        of = [self[other] for other in configuration.of]
+        self[name] = configuration.simulate(self._context, name, *of)
+        return self[name]
 
 
-_SIMULATED: dict[str, Callable[[RunContext], PhaseResult]] = {
-    "sequential": sequential,
-    "t3": lambda context: transparent(context, "t3", "round-robin"),
-    "t3-mca": lambda context: transparent(context, "t3-mca", "mca"),
-    "rs-nmc": scatter,
-    "cu-split-8": lambda context: cu_split(context, 8),
-    "cu-split-16": lambda context: cu_split(context, 16),
-}
 # Counters whose phases make no difference to the energy.
 _SUMS = ("activates", "dma_reads", "cu_loads", "cu_stores", "cu_additions", "tiles")
-# Which simulated reduce-scatter the ideal overlap hides.
-_IDEAL = {"ideal-overlap": "sequential", "ideal-rs-nmc": "rs-nmc"}
 
 
 def run(workload: Workload, system: System, options: RunOptions, progress: Report) -> RunResult:
@@ -73,23 +44,22 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         If the hardware reports an error, or nothing moves any more.
     """
     try:
-        configurations = _Configurations(RunContext(workload, system, options, progress))
-        base = configurations["sequential"]
-        phases = {name: configurations[name] for name in options.configurations}
+        results = _Results(RunContext(workload, system, options, progress))
+        base = results["sequential"]
+        phases = {name: results[name] for name in options.configurations}
     except InputError:
         raise
     except ValueError as error:
         raise InputError(f"{workload.title} on {system.name}", str(error)) from error
     ns = 1e3 / system.dram.clock_mhz
-    done = configurations.done.values()
     return RunResult(
         workload=workload,
         system=system,
         options=options,
         configurations={name: _result(one, base, system) for name, one in phases.items()},
         gemm_efficiency=workload.flops / (base.gemm_cycles * ns * system.peak_flops_per_ns),
-        cycles=sum(one.simulated_cycles for one in done),
-        wall_s=sum(one.wall_s for one in done),
+        cycles=sum(one.simulated_cycles for one in results.values()),
+        wall_s=sum(one.wall_s for one in results.values()),
         timelines={name: one.timeline for name, one in phases.items() if one.timeline is not None},
     )
 

@@ -21,7 +21,7 @@ class Span:
     start_ns: float
     end_ns: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.start_ns <= self.end_ns < float("inf"):
             raise ValueError(
                 f"a span must have 0 <= start_ns <= end_ns, not {self.start_ns!r}, {self.end_ns!r}"
@@ -51,7 +51,7 @@ class Timeline:
     series: dict[str, np.ndarray] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.bucket_ns < float("inf"):
             raise ValueError(f"bucket_ns must be positive, not {self.bucket_ns!r}")
         if len(self.spans) > MOST_SPANS:

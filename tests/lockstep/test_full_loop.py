@@ -16,10 +16,10 @@ from sysmodel.engine.ports import input_words, output_words
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
+from sysmodel.runs.configurations.sequential import sequential
+from sysmodel.runs.configurations.transparent import scatter, transparent
 from sysmodel.runs.phases import RunContext
 from sysmodel.runs.result import RunOptions
-from sysmodel.runs.sequential import sequential
-from sysmodel.runs.transparent import scatter, transparent
 
 
 def named(policy: Policy) -> str:

@@ -6,9 +6,9 @@ import pytest
 from small_system import scaled, small_system, workload
 
 from sysmodel.lib.progress import no_progress
+from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.phases import RunContext
 from sysmodel.runs.result import RunOptions
-from sysmodel.runs.sequential import sequential
 from sysmodel.runs.simulate import run
 
 _GPUS = 4

@@ -14,11 +14,11 @@ from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
+from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.phases import RunContext
 from sysmodel.runs.report import library_efficiency
 from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
 from sysmodel.runs.ring_kernels import LAST_ADDITION
-from sysmodel.runs.sequential import sequential
 from sysmodel.runs.simulate import run
 from sysmodel.runs.timeline import MOST_BUCKETS
 

@@ -2,17 +2,16 @@
 
 from sysmodel.lib.phases import GEMM, RS
 from sysmodel.machine.loop import UNTIL_GEMM
-
-from .conservation import Reduction
-from .phases import PhaseResult, RunContext, Simulation
-from .ring_kernels import all_gather, reduce_scatter
+from sysmodel.runs.conservation import Reduction
+from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
+from sysmodel.runs.ring_kernels import all_gather, reduce_scatter
 
 __all__ = ["sequential"]
 
 
-def sequential(context: RunContext) -> PhaseResult:
+def sequential(context: RunContext, name: str = "sequential") -> PhaseResult:
     """Simulate the sequential baseline. Mapping the buffers takes no time."""
-    with Simulation(context, "sequential") as simulation:
+    with Simulation(context, name) as simulation:
         simulation.run("GEMM", UNTIL_GEMM)
         gemm = simulation.machine.now
         simulation.count_activates(GEMM)

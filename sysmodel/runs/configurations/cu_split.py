@@ -1,15 +1,14 @@
 """Two kernels at once: the CUs are split between a GEMM and the collectives of the one before."""
 
 from sysmodel.machine.loop import UNTIL_GEMM
-
-from .conservation import Reduction
-from .phases import PhaseResult, RunContext, Simulation
-from .ring_kernels import all_gather, reduce_scatter
+from sysmodel.runs.conservation import Reduction
+from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
+from sysmodel.runs.ring_kernels import all_gather, reduce_scatter
 
 __all__ = ["cu_split"]
 
 
-def cu_split(context: RunContext, collective_cus: int) -> PhaseResult:
+def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult:
     """Simulate a GEMM beside the all-reduce of an equal output that an earlier GEMM left.
 
     The collectives have ``collective_cus`` CUs, the GEMM has the others; neither waits for the
@@ -25,9 +24,7 @@ def cu_split(context: RunContext, collective_cus: int) -> PhaseResult:
             f"gpu.compute_units: {context.system.gpu.compute_units} leave no CU to the GEMM beside "
             f"{collective_cus} for the collectives"
         )
-    with Simulation(
-        context, f"cu-split-{collective_cus}", collective_cus=collective_cus
-    ) as simulation:
+    with Simulation(context, name, collective_cus=collective_cus) as simulation:
         rs = reduce_scatter(context, simulation, alone=False)
         ag = all_gather(context, simulation, alone=False)
         simulation.run("GEMM", UNTIL_GEMM)

@@ -4,9 +4,8 @@ from sysmodel.gpu.producer import MODE_SCATTER
 from sysmodel.lib.phases import AG, RS
 from sysmodel.machine.driver import copy_writes, map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
-
-from .conservation import Reduction
-from .phases import PhaseResult, RunContext, Simulation
+from sysmodel.runs.conservation import Reduction
+from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
 
 __all__ = ["scatter", "transparent"]
 
@@ -32,9 +31,9 @@ def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
         )
 
 
-def scatter(context: RunContext) -> PhaseResult:
+def scatter(context: RunContext, name: str = "rs-nmc") -> PhaseResult:
     """Simulate the reduce-scatter by the T3 hardware alone, the partial products in memory."""
-    with Simulation(context, "rs-nmc", mode=MODE_SCATTER) as simulation:
+    with Simulation(context, name, mode=MODE_SCATTER) as simulation:
         simulation.machine.state.gpu["kernel_phase"] = RS
         zero = simulation.zero = _launch(context, simulation, "round-robin", updates_per_atom=1)
         simulation.run("RS", UNTIL_REDUCED)

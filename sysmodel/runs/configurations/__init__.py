@@ -1,0 +1,1 @@
+"""The configurations that are compared: a file for each, and the registry."""
