@@ -71,8 +71,8 @@ def test_rows_opened_by_phase_are_those_that_the_memory_counts():
     phases = sequential(RunContext(_WORK, system, options, no_progress))
     slower = scaled(system, link={"latency_ns": 5_000.0})
     late = sequential(RunContext(_WORK, slower, options, no_progress))
-    assert (phases.activity["activates"] > 0).all()
-    assert late.activity["activates"][0] == phases.activity["activates"][0]
+    assert (phases.counts["activates"] > 0).all()
+    assert late.counts["activates"][0] == phases.counts["activates"][0]
 
 
 def test_ideal_overlap_costs_what_sequential_does(result):
