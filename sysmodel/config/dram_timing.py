@@ -1,11 +1,12 @@
 """Geometry, timing and scheduling limits of an HBM channel."""
 
 from dataclasses import dataclass, fields
+from typing import Literal, get_args
 
-__all__ = ["BANK_INTERLEAVES", "REFRESHES", "DramTiming"]
+__all__ = ["BankInterleave", "DramTiming", "Refresh"]
 
-REFRESHES = ("none", "all-bank", "per-bank")
-BANK_INTERLEAVES = ("linear", "permuted")
+Refresh = Literal["none", "all-bank", "per-bank"]
+BankInterleave = Literal["linear", "permuted"]
 
 # What the channel's state has room for.
 MAX_BANKS = 32
@@ -124,10 +125,10 @@ class DramTiming:
     turnaround_cap: int = 40
     age_cap: int = 1000
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.tCCD_WL is None and isinstance(self.tCCD_L, int):
             object.__setattr__(self, "tCCD_WL", 2 * self.tCCD_L)
-        choices = {"refresh": REFRESHES, "bank_interleave": BANK_INTERLEAVES}
+        choices = {"refresh": get_args(Refresh), "bank_interleave": get_args(BankInterleave)}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
@@ -173,15 +174,15 @@ class DramTiming:
             most = turns * self.tREFI - 1
             self._at_most("tRFC", most, f"what {self.refresh} refresh every tREFI leaves")
 
-    def _zero(self, name: str, what: str):
+    def _zero(self, name: str, what: str) -> None:
         if getattr(self, name):
             raise ValueError(f"{name} must be 0 without {what}, not {getattr(self, name)!r}")
 
-    def _at_most(self, name: str, most: int, what: str):
+    def _at_most(self, name: str, most: int, what: str) -> None:
         if getattr(self, name) > most:
             raise ValueError(f"{name} must be at most {most} ({what}), not {getattr(self, name)!r}")
 
-    def _at_least(self, name: str, least: int, what: str):
+    def _at_least(self, name: str, least: int, what: str) -> None:
         if getattr(self, name) < least:
             raise ValueError(
                 f"{name} must be at least {least} ({what}), not {getattr(self, name)!r}"

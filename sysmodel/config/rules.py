@@ -1,7 +1,7 @@
 """What must hold between the values of a system."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sysmodel.lib.errors import InputError
 
@@ -45,7 +45,7 @@ _MULTIPLES = {
 }
 
 
-def _value(system: "System", field: str):
+def _value(system: "System", field: str) -> Any:
     section, key = field.split(".")
     return getattr(getattr(system, section), key)
 

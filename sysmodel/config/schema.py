@@ -16,15 +16,13 @@ else:
     import tomli as tomllib
 
 __all__ = [
+    "PowerOfTwo",
     "Strict",
     "integer",
-    "integer_field",
     "number",
-    "number_field",
     "power_of_two",
     "read_toml",
     "text",
-    "text_field",
     "validate",
 ]
 
@@ -37,46 +35,33 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def integer_field(least: int, most: int) -> Any:
-    """Of an ``Annotated[int, ...]``: two bounds, both allowed."""
+def integer(least: int, most: int) -> Any:
+    """Field of an integer between two bounds, both allowed."""
     return Field(ge=least, le=most, description=f"an integer from {least} to {most}")
 
 
-def number_field(least: float, most: float) -> Any:
-    """Of an ``Annotated[float, ...]``: two bounds, both allowed."""
-    return Field(ge=least, le=most, description=f"a number from {least:g} to {most:g}")
+def _power_of_two(value: int) -> int:
+    if value & (value - 1):
+        raise PydanticCustomError("power_of_two", "not a power of two")
+    return value
 
 
-def text_field() -> Any:
-    """Of an ``Annotated[str, ...]``: short and not empty."""
-    return Field(min_length=1, max_length=400, description="a string of 1 to 400 characters")
-
-
-def integer(least: int, most: int) -> Any:
-    """Type of an integer between two bounds, both allowed."""
-    return Annotated[int, integer_field(least, most)]
+PowerOfTwo = Annotated[int, AfterValidator(_power_of_two)]
 
 
 def power_of_two(least: int, most: int) -> Any:
-    """Type of a power of two between two bounds, both allowed."""
-
-    def check(value: int) -> int:
-        if value & (value - 1):
-            raise PydanticCustomError("power_of_two", "not a power of two")
-        return value
-
-    words = f"a power of two from {least} to {most}"
-    return Annotated[int, Field(ge=least, le=most, description=words), AfterValidator(check)]
+    """Field of a ``PowerOfTwo`` between two bounds, both allowed."""
+    return Field(ge=least, le=most, description=f"a power of two from {least} to {most}")
 
 
 def number(least: float, most: float) -> Any:
-    """Type of a number between two bounds, both allowed."""
-    return Annotated[float, number_field(least, most)]
+    """Field of a number between two bounds, both allowed."""
+    return Field(ge=least, le=most, description=f"a number from {least:g} to {most:g}")
 
 
 def text() -> Any:
-    """Type of a short string that is not empty."""
-    return Annotated[str, text_field()]
+    """Field of a short string that is not empty."""
+    return Field(min_length=1, max_length=400, description="a string of 1 to 400 characters")
 
 
 _Shape = TypeVar("_Shape", bound=Strict)
@@ -98,7 +83,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     if len(content) > _LARGEST_FILE:
         raise InputError(str(path), f"is larger than {_LARGEST_FILE} bytes")
     try:
-        return tomllib.loads(content.decode())
+        data: dict[str, Any] = tomllib.loads(content.decode())
+        return data
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(str(path), f"is not UTF-8 (at line {line})") from error

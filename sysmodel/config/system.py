@@ -7,16 +7,21 @@ A system is one TOML file. The presets are such files; a user's file may be comp
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
 from sysmodel.lib.errors import InputError
 
-from .dram_timing import BANK_INTERLEAVES, MAX_BANKS, MAX_GROUPS, MAX_QUEUE, REFRESHES, DramTiming
-from .limits import MOST_WORKGROUPS
+from .dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, BankInterleave, DramTiming, Refresh
+from .limits import (
+    MOST_GROUP_WORKGROUPS,
+    MOST_OCCUPANCY,
+    MOST_STARVATION_CYCLES,
+    MOST_WORKGROUPS,
+)
 from .rules import check_rules
-from .schema import Strict, integer, number, power_of_two, read_toml, text, validate
+from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
 __all__ = ["System", "Tile", "load_system", "preset_names", "preset_path"]
 
@@ -26,26 +31,26 @@ _PRESETS = Path(__file__).parent / "presets"
 class Gpu(Strict):
     """Compute units (CUs) and what feeds them."""
 
-    compute_units: integer(1, 1024)
-    clock_mhz: number(100, 10_000)
-    flops_per_cycle_per_cu: integer(1, 1 << 20)
-    matrix_issue_rate: number(0.01, 1)
-    workgroups_per_cu: integer(1, 32)
-    lds_kib_per_cu: integer(1, 4096)
-    lds_bandwidth_bytes_per_cycle: integer(1, 4096)
-    cu_bandwidth_bytes_per_cycle: integer(1, 4096)
-    workgroup_launch_ns: number(0, 1e5)
-    dispatch_interval_ns: number(0, 1e5)
+    compute_units: int = integer(1, 1024)
+    clock_mhz: float = number(100, 10_000)
+    flops_per_cycle_per_cu: int = integer(1, 1 << 20)
+    matrix_issue_rate: float = number(0.01, 1)
+    workgroups_per_cu: int = integer(1, 32)
+    lds_kib_per_cu: int = integer(1, 4096)
+    lds_bandwidth_bytes_per_cycle: int = integer(1, 4096)
+    cu_bandwidth_bytes_per_cycle: int = integer(1, 4096)
+    workgroup_launch_ns: float = number(0, 1e5)
+    dispatch_interval_ns: float = number(0, 1e5)
 
 
 class Tile(Strict):
     """Macro-tile of the GEMM kernel, and how the wavefronts share it."""
 
-    tile_m: integer(16, 1024)
-    tile_n: integer(16, 1024)
-    depth_u: integer(8, 1024)
-    waves_m: integer(1, 8)
-    waves_n: integer(1, 8)
+    tile_m: int = integer(16, 1024)
+    tile_n: int = integer(16, 1024)
+    depth_u: int = integer(8, 1024)
+    waves_m: int = integer(1, 8)
+    waves_n: int = integer(1, 8)
 
 
 class Kernel(Tile):
@@ -56,10 +61,10 @@ class Kernel(Tile):
     """
 
     alternatives: Annotated[tuple[Tile, ...], Field(strict=False)] = ()
-    workgroup_mapping: integer(1, 1024)
-    prefetch_depth: integer(1, 4)
-    prologue_cycles: integer(0, 100_000)
-    epilogue_cycles: integer(0, 100_000)
+    workgroup_mapping: int = integer(1, 1024)
+    prefetch_depth: int = integer(1, 4)
+    prologue_cycles: int = integer(0, 100_000)
+    epilogue_cycles: int = integer(0, 100_000)
     output_layout: Literal["column-major", "row-major"]
 
     @property
@@ -72,43 +77,51 @@ class Kernel(Tile):
 class L2(Strict):
     """Last-level cache, in slices in front of the memory channels."""
 
-    capacity_mib: number(0.0625, 1024)
-    slices: integer(1, 1024)
+    capacity_mib: float = number(0.0625, 1024)
+    slices: int = integer(1, 1024)
     line_bytes: Literal[128]
-    ways: integer(1, 64)
-    latency_ns: number(0, 1e5)
-    mshrs_per_slice: integer(1, 1024)
+    ways: int = integer(1, 64)
+    latency_ns: float = number(0, 1e5)
+    mshrs_per_slice: int = integer(1, 1024)
 
 
-TIMES = tuple(field.name for field in fields(DramTiming) if re.match("t[A-Z]", field.name))
+_TIMES = tuple(field.name for field in fields(DramTiming) if re.match("t[A-Z]", field.name))
 
-TimingCycles = create_model(
-    "TimingCycles",
-    __base__=Strict,
-    __doc__="Cycles of the memory clock from command to command; names as in ``DramTiming``.",
-    burst=(integer(1, 64), ...),
-    **{name: (integer(0, 1 << 20), ...) for name in TIMES},
-)
+if TYPE_CHECKING:
+
+    class TimingCycles(Strict):
+        """A value for each name that ``DramTiming`` has."""
+
+        def __getattr__(self, name: str) -> int: ...
+
+else:
+    TimingCycles = create_model(
+        "TimingCycles",
+        __base__=Strict,
+        __doc__="Cycles of the memory clock from command to command; names as in ``DramTiming``.",
+        burst=(int, integer(1, 64)),
+        **{name: (int, integer(0, 1 << 20)) for name in _TIMES},
+    )
 
 
 class Dram(Strict):
     """Memory channels; the clock here is the clock of the T3 hardware."""
 
-    channels: power_of_two(1, 256)
-    clock_mhz: number(100, 10_000)
+    channels: PowerOfTwo = power_of_two(1, 256)
+    clock_mhz: float = number(100, 10_000)
     atom_bytes: Literal[32]
-    interleave_bytes: power_of_two(32, 65_536)
-    banks: power_of_two(1, MAX_BANKS)
-    bank_groups: power_of_two(1, MAX_GROUPS)
-    row_bytes: power_of_two(256, 65_536)
-    low_column_bits: integer(0, 16)
-    low_bank_bits: integer(0, 8)
-    bank_interleave: Literal[BANK_INTERLEAVES]
-    queue_depth: integer(1, MAX_QUEUE)
-    turnaround_cap_cycles: integer(1, 1 << 20)
-    age_cap_cycles: integer(1, 1 << 20)
-    read_latency_ns: number(0, 1e5)
-    refresh: Literal[REFRESHES]
+    interleave_bytes: PowerOfTwo = power_of_two(32, 65_536)
+    banks: PowerOfTwo = power_of_two(1, MAX_BANKS)
+    bank_groups: PowerOfTwo = power_of_two(1, MAX_GROUPS)
+    row_bytes: PowerOfTwo = power_of_two(256, 65_536)
+    low_column_bits: int = integer(0, 16)
+    low_bank_bits: int = integer(0, 8)
+    bank_interleave: BankInterleave
+    queue_depth: int = integer(1, MAX_QUEUE)
+    turnaround_cap_cycles: int = integer(1, 1 << 20)
+    age_cap_cycles: int = integer(1, 1 << 20)
+    read_latency_ns: float = number(0, 1e5)
+    refresh: Refresh
     timing_cycles: TimingCycles
 
     @property
@@ -132,43 +145,43 @@ class Dram(Strict):
 class Link(Strict):
     """Link to the next GPU of the ring."""
 
-    bandwidth_gb_per_s: number(0.1, 100_000)
-    latency_ns: number(0, 1e7)
+    bandwidth_gb_per_s: float = number(0.1, 100_000)
+    latency_ns: float = number(0, 1e7)
 
 
 class Collective(Strict):
     """The baselines' kernels for reduce-scatter and all-gather, a workgroup on each CU."""
 
-    waves_per_cu: integer(1, 32)
-    bytes_in_flight_per_wave: power_of_two(1024, 1 << 20)
+    waves_per_cu: int = integer(1, 32)
+    bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
+
+
+_Level = Annotated[int, integer(1, MOST_OCCUPANCY)]
+_Cut = Annotated[int, integer(0, MOST_OCCUPANCY)]
 
 
 class T3(Strict):
     """The T3 hardware and its policies; cycles are those of the memory clock."""
 
     granularity: Literal["workgroup", "wavefront"]
-    group_workgroups: power_of_two(1, 128)
-    mca_levels: Annotated[
-        tuple[integer(1, 127), integer(1, 127), integer(1, 127)], Field(strict=False)
-    ]
-    mca_cuts: Annotated[
-        tuple[integer(0, 127), integer(0, 127), integer(0, 127)], Field(strict=False)
-    ]
-    starvation_limit_cycles: integer(1, 65_535)
-    tracker_sets: power_of_two(1, 32_768)
-    tracker_ways: integer(1, 64)
-    tracker_banks: power_of_two(1, 256)
-    credit_window_workgroups: power_of_two(2, 32_768)
-    command_depth: power_of_two(2, 65_536)
-    egress_slots: power_of_two(1, 65_536)
+    group_workgroups: PowerOfTwo = power_of_two(1, MOST_GROUP_WORKGROUPS)
+    mca_levels: Annotated[tuple[_Level, _Level, _Level], Field(strict=False)]
+    mca_cuts: Annotated[tuple[_Cut, _Cut, _Cut], Field(strict=False)]
+    starvation_limit_cycles: int = integer(1, MOST_STARVATION_CYCLES)
+    tracker_sets: PowerOfTwo = power_of_two(1, 32_768)
+    tracker_ways: int = integer(1, 64)
+    tracker_banks: PowerOfTwo = power_of_two(1, 256)
+    credit_window_workgroups: PowerOfTwo = power_of_two(2, 32_768)
+    command_depth: PowerOfTwo = power_of_two(2, 65_536)
+    egress_slots: PowerOfTwo = power_of_two(1, 65_536)
 
 
 class System(Strict):
     """Everything that describes the simulated machine, checked."""
 
-    name: text()
-    description: text()
-    source: text()
+    name: str = text()
+    description: str = text()
+    source: str = text()
     gpu: Gpu
     kernel: Kernel
     l2: L2
@@ -268,10 +281,12 @@ def _with_base(path: Path, where: str) -> dict[str, Any]:
     return _merge(_with_base(preset_path(base), f"{base}.toml"), data)
 
 
-def _merge(base: Any, change: Any) -> Any:
-    if not isinstance(base, dict) or not isinstance(change, dict):
-        return change
+def _merge(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in change.items():
-        merged[key] = _merge(base[key], value) if key in base else value
+        was = base.get(key)
+        if isinstance(was, dict) and isinstance(value, dict):
+            merged[key] = _merge(was, value)
+        else:
+            merged[key] = value
     return merged

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Annotated, TypeVar
 
 from sysmodel.lib.errors import InputError
 
@@ -54,7 +55,7 @@ class Workload:
     k: int
     dtype: str = "fp16"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.dtype not in DTYPE_BYTES:
             raise InputError(
                 "dtype", f"{self.dtype!r} is not allowed; allowed: {', '.join(DTYPE_BYTES)}"
@@ -98,15 +99,15 @@ class Workload:
 class Model(Strict):
     """A Transformer; ``tensor_parallel`` lists the degrees that were studied."""
 
-    name: text()
-    hidden: integer(1, _LARGEST["n"])
-    layers: integer(1, 10_000)
-    heads: integer(1, 10_000)
-    sequence: integer(1, _LARGEST["m"])
-    batch: integer(1, _LARGEST["m"])
-    tensor_parallel: list[integer(2, LARGEST_TP)]
-    source: text()
-    confidence: text()
+    name: str = text()
+    hidden: int = integer(1, _LARGEST["n"])
+    layers: int = integer(1, 10_000)
+    heads: int = integer(1, 10_000)
+    sequence: int = integer(1, _LARGEST["m"])
+    batch: int = integer(1, _LARGEST["m"])
+    tensor_parallel: list[Annotated[int, integer(2, LARGEST_TP)]]
+    source: str = text()
+    confidence: str = text()
 
     @property
     def tokens(self) -> int:
@@ -117,9 +118,9 @@ class Model(Strict):
 class Sublayer(Strict):
     """A sublayer whose GEMM has ``k_multiple * hidden / tp`` products in each sum."""
 
-    name: text()
-    title: text()
-    k_multiple: integer(1, 64)
+    name: str = text()
+    title: str = text()
+    k_multiple: int = integer(1, 64)
 
 
 class Table(Strict):
@@ -167,7 +168,10 @@ class Table(Strict):
         )
 
 
-def _named(field: str, wanted: str, known: list):
+_Named = TypeVar("_Named", Model, Sublayer)
+
+
+def _named(field: str, wanted: str, known: list[_Named]) -> _Named:
     key = _key(wanted)
     for item in known:
         if _key(item.name) == key:

@@ -15,12 +15,12 @@ __all__ = ["Constant", "Constants", "known_constants", "load_constants"]
 class Constant(Strict):
     """A figure from the literature; see ``constants.toml``."""
 
-    what: text()
+    what: str = text()
     unit: Literal["pJ", "pJ/B", "pJ/bit", "pJ/bit/mm", "mm", "bit"]
-    value: number(0, 1e4)
-    low: number(0, 1e4)
-    high: number(0, 1e4)
-    source: text()
+    value: float = number(0, 1e4)
+    low: float = number(0, 1e4)
+    high: float = number(0, 1e4)
+    source: str = text()
     confidence: Literal["H", "M", "L"]
 
     @model_validator(mode="after")

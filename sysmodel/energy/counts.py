@@ -103,4 +103,5 @@ class Energy:
 
     @property
     def total(self) -> float:
-        return sum(astuple(self))
+        total: float = sum(astuple(self))
+        return total

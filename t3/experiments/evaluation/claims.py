@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sysmodel.config.schema import Strict, number_field, read_toml, text_field, validate
+from sysmodel.config.schema import Strict, number, read_toml, text, validate
 from sysmodel.lib.errors import InputError
 
 from .metrics import METRICS
@@ -27,13 +27,13 @@ def _known_metric(name: str) -> str:
 class Claim(Strict):
     """Something that the paper says, or that follows by arithmetic; see ``claims.toml``."""
 
-    id: Annotated[str, text_field()]
-    figure: Annotated[str, text_field()]
-    what: Annotated[str, text_field()]
-    value: Annotated[float, number_field(0, 1e6)]
+    id: str = text()
+    figure: str = text()
+    what: str = text()
+    value: float = number(0, 1e6)
     unit: Literal["x", "%"]
     relation: Literal["is", "at most", "at least", "grows", "shrinks"] = "is"
-    source: Annotated[str, text_field()]
+    source: str = text()
     confidence: Literal["H", "M", "L"]
     metric: Annotated[
         str, Field(description=", ".join(map(repr, METRICS))), AfterValidator(_known_metric)
@@ -53,8 +53,8 @@ class Claim(Strict):
 class Difference(Strict):
     """What differs in method, and so in many numbers."""
 
-    topic: Annotated[str, text_field()]
-    text: Annotated[str, text_field()]
+    topic: str = text()
+    text: str = text()
 
 
 class Claims(Strict):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, get_origin
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sysmodel.config.schema import Strict, integer_field, text_field
+from sysmodel.config.schema import Strict, integer, text
 from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP
 from sysmodel.lib.errors import InputError
@@ -57,12 +57,12 @@ def _configuration(name: str) -> str:
     return name
 
 
-_Name = Annotated[str, text_field()]
-_Degree = Annotated[int, integer_field(2, LARGEST_TP)]
+_Name = Annotated[str, text()]
+_Degree = Annotated[int, integer(2, LARGEST_TP)]
 _Degrees = Annotated[
     _Axis[_Degree], _words(f"an integer from 2 to {LARGEST_TP}, or a list of them")
 ]
-_Size = Annotated[int, integer_field(1, _LARGEST_SIZE)]
+_Size = Annotated[int, integer(1, _LARGEST_SIZE)]
 _Sizes = Annotated[_Axis[_Size], _words(f"an integer from 1 to {_LARGEST_SIZE}, or a list of them")]
 _Channels = Annotated[Any, Field(description="1 or more, or all"), AfterValidator(_channels)]
 _Configuration = Annotated[
@@ -103,7 +103,7 @@ class RunAxes(Strict):
     configurations: Annotated[_Axis[_Configuration], _words(_one_or_more(CONFIGURATIONS))] = list(
         DEFAULT_CONFIGURATIONS
     )
-    seed: Annotated[int, integer_field(0, (1 << 32) - 1)] = 0
+    seed: Annotated[int, integer(0, (1 << 32) - 1)] = 0
 
 
 def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]]:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import pandas as pd
 
-from sysmodel.config.schema import Strict, integer_field, read_toml, text_field, validate
+from sysmodel.config.schema import Strict, integer, read_toml, text, validate
 from sysmodel.config.system import System, load_system
 
 from .layer import backward, forward
@@ -35,15 +35,15 @@ _SETTING = ["sequence", "precision", "batch", "micro_batches"]
 class Bert(Strict):
     """Shape of an encoder with a vocabulary."""
 
-    name: Annotated[str, text_field()]
-    layers: Annotated[int, integer_field(1, 10_000)]
-    hidden: Annotated[int, integer_field(1, 1 << 17)]
-    heads: Annotated[int, integer_field(1, 10_000)]
-    sequences: list[Annotated[int, integer_field(1, 1 << 20)]]
-    vocabulary: Annotated[int, integer_field(1, 1 << 20)]
-    positions: Annotated[int, integer_field(1, 1 << 20)]
-    segments: Annotated[int, integer_field(1, 1024)]
-    source: Annotated[str, text_field()]
+    name: str = text()
+    layers: int = integer(1, 10_000)
+    hidden: int = integer(1, 1 << 17)
+    heads: int = integer(1, 10_000)
+    sequences: list[Annotated[int, integer(1, 1 << 20)]]
+    vocabulary: int = integer(1, 1 << 20)
+    positions: int = integer(1, 1 << 20)
+    segments: int = integer(1, 1024)
+    source: str = text()
 
     def layer(self, sequence: int, batch: int, precision: Precision) -> LayerShape:
         """One layer on one GPU."""

@@ -1,6 +1,7 @@
 import pytest
 
 from rtl.parameters import T3Parameters
+from rtl.registers.map import load
 from sysmodel.config import limits
 from sysmodel.config.system import load_system
 from sysmodel.engine.hardware import hardware_parameters
@@ -19,6 +20,16 @@ def test_the_configuration_s_limits_are_the_hardware_s():
     assert limits.MOST_WORKGROUPS == (1 << p.workgroup_bits) - 1
     assert limits.MOST_WAVEFRONTS == p.wavefronts
     assert limits.MOST_TILE_ATOMS == (1 << p.tile_atom_bits) - 1
+    registers = load()
+    widest = {
+        "LEVELS.level0": limits.MOST_OCCUPANCY,
+        "CUTS.cut0": limits.MOST_OCCUPANCY,
+        "STARVATION.cycles": limits.MOST_STARVATION_CYCLES,
+        "COMMAND_TRANSFER.group_log2": limits.MOST_GROUP_WORKGROUPS.bit_length() - 1,
+    }
+    for name, most in widest.items():
+        register, field = name.split(".")
+        assert most == (1 << registers[register][field].width) - 1, name
 
 
 def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):

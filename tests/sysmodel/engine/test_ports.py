@@ -1,3 +1,4 @@
+from dataclasses import astuple
 from itertools import groupby
 
 import pytest
@@ -17,7 +18,7 @@ def test_names_and_directions():
             "level": Out(3),
         }
     )
-    assert list(port_words(signature)) == [
+    assert [astuple(word) for word in port_words(signature)] == [
         ("in", "taken", ("taken", "payload"), 0, 8, 0),
         ("in", "taken_valid", ("taken", "valid"), 0, 1, 1),
         ("out", "taken_ready", ("taken", "ready"), 0, 1, 0),
