@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from sysmodel.lib.interleave import channel_of_atom
+from sysmodel.lib.ring import scattered
 
 __all__ = ["Kernel", "OutputAtoms"]
 
@@ -198,7 +199,7 @@ class Kernel:
 
     def first_workgroup(self, gpu: int) -> int:
         """Workgroup that ``gpu`` produces first: the start of the chunk after its own."""
-        return int(self.chunk_start[(gpu + 1) % self.gpus])
+        return int(self.chunk_start[scattered(gpu, 0, self.gpus)])
 
     def chunk_workgroups(self, chunk: int) -> int:
         return int(self.chunk_start[chunk + 1] - self.chunk_start[chunk])

@@ -15,6 +15,7 @@ from rtl.registers.map import load
 from sysmodel.config.system import System
 from sysmodel.gpu.kernel import ATOM_BYTES, OUTPUT_ATOM, Kernel
 from sysmodel.lib.errors import InputError
+from sysmodel.lib.ring import scattered
 
 __all__ = [
     "STAGING_ATOMS",
@@ -167,7 +168,7 @@ def map_writes(
     credit_window, commands = credit_windows(kernel, system)
     t3 = system.t3
     total = kernel.workgroups
-    tracked = kernel.chunk_workgroups((gpu + 1) % kernel.gpus)
+    tracked = kernel.chunk_workgroups(scattered(gpu, 0, kernel.gpus))
     own = kernel.chunk_workgroups(gpu)
     waves = {
         f"waves{2 * inner_edge + outer_edge}": kernel.live_waves(bool(outer_edge), bool(inner_edge))

@@ -35,6 +35,7 @@ from sysmodel.gpu.producer import (
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom, system_atom
 from sysmodel.lib.phases import AG, GEMM, RS
+from sysmodel.lib.ring import downstream
 from sysmodel.memory.accesses import (
     COLLECTIVE_TAG,
     MISSES,
@@ -386,8 +387,8 @@ def _gpu(s, g, now):
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
     drive_bus(gpu, own_inputs, own_outputs)
     gpu.credit_limits[now & (LAG - 1)] = np.int64(own_outputs[H.credit_limit_out])
-    downstream = 0 if f.mirror else (g if g > 0 else s.gpu.shape[0]) - 1
-    sent = s.gpu[downstream].credit_limits[(now - f.link_latency) & (LAG - 1)]
+    receiver = 0 if f.mirror else downstream(g, s.gpu.shape[0])
+    sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
     own_inputs[G.credit_limit_in] = np.uint64(sent)
 
 

@@ -24,6 +24,7 @@ from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.producer import MODE_GEMM, set_up
 from sysmodel.gpu.tables import kernel_tables
 from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.ring import scattered
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
 from sysmodel.network.link import set_up_link
@@ -396,7 +397,8 @@ class Machine:
         fixed["contents_base"] = OUTPUT_ATOM
         for g in range(self.gpus):
             state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
-            state.gpu["tracked_first"][g] = kernel.chunk_workgroups((g + 1) % kernel.gpus)
+            first = scattered(g, 0, kernel.gpus)
+            state.gpu["tracked_first"][g] = kernel.chunk_workgroups(first)
 
     def _set_up_kernel(self, state: State, mode: int) -> None:
         system, kernel, gpu = self.system, self.kernel, self.system.gpu

@@ -12,6 +12,7 @@ from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.phases import AG, PHASES, RS
+from sysmodel.lib.ring import downstream
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -174,7 +175,7 @@ def receiver_of(s, g, c):
     """Channel queue at which what GPU ``g`` sends arrives."""
     f = s.fixed[0]
     if not f.mirror:
-        g = (g if g > 0 else s.gpu.shape[0]) - 1
+        g = downstream(g, s.gpu.shape[0])
     return s.channel[g * f.channels + c]
 
 

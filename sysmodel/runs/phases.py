@@ -13,6 +13,7 @@ from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.gpu.producer import MODE_GEMM
 from sysmodel.lib.phases import AG, GEMM, PHASES, RS
+from sysmodel.lib.ring import upstream
 from sysmodel.machine.driver import Writes
 from sysmodel.machine.machine import Machine, kernel_of
 
@@ -125,11 +126,15 @@ class Simulation:
         self.machine.write(writes)
         self.machine.run(until)
 
-    def copy_chunks(self, step: int) -> None:
-        """Chunks under way in a step, as GPU 0 sends and as its upstream neighbour does."""
-        fixed, n = self.machine.state.fixed, self._context.kernel.gpus
-        fixed["copy_from"] = step % n
-        fixed["copy_to"] = (step + 1) % n
+    def begin_step(self, sent: Callable[[int, int, int], int], step: int) -> list[int]:
+        """Let every GPU expect what its upstream neighbour sends in a step; returns the chunk that
+        each one sends itself, which is that of ``sent(gpu, step, gpus)``."""
+        machine, n = self.machine, self._context.kernel.gpus
+        sending = [sent(g, step, n) for g in range(machine.gpus)]
+        arriving = [sent(upstream(g, n), step, n) for g in range(machine.gpus)]
+        machine.state.fixed["copy_from"], machine.state.fixed["copy_to"] = sending[0], arriving[0]
+        machine.expect(arriving)
+        return sending
 
     def span(self, name: str, track: str, begin: int, end: int) -> None:
         """Note something that lasted."""

@@ -2,6 +2,7 @@
 
 from sysmodel.gpu.collective import begin_step
 from sysmodel.lib.phases import AG, RS
+from sysmodel.lib.ring import gathered, scattered
 from sysmodel.machine.driver import collective_writes, staging_offset
 from sysmodel.machine.loop import (
     CONTEXT_COLLECTIVE,
@@ -29,15 +30,13 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     _map(context, simulation, RS, offset)
     begin = machine.now
     for step in range(n - 1):
-        simulation.copy_chunks(1 + step)
-        for g in gpus:
-            begin_step(state, g, (g + 1 + step) % n, 1 if step == 0 else 2, offset)
-        machine.expect([(g + 2 + step) % n for g in gpus])
+        for g, chunk in enumerate(simulation.begin_step(scattered, step)):
+            begin_step(state, g, chunk, 1 if step == 0 else 2, offset)
         simulation.run("RS", UNTIL_COLLECTIVE)
     last = machine.now
     state.gpu["store_context"] = CONTEXT_NONE
     for g in gpus:
-        begin_step(state, g, g, 2, offset)
+        begin_step(state, g, scattered(g, n - 1, n), 2, offset)
     simulation.run("RS", UNTIL_COLLECTIVE)
     if alone:
         simulation.run("RS", UNTIL_QUIET)
@@ -49,14 +48,11 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
 def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
     """Gather the reduced chunks; returns the cycles that it took."""
     machine, n = simulation.machine, context.kernel.gpus
-    gpus = range(machine.gpus)
     _map(context, simulation, AG, 0)
     begin = machine.now
     for step in range(n - 1):
-        simulation.copy_chunks(step)
-        for g in gpus:
-            begin_step(machine.state, g, (g + step) % n, 1, 0)
-        machine.expect([(g + 1 + step) % n for g in gpus])
+        for g, chunk in enumerate(simulation.begin_step(gathered, step)):
+            begin_step(machine.state, g, chunk, 1, 0)
         simulation.run("AG", UNTIL_COLLECTIVE)
     if alone:
         simulation.run("AG", UNTIL_QUIET)

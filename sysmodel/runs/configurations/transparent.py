@@ -2,6 +2,7 @@
 
 from sysmodel.gpu.producer import MODE_SCATTER
 from sysmodel.lib.phases import AG, RS
+from sysmodel.lib.ring import gathered
 from sysmodel.machine.driver import copy_writes, map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
 from sysmodel.runs.conservation import Reduction
@@ -60,12 +61,10 @@ def _launch(context: RunContext, simulation: Simulation, policy: str, updates_pe
 
 def _all_gather(context: RunContext, simulation: Simulation) -> None:
     machine, n = simulation.machine, context.kernel.gpus
-    gpus = range(machine.gpus)
     machine.state.fixed["work"] = 0
     machine.state.gpu["phase"] = AG
     for step in range(n - 1):
-        simulation.copy_chunks(step)
-        machine.write([copy_writes(context.kernel, (g + step) % n, CONTEXT_GEMM) for g in gpus])
-        machine.expect([(g + 1 + step) % n for g in gpus])
+        sent = simulation.begin_step(gathered, step)
+        machine.write([copy_writes(context.kernel, chunk, CONTEXT_GEMM) for chunk in sent])
         simulation.run("AG", UNTIL_COPIED)
     simulation.run("AG", UNTIL_QUIET)
