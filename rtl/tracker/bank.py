@@ -1,6 +1,9 @@
+# amaranth: UnusedElaboratable=no
 """One bank of the tracker: counts the updates of wavefront tiles."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,6 +25,56 @@ _UNDER_WAY = 5  # events between the choice of the front and the update stage, b
 
 def _log2(value: int) -> int:
     return (value - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class _Compare:
+    """Of the event in the comparison: the row, with what the event two ahead did, and the tile's
+    entry in it."""
+
+    two_ahead_in_set: Signal  # a register: the event two ahead is of the same set
+    rewritten: Signal  # by way: by the event two ahead
+    valid: Signal  # by way
+    hits: Signal  # by way: the tile's entry, in the row as it is
+    result_hits: Signal  # the event two ahead has written the tile's entry
+    hit: Signal
+    stored: Signal  # of an entry that is not there, only what is compared or added up matters
+    threshold: Signal  # of an end-of-tile marker
+
+
+@dataclass(frozen=True)
+class _Update:
+    """Of the event in the update stage, in registers: what the comparison found, and what the
+    event one ahead does."""
+
+    follows_set: Signal  # the one ahead is of the same set
+    # The one ahead has left the tile's entry, or freed it, or has not written it.
+    forwarded: Signal
+    freed_ahead: Signal
+    stands_alone: Signal
+    old_hit: Signal
+    old_ways: Signal
+    old_free: Signal
+    old: Signal
+    change: Signal  # without its carry, if an end-of-tile marker's
+    no_atoms: Signal
+    lossy: Signal  # an entry of the set is lost
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What the event in the update stage does."""
+
+    found: Signal
+    free: Signal  # by way
+    known: Signal  # the entry before the event
+    zero: Signal  # the new balance
+    full: Signal  # the tile has no entry, and its set no room
+    second: Signal  # end-of-tile marker
+    keep: Signal  # nothing is written
+    above: Signal  # the count is too large
+    gone: Signal  # the entry is freed
+    complete: Signal
 
 
 class TrackerBank(wiring.Component):
@@ -62,6 +115,26 @@ class TrackerBank(wiring.Component):
     empty : Out(1)
         No tile had an entry after the update stage of two cycles ago. Off for good, until a
         ``clear``, if the memory has lost an entry.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    table : TrackerTable
+        The memory.
+    completions : Queue
+        Completions on their way to ``o``.
+    checking, comparing, updating : Signal
+        There is an event in the stage.
+    checked, compared, updated : Signal
+        It.
+    write_ways, entry : Signal
+        What the update stage writes in this cycle, and where.
+    result_ways, result : Signal
+        What it wrote in the last one.
+    compare : _Compare
+    update : _Update
+    outcome : _Outcome
     """
 
     def __init__(self, p: T3Parameters):
@@ -92,8 +165,57 @@ class TrackerBank(wiring.Component):
                 "empty": Out(1),
             }
         )
+        self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
+        self.completions = Queue(Completion(p), depth=_COMPLETIONS)
+        self.checking, self.comparing, self.updating = (
+            Signal(name=name) for name in ("checking", "comparing", "updating")
+        )
+        self.checked, self.compared, self.updated = (
+            Signal(TrackerInput(p), name=name, reset_less=True)
+            for name in ("checked", "compared", "updated")
+        )
+        self.write_ways = Signal(p.ways)
+        self.entry = Signal(self._entry)
+        self.result_ways = Signal(p.ways)
+        self.result = Signal(self._entry, reset_less=True)
+        self.compare = _Compare(
+            two_ahead_in_set=Signal(name="two_ahead_in_set"),
+            rewritten=Signal(p.ways, name="rewritten"),
+            valid=Signal(p.ways, name="valid"),
+            hits=Signal(p.ways, name="hits"),
+            result_hits=Signal(name="result_hits"),
+            hit=Signal(name="hit"),
+            stored=Signal(self._entry, name="stored"),
+            threshold=Signal(p.count_bits + 1, name="threshold"),
+        )
+        self.update = _Update(
+            follows_set=Signal(name="follows_set"),
+            forwarded=Signal(name="forwarded"),
+            freed_ahead=Signal(name="freed_ahead"),
+            stands_alone=Signal(name="stands_alone"),
+            old_hit=Signal(name="old_hit"),
+            old_ways=Signal(p.ways, name="old_ways"),
+            old_free=Signal(p.ways, name="old_free"),
+            old=Signal(self._entry, name="old", reset_less=True),
+            change=Signal(p.count_bits + 1, name="change", reset_less=True),
+            no_atoms=Signal(name="no_atoms"),
+            lossy=Signal(name="lossy"),
+        )
+        self.outcome = _Outcome(
+            found=Signal(name="found"),
+            free=Signal(p.ways, name="free"),
+            known=Signal(self._entry, name="known"),
+            zero=Signal(name="zero"),
+            full=Signal(name="full"),
+            second=Signal(name="second"),
+            keep=Signal(name="keep"),
+            above=Signal(name="above"),
+            gone=Signal(name="gone"),
+            complete=Signal(name="complete"),
+        )
 
-    def _set_of(self, dispatch_index):
+    def set_of(self, dispatch_index: Value) -> Value:
+        """The set that a dispatch index belongs to."""
         bank_bits = _log2(self._p.banks)
         return dispatch_index[bank_bits : bank_bits + _log2(self._rows)]
 
@@ -102,221 +224,213 @@ class TrackerBank(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        p = self._p
-        ways = p.ways
+        m.submodules.table = self.table
+        m.submodules.completions = self.completions
+        wiring.connect(m, wiring.flipped(self.o), self.completions.o)
+        self._remember(m)
+        self._address(m)
+        self._compare(m)
+        self._hand_over(m)
+        self._look_up(m)
+        self._add(m)
+        self._judge(m)
+        self._report(m)
+        self._write(m)
+        self._count_entries(m)
+        return m
 
-        # An attribute, so that a test can turn bits in it.
-        self.table = table = TrackerTable(self._entry, rows=self._rows, ways=ways)
-        m.submodules.table = table
-        m.submodules.completions = completions = Queue(Completion(p), depth=_COMPLETIONS)
-        wiring.connect(m, wiring.flipped(self.o), completions.o)
+    def _remember(self, m: Module) -> None:
+        """What the update stage did in the last cycle: seen from there the event one ahead, from
+        the comparison the event two ahead."""
+        m.d.sync += [self.result.eq(self.entry), self.result_ways.eq(self.write_ways)]
+
+    def _address(self, m: Module) -> None:
+        """The first two stages: the row is read, then corrected."""
+        table = self.table
+        waiting = self.completions.level
         m.d.comb += [
-            self.room.eq(~self.clearing & (completions.level <= _COMPLETIONS - _UNDER_WAY)),
+            self.room.eq(~self.clearing & (waiting <= _COMPLETIONS - _UNDER_WAY)),
             table.clear.eq(self.clear),
             self.clearing.eq(table.clearing),
             self.corrected.eq(table.corrected),
-        ]
-
-        # Address, and in the next cycle check.
-        checking = Signal()
-        checked = Signal(TrackerInput(p), reset_less=True)
-        comparing = Signal()
-        compared = Signal(TrackerInput(p), reset_less=True)
-        m.d.comb += [
             table.read.eq(self.i.valid),
-            table.read_set.eq(self._set_of(self.i.p.dispatch_index)),
+            table.read_set.eq(self.set_of(self.i.p.dispatch_index)),
         ]
         m.d.sync += [
-            checking.eq(self.i.valid & ~self.clearing & ~self.clear),
-            comparing.eq(checking & ~self.clear),
-            compared.eq(checked),
+            self.checking.eq(self.i.valid & ~self.clearing & ~self.clear),
+            self.comparing.eq(self.checking & ~self.clear),
+            self.compared.eq(self.checked),
         ]
         with m.If(self.i.valid):
-            m.d.sync += checked.eq(self.i.p)
+            m.d.sync += self.checked.eq(self.i.p)
 
-        # What the update stage did in the last cycle: seen from there the event one ahead, from the
-        # comparison the event two ahead.
-        entry = Signal(self._entry)
-        write_ways = Signal(ways)
-        result = Signal(self._entry, reset_less=True)
-        result_ways = Signal(ways)
-        m.d.sync += [result.eq(entry), result_ways.eq(write_ways)]
-
-        # Compare. The row is as the event three ahead has left it.
-        updating = Signal()
-        updated = Signal(TrackerInput(p), reset_less=True)
-        two_ahead_in_set = Signal()
-        tag = self._tag_of(compared)
-        rewritten = Signal(ways)
-        result_hits = Signal()
-        m.d.sync += two_ahead_in_set.eq(
-            self._set_of(updated.dispatch_index) == self._set_of(checked.dispatch_index)
-        )
+    def _compare(self, m: Module) -> None:
+        """Find the tile's entry. The row is as the event three ahead has left it; what the event
+        two ahead did is in ``result``."""
+        compare, row = self.compare, self.table.row
+        result, result_ways = self.result, self.result_ways
+        tag = self._tag_of(self.compared)
+        two_ahead, event = self.updated.dispatch_index, self.checked.dispatch_index
+        m.d.sync += compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))
         m.d.comb += [
-            rewritten.eq(Mux(two_ahead_in_set, result_ways, 0)),
-            result_hits.eq(result.valid & (result.tag == tag) & rewritten.any()),
+            compare.rewritten.eq(Mux(compare.two_ahead_in_set, result_ways, 0)),
+            compare.result_hits.eq(result.valid & (result.tag == tag) & compare.rewritten.any()),
+            compare.hit.eq(compare.hits.any() | compare.result_hits),
+            compare.threshold.eq(self.compared.tile_atoms * self.updates_per_atom),
         ]
-        valid = Signal(ways)
-        hits = Signal(ways)  # in the row as it is
-        for way, kept in enumerate(table.row):
+        for way, kept in enumerate(row):
+            rewritten = compare.rewritten[way]
             m.d.comb += [
-                valid[way].eq(Mux(rewritten[way], result.valid, kept.valid)),
-                hits[way].eq(kept.valid & (kept.tag == tag) & ~rewritten[way]),
+                compare.valid[way].eq(Mux(rewritten, result.valid, kept.valid)),
+                compare.hits[way].eq(kept.valid & (kept.tag == tag) & ~rewritten),
             ]
-        # Of an entry that is not there, only what is compared or added up matters.
-        hit = Signal()
-        stored = Signal(self._entry)
-        m.d.comb += hit.eq(hits.any() | result_hits)
+        choice = Cat(compare.hits, compare.result_hits)
         for name in ("balance", "edges"):
-            m.d.comb += stored[name].eq(
-                one_hot_select(
-                    Cat(hits, result_hits),
-                    [*(kept[name] for kept in table.row), result[name]],
-                )
+            m.d.comb += compare.stored[name].eq(
+                one_hot_select(choice, [*(kept[name] for kept in row), result[name]])
             )
-        m.d.comb += stored.start.eq(
-            one_hot_select(
-                Cat(hits, result_hits), [*(kept.start for kept in table.row), result.start]
-            )
-            | (~hit).replicate(p.atom_address_bits)
+        m.d.comb += compare.stored.start.eq(
+            one_hot_select(choice, [*(kept.start for kept in row), result.start])
+            | (~compare.hit).replicate(self._p.atom_address_bits)
         )
-        threshold = Signal(p.count_bits + 1)
-        m.d.comb += threshold.eq(compared.tile_atoms * self.updates_per_atom)
 
-        # Update, first with what the event one ahead has changed.
-        same_set = self._set_of(updated.dispatch_index) == self._set_of(compared.dispatch_index)
+    def _hand_over(self, m: Module) -> None:
+        """From the comparison to the update stage, with what the event there does meanwhile."""
+        compare, update = self.compare, self.update
+        compared, updated = self.compared, self.updated
+        same_set = self.set_of(updated.dispatch_index) == self.set_of(compared.dispatch_index)
         same_tile = Cat(updated.dispatch_index, updated.wavefront) == Cat(
             compared.dispatch_index, compared.wavefront
         )
-        written = Signal()
-        gone = Signal()  # the entry is freed
-        follows_set = Signal()
-        # The one ahead has left the tile's entry, or freed it, or has not written it.
-        forwarded = Signal()
-        freed_ahead = Signal()
-        stands_alone = Signal()
-        old_hit = Signal()
-        old_ways = Signal(ways)
-        old_free = Signal(ways)
-        old = Signal(self._entry, reset_less=True)
-        change = Signal(
-            p.count_bits + 1, reset_less=True
-        )  # without its carry, if an end-of-tile marker's
-        no_atoms = Signal()
-        lossy = Signal()  # an entry of the set is lost
-        m.d.comb += written.eq(same_tile & write_ways.any())
+        written, gone = Signal(), self.outcome.gone
+        m.d.comb += written.eq(same_tile & self.write_ways.any())
         m.d.sync += [
-            updating.eq(comparing & ~self.clear),
+            self.updating.eq(self.comparing & ~self.clear),
             updated.eq(compared),
-            follows_set.eq(same_set),
-            forwarded.eq(written & ~gone),
-            freed_ahead.eq(written & gone),
-            stands_alone.eq(~written),
-            old_hit.eq(hit),
-            old_ways.eq(hits | Mux(result_hits, rewritten, 0)),
-            old_free.eq(~valid),
-            old.eq(stored),
-            change.eq(Mux(compared.end, ~threshold, compared.count)),
-            no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
-            lossy.eq(table.lost),
+            update.follows_set.eq(same_set),
+            update.forwarded.eq(written & ~gone),
+            update.freed_ahead.eq(written & gone),
+            update.stands_alone.eq(~written),
+            update.old_hit.eq(compare.hit),
+            update.old_ways.eq(compare.hits | Mux(compare.result_hits, compare.rewritten, 0)),
+            update.old_free.eq(~compare.valid),
+            update.old.eq(compare.stored),
+            update.change.eq(Mux(compared.end, ~compare.threshold, compared.count)),
+            update.no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
+            update.lossy.eq(self.table.lost),
         ]
-        found = Signal()
-        ways_found = Signal(ways)
-        free = Signal(ways)
-        known = Signal(self._entry)
-        ahead = Signal(ways)
+
+    def _look_up(self, m: Module) -> None:
+        """The entry as the event one ahead has left it."""
+        update, outcome, result = self.update, self.outcome, self.result
+        ahead = Signal(self._p.ways)
         m.d.comb += [
-            found.eq(forwarded | (old_hit & stands_alone)),
-            ways_found.eq(Mux(stands_alone, old_ways, result_ways)),
-            ahead.eq(Mux(follows_set, result_ways, 0)),
-            free.eq(Mux(result.valid, old_free & ~ahead, old_free | ahead)),
+            outcome.found.eq(update.forwarded | (update.old_hit & update.stands_alone)),
+            ahead.eq(Mux(update.follows_set, self.result_ways, 0)),
+            outcome.free.eq(Mux(result.valid, update.old_free & ~ahead, update.old_free | ahead)),
         ]
-        choice = Cat(stands_alone, forwarded)
+        choice = Cat(update.stands_alone, update.forwarded)
         for name in ("balance", "edges"):
-            m.d.comb += known[name].eq(one_hot_select(choice, [old[name], result[name]]))
-        m.d.comb += known.start.eq(
-            one_hot_select(choice, [old.start, result.start])
-            | freed_ahead.replicate(p.atom_address_bits)
+            m.d.comb += outcome.known[name].eq(
+                one_hot_select(choice, [update.old[name], result[name]])
+            )
+        m.d.comb += outcome.known.start.eq(
+            one_hot_select(choice, [update.old.start, result.start])
+            | update.freed_ahead.replicate(self._p.atom_address_bits)
         )
 
-        # Then with its own change.
-        lower = Signal()
-        start = Signal(p.atom_address_bits)
-        edges = Signal(2)
-        balance = Signal(p.count_bits + 1)
-        zero = Signal()
+    def _add(self, m: Module) -> None:
+        """The entry with the event's own change."""
+        update, known, entry, event = self.update, self.outcome.known, self.entry, self.updated
         before = known.balance.as_unsigned()
+        lower = Signal()
         # A sum is zero if at every bit the half sum meets a carry, which a one below makes.
-        carries = Cat(updated.end, before | change)[: len(before)]
+        carries = Cat(event.end, before | update.change)[: len(before)]
+        choice = Cat(update.stands_alone, update.forwarded)
         m.d.comb += [
-            edges.eq(Mux(updated.end, Cat(updated.outer_edge, updated.inner_edge), known.edges)),
+            entry.tag.eq(self._tag_of(event)),
+            entry.edges.eq(Mux(event.end, Cat(event.outer_edge, event.inner_edge), known.edges)),
             # Either start is compared, before it is known which of them counts.
             lower.eq(
-                one_hot_select(choice, [updated.atom < old.start, updated.atom < result.start])
-                | freed_ahead
+                one_hot_select(
+                    choice, [event.atom < update.old.start, event.atom < self.result.start]
+                )
+                | update.freed_ahead
             ),
-            start.eq(Mux(lower & ~updated.end, updated.atom, known.start)),
-            balance.eq((Cat(1, before) + Cat(updated.end, change))[1:]),
-            zero.eq((before ^ change) == carries),
+            entry.start.eq(Mux(lower & ~event.end, event.atom, known.start)),
+            entry.balance.eq((Cat(1, before) + Cat(event.end, update.change))[1:]),
+            self.outcome.zero.eq((before ^ update.change) == carries),
         ]
-        # The sign changes: a count fits no longer, or the tile is complete, or more than that. An
-        # update adds so little that the upper bits are then all ones.
-        low = len(updated.count)
-        turns = (before[:low] + updated.count)[low] & before[low:-1].all()
-        full = Signal()
-        second = Signal()
-        keep = Signal()
-        above = Signal()
-        complete = Signal()
-        code = Signal(ErrorCode)
+
+    def _judge(self, m: Module) -> None:
+        """The sign changes: a count fits no longer, or the tile is complete, or more than that."""
+        update, outcome, event = self.update, self.outcome, self.updated
+        before, zero = outcome.known.balance.as_unsigned(), outcome.zero
+        # An update adds so little that the upper bits are then all ones.
+        low = len(event.count)
+        turns = (before[:low] + event.count)[low] & before[low:-1].all()
         m.d.comb += [
-            full.eq(~found & ~free.any()),
-            second.eq(updated.end & before[-1]),
-            keep.eq(full | no_atoms | second),
-            above.eq(Mux(updated.end, less_than(~change[:-1], before[:-1]), turns & ~zero)),
-            gone.eq(above | (zero & (before[-1] | updated.end))),
-            complete.eq(~keep & zero & (before[-1] | updated.end)),
+            outcome.full.eq(~outcome.found & ~outcome.free.any()),
+            outcome.second.eq(event.end & before[-1]),
+            outcome.keep.eq(outcome.full | update.no_atoms | outcome.second),
+            outcome.above.eq(
+                Mux(event.end, less_than(~update.change[:-1], before[:-1]), turns & ~zero)
+            ),
+            outcome.gone.eq(outcome.above | (zero & (before[-1] | event.end))),
+            outcome.complete.eq(~outcome.keep & zero & (before[-1] | event.end)),
         ]
-        with m.If(lossy):
+
+    def _report(self, m: Module) -> None:
+        update, outcome, event = self.update, self.outcome, self.updated
+        code = Signal(ErrorCode)
+        with m.If(update.lossy):
             m.d.comb += code.eq(ErrorCode.TRACKER_CORRUPT)
-        with m.Elif(full):
+        with m.Elif(outcome.full):
             m.d.comb += code.eq(ErrorCode.SET_FULL)
-        with m.Elif(no_atoms):
+        with m.Elif(update.no_atoms):
             m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
-        with m.Elif(second):
+        with m.Elif(outcome.second):
             m.d.comb += code.eq(ErrorCode.SECOND_END_OF_TILE)
-        with m.Elif(updated.end | before[-1]):
+        with m.Elif(event.end | outcome.known.balance[-1]):
             m.d.comb += code.eq(ErrorCode.OVERRUN)
         with m.Else():
             m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
         m.d.comb += [
-            write_ways.eq(Mux(updating & ~keep, Mux(found, ways_found, one_hot_first(free)), 0)),
-            entry.valid.eq(~gone),
-            entry.tag.eq(self._tag_of(updated)),
-            entry.balance.eq(balance),
-            entry.edges.eq(edges),
-            entry.start.eq(start),
+            self.error.valid.eq(self.updating & (update.lossy | outcome.keep | outcome.above)),
+            self.error.report.eq(Cat(code, event.dispatch_index, event.wavefront)),
+        ]
+
+    def _write(self, m: Module) -> None:
+        """The entry goes to the table, the completion to its queue."""
+        update, outcome, event, entry = self.update, self.outcome, self.updated, self.entry
+        completions, table = self.completions, self.table
+        ways_found = Signal(self._p.ways)
+        ways = Mux(outcome.found, ways_found, one_hot_first(outcome.free))
+        m.d.comb += [
+            ways_found.eq(Mux(update.stands_alone, update.old_ways, self.result_ways)),
+            self.write_ways.eq(Mux(self.updating & ~outcome.keep, ways, 0)),
+            entry.valid.eq(~outcome.gone),
             # Whether it is complete comes too late for every bit of the queue.
-            completions.i.valid.eq(updating),
-            completions.drop.eq(~complete),
-            completions.i.p.eq(Cat(updated.dispatch_index, updated.wavefront, start, edges)),
-            self.error.valid.eq(updating & (lossy | keep | above)),
-            self.error.report.eq(Cat(code, updated.dispatch_index, updated.wavefront)),
-            table.write_set.eq(self._set_of(updated.dispatch_index)),
-            table.write_ways.eq(write_ways),
+            completions.i.valid.eq(self.updating),
+            completions.drop.eq(~outcome.complete),
+            completions.i.p.eq(
+                Cat(event.dispatch_index, event.wavefront, entry.start, entry.edges)
+            ),
+            table.write_set.eq(self.set_of(event.dispatch_index)),
+            table.write_ways.eq(self.write_ways),
             table.write.eq(entry),
         ]
 
-        # Counted when they are written, a cycle after they change.
-        entries = Signal(range(self._rows * ways + 1))
+    def _count_entries(self, m: Module) -> None:
+        """Entries are counted when they are written, a cycle after they change."""
+        entries = Signal(range(self._rows * self._p.ways + 1))
         is_new = Signal()
-        is_written = result_ways.any()
-        m.d.sync += is_new.eq(~found)
+        is_written, is_valid = self.result_ways.any(), self.result.valid
+        m.d.sync += is_new.eq(~self.outcome.found)
         m.d.comb += self.empty.eq(entries == 0)
         with m.If(self.clear | self.clearing):
             m.d.sync += entries.eq(0)
-        with m.Elif(is_written & is_new & result.valid):
+        with m.Elif(is_written & is_new & is_valid):
             m.d.sync += entries.eq(entries + 1)
-        with m.Elif(is_written & ~is_new & ~result.valid):
+        with m.Elif(is_written & ~is_new & ~is_valid):
             m.d.sync += entries.eq(entries - 1)
-        return m

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The tracker's front: events of all channels, distributed over the banks."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -18,32 +19,49 @@ class _Candidates(wiring.Component):
     Like a :class:`Queue`, ``i.ready`` and ``bank`` do not depend on an input. ``bank`` has one bit
     for each bank, and says where the first event belongs; without an event it is 0. ``taken`` is
     the event that left in the last cycle, so it can be moved when it is known where to.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    slots : list of Signal
+        The events, in turns.
+    valid, full : Signal
+        There is an event; there are two.
+    head, tail : Signal
+        Slot of the first event, and slot that is written next.
+    last : Signal
+        Slot of ``taken``.
+    next_bank : Signal
+        The second event's ``bank``.
     """
 
     def __init__(self, p: T3Parameters):
-        self._shape = TrackerInput(p)
+        shape = TrackerInput(p)
         super().__init__(
             {
-                "i": In(stream.Signature(self._shape)),
+                "i": In(stream.Signature(shape)),
                 "i_bank": In(p.banks),
                 "bank": Out(p.banks),
                 "take": In(1),
-                "taken": Out(self._shape),
+                "taken": Out(shape),
             }
         )
+        self.slots = [Signal(shape, name=f"slot_{index}", reset_less=True) for index in range(2)]
+        self.valid = Signal()
+        self.full = Signal()
+        self.head = Signal()
+        self.tail = Signal()
+        self.last = Signal()
+        self.next_bank = Signal(p.banks)
 
     def elaborate(self, platform):
         m = Module()
-        slots = [Signal(self._shape, name=f"slot_{index}", reset_less=True) for index in range(2)]
-        valid = Signal()
-        full = Signal()
-        head = Signal()
-        tail = Signal()
-        last = Signal()
+        slots, valid, full, head, tail = self.slots, self.valid, self.full, self.head, self.tail
         push = self.i.valid & self.i.ready
-        m.d.comb += [self.i.ready.eq(~full), self.taken.eq(Mux(last, slots[1], slots[0]))]
+        m.d.comb += [self.i.ready.eq(~full), self.taken.eq(Mux(self.last, slots[1], slots[0]))]
         m.d.sync += [
-            last.eq(head),
+            self.last.eq(head),
             valid.eq(push | full | (valid & ~self.take)),
             full.eq((full | (valid & push)) & ~self.take),
             head.eq(head ^ self.take),
@@ -55,11 +73,10 @@ class _Candidates(wiring.Component):
             with m.If(push & (tail == index)):
                 m.d.sync += slot.eq(self.i.p)
         # Decoded and in order, because the choice among the channels is long enough without that.
-        next_bank = Signal(len(self.bank))
         with m.If(push):
-            m.d.sync += next_bank.eq(self.i_bank)
+            m.d.sync += self.next_bank.eq(self.i_bank)
         with m.If(self.take | ~valid):
-            m.d.sync += self.bank.eq(Mux(full, next_bank, Mux(push, self.i_bank, 0)))
+            m.d.sync += self.bank.eq(Mux(full, self.next_bank, Mux(push, self.i_bank, 0)))
         return m
 
 
@@ -84,6 +101,17 @@ class TrackerFront(wiring.Component):
         Banks that an event may be chosen for in this cycle.
     o : Out(stream).array(banks), always ready
         In the cycle after the choice.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    candidates : list of _Candidates
+        Each channel's events that a bank may choose.
+    picks : list of RoundRobinPick
+        Each bank's choice.
+    grants : list of Signal
+        Each bank's chosen channel in this cycle, one-hot.
     """
 
     def __init__(self, p: T3Parameters):
@@ -96,6 +124,9 @@ class TrackerFront(wiring.Component):
                 "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
             }
         )
+        self.candidates = [_Candidates(p) for _ in range(p.channels)]
+        self.picks = [RoundRobinPick(p.channels) for _ in range(p.banks)]
+        self.grants = [Signal(p.channels, name=f"grants_{bank}") for bank in range(p.banks)]
 
     def _bank_of(self, event):
         """A wavefront's lowest bit turns the bank's highest: away from the next dispatch
@@ -106,39 +137,41 @@ class TrackerFront(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        p = self._p
-
-        candidates = []
-        for channel, (issue_ack, end) in enumerate(zip(self.issue_acks, self.ends, strict=True)):
-            m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(p))
-            m.submodules[f"candidates_{channel}"] = queue = _Candidates(p)
-            m.d.comb += [
-                merge.a.valid.eq(issue_ack.valid),
-                merge.a.p.dispatch_index.eq(issue_ack.p.dispatch_index),
-                merge.a.p.wavefront.eq(issue_ack.p.wavefront),
-                merge.a.p.atom.eq(issue_ack.p.atom),
-                merge.a.p.count.eq(issue_ack.p.count),
-                issue_ack.ready.eq(merge.a.ready),
-            ]
-            wiring.connect(m, merge.b, wiring.flipped(end))
-            wiring.connect(m, merge.o, queue.i)
-            m.d.comb += queue.i_bank.eq(1 << self._bank_of(merge.o.p))
-            candidates.append(queue)
-
-        taken = []
-        for bank, out in enumerate(self.o):
-            m.submodules[f"pick_{bank}"] = pick = RoundRobinPick(p.channels)
-            chosen = Signal(p.channels, name=f"chosen_{bank}")
-            m.d.comb += [
-                pick.requests.eq(Cat(c.bank[bank] for c in candidates)),
-                pick.take.eq(self.room[bank]),
-                out.valid.eq(chosen.any()),
-                out.p.eq(one_hot_select(chosen, (c.taken for c in candidates))),
-            ]
-            grants = Signal(p.channels, name=f"grants_{bank}")
-            m.d.comb += grants.eq(Mux(self.room[bank], pick.grant, 0))
-            m.d.sync += chosen.eq(grants)
-            taken.append(grants)
-        for channel, queue in enumerate(candidates):
-            m.d.comb += queue.take.eq(Cat(grants[channel] for grants in taken).any())
+        for channel in range(self._p.channels):
+            self._merge(m, channel)
+        for bank in range(self._p.banks):
+            self._choose(m, bank)
+        for channel, queue in enumerate(self.candidates):
+            m.d.comb += queue.take.eq(Cat(grants[channel] for grants in self.grants).any())
         return m
+
+    def _merge(self, m: Module, channel: int) -> None:
+        """A channel's updates and end-of-tile markers become candidates, with their bank."""
+        issue_ack, end = self.issue_acks[channel], self.ends[channel]
+        m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(self._p))
+        m.submodules[f"candidates_{channel}"] = queue = self.candidates[channel]
+        m.d.comb += [
+            merge.a.valid.eq(issue_ack.valid),
+            merge.a.p.dispatch_index.eq(issue_ack.p.dispatch_index),
+            merge.a.p.wavefront.eq(issue_ack.p.wavefront),
+            merge.a.p.atom.eq(issue_ack.p.atom),
+            merge.a.p.count.eq(issue_ack.p.count),
+            issue_ack.ready.eq(merge.a.ready),
+        ]
+        wiring.connect(m, merge.b, wiring.flipped(end))
+        wiring.connect(m, merge.o, queue.i)
+        m.d.comb += queue.i_bank.eq(1 << self._bank_of(merge.o.p))
+
+    def _choose(self, m: Module, bank: int) -> None:
+        """A bank that has room chooses a channel, whose event it gets in the next cycle."""
+        out, grants = self.o[bank], self.grants[bank]
+        m.submodules[f"pick_{bank}"] = pick = self.picks[bank]
+        chosen = Signal(self._p.channels, name=f"chosen_{bank}")
+        m.d.comb += [
+            pick.requests.eq(Cat(queue.bank[bank] for queue in self.candidates)),
+            pick.take.eq(self.room[bank]),
+            out.valid.eq(chosen.any()),
+            out.p.eq(one_hot_select(chosen, (queue.taken for queue in self.candidates))),
+            grants.eq(Mux(self.room[bank], pick.grant, 0)),
+        ]
+        m.d.sync += chosen.eq(grants)

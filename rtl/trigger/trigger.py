@@ -1,6 +1,9 @@
+# amaranth: UnusedElaboratable=no
 """The trigger unit: complete tiles make DMA commands ready."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -28,6 +31,43 @@ class _State(enum.Enum):
     TILE = 3
     GROUP = 4
     RELEASE = 5
+
+
+@dataclass(frozen=True)
+class _Fetch:
+    """The row of the tile under way. It is read when the tile is taken, and corrected in the next
+    cycle. The tile before it may write that row in the cycle in which it is read."""
+
+    fetched: Signal  # the row was read in the last cycle
+    rewritten: Signal  # with ``fetched``: it was written meanwhile
+    written: Signal  # with that
+    row: Signal
+    row_lost: Signal
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """In TILE: the tile's row when the tile counts, and its dispatch index's group."""
+
+    tiles: Signal
+    start: Signal
+    full: Signal  # the workgroup is complete
+    mask: Signal  # dispatch indices of a group, less one
+    below: Signal  # dispatch indices of the group before this one
+    first: Signal
+    rest: Signal  # dispatch indices of the range behind this one
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The dispatch index's group in the states after TILE."""
+
+    group: Signal  # registers of what TILE found out
+    member: Signal  # a dispatch index of it
+    members_left: Signal  # in RELEASE, behind ``member``
+    short: Signal  # the range ends within the group
+    to_range_end: Signal
+    whole_group: Signal  # in GROUP: this was the last one
 
 
 class Trigger(wiring.Component):
@@ -69,6 +109,31 @@ class Trigger(wiring.Component):
         What a memory has lost.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    table, groups : ProtectedMemory
+        A row for each workgroup under way, and the complete workgroups of each group.
+    queue : ProtectedQueue
+        Commands on their way to ``ready``.
+    lookup : TileLookup
+        Its register holds, in TILE, what the map says of ``tile``.
+    state : Signal
+    tile : Signal
+        The completion that was taken last.
+    taken : Signal
+        One is taken in this cycle.
+    waiting : Signal
+        ``tile`` is not looked up yet.
+    clear_row : Signal
+        In CLEAR: the row that becomes 0.
+    lost : Signal
+        A row or a count is lost, of the tile or the group under way.
+    fetch : _Fetch
+    sums : _Sums
+    group : _Group
     """
 
     def __init__(self, p: T3Parameters):
@@ -89,235 +154,269 @@ class Trigger(wiring.Component):
                 "corrected": Out(1),
             }
         )
-
-    def elaborate(self, platform):
-        m = Module()
-        p = self._p
-        rows = p.credit_window
-        depth = max(rows, 2)  # with one row there would be no address
-        index_bits = (rows - 1).bit_length()
+        depth = max(p.credit_window, 2)  # with one row there would be no address
         row_shape = data.StructLayout(
             {"tiles": 4, "start": p.atom_address_bits, "outer_edge": 1, "inner_edge": 1}
         )
-        m.submodules.table = table = ProtectedMemory(row_shape, depth=depth)
-        m.submodules.groups = groups = ProtectedMemory(unsigned(8), depth=depth)
-        m.submodules.queue = queue = ProtectedQueue(ReadyCommand(p), depth=p.command_depth)
-        push = queue.i.p
-        wiring.connect(m, queue.o, wiring.flipped(self.ready))
-        m.d.comb += self.empty.eq(queue.empty)
+        self.table = ProtectedMemory(row_shape, depth=depth)
+        self.groups = ProtectedMemory(unsigned(8), depth=depth)
+        self.queue = ProtectedQueue(ReadyCommand(p), depth=p.command_depth)
+        self.lookup = TileLookup(p)
+        self.state = Signal(_State)
+        self.tile = Signal(Completion(p), reset_less=True)
+        self.taken = Signal()
+        self.waiting = Signal()
+        self.clear_row = Signal(range(depth))
+        self.lost = Signal()
+        self.fetch = _Fetch(
+            fetched=Signal(name="fetched"),
+            rewritten=Signal(name="rewritten"),
+            written=Signal(row_shape, name="written", reset_less=True),
+            row=Signal(row_shape, name="row", reset_less=True),
+            row_lost=Signal(name="row_lost"),
+        )
+        self.sums = _Sums(
+            tiles=Signal(4, name="tiles"),
+            start=Signal(p.atom_address_bits, name="start"),
+            full=Signal(name="full"),
+            mask=Signal(GROUP_BITS, name="mask"),
+            below=Signal(GROUP_BITS, name="below"),
+            first=Signal(p.dispatch_index_bits, name="first"),
+            rest=Signal(p.dispatch_index_bits, name="rest"),
+        )
+        group_shape = data.StructLayout(
+            {
+                "mask": GROUP_BITS,
+                "below": GROUP_BITS,
+                "rest": GROUP_BITS,  # no group has more
+                "command": self.lookup.o.command.shape(),
+            }
+        )
+        self.group = _Group(
+            group=Signal(group_shape, name="group", reset_less=True),
+            member=Signal(p.dispatch_index_bits, name="member", reset_less=True),
+            members_left=Signal(GROUP_BITS, name="members_left", reset_less=True),
+            short=Signal(name="short"),
+            to_range_end=Signal(GROUP_BITS, name="to_range_end"),
+            whole_group=Signal(name="whole_group"),
+        )
 
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.table = self.table
+        m.submodules.groups = self.groups
+        m.submodules.queue = self.queue
+        wiring.connect(m, self.queue.o, wiring.flipped(self.ready))
+        m.d.comb += self.empty.eq(self.queue.empty)
+        self._take(m)
+        self._fetch_row(m)
+        self._look_up(m)
+        self._count_tile(m)
+        self._find_group(m)
+        self._count_group(m)
+        follow = Signal(_State)  # after one that was worked off
+        m.d.comb += follow.eq(Mux(self.waiting, _State.LOOKUP, _State.IDLE))
+        with m.Switch(self.state):
+            with m.Case(_State.CLEAR):
+                self._in_clear(m)
+            with m.Case(_State.IDLE):
+                m.d.comb += self.completions.ready.eq(1)
+                with m.If(self.taken):
+                    m.d.sync += self.state.eq(_State.LOOKUP)
+            with m.Case(_State.LOOKUP):
+                m.d.sync += self.state.eq(_State.TILE)
+            with m.Case(_State.TILE):
+                self._in_tile(m)
+            with m.Case(_State.GROUP):
+                self._in_group(m, follow)
+            with m.Case(_State.RELEASE):
+                self._in_release(m, follow)
+        self._read_row(m)
+        with m.If(self.clear):
+            m.d.sync += [self.state.eq(_State.CLEAR), self.clear_row.eq(0)]
+        self._report(m)
+        return m
+
+    def _row_of(self, dispatch_index: Value) -> Value:
+        return dispatch_index[: (self._p.credit_window - 1).bit_length()]
+
+    def _take(self, m: Module) -> None:
         m.submodules.tile_count = tile_count = WideCounter(len(self.tiles))
         m.d.comb += [
             tile_count.step.eq(self.completions.valid & self.completions.ready),
             self.tiles.eq(tile_count.o),
+            self.taken.eq(self.completions.valid & self.completions.ready),
+            self.complete_dispatch_index.eq(self.tile.dispatch_index),
         ]
-        tile = Signal(Completion(p), reset_less=True)
-        waiting = Signal()  # ``tile`` is not looked up yet
-        taken = Signal()
-        m.d.comb += [
-            taken.eq(self.completions.valid & self.completions.ready),
-            self.complete_dispatch_index.eq(tile.dispatch_index),
-        ]
-        with m.If(taken):
-            m.d.sync += tile.eq(self.completions.p)
+        with m.If(self.taken):
+            m.d.sync += self.tile.eq(self.completions.p)
 
-        # The row of a tile is read when the tile is taken, and corrected in the next cycle. The
-        # tile before it may write that row in the cycle in which it is read.
-        row = Signal(row_shape, reset_less=True)
-        row_lost = Signal()
-        fetched = Signal()
-        written = Signal(row_shape, reset_less=True)
-        rewritten = Signal()
-        lost = Signal()
+    def _fetch_row(self, m: Module) -> None:
+        fetch, table = self.fetch, self.table
+        coming = self.completions.p.dispatch_index
+        same_row = self._row_of(self.tile.dispatch_index) == self._row_of(coming)
         m.d.sync += [
-            fetched.eq(taken),
-            written.eq(table.i),
-            rewritten.eq(
-                table.write
-                & (
-                    tile.dispatch_index[:index_bits]
-                    == self.completions.p.dispatch_index[:index_bits]
-                )
-            ),
+            fetch.fetched.eq(self.taken),
+            fetch.written.eq(table.i),
+            fetch.rewritten.eq(table.write & same_row),
         ]
-        with m.If(fetched):
+        with m.If(fetch.fetched):
             m.d.sync += [
-                row.eq(Mux(rewritten, written, table.o)),
-                row_lost.eq(table.lost & ~rewritten),
+                fetch.row.eq(Mux(fetch.rewritten, fetch.written, table.o)),
+                fetch.row_lost.eq(table.lost & ~fetch.rewritten),
             ]
-            m.d.comb += self.corrected.eq(table.corrected & ~rewritten)
-        with m.If(queue.corrected):
+            m.d.comb += self.corrected.eq(table.corrected & ~fetch.rewritten)
+        with m.If(self.queue.corrected):
             m.d.comb += self.corrected.eq(1)
 
-        m.submodules.lookup = lookup = TileLookup(p)
-        m.d.comb += [lookup.tile.eq(tile), lookup.maps.eq(self.maps)]
-        entry = lookup.o
-        dma = entry.action == Action.DMA
-        mapped = entry.action != Action.NONE
+    def _look_up(self, m: Module) -> None:
+        m.submodules.lookup = self.lookup
+        m.d.comb += [self.lookup.tile.eq(self.tile), self.lookup.maps.eq(self.maps)]
 
-        tiles = Signal(4)
-        start = Signal(p.atom_address_bits)
-        full = Signal()
+    def _count_tile(self, m: Module) -> None:
+        sums, row, tile, entry = self.sums, self.fetch.row, self.tile, self.lookup.o
         keep_start = (row.tiles != 0) & less_than(row.start, tile.start)
         m.d.comb += [
-            tiles.eq(row.tiles + 1),
-            start.eq(Mux(keep_start, row.start, tile.start)),
-            full.eq((row.tiles + 1 == entry.waves) & ~row_lost),
+            sums.tiles.eq(row.tiles + 1),
+            sums.start.eq(Mux(keep_start, row.start, tile.start)),
+            sums.full.eq((row.tiles + 1 == entry.waves) & ~self.fetch.row_lost),
         ]
 
-        # The dispatch index's group: first dispatch index, and how many more it has. Kept for the
-        # states after TILE.
-        mask = Signal(GROUP_BITS)
-        below = Signal(GROUP_BITS)  # dispatch indices of the group before this one
-        first = Signal(p.dispatch_index_bits)
-        rest = Signal(p.dispatch_index_bits)  # dispatch indices of the range behind this one
+    def _find_group(self, m: Module) -> None:
+        """The dispatch index's group: first dispatch index, and how many more it has."""
+        sums, entry, dispatch_index = self.sums, self.lookup.o, self.tile.dispatch_index
         m.d.comb += [
-            mask.eq((1 << entry.group_log2) - 1),
-            below.eq((tile.dispatch_index - entry.first) & mask),
-            first.eq(tile.dispatch_index - below),
-            rest.eq(entry.last - tile.dispatch_index),
+            sums.mask.eq((1 << entry.group_log2) - 1),
+            sums.below.eq((dispatch_index - entry.first) & sums.mask),
+            sums.first.eq(dispatch_index - sums.below),
+            sums.rest.eq(entry.last - dispatch_index),
         ]
-        group = Signal(
-            data.StructLayout(
-                {
-                    "mask": GROUP_BITS,
-                    "below": GROUP_BITS,
-                    "rest": GROUP_BITS,  # no group has more
-                    "command": entry.command.shape(),
-                }
-            ),
-            reset_less=True,
-        )
-        member = Signal(p.dispatch_index_bits, reset_less=True)
-        members_left = Signal(GROUP_BITS, reset_less=True)
-        count = groups.o
-        short = Signal()  # the range ends within the group
-        to_range_end = Signal(GROUP_BITS)
-        whole_group = Signal()
+
+    def _count_group(self, m: Module) -> None:
+        kept, group, count = self.group, self.group.group, self.groups.o
         m.d.comb += [
-            short.eq(group.rest < (group.mask & ~group.below)),
-            to_range_end.eq(group.below + group.rest),
-            whole_group.eq(Mux(short, count == to_range_end, count == group.mask)),
+            kept.short.eq(group.rest < (group.mask & ~group.below)),
+            kept.to_range_end.eq(group.below + group.rest),
+            kept.whole_group.eq(Mux(kept.short, count == kept.to_range_end, count == group.mask)),
         ]
 
-        clear_row = Signal(range(depth))
-        state = Signal(_State)
-        follow = Signal(_State)  # after one that was worked off
-        m.d.comb += follow.eq(Mux(waiting, _State.LOOKUP, _State.IDLE))
+    def _in_clear(self, m: Module) -> None:
+        m.d.comb += [
+            self.clearing.eq(1),
+            self.table.write_address.eq(self.clear_row),
+            self.table.write.eq(1),
+            self.groups.write_address.eq(self.clear_row),
+            self.groups.write.eq(1),
+        ]
+        m.d.sync += self.clear_row.eq(self.clear_row + 1)
+        with m.If(self.clear_row == self._p.credit_window - 1):
+            m.d.sync += self.state.eq(_State.IDLE)
 
-        with m.Switch(state):
-            with m.Case(_State.CLEAR):
-                m.d.comb += [
-                    self.clearing.eq(1),
-                    table.write_address.eq(clear_row),
-                    table.write.eq(1),
-                    groups.write_address.eq(clear_row),
-                    groups.write.eq(1),
-                ]
-                m.d.sync += clear_row.eq(clear_row + 1)
-                with m.If(clear_row == rows - 1):
-                    m.d.sync += state.eq(_State.IDLE)
+    def _in_tile(self, m: Module) -> None:
+        """The tile counts. Of its dispatch index's group, the count is read."""
+        tile, entry, sums, kept = self.tile, self.lookup.o, self.sums, self.group
+        table, groups, push = self.table, self.groups, self.queue.i.p
+        row_lost = self.fetch.row_lost
+        dma = entry.action == Action.DMA
+        mapped = entry.action != Action.NONE
+        m.d.comb += [
+            self.completions.ready.eq(1),
+            table.write_address.eq(self._row_of(tile.dispatch_index)),
+            table.i.tiles.eq(Mux(sums.full, 0, sums.tiles)),
+            table.i.start.eq(sums.start),
+            table.i.outer_edge.eq(tile.outer_edge),
+            table.i.inner_edge.eq(tile.inner_edge),
+            table.write.eq(mapped & ~row_lost),
+            self.complete.eq(sums.full & mapped),
+            self.own.eq(self.complete & ~dma),
+            push.command.eq(entry.command),
+            push.dispatch_index.eq(tile.dispatch_index),
+            push.wavefront.eq(tile.wavefront),
+            push.start.eq(tile.start),
+            push.outer_edge.eq(tile.outer_edge),
+            push.inner_edge.eq(tile.inner_edge),
+            push.last.eq(sums.full),
+            self.queue.i.valid.eq(dma & (entry.granularity == Granularity.WAVEFRONT) & ~row_lost),
+            self.lost.eq(mapped & row_lost),
+            groups.read_address.eq(self._row_of(sums.first)),
+            groups.read.eq(1),
+        ]
+        beyond = sums.rest[GROUP_BITS:].any().replicate(GROUP_BITS)
+        m.d.sync += [
+            self.waiting.eq(self.completions.valid),
+            kept.member.eq(sums.first),
+            kept.group.mask.eq(sums.mask),
+            kept.group.below.eq(sums.below),
+            kept.group.rest.eq(sums.rest[:GROUP_BITS] | beyond),
+            kept.group.command.eq(entry.command),
+            self.state.eq(Mux(self.completions.valid, _State.LOOKUP, _State.IDLE)),
+        ]
+        with m.If(dma & (entry.granularity == Granularity.WORKGROUP) & sums.full):
+            m.d.sync += self.state.eq(_State.GROUP)
 
-            with m.Case(_State.IDLE):
-                m.d.comb += self.completions.ready.eq(1)
-                with m.If(taken):
-                    m.d.sync += state.eq(_State.LOOKUP)
+    def _in_group(self, m: Module, follow: Value) -> None:
+        """The workgroup counts. Of the group's first one, the row is read."""
+        table, groups, kept = self.table, self.groups, self.group
+        m.d.comb += [
+            groups.write_address.eq(self._row_of(kept.member)),
+            groups.i.eq(Mux(kept.whole_group, 0, groups.o + 1)),
+            groups.write.eq(~groups.lost),
+            self.lost.eq(groups.lost),
+            table.read_address.eq(self._row_of(kept.member)),
+            table.read.eq(1),
+        ]
+        with m.If(groups.corrected):
+            m.d.comb += self.corrected.eq(1)
+        released = kept.whole_group & ~groups.lost
+        m.d.sync += [
+            kept.members_left.eq(Mux(kept.short, kept.to_range_end, kept.group.mask)),
+            self.state.eq(Mux(released, _State.RELEASE, follow)),
+        ]
 
-            with m.Case(_State.LOOKUP):
-                m.d.sync += state.eq(_State.TILE)
+    def _in_release(self, m: Module, follow: Value) -> None:
+        """The command of ``member``, whose row is there. Of the next one, the row is read."""
+        table, kept, push = self.table, self.group, self.queue.i.p
+        m.d.comb += [
+            push.command.eq(kept.group.command),
+            push.dispatch_index.eq(kept.member),
+            push.start.eq(table.o.start),
+            push.outer_edge.eq(table.o.outer_edge),
+            push.inner_edge.eq(table.o.inner_edge),
+            push.last.eq(1),
+            self.queue.i.valid.eq(~table.lost),
+            self.lost.eq(table.lost),
+            table.read_address.eq(self._row_of(kept.member + 1)),
+            table.read.eq(1),
+        ]
+        with m.If(table.corrected):
+            m.d.comb += self.corrected.eq(1)
+        m.d.sync += [
+            kept.member.eq(kept.member + 1),
+            kept.members_left.eq(kept.members_left - 1),
+        ]
+        with m.If(kept.members_left == 0):
+            m.d.sync += self.state.eq(follow)
 
-            with m.Case(_State.TILE):
-                m.d.comb += [
-                    self.completions.ready.eq(1),
-                    table.write_address.eq(tile.dispatch_index[:index_bits]),
-                    table.i.tiles.eq(Mux(full, 0, tiles)),
-                    table.i.start.eq(start),
-                    table.i.outer_edge.eq(tile.outer_edge),
-                    table.i.inner_edge.eq(tile.inner_edge),
-                    table.write.eq(mapped & ~row_lost),
-                    self.complete.eq(full & mapped),
-                    self.own.eq(self.complete & ~dma),
-                    push.command.eq(entry.command),
-                    push.dispatch_index.eq(tile.dispatch_index),
-                    push.wavefront.eq(tile.wavefront),
-                    push.start.eq(tile.start),
-                    push.outer_edge.eq(tile.outer_edge),
-                    push.inner_edge.eq(tile.inner_edge),
-                    push.last.eq(full),
-                    queue.i.valid.eq(
-                        dma & (entry.granularity == Granularity.WAVEFRONT) & ~row_lost
-                    ),
-                    lost.eq(mapped & row_lost),
-                    groups.read_address.eq(first[:index_bits]),
-                    groups.read.eq(1),
-                ]
-                m.d.sync += [
-                    waiting.eq(self.completions.valid),
-                    member.eq(first),
-                    group.mask.eq(mask),
-                    group.below.eq(below),
-                    group.rest.eq(
-                        rest[:GROUP_BITS] | rest[GROUP_BITS:].any().replicate(GROUP_BITS)
-                    ),
-                    group.command.eq(entry.command),
-                    state.eq(Mux(self.completions.valid, _State.LOOKUP, _State.IDLE)),
-                ]
-                with m.If(dma & (entry.granularity == Granularity.WORKGROUP) & full):
-                    m.d.sync += state.eq(_State.GROUP)
-
-            with m.Case(_State.GROUP):
-                m.d.comb += [
-                    groups.write_address.eq(member[:index_bits]),
-                    groups.i.eq(Mux(whole_group, 0, count + 1)),
-                    groups.write.eq(~groups.lost),
-                    lost.eq(groups.lost),
-                    table.read_address.eq(member[:index_bits]),
-                    table.read.eq(1),
-                ]
-                with m.If(groups.corrected):
-                    m.d.comb += self.corrected.eq(1)
-                m.d.sync += [
-                    members_left.eq(Mux(short, to_range_end, group.mask)),
-                    state.eq(Mux(whole_group & ~groups.lost, _State.RELEASE, follow)),
-                ]
-
-            with m.Case(_State.RELEASE):  # the row of `member` is there
-                m.d.comb += [
-                    push.command.eq(group.command),
-                    push.dispatch_index.eq(member),
-                    push.start.eq(table.o.start),
-                    push.outer_edge.eq(table.o.outer_edge),
-                    push.inner_edge.eq(table.o.inner_edge),
-                    push.last.eq(1),
-                    queue.i.valid.eq(~table.lost),
-                    lost.eq(table.lost),
-                    table.read_address.eq((member + 1)[:index_bits]),
-                    table.read.eq(1),
-                ]
-                with m.If(table.corrected):
-                    m.d.comb += self.corrected.eq(1)
-                m.d.sync += [member.eq(member + 1), members_left.eq(members_left - 1)]
-                with m.If(members_left == 0):
-                    m.d.sync += state.eq(follow)
-
-        with m.If(taken):
+    def _read_row(self, m: Module) -> None:
+        """Of what is taken, before what a group needs."""
+        with m.If(self.taken):
             m.d.comb += [
-                table.read_address.eq(self.completions.p.dispatch_index[:index_bits]),
-                table.read.eq(1),
+                self.table.read_address.eq(self._row_of(self.completions.p.dispatch_index)),
+                self.table.read.eq(1),
             ]
-        with m.If(self.clear):
-            m.d.sync += [state.eq(_State.CLEAR), clear_row.eq(0)]
 
-        lost_dispatch_index = Signal(p.dispatch_index_bits)
+    def _report(self, m: Module) -> None:
+        suspect, tile = self.queue.suspect, self.tile
+        lost_dispatch_index = Signal(self._p.dispatch_index_bits)
+        releases = self.state == _State.RELEASE
         m.d.comb += [
-            self.error.valid.eq(lost | queue.lost),
-            lost_dispatch_index.eq(Mux(state == _State.RELEASE, member, tile.dispatch_index)),
+            self.error.valid.eq(self.lost | self.queue.lost),
+            lost_dispatch_index.eq(Mux(releases, self.group.member, tile.dispatch_index)),
             self.error.report.eq(
                 Cat(
                     Const(ErrorCode.TRIGGER_CORRUPT),
-                    Mux(lost, lost_dispatch_index, queue.suspect.dispatch_index),
-                    Mux(lost, tile.wavefront, queue.suspect.wavefront),
+                    Mux(self.lost, lost_dispatch_index, suspect.dispatch_index),
+                    Mux(self.lost, tile.wavefront, suspect.wavefront),
                 )
             ),
         ]
-        return m

@@ -11,7 +11,6 @@ from rtl.interface.layouts import TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 
-from .inside import opened
 from .proof import Proof
 from .streams import assert_held, free, moves
 from .tracker_bank_inside import relate
@@ -53,7 +52,6 @@ class TrackerBankHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._bank(_P)
-        inside = opened(dut)
         free(m, dut.i.valid, dut.i.p, dut.o.ready, dut.updates_per_atom, dut.clear)
         had_room = Signal()
         m.d.sync += had_room.eq(dut.room)
@@ -68,7 +66,7 @@ class TrackerBankHarness(Elaboratable):
             tag=_tag_of(dispatch_index, wavefront),
         )
         event = self._events(m, dut, tile)
-        live = self._live(m, dut, inside, event)
+        live = self._live(m, dut, event)
         ghost = self._ghost(m, dut, event, live, tile)
         self._assert_completions(m, dut, ghost, tile)
         m.d.comb += [
@@ -76,7 +74,7 @@ class TrackerBankHarness(Elaboratable):
             Assert(dut.room | dut.clearing | dut.o.valid, "no room, for nothing"),
             Cover(~dut.room & ~dut.clearing & dut.i.valid, "no room"),
         ]
-        relate(m, dut, inside, event=event, ghost=ghost, live=live, tile=tile, had_room=had_room)
+        relate(m, dut, event=event, ghost=ghost, live=live, tile=tile, had_room=had_room)
         return m
 
     def _events(self, m: Module, dut, tile) -> SimpleNamespace:
@@ -109,13 +107,13 @@ class TrackerBankHarness(Elaboratable):
             of_tile=of_tile,
         )
 
-    def _live(self, m: Module, dut, inside, event) -> Signal:
+    def _live(self, m: Module, dut, event) -> Signal:
         """The tiles of the set that have an entry; one that has none gets one if there is room."""
         live = Signal(1 << len(event.tag))
         here = live.bit_select(event.tag, 1)
         code = Mux(dut.error.valid, dut.error.report.code, ErrorCode.NONE)
         full = sum(live) == _P.ways
-        leaves = inside.complete | _is_one_of(code, _FREES)
+        leaves = dut.outcome.complete | _is_one_of(code, _FREES)
         with m.If(event.in_set):
             with m.If(~_is_one_of(code, _WRITES_NOTHING)):
                 m.d.sync += here.eq(~leaves)
@@ -129,7 +127,7 @@ class TrackerBankHarness(Elaboratable):
             m.d.sync += live.eq(0)
         m.d.comb += [
             Assert(sum(live) <= _P.ways, "more tiles than entries"),
-            Cover(event.in_set & full & here & inside.complete, "one of a full set fires"),
+            Cover(event.in_set & full & here & dut.outcome.complete, "one of a full set fires"),
         ]
         return live
 

@@ -8,7 +8,7 @@ from amaranth.lib import data
 
 from rtl.lib.secded import encode
 
-from .inside import invariant, opened
+from .inside import invariant
 from .streams import moves
 
 __all__ = ["relate"]
@@ -17,7 +17,6 @@ __all__ = ["relate"]
 def relate(
     m: Module,
     dut,
-    inside: SimpleNamespace,
     *,
     event: SimpleNamespace,
     ghost: SimpleNamespace,
@@ -35,20 +34,18 @@ def relate(
     ----------
     m : Module
         The harness.
-    dut, inside
-        The bank, and its variables.
+    dut : TrackerBank
     event, ghost, live, tile, had_room
         Of the harness.
     """
-    table = opened(inside.table)
-    memories = [table.m.submodules[f"entries_{way}"] for way in range(table.self._ways)]
-    read = [memory.read_ports[0].data for memory in memories]
+    table = dut.table
+    read = [port.data for port in table.read_ports]
     kept, newest = [], []
     is_written = Signal()
     m.d.comb += is_written.eq(table.written_set == tile.set)
-    for way, memory in enumerate(memories):
+    for way, memory in enumerate(table.entries):
         port = memory.read_port(domain="comb")
-        entry = Signal(inside.self._entry, name=f"newest_{way}")
+        entry = Signal(dut.entry.shape(), name=f"newest_{way}")
         overlaid = is_written & table.written_ways[way]
         m.d.comb += [
             port.addr.eq(tile.set),
@@ -65,34 +62,35 @@ def relate(
         ]
         kept.append(port.data)
         newest.append(entry)
-    _relate_writes(m, inside, table, is_written)
-    _relate_clear(m, inside, table, [code.as_value() for code in kept], ghost, live, tile)
+    _relate_writes(m, dut, is_written)
+    _relate_clear(m, dut, [code.as_value() for code in kept], ghost, live, tile)
     with m.If(~dut.clearing):
         _relate_ghost(m, newest, ghost, live, tile)
         _assert_no_twins(m, [code.word for code in kept], "kept")
         _assert_no_twins(m, newest, "newest")
-    _relate_stages(m, inside, table, event)
-    _relate_check(m, inside, table, kept, read, tile)
-    _relate_compare(m, inside, table, [code.word for code in kept], tile)
-    _relate_update(m, inside, table, [code.word for code in kept], event)
-    _relate_completions(m, inside, ghost, tile, had_room)
+    _relate_stages(m, dut, event)
+    _relate_check(m, dut, kept, read, tile)
+    _relate_compare(m, dut, [code.word for code in kept], tile)
+    _relate_update(m, dut, [code.word for code in kept], event)
+    _relate_completions(m, dut, ghost, tile, had_room)
 
 
-def _relate_writes(m: Module, inside, table, is_written: Value) -> None:
-    ways = inside.result_ways
+def _relate_writes(m: Module, dut, is_written: Value) -> None:
+    table, ways = dut.table, dut.result_ways
     m.d.comb += [
-        invariant(inside.result == table.written, "another entry was written"),
+        invariant(dut.result == table.written, "another entry was written"),
         invariant(ways == table.written_ways, "other ways were written"),
         invariant(~is_written | ((ways & (ways - 1)) == 0), "two ways were written"),
     ]
 
 
-def _relate_clear(m: Module, inside, table, kept: list[Value], ghost, live, tile) -> None:
+def _relate_clear(m: Module, dut, kept: list[Value], ghost, live, tile) -> None:
     """While sets are cleared, nothing is under way, and nothing has an entry."""
-    clearing, row = table.self.clearing, table.clear_row
+    table = dut.table
+    clearing, row = table.clearing, table.clear_row
     with m.If(clearing):
         m.d.comb += [
-            invariant(~(inside.checking | inside.comparing | inside.updating), "under way"),
+            invariant(~(dut.checking | dut.comparing | dut.updating), "under way"),
             invariant((row == 0) | ~table.written_ways.any(), "a write beside the clearing"),
             invariant((row <= tile.set) | ~Cat(kept).any(), "a cleared set has something"),
             invariant(~(ghost.has | live.any()), "an entry in a cleared table"),
@@ -130,31 +128,32 @@ def _relate_ghost(m: Module, newest: list[data.View], ghost, live, tile) -> None
         m.d.comb += invariant(bit == there, f"tile {tag} of the set is there, or not")
 
 
-def _relate_stages(m: Module, inside, table, event) -> None:
+def _relate_stages(m: Module, dut, event) -> None:
     """The events in the stages are those that came."""
     stages = (
-        ("check", inside.checking, inside.checked),
-        ("compare", inside.comparing, inside.compared),
-        ("update", inside.updating, inside.updated),
+        ("check", dut.checking, dut.checked),
+        ("compare", dut.comparing, dut.compared),
+        ("update", dut.updating, dut.updated),
     )
     for (name, valid, there), comes, came in zip(stages, event.comes, event.came, strict=True):
         m.d.comb += [
             invariant(valid == comes, f"{name}: an event more or less"),
             invariant(~valid | (there == came), f"{name}: another event"),
         ]
-    with m.If(inside.updating):
-        threshold = Cat(event.threshold, 0)
+    with m.If(dut.updating):
+        threshold, update = Cat(event.threshold, 0), dut.update
         m.d.comb += [
             invariant(
-                inside.change == Mux(event.now.end, ~threshold, event.now.count), "another change"
+                update.change == Mux(event.now.end, ~threshold, event.now.count), "another change"
             ),
-            invariant(inside.no_atoms == (event.now.end & (event.now.tile_atoms == 0)), "no atoms"),
+            invariant(update.no_atoms == (event.now.end & (event.now.tile_atoms == 0)), "no atoms"),
         ]
 
 
-def _relate_check(m: Module, inside, table, kept, read, tile) -> None:
-    set_of = inside.self._set_of(inside.checked.dispatch_index)
-    with m.If(inside.checking & (set_of == tile.set)):
+def _relate_check(m: Module, dut, kept, read, tile) -> None:
+    table = dut.table
+    set_of = dut.set_of(dut.checked.dispatch_index)
+    with m.If(dut.checking & (set_of == tile.set)):
         m.d.comb += [
             invariant(table.checking, "what is checked was not read"),
             invariant(table.set_of_written == (table.written_set == tile.set), "set of written"),
@@ -167,53 +166,55 @@ def _relate_check(m: Module, inside, table, kept, read, tile) -> None:
             ]
 
 
-def _relate_compare(m: Module, inside, table, kept, tile) -> None:
-    set_of = inside.self._set_of(inside.compared.dispatch_index)
-    with m.If(inside.comparing & (set_of == tile.set)):
+def _relate_compare(m: Module, dut, kept, tile) -> None:
+    table = dut.table
+    set_of = dut.set_of(dut.compared.dispatch_index)
+    with m.If(dut.comparing & (set_of == tile.set)):
         m.d.comb += [
-            invariant(~table.self.lost, "compare: lost"),
+            invariant(~table.lost, "compare: lost"),
             invariant(
-                inside.two_ahead_in_set == (table.written_set == tile.set), "compare: another set"
+                dut.compare.two_ahead_in_set == (table.written_set == tile.set),
+                "compare: another set",
             ),
         ]
         for way, there in enumerate(kept):
-            m.d.comb += invariant(table.self.row[way] == there, f"compare: another entry {way}")
+            m.d.comb += invariant(table.row[way] == there, f"compare: another entry {way}")
 
 
-def _relate_update(m: Module, inside, table, kept, event) -> None:
-    old = inside.old
+def _relate_update(m: Module, dut, kept, event) -> None:
+    table, update = dut.table, dut.update
+    old = update.old
     with m.If(event.in_set):
-        follows = table.written_set == inside.self._set_of(event.now.dispatch_index)
+        follows = table.written_set == dut.set_of(event.now.dispatch_index)
         ahead = follows & table.written_ways.any() & (table.written.tag == event.tag)
         m.d.comb += [
-            invariant(~inside.lossy, "update: lost"),
-            invariant(inside.follows_set == follows, "update: another set"),
-            invariant(inside.forwarded == (ahead & table.written.valid), "update: not forwarded"),
-            invariant(inside.freed_ahead == (ahead & ~table.written.valid), "update: not freed"),
-            invariant(inside.stands_alone == ~ahead, "update: another tile"),
-            invariant(inside.old_hit == inside.old_ways.any(), "update: hit"),
+            invariant(~update.lossy, "update: lost"),
+            invariant(update.follows_set == follows, "update: another set"),
+            invariant(update.forwarded == (ahead & table.written.valid), "update: not forwarded"),
+            invariant(update.freed_ahead == (ahead & ~table.written.valid), "update: not freed"),
+            invariant(update.stands_alone == ~ahead, "update: another tile"),
+            invariant(update.old_hit == update.old_ways.any(), "update: hit"),
         ]
         for way, there in enumerate(kept):
             hits = there.valid & (there.tag == event.tag)
             same = Cat(old[name] == there[name] for name in ("balance", "edges", "start")).all()
             m.d.comb += [
-                invariant(inside.old_ways[way] == hits, f"update: entry {way} is the tile's"),
-                invariant(inside.old_free[way] == ~there.valid, f"update: entry {way} is free"),
+                invariant(update.old_ways[way] == hits, f"update: entry {way} is the tile's"),
+                invariant(update.old_free[way] == ~there.valid, f"update: entry {way} is free"),
                 invariant(~hits | same, f"update: another entry {way}"),
             ]
-        with m.If(~inside.old_hit):
+        with m.If(~update.old_hit):
             m.d.comb += [
                 invariant((old.balance == 0) & (old.edges == 0), "update: not an empty one"),
                 invariant(old.start.all(), "update: a start of none"),
             ]
 
 
-def _relate_completions(m: Module, inside, ghost, tile, had_room) -> None:
+def _relate_completions(m: Module, dut, ghost, tile, had_room) -> None:
     """There is room for all that is under way, and the followed completion is among the others."""
-    queue = inside.completions
+    queue = dut.completions
     depth, level = queue.depth, queue.level
-    storage = opened(queue).storage
-    (read,), (write,) = storage.read_ports, storage.write_ports
+    read, write = queue.read, queue.write
     position = Signal(range(depth + 1))
     with m.If(~ghost.follows):
         m.d.sync += position.eq(level - moves(queue.o))
@@ -227,7 +228,7 @@ def _relate_completions(m: Module, inside, ghost, tile, had_room) -> None:
         )
 
     for index in range(depth):
-        port = storage.read_port(domain="comb")
+        port = queue.storage.read_port(domain="comb")
         mine = Signal(name=f"mine_{index}")
         m.d.comb += [
             port.addr.eq((read.addr + index)[: len(port.addr)]),
@@ -237,7 +238,7 @@ def _relate_completions(m: Module, inside, ghost, tile, had_room) -> None:
             m.d.comb += invariant(port.data == ghost.payload, f"{index}: another completion")
         of_tile.append(mine)
         before.append(mine & (index < position))
-    stages = (had_room, inside.checking, inside.comparing, inside.updating)
+    stages = (had_room, dut.checking, dut.comparing, dut.updating)
     m.d.comb += [
         invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers and level"),
         invariant(level <= depth, "more completions than room"),

@@ -20,7 +20,7 @@ from rtl.interface.layouts import TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.front import TrackerFront
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import free, moves
 
@@ -60,7 +60,6 @@ class TrackerFrontHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._front(_P)
-        inside = opened(dut)
         free(m, dut.room)
         had_room = Signal(_P.banks)
         m.d.sync += had_room.eq(dut.room)
@@ -77,18 +76,16 @@ class TrackerFrontHarness(Elaboratable):
         ]
         # Which input was chosen for each bank in the cycle before.
         chosen = [Signal(_P.channels, name=f"chose_{bank}") for bank in range(_P.banks)]
-        m.d.sync += [one.eq(grants) for one, grants in zip(chosen, inside.taken, strict=True)]
+        m.d.sync += [one.eq(grants) for one, grants in zip(chosen, dut.grants, strict=True)]
         for bank, one in enumerate(chosen):
-            first = opened(inside.m.submodules[f"pick_{bank}"]).first
+            first = dut.picks[bank].first
             m.d.comb += [
                 invariant(dut.o[bank].valid == one.any(), f"bank {bank}: chosen, or not"),
                 invariant((one & (one - 1)) == 0, f"bank {bank}: two are chosen"),
                 invariant(first.any() & ((first & (first - 1)) == 0), f"bank {bank}: pointer"),
             ]
-        for index, (channel, queue) in enumerate(zip(channels, inside.candidates, strict=True)):
-            _relate(
-                m, index, channel, opened(queue), queue, followed, Cat(c[index] for c in chosen)
-            )
+        for index, (channel, queue) in enumerate(zip(channels, dut.candidates, strict=True)):
+            _relate(m, index, channel, queue, followed, Cat(c[index] for c in chosen))
         return m
 
     def _number(self, m: Module, dut, index: int) -> SimpleNamespace:
@@ -151,23 +148,21 @@ class TrackerFrontHarness(Elaboratable):
         return SimpleNamespace(follows=follows, event=event)
 
 
-def _relate(m: Module, index: int, channel, inside, queue, followed, chosen: Value) -> None:
+def _relate(m: Module, index: int, channel, queue, followed, chosen: Value) -> None:
     """The slots of a channel's candidates, the one that was taken last among them."""
     taken = Signal(name=f"taken_{index}")
     m.d.sync += taken.eq(queue.take)
-    slots = Array(inside.slots)
-    first, second = slots[inside.head], slots[~inside.head]
+    slots = Array(queue.slots)
+    first, second = slots[queue.head], slots[~queue.head]
     held, given = channel.held, channel.given
     m.d.comb += [
-        invariant(held == inside.valid + inside.full + taken, f"{index}: held"),
-        invariant(inside.valid | ~inside.full, f"{index}: full without a first one"),
-        invariant(
-            inside.tail == inside.head ^ inside.valid ^ inside.full, f"{index}: head and tail"
-        ),
-        invariant(~taken | (inside.last == ~inside.head), f"{index}: the last one"),
+        invariant(held == queue.valid + queue.full + taken, f"{index}: held"),
+        invariant(queue.valid | ~queue.full, f"{index}: full without a first one"),
+        invariant(queue.tail == queue.head ^ queue.valid ^ queue.full, f"{index}: head and tail"),
+        invariant(~taken | (queue.last == ~queue.head), f"{index}: the last one"),
         invariant(taken == chosen.any(), f"{index}: taken, or not"),
         invariant((chosen & (chosen - 1)) == 0, f"{index}: chosen twice"),
-        invariant(~taken | ~inside.full, f"{index}: full, but one was taken"),
+        invariant(~taken | ~queue.full, f"{index}: full, but one was taken"),
     ]
     followed_number = followed.event.atom[1:]
     with m.If(followed.follows & (followed.event.atom[0] == index)):
@@ -176,8 +171,8 @@ def _relate(m: Module, index: int, channel, inside, queue, followed, chosen: Val
         )
     dispatch_indices = (
         (taken, queue.taken, given, chosen),
-        (inside.valid, first, given + taken, queue.bank),
-        (inside.full, second, given + 1, inside.next_bank),
+        (queue.valid, first, given + taken, queue.bank),
+        (queue.full, second, given + 1, queue.next_bank),
     )
     for name, (there, slot, number, bank) in zip(
         ("taken", "first", "next"), dispatch_indices, strict=True
@@ -198,7 +193,7 @@ def _relate(m: Module, index: int, channel, inside, queue, followed, chosen: Val
                     for of in range(_P.banks)
                 ),
             ]
-    m.d.comb += invariant(inside.valid | ~queue.bank.any(), f"{index}: a bank of no event")
+    m.d.comb += invariant(queue.valid | ~queue.bank.any(), f"{index}: a bank of no event")
 
 
 PROOFS = (
