@@ -19,12 +19,14 @@ from rtl.parameters import T3Parameters
 
 from .tile_lookup import TileLookup
 
-__all__ = ["Trigger"]
+__all__ = ["State", "Trigger"]
 
 GROUP_BITS = 7  # dispatch indices of a group, less one
 
 
-class _State(enum.Enum):
+class State(enum.Enum):
+    """What the unit does in a cycle."""
+
     CLEAR = 0
     IDLE = 1
     LOOKUP = 2
@@ -62,7 +64,7 @@ class _Sums:
 class _Group:
     """The dispatch index's group in the states after TILE."""
 
-    group: Signal  # registers of what TILE found out
+    found: Signal  # registers of what TILE found out
     member: Signal  # a dispatch index of it
     members_left: Signal  # in RELEASE, behind ``member``
     short: Signal  # the range ends within the group
@@ -120,7 +122,7 @@ class Trigger(wiring.Component):
         Commands on their way to ``ready``.
     lookup : TileLookup
         Its register holds, in TILE, what the map says of ``tile``.
-    state : Signal
+    state : Signal(State)
     tile : Signal
         The completion that was taken last.
     taken : Signal
@@ -162,7 +164,7 @@ class Trigger(wiring.Component):
         self.groups = ProtectedMemory(unsigned(8), depth=depth)
         self.queue = ProtectedQueue(ReadyCommand(p), depth=p.command_depth)
         self.lookup = TileLookup(p)
-        self.state = Signal(_State)
+        self.state = Signal(State)
         self.tile = Signal(Completion(p), reset_less=True)
         self.taken = Signal()
         self.waiting = Signal()
@@ -193,7 +195,7 @@ class Trigger(wiring.Component):
             }
         )
         self.group = _Group(
-            group=Signal(group_shape, name="group", reset_less=True),
+            found=Signal(group_shape, name="group", reset_less=True),
             member=Signal(p.dispatch_index_bits, name="member", reset_less=True),
             members_left=Signal(GROUP_BITS, name="members_left", reset_less=True),
             short=Signal(name="short"),
@@ -214,26 +216,26 @@ class Trigger(wiring.Component):
         self._count_tile(m)
         self._find_group(m)
         self._count_group(m)
-        follow = Signal(_State)  # after one that was worked off
-        m.d.comb += follow.eq(Mux(self.waiting, _State.LOOKUP, _State.IDLE))
+        follow = Signal(State)  # after one that was worked off
+        m.d.comb += follow.eq(Mux(self.waiting, State.LOOKUP, State.IDLE))
         with m.Switch(self.state):
-            with m.Case(_State.CLEAR):
+            with m.Case(State.CLEAR):
                 self._in_clear(m)
-            with m.Case(_State.IDLE):
+            with m.Case(State.IDLE):
                 m.d.comb += self.completions.ready.eq(1)
                 with m.If(self.taken):
-                    m.d.sync += self.state.eq(_State.LOOKUP)
-            with m.Case(_State.LOOKUP):
-                m.d.sync += self.state.eq(_State.TILE)
-            with m.Case(_State.TILE):
+                    m.d.sync += self.state.eq(State.LOOKUP)
+            with m.Case(State.LOOKUP):
+                m.d.sync += self.state.eq(State.TILE)
+            with m.Case(State.TILE):
                 self._in_tile(m)
-            with m.Case(_State.GROUP):
+            with m.Case(State.GROUP):
                 self._in_group(m, follow)
-            with m.Case(_State.RELEASE):
+            with m.Case(State.RELEASE):
                 self._in_release(m, follow)
         self._read_row(m)
         with m.If(self.clear):
-            m.d.sync += [self.state.eq(_State.CLEAR), self.clear_row.eq(0)]
+            m.d.sync += [self.state.eq(State.CLEAR), self.clear_row.eq(0)]
         self._report(m)
         return m
 
@@ -293,11 +295,13 @@ class Trigger(wiring.Component):
         ]
 
     def _count_group(self, m: Module) -> None:
-        kept, group, count = self.group, self.group.group, self.groups.o
+        group, found, count = self.group, self.group.found, self.groups.o
         m.d.comb += [
-            kept.short.eq(group.rest < (group.mask & ~group.below)),
-            kept.to_range_end.eq(group.below + group.rest),
-            kept.whole_group.eq(Mux(kept.short, count == kept.to_range_end, count == group.mask)),
+            group.short.eq(found.rest < (found.mask & ~found.below)),
+            group.to_range_end.eq(found.below + found.rest),
+            group.whole_group.eq(
+                Mux(group.short, count == group.to_range_end, count == found.mask)
+            ),
         ]
 
     def _in_clear(self, m: Module) -> None:
@@ -310,11 +314,11 @@ class Trigger(wiring.Component):
         ]
         m.d.sync += self.clear_row.eq(self.clear_row + 1)
         with m.If(self.clear_row == self._p.credit_window - 1):
-            m.d.sync += self.state.eq(_State.IDLE)
+            m.d.sync += self.state.eq(State.IDLE)
 
     def _in_tile(self, m: Module) -> None:
         """The tile counts. Of its dispatch index's group, the count is read."""
-        tile, entry, sums, kept = self.tile, self.lookup.o, self.sums, self.group
+        tile, entry, sums, group = self.tile, self.lookup.o, self.sums, self.group
         table, groups, push = self.table, self.groups, self.queue.i.p
         row_lost = self.fetch.row_lost
         dma = entry.action == Action.DMA
@@ -344,57 +348,57 @@ class Trigger(wiring.Component):
         beyond = sums.rest[GROUP_BITS:].any().replicate(GROUP_BITS)
         m.d.sync += [
             self.waiting.eq(self.completions.valid),
-            kept.member.eq(sums.first),
-            kept.group.mask.eq(sums.mask),
-            kept.group.below.eq(sums.below),
-            kept.group.rest.eq(sums.rest[:GROUP_BITS] | beyond),
-            kept.group.command.eq(entry.command),
-            self.state.eq(Mux(self.completions.valid, _State.LOOKUP, _State.IDLE)),
+            group.member.eq(sums.first),
+            group.found.mask.eq(sums.mask),
+            group.found.below.eq(sums.below),
+            group.found.rest.eq(sums.rest[:GROUP_BITS] | beyond),
+            group.found.command.eq(entry.command),
+            self.state.eq(Mux(self.completions.valid, State.LOOKUP, State.IDLE)),
         ]
         with m.If(dma & (entry.granularity == Granularity.WORKGROUP) & sums.full):
-            m.d.sync += self.state.eq(_State.GROUP)
+            m.d.sync += self.state.eq(State.GROUP)
 
     def _in_group(self, m: Module, follow: Value) -> None:
         """The workgroup counts. Of the group's first one, the row is read."""
-        table, groups, kept = self.table, self.groups, self.group
+        table, groups, group = self.table, self.groups, self.group
         m.d.comb += [
-            groups.write_address.eq(self._row_of(kept.member)),
-            groups.i.eq(Mux(kept.whole_group, 0, groups.o + 1)),
+            groups.write_address.eq(self._row_of(group.member)),
+            groups.i.eq(Mux(group.whole_group, 0, groups.o + 1)),
             groups.write.eq(~groups.lost),
             self.lost.eq(groups.lost),
-            table.read_address.eq(self._row_of(kept.member)),
+            table.read_address.eq(self._row_of(group.member)),
             table.read.eq(1),
         ]
         with m.If(groups.corrected):
             m.d.comb += self.corrected.eq(1)
-        released = kept.whole_group & ~groups.lost
+        released = group.whole_group & ~groups.lost
         m.d.sync += [
-            kept.members_left.eq(Mux(kept.short, kept.to_range_end, kept.group.mask)),
-            self.state.eq(Mux(released, _State.RELEASE, follow)),
+            group.members_left.eq(Mux(group.short, group.to_range_end, group.found.mask)),
+            self.state.eq(Mux(released, State.RELEASE, follow)),
         ]
 
     def _in_release(self, m: Module, follow: Value) -> None:
         """The command of ``member``, whose row is there. Of the next one, the row is read."""
-        table, kept, push = self.table, self.group, self.queue.i.p
+        table, group, push = self.table, self.group, self.queue.i.p
         m.d.comb += [
-            push.command.eq(kept.group.command),
-            push.dispatch_index.eq(kept.member),
+            push.command.eq(group.found.command),
+            push.dispatch_index.eq(group.member),
             push.start.eq(table.o.start),
             push.outer_edge.eq(table.o.outer_edge),
             push.inner_edge.eq(table.o.inner_edge),
             push.last.eq(1),
             self.queue.i.valid.eq(~table.lost),
             self.lost.eq(table.lost),
-            table.read_address.eq(self._row_of(kept.member + 1)),
+            table.read_address.eq(self._row_of(group.member + 1)),
             table.read.eq(1),
         ]
         with m.If(table.corrected):
             m.d.comb += self.corrected.eq(1)
         m.d.sync += [
-            kept.member.eq(kept.member + 1),
-            kept.members_left.eq(kept.members_left - 1),
+            group.member.eq(group.member + 1),
+            group.members_left.eq(group.members_left - 1),
         ]
-        with m.If(kept.members_left == 0):
+        with m.If(group.members_left == 0):
             m.d.sync += self.state.eq(follow)
 
     def _read_row(self, m: Module) -> None:
@@ -408,7 +412,7 @@ class Trigger(wiring.Component):
     def _report(self, m: Module) -> None:
         suspect, tile = self.queue.suspect, self.tile
         lost_dispatch_index = Signal(self._p.dispatch_index_bits)
-        releases = self.state == _State.RELEASE
+        releases = self.state == State.RELEASE
         m.d.comb += [
             self.error.valid.eq(self.lost | self.queue.lost),
             lost_dispatch_index.eq(Mux(releases, self.group.member, tile.dispatch_index)),

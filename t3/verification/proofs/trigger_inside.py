@@ -5,8 +5,9 @@ from types import SimpleNamespace
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from rtl.lib.secded import encode
+from rtl.trigger.trigger import State, Trigger
 
-from .inside import invariant, opened
+from .inside import invariant
 from .trigger_commands import assert_commands
 
 __all__ = ["assert_inside"]
@@ -16,30 +17,42 @@ def _is_code_word(word) -> Value:
     return word.check == encode(Value.cast(word.word))
 
 
-def assert_inside(m: Module, dut, inside: SimpleNamespace, ghost: SimpleNamespace) -> None:
+def assert_inside(m: Module, dut: Trigger, ghost: SimpleNamespace) -> None:
     """Link tables, pipeline and queue to what the harness counts.
 
     Of the completions taken, the last one may still be on its way (``under_way``): before its
     row is written. The one before it may be about to count in its group, or about to make the
     group's commands ready (``in_group``).
     """
-    states, state = inside.states, inside.state
+    state = dut.state
     now = SimpleNamespace(
-        clear=state == states.CLEAR,
-        idle=state == states.IDLE,
-        lookup=state == states.LOOKUP,
-        tile=state == states.TILE,
-        group=state == states.GROUP,
-        release=state == states.RELEASE,
+        clear=state == State.CLEAR,
+        idle=state == State.IDLE,
+        lookup=state == State.LOOKUP,
+        tile=state == State.TILE,
+        group=state == State.GROUP,
+        release=state == State.RELEASE,
     )
     now.in_group = now.group | now.release
-    now.under_way = now.lookup | now.tile | (now.in_group & inside.waiting)
+    now.under_way = now.lookup | now.tile | (now.in_group & dut.waiting)
     newest, older = _records(m, dut, ghost)
-    grouped = {name: Mux(inside.waiting, older[name], newest[name]) for name in newest}
-    _state(m, dut, inside, ghost, now)
-    _tables(m, inside, ghost, now, newest, grouped)
-    _pipeline(m, dut, inside, ghost, now, newest, grouped)
-    assert_commands(m, inside, ghost, now, newest, grouped)
+    grouped = {name: Mux(dut.waiting, older[name], newest[name]) for name in newest}
+    _state(m, dut, ghost, now)
+    rows = _rows(m, dut, ghost, now, newest)
+    _group_counts(m, dut, ghost, now, newest, grouped)
+    entry = ghost.entry_of(dut.tile.dispatch_index, "tile")
+    _under_way(m, dut, ghost, now, newest, entry)
+    _fetched(m, dut, now, newest)
+    for record, valid, name in (
+        (newest, now.under_way, "newest"),
+        (grouped, now.in_group, "older"),
+    ):
+        _record(m, ghost, record, valid, name)
+    _looked_up(m, dut, now, entry)
+    own = ghost.entry_of(grouped["dispatch_index"], "grouped")
+    _in_group(m, dut, now, grouped, own)
+    _releases(m, dut, now, grouped, own, rows)
+    assert_commands(m, dut, ghost, now, newest, grouped, rows)
     _counts(m, ghost)
 
 
@@ -74,8 +87,8 @@ def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
     return newest, older
 
 
-def _state(m: Module, dut, inside, ghost, now) -> None:
-    rows = len(ghost.rows)
+def _state(m: Module, dut, ghost, now) -> None:
+    rows, fetched, members_left = len(ghost.rows), dut.fetch.fetched, dut.group.members_left
     m.d.comb += [
         invariant(now.clear | now.idle | now.lookup | now.tile | now.in_group, "in no state"),
         invariant(~now.clear | (ghost.ready == 0), "ready before the clear"),
@@ -84,30 +97,27 @@ def _state(m: Module, dut, inside, ghost, now) -> None:
         invariant(~now.clear | (Value.cast(ghost.rows) == 0), "counted before the clear"),
         invariant(~now.clear | (Value.cast(ghost.groups) == 0), "grouped before the clear"),
         invariant(~ghost.passed | now.idle | now.group, "passed"),
-        invariant(inside.clear_row < rows, "row"),
+        invariant(dut.clear_row < rows, "row"),
         invariant(~now.clear | (ghost.busy == 0), "busy while clearing"),
         invariant(~now.lookup | (ghost.busy <= 3), "looks up for too long"),
         invariant(~now.group | (ghost.busy == 0), "counts for too long"),
-        invariant(~now.release | (ghost.busy + inside.members_left <= 2), "releases for too long"),
-        invariant(~inside.fetched | now.under_way, "fetched for nothing"),
-        invariant(~(inside.fetched & now.tile), "fetched too late"),
-        invariant(~inside.fetched | ~now.release, "fetched late"),
+        invariant(~now.release | (ghost.busy + members_left <= 2), "releases for too long"),
+        invariant(~fetched | now.under_way, "fetched for nothing"),
+        invariant(~(fetched & now.tile), "fetched too late"),
+        invariant(~fetched | ~now.release, "fetched late"),
     ]
 
 
-def _tables(m: Module, inside, ghost, now, newest, grouped) -> None:
-    """The memories hold code words of what was counted, but for what is under way."""
-    inside.in_table, inside.in_groups = opened(inside.table), opened(inside.groups)
-    table, groups = inside.in_table.words, inside.in_groups.words
-    inside.rows = []
-    for index in range(len(ghost.rows)):
-        row = Signal(table.shape, name=f"row_{index}")
-        port = table.read_port(domain="comb")
+def _rows(m: Module, dut, ghost, now, newest) -> list[Signal]:
+    """The rows in the memory: code words of what was counted, but for the tile under way."""
+    rows = []
+    for index, counted in enumerate(ghost.rows):
+        row = Signal(dut.table.words.shape, name=f"row_{index}")
+        port = dut.table.words.read_port(domain="comb")
         m.d.comb += [port.addr.eq(index), row.eq(port.data)]
-        inside.rows.append(row)
-        counted = ghost.rows[index]
+        rows.append(row)
         late = now.under_way & newest["mapped"] & (newest["dispatch_index"][:2] == index)
-        cleared = ~now.clear | (inside.clear_row > index)
+        cleared = ~now.clear | (dut.clear_row > index)
         m.d.comb += [
             invariant(~cleared | _is_code_word(row), f"row {index} is no code word"),
             invariant(
@@ -123,15 +133,22 @@ def _tables(m: Module, inside, ghost, now, newest, grouped) -> None:
                 f"row {index} is another",
             ),
         ]
-        port = groups.read_port(domain="comb")
+    return rows
+
+
+def _group_counts(m: Module, dut, ghost, now, newest, grouped) -> None:
+    """The groups' counts in the memory: code words of what was counted, but for the tiles under
+    way."""
+    for index, group in enumerate(ghost.groups):
+        port = dut.groups.words.read_port(domain="comb")
         word = port.data
+        cleared = ~now.clear | (dut.clear_row > index)
         older_late = now.group & (grouped["group"][:2] == index)
         newer_late = now.under_way & newest["grouped"] & (newest["group"][:2] == index)
-        before = Mux(newer_late, newest["count"], ghost.groups[index].count)
+        before = Mux(newer_late, newest["count"], group.count)
         m.d.comb += [
             invariant(
-                ~newer_late | (_counted(newest) == ghost.groups[index].count),
-                f"count {index} with the newest",
+                ~newer_late | (_counted(newest) == group.count), f"count {index} with the newest"
             ),
             invariant(~older_late | (_counted(grouped) == before), f"count {index} with the older"),
             port.addr.eq(index),
@@ -148,13 +165,12 @@ def _counted(record) -> Value:
     return Mux(record["released"], 0, record["count"] + 1)
 
 
-def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
-    tile, row = inside.tile, inside.row
-    before = Cat(newest["tiles"], newest["start"], newest["edges"])
-    read, count = inside.in_table.read.data, inside.in_groups.read.data
-    entry = ghost.entry_of(tile.dispatch_index, "tile")
-    looked_up = inside.entry
+def _under_way(m: Module, dut, ghost, now, newest, entry) -> None:
+    """What was counted of the tile under way is what the maps say of it."""
+    tile = dut.tile
     edges = Cat(tile.outer_edge, tile.inner_edge)
+    counted = ghost.rows[tile.dispatch_index[:2]]
+    keep = (newest["tiles"] != 0) & (newest["start"] < tile.start)
     with m.If(now.under_way):
         waves = entry.template.waves[edges]
         m.d.comb += [
@@ -164,8 +180,6 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
             invariant(newest["full"] == (entry.mapped & (newest["tiles"] + 1 == waves)), "full"),
             invariant(newest["grouped"] == (newest["full"] & entry.grouped), "grouped"),
         ]
-        counted = ghost.rows[tile.dispatch_index[:2]]
-        keep = (newest["tiles"] != 0) & (newest["start"] < tile.start)
         with m.If(entry.mapped):
             m.d.comb += [
                 invariant(
@@ -174,44 +188,51 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
                 invariant(counted.start == Mux(keep, newest["start"], tile.start), "start"),
                 invariant(counted.edges == edges, "edges"),
             ]
-        with m.If(inside.fetched):
-            m.d.comb += invariant(
-                Mux(
-                    inside.rewritten,
-                    Value.cast(inside.written) == before,
-                    _is_code_word(read) & (Value.cast(read.word) == before),
-                ),
-                "another row is fetched",
-            )
-        with m.Else():
-            m.d.comb += [
-                invariant(Value.cast(row) == before, "another row"),
-                invariant(~inside.row_lost, "row lost"),
-            ]
-    for record, valid, name in (
-        (newest, now.under_way, "newest"),
-        (grouped, now.in_group, "older"),
-    ):
-        own = ghost.entry_of(record["dispatch_index"], name)
+
+
+def _fetched(m: Module, dut, now, newest) -> None:
+    """The row of the tile under way is as it was before the tile."""
+    fetch, read = dut.fetch, dut.table.read_port.data
+    before = Cat(newest["tiles"], newest["start"], newest["edges"])
+    with m.If(now.under_way & fetch.fetched):
+        m.d.comb += invariant(
+            Mux(
+                fetch.rewritten,
+                Value.cast(fetch.written) == before,
+                _is_code_word(read) & (Value.cast(read.word) == before),
+            ),
+            "another row is fetched",
+        )
+    with m.If(now.under_way & ~fetch.fetched):
         m.d.comb += [
-            invariant(~valid | (record["group"] == own.group), "the group of a tile"),
-            invariant(~valid | (record["size"] == own.size), "the size of a tile's group"),
-            invariant(~valid | (record["command"] == own.command), "the command of a tile"),
-            invariant(~valid | (record["each"] == own.each), "the granularity of a tile"),
-            invariant(
-                ~valid
-                | (
-                    record["released"]
-                    == (record["grouped"] & (record["count"] + 1 == record["size"]))
-                ),
-                "the release of a tile's group",
-            ),
-            invariant(
-                ~valid
-                | (record["commands"] == Mux(record["released"], record["size"], record["each"])),
-                "the commands of a tile",
-            ),
+            invariant(Value.cast(fetch.row) == before, "another row"),
+            invariant(~fetch.row_lost, "row lost"),
         ]
+
+
+def _record(m: Module, ghost, record, valid: Value, name: str) -> None:
+    """What was to be done with a tile is what the maps say."""
+    own = ghost.entry_of(record["dispatch_index"], name)
+    m.d.comb += [
+        invariant(~valid | (record["group"] == own.group), "the group of a tile"),
+        invariant(~valid | (record["size"] == own.size), "the size of a tile's group"),
+        invariant(~valid | (record["command"] == own.command), "the command of a tile"),
+        invariant(~valid | (record["each"] == own.each), "the granularity of a tile"),
+        invariant(
+            ~valid
+            | (record["released"] == (record["grouped"] & (record["count"] + 1 == record["size"]))),
+            "the release of a tile's group",
+        ),
+        invariant(
+            ~valid
+            | (record["commands"] == Mux(record["released"], record["size"], record["each"])),
+            "the commands of a tile",
+        ),
+    ]
+
+
+def _looked_up(m: Module, dut, now, entry) -> None:
+    looked_up, edges = dut.lookup.o, Cat(dut.tile.outer_edge, dut.tile.inner_edge)
     with m.If(now.tile):
         m.d.comb += [
             invariant(looked_up.action == entry.action, "looked up: action"),
@@ -228,36 +249,46 @@ def _pipeline(m: Module, dut, inside, ghost, now, newest, grouped) -> None:
                 "looked up",
             ),
         ]
-    own = ghost.entry_of(grouped["dispatch_index"], "grouped")
+
+
+def _in_group(m: Module, dut, now, grouped, own) -> None:
+    """The registers of the group under way; in GROUP, the count that is read."""
+    found, count = dut.group.found, dut.groups.read_port.data
     with m.If(now.in_group):
         m.d.comb += [
             invariant(grouped["grouped"], "in no group"),
-            invariant(inside.group.command == own.command, "the group's command"),
+            invariant(found.command == own.command, "the group's command"),
             invariant(own.grouped, "the group is none"),
         ]
     with m.If(now.group):
         below = (grouped["dispatch_index"] - own.group)[:1]
         m.d.comb += [
-            invariant(inside.member == own.group, "the group's first"),
-            invariant(inside.group.mask == own.template.group_log2[0], "mask"),
-            invariant(inside.group.below == below, "below"),
-            invariant(inside.group.rest == own.last - grouped["dispatch_index"], "rest"),
+            invariant(dut.group.member == own.group, "the group's first"),
+            invariant(found.mask == own.template.group_log2[0], "mask"),
+            invariant(found.below == below, "below"),
+            invariant(found.rest == own.last - grouped["dispatch_index"], "rest"),
             invariant(
                 _is_code_word(count) & (count.word == grouped["count"]),
                 "another count is read",
             ),
         ]
-    behind = (inside.member - own.group)[: len(inside.member)]
-    inside.behind = behind
+
+
+def _releases(m: Module, dut, now, grouped, own, rows: list[Signal]) -> None:
+    """In RELEASE, the members that are left, and the row of the next one."""
+    member, members_left = dut.group.member, dut.group.members_left
+    behind = (member - own.group)[: len(member)]
     with m.If(now.release):
         m.d.comb += [
             invariant(grouped["released"], "releases too early"),
             invariant(behind < own.size, "releases too many"),
-            invariant(inside.members_left + behind + 1 == own.size, "members left"),
+            invariant(members_left + behind + 1 == own.size, "members left"),
         ]
-        for index, one in enumerate(inside.rows):
-            with m.If(inside.member[:2] == index):
-                m.d.comb += invariant(read == one, "the member's row is not read")
+        for index, row in enumerate(rows):
+            with m.If(member[:2] == index):
+                m.d.comb += invariant(
+                    dut.table.read_port.data == row, "the member's row is not read"
+                )
 
 
 def _counts(m: Module, ghost) -> None:

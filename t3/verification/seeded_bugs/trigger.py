@@ -8,6 +8,6 @@ TRIGGER = SeededBug(
     module="rtl.trigger.trigger",
     block="Trigger",
     fault="a workgroup counts as complete one tile too early",
-    right="full.eq((row.tiles + 1 == entry.waves) & ~row_lost)",
-    wrong="full.eq((row.tiles + 2 == entry.waves) & ~row_lost)",
+    right="sums.full.eq((row.tiles + 1 == entry.waves) & ~self.fetch.row_lost)",
+    wrong="sums.full.eq((row.tiles + 2 == entry.waves) & ~self.fetch.row_lost)",
 )
