@@ -48,6 +48,19 @@ class CreditWindow(wiring.Component):
     error : Out(:class:`ErrorSignature`)
         TIMEOUT: for ``timeout`` cycles ``oldest`` has not moved or, from ``tracked_end`` on,
         something was ``unfinished``.
+
+    Attributes
+    ----------
+    Proofs and benches may read these; nothing outside drives them.
+
+    bitmap : Array of Signal
+        Which dispatch indices of the credit window are complete; see `word_of` and `bit_of`.
+    launched : Signal
+        There was a launch.
+    moves : Signal
+        The oldest one is complete.
+    issued_count : Signal
+        Dispatch indices of the launch that need no more of the engine.
     """
 
     def __init__(self, p: T3Parameters):
@@ -69,98 +82,116 @@ class CreditWindow(wiring.Component):
                 "error": Out(ErrorSignature(p)),
             }
         )
+        # In words, so that a bit is found by a word's index and a shift.
+        word_bits = min(p.credit_window, 32)
+        self._low_bits = (word_bits - 1).bit_length()
+        self.bitmap = Array(
+            Signal(word_bits, name=f"bitmap_{word}") for word in range(p.credit_window // word_bits)
+        )
+        self.launched = Signal()
+        self.moves = Signal()
+        self.issued_count = Signal(p.credit_limit_bits)
+
+    def word_of(self, dispatch_index: Value) -> Value:
+        """Index of the word of ``bitmap`` that a dispatch index is in."""
+        return dispatch_index[self._low_bits : (self._p.credit_window - 1).bit_length()]
+
+    def bit_of(self, dispatch_index: Value) -> Value:
+        """Index of a dispatch index's bit in its word of ``bitmap``."""
+        return dispatch_index[: self._low_bits]
 
     def elaborate(self, platform):
         m = Module()
-        p = self._p
-        launch_configuration = self.launch_configuration
-        launched = Signal()
-        issued = Signal(p.credit_limit_bits)
-        most = (1 << p.credit_limit_bits) - 1
+        self._remember(m)
+        self._count_issued(m)
+        self._admit(m)
+        self._watch(m)
+        with m.If(self.launch):
+            m.d.sync += [
+                self.launched.eq(1),
+                self.oldest.eq(self.launch_configuration.tracked_first),
+                self.done.eq(0),
+                self.issued_count.eq(0),
+            ]
+            m.d.sync += [word.eq(0) for word in self.bitmap]
+        return m
 
-        # The bitmap in words, so that a bit is found by a word's index and a shift.
-        word_bits = min(p.credit_window, 32)
-        low_bits = (word_bits - 1).bit_length()
-        index_bits = (p.credit_window - 1).bit_length()
-        bitmap = Array(
-            Signal(word_bits, name=f"bitmap_{word}") for word in range(p.credit_window // word_bits)
-        )
-        complete_word = self.complete_dispatch_index[low_bits:index_bits]
-        oldest_word = self.oldest[low_bits:index_bits]
-        moves = Signal()
+    def _remember(self, m: Module) -> None:
+        """Which dispatch indices are complete; the oldest moves over those that are."""
+        complete, oldest, bitmap = self.complete_dispatch_index, self.oldest, self.bitmap
+        word_bits = len(bitmap[0])
         complete_bit = Signal(word_bits)
         oldest_bit = Signal(word_bits)
         m.d.comb += [
-            moves.eq(bitmap[oldest_word].bit_select(self.oldest[:low_bits], 1)),
-            complete_bit.eq(Mux(self.complete, 1 << self.complete_dispatch_index[:low_bits], 0)),
-            oldest_bit.eq(Mux(moves, 1 << self.oldest[:low_bits], 0)),
+            self.moves.eq(bitmap[self.word_of(oldest)].bit_select(self.bit_of(oldest), 1)),
+            complete_bit.eq(Mux(self.complete, 1 << self.bit_of(complete), 0)),
+            oldest_bit.eq(Mux(self.moves, 1 << self.bit_of(oldest), 0)),
         ]
         for index, word in enumerate(bitmap):
             m.d.sync += word.eq(
-                (word & ~Mux(oldest_word == index, oldest_bit, 0))
-                | Mux(complete_word == index, complete_bit, 0)
+                (word & ~Mux(self.word_of(oldest) == index, oldest_bit, 0))
+                | Mux(self.word_of(complete) == index, complete_bit, 0)
             )
-        with m.If(moves):
+        with m.If(self.moves):
             m.d.sync += self.oldest.eq(self.oldest + 1)
-        # What is issued is known late in a cycle.
-        one_more, two_more = issued + 1, issued + 2
-        with m.If(self.issued & self.own):
-            m.d.sync += issued.eq(two_more)
-        with m.Elif(self.issued | self.own):
-            m.d.sync += issued.eq(one_more)
 
-        window_end = Signal(p.credit_limit_bits + 1)
-        command_end = Signal(p.credit_limit_bits + 2)
+    def _count_issued(self, m: Module) -> None:
+        """What is issued is known late in a cycle."""
+        count = self.issued_count
+        one_more, two_more = count + 1, count + 2
+        with m.If(self.issued & self.own):
+            m.d.sync += count.eq(two_more)
+        with m.Elif(self.issued | self.own):
+            m.d.sync += count.eq(one_more)
+
+    def _admit(self, m: Module) -> None:
+        bits, configuration = self._p.credit_limit_bits, self.launch_configuration
+        window_end = Signal(bits + 1)
+        command_end = Signal(bits + 2)
+        downstream = Signal(bits)
         m.d.comb += [
-            window_end.eq(self.oldest + launch_configuration.credit_window),
+            window_end.eq(self.oldest + configuration.credit_window),
             command_end.eq(
-                launch_configuration.tracked_first + issued + launch_configuration.command_window
+                configuration.tracked_first + self.issued_count + configuration.command_window
+            ),
+            downstream.eq(
+                Mux(
+                    self.credit_limit_in < configuration.shift,
+                    0,
+                    self.credit_limit_in - configuration.shift,
+                )
             ),
         ]
-
-        def admitted(end: Signal) -> Value:
-            return Mux(launched, Mux(end > most, most, end), 0)
-
-        downstream = Signal(p.credit_limit_bits)
-        m.d.comb += downstream.eq(
-            Mux(
-                self.credit_limit_in < launch_configuration.shift,
-                0,
-                self.credit_limit_in - launch_configuration.shift,
-            )
-        )
         m.d.sync += [
             # The comparison is the last to be known, so nothing but the choice is behind it.
             self.credit_limit.eq(
-                Mux(window_end < command_end, admitted(window_end), admitted(command_end))
+                Mux(
+                    window_end < command_end,
+                    self._admitted(window_end),
+                    self._admitted(command_end),
+                )
             ),
             self.dispatch_limit.eq(
-                Mux(downstream < launch_configuration.tracked_first, downstream, self.credit_limit)
+                Mux(downstream < configuration.tracked_first, downstream, self.credit_limit)
             ),
-            self.done.eq(launched & (self.oldest >= launch_configuration.tracked_end)),
+            self.done.eq(self.launched & (self.oldest >= configuration.tracked_end)),
         ]
 
+    def _admitted(self, end: Value) -> Value:
+        most = (1 << self._p.credit_limit_bits) - 1
+        return Mux(self.launched, Mux(end > most, most, end), 0)
+
+    def _watch(self, m: Module) -> None:
+        """Report a launch in which nothing happens for too long."""
+        configuration = self.launch_configuration
         timeout, waits = Signal(), Signal()
-        m.submodules.idle = idle = WideCounter(len(launch_configuration.timeout))
+        m.submodules.idle = idle = WideCounter(len(configuration.timeout))
         m.d.comb += [
-            timeout.eq(
-                (idle.o == launch_configuration.timeout) & (launch_configuration.timeout != 0)
-            ),
+            timeout.eq((idle.o == configuration.timeout) & (configuration.timeout != 0)),
             idle.step.eq(1),
-            waits.eq(
-                launched & ((self.oldest < launch_configuration.tracked_end) | self.unfinished)
-            ),
-            idle.clear.eq(self.launch | moves | timeout | ~waits),
+            waits.eq(self.launched & ((self.oldest < configuration.tracked_end) | self.unfinished)),
+            idle.clear.eq(self.launch | self.moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
             self.error.report.dispatch_index.eq(self.oldest),
         ]
-        with m.If(self.launch):
-            m.d.sync += [
-                launched.eq(1),
-                self.oldest.eq(launch_configuration.tracked_first),
-                self.done.eq(0),
-                issued.eq(0),
-            ]
-            m.d.sync += [word.eq(0) for word in bitmap]
-        return m

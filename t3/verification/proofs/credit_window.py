@@ -2,14 +2,15 @@
 complete."""
 
 from functools import partial
+from types import SimpleNamespace
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 
-from .inside import invariant, opened
+from .inside import invariant
 from .proof import Proof
 from .streams import free
 
@@ -32,65 +33,65 @@ class CreditWindowHarness(Elaboratable):
         m = Module()
         p = T3Parameters(credit_window=self._workgroups)
         m.submodules.dut = dut = self._credit_window(p)
-        inside = opened(dut)
-        launch_configuration = dut.launch_configuration
-        free(
-            m,
-            dut.launch,
-            dut.complete,
-            dut.complete_dispatch_index,
-            dut.own,
-            dut.issued,
-            dut.credit_limit_in,
-        )
-        free(m, dut.unfinished)
-        free(m, *(launch_configuration[name] for name in _CHANGING))
-        tracked_end = Signal.like(launch_configuration.tracked_end)
-        m.d.comb += [tracked_end.eq(AnyConst(p.credit_limit_bits))]
-        m.d.comb += launch_configuration.tracked_end.eq(tracked_end)
+        self._assume(m, dut)
+        ghost = self._follow(m, dut)
+        self._assert_contract(m, dut, ghost)
+        self._relate(m, dut, ghost)
+        self._relate_bitmap(m, dut, ghost)
+        return m
 
-        size = p.credit_window
-        dispatch_index = Signal(p.credit_limit_bits)
-        m.d.comb += dispatch_index.eq(AnyConst(len(dispatch_index)))
-        completed, launched, just_launched = Signal(), Signal(), Signal()
-        start = Signal(p.credit_limit_bits)
-        m.d.sync += just_launched.eq(dut.launch)
+    def _assume(self, m: Module, dut) -> None:
+        """What comes from the blocks around. ``tracked_end`` is any constant."""
+        configuration = dut.launch_configuration
+        free(m, dut.launch, dut.complete, dut.complete_dispatch_index)
+        free(m, dut.own, dut.issued, dut.credit_limit_in, dut.unfinished)
+        free(m, *(configuration[name] for name in _CHANGING))
+        m.d.comb += [
+            configuration.tracked_end.eq(AnyConst(len(configuration.tracked_end))),
+            Assume(configuration.credit_window <= self._workgroups),
+            Assume(configuration.tracked_first <= 1 << len(dut.complete_dispatch_index)),
+        ]
+
+    def _follow(self, m: Module, dut) -> SimpleNamespace:
+        """One dispatch index: whether it is complete since the launch."""
+        bits = len(dut.oldest)
+        ghost = SimpleNamespace(
+            dispatch_index=Signal(bits, name="dispatch_index"),
+            launched=Signal(name="launched"),
+            just_launched=Signal(name="just_launched"),
+            start=Signal(bits, name="start"),
+            completed=Signal(name="completed"),
+        )
+        m.d.comb += ghost.dispatch_index.eq(AnyConst(bits))
+        m.d.sync += ghost.just_launched.eq(dut.launch)
         with m.If(dut.launch):
             m.d.sync += [
-                launched.eq(1),
-                completed.eq(0),
-                start.eq(launch_configuration.tracked_first),
+                ghost.launched.eq(1),
+                ghost.completed.eq(0),
+                ghost.start.eq(dut.launch_configuration.tracked_first),
             ]
-        with m.Elif(dut.complete & (dut.complete_dispatch_index == dispatch_index)):
-            m.d.sync += completed.eq(1)
-
-        words = inside.bitmap
-
-        def bit_of(index):
-            word = words[index[inside.low_bits : inside.index_bits]]
-            return word.bit_select(index[: inside.low_bits], 1)
-
-        m.d.comb += [
-            Assume(launch_configuration.credit_window <= size),
-            Assume(launch_configuration.tracked_first <= 1 << p.dispatch_index_bits),
-        ]
+        with m.Elif(dut.complete & (dut.complete_dispatch_index == ghost.dispatch_index)):
+            m.d.sync += ghost.completed.eq(1)
         with m.If(dut.complete):
             m.d.comb += [
-                Assume(launched),
+                Assume(ghost.launched),
                 Assume(dut.complete_dispatch_index >= dut.oldest),
-                Assume(dut.complete_dispatch_index < dut.oldest + size),
+                Assume(dut.complete_dispatch_index < dut.oldest + self._workgroups),
                 # Not complete yet: of a dispatch index in the credit window, its bit says so.
-                Assume(~bit_of(dut.complete_dispatch_index)),
+                Assume(~_is_complete(dut, dut.complete_dispatch_index)),
             ]
+        return ghost
 
-        passed = Signal()
-        stays = Signal()
+    def _assert_contract(self, m: Module, dut, ghost: SimpleNamespace) -> None:
+        dispatch_index, start, completed = ghost.dispatch_index, ghost.start, ghost.completed
+        tracked_end, end = dut.launch_configuration.tracked_end, dut.oldest + self._workgroups
+        passed, stays = Signal(), Signal()
         m.d.sync += stays.eq(completed & (dut.oldest == dispatch_index) & ~dut.launch)
         m.d.comb += [
-            passed.eq(launched & (start <= dispatch_index) & (dispatch_index < dut.oldest)),
-            Assert(launched | (dut.credit_limit == 0), "admits before the launch"),
+            passed.eq(ghost.launched & (start <= dispatch_index) & (dispatch_index < dut.oldest)),
+            Assert(ghost.launched | (dut.credit_limit == 0), "admits before the launch"),
             Assert(
-                just_launched | (dut.credit_limit <= dut.oldest + size),
+                ghost.just_launched | (dut.credit_limit <= end),
                 "admits beyond the credit window",
             ),
             Assert(~passed | completed, "the oldest passes a dispatch index that is not complete"),
@@ -106,34 +107,52 @@ class CreditWindowHarness(Elaboratable):
             Cover(passed & (dut.oldest == start + 2), "the oldest passes two dispatch indices"),
             Cover(completed & (dut.oldest < dispatch_index), "complete before its turn"),
             Cover(dut.done & (start < tracked_end), "done"),
-            Cover(dut.credit_limit == dut.oldest + size, "the whole credit window is admitted"),
-            invariant(inside.launched == launched, "launched: the block knows another"),
-            invariant(dut.oldest <= 1 << p.dispatch_index_bits, "the oldest is no dispatch index"),
-            invariant(~launched | (start <= dut.oldest), "the oldest is before the start"),
-            invariant(launched | ~completed, "complete before the launch"),
+            Cover(dut.credit_limit == end, "the whole credit window is admitted"),
+        ]
+
+    def _relate(self, m: Module, dut, ghost: SimpleNamespace) -> None:
+        """Where the oldest is."""
+        last = 1 << len(dut.complete_dispatch_index)
+        tracked_end = dut.launch_configuration.tracked_end
+        m.d.comb += [
+            invariant(dut.launched == ghost.launched, "launched: the block knows another"),
+            invariant(dut.oldest <= last, "the oldest is no dispatch index"),
+            invariant(
+                ~ghost.launched | (ghost.start <= dut.oldest), "the oldest is before the start"
+            ),
+            invariant(ghost.launched | ~ghost.completed, "complete before the launch"),
             invariant(~dut.done | (dut.oldest >= tracked_end), "done before the end"),
         ]
+
+    def _relate_bitmap(self, m: Module, dut, ghost: SimpleNamespace) -> None:
+        """The followed dispatch index's bit; nothing else is set that cannot be complete."""
+        size, dispatch_index = self._workgroups, ghost.dispatch_index
         within = (dut.oldest <= dispatch_index) & (dispatch_index < dut.oldest + size)
-        with m.If(launched & within):
+        with m.If(ghost.launched & within):
             m.d.comb += invariant(
-                bit_of(dispatch_index) == completed, "the dispatch index's bit is wrong"
+                _is_complete(dut, dispatch_index) == ghost.completed,
+                "the dispatch index's bit is wrong",
             )
-        with m.If(launched & (dispatch_index >= dut.oldest + size)):
-            m.d.comb += invariant(~completed, "complete without admission")
+        with m.If(ghost.launched & (dispatch_index >= dut.oldest + size)):
+            m.d.comb += invariant(~ghost.completed, "complete without admission")
         # Dispatch indices that there are not are never complete, so that the oldest does not get
         # there.
-        last = 1 << p.dispatch_index_bits
+        last = 1 << len(dut.complete_dispatch_index)
         beyond = Signal(size)
         m.d.comb += beyond.eq(Mux(dut.oldest == last, ~0, (1 << (dut.oldest % size)) - 1))
         with m.If(dut.oldest > last - size):
             m.d.comb += invariant(
-                (Cat(words) & beyond) == 0, "a dispatch index beyond the last is complete"
+                (Cat(dut.bitmap) & beyond) == 0, "a dispatch index beyond the last is complete"
             )
         m.d.comb += [
-            invariant(launched | ~word.any(), f"word {index}: complete before the launch")
-            for index, word in enumerate(words)
+            invariant(ghost.launched | ~word.any(), f"word {index}: complete before the launch")
+            for index, word in enumerate(dut.bitmap)
         ]
-        return m
+
+
+def _is_complete(dut, dispatch_index: Value) -> Value:
+    """The bit of a dispatch index in the credit window."""
+    return dut.bitmap[dut.word_of(dispatch_index)].bit_select(dut.bit_of(dispatch_index), 1)
 
 
 _CHANGING = ("tracked_first", "shift", "credit_window", "command_window", "timeout")
