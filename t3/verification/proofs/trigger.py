@@ -99,9 +99,8 @@ class TriggerHarness(Elaboratable):
         ]
         return entry
 
-    def _count(self, m: Module, dut, taken: Signal) -> SimpleNamespace:
+    def _ghost(self, m: Module, dut) -> SimpleNamespace:
         """The tables as they are when every completion that was taken counts."""
-        tile = dut.completions.p
         row_shape = data.StructLayout(
             {
                 # A tile of its dispatch index came, and that or its group is incomplete.
@@ -114,27 +113,28 @@ class TriggerHarness(Elaboratable):
             }
         )
         group_shape = data.StructLayout({"busy": 1, "first": _P.dispatch_index_bits, "count": 2})
-        ghost = SimpleNamespace(
+        return SimpleNamespace(
             rows=Signal(data.ArrayLayout(row_shape, _ROWS), name="rows"),
             groups=Signal(data.ArrayLayout(group_shape, _ROWS), name="groups"),
             ready=Signal(range(_P.command_depth + 1), name="commands_ready"),
             room=_P.command_depth,
             entry_of=lambda dispatch_index, name: self.entry_of(m, dut.maps, dispatch_index, name),
         )
+
+    def _counted(self, m: Module, tile, ghost: SimpleNamespace) -> SimpleNamespace:
+        """What a tile makes of the tables."""
         entry = ghost.entry_of(tile.dispatch_index, "taken")
-        template = entry.template
-        edges = Value.cast(tile)[-2:]
         row = ghost.rows[tile.dispatch_index[:2]]
         group = ghost.groups[entry.group[:2]]
         new = SimpleNamespace(
             entry=entry,
-            row=Signal(row_shape, name="new_row"),
+            row=Signal.like(row, name="new_row"),
             full=Signal(name="new_full"),
             grouped=Signal(name="new_grouped"),  # completes a dispatch index of a group
             released=Signal(name="new_released"),  # completes the group
             commands=Signal(range(3), name="new_commands"),
         )
-        waves = template.waves[tile.inner_edge * 2 + tile.outer_edge]
+        waves = entry.template.waves[tile.inner_edge * 2 + tile.outer_edge]
         m.d.comb += [
             new.full.eq(entry.mapped & (row.tiles + 1 == waves)),
             new.grouped.eq(new.full & entry.grouped),
@@ -147,8 +147,17 @@ class TriggerHarness(Elaboratable):
             new.row.start.eq(
                 Mux((row.tiles != 0) & (row.start < tile.start), row.start, tile.start)
             ),
-            new.row.edges.eq(edges),
+            new.row.edges.eq(Value.cast(tile)[-2:]),
         ]
+        return new
+
+    def _count(self, m: Module, dut, taken: Signal) -> SimpleNamespace:
+        """Count the tiles that are taken; assume that each is one that may come."""
+        tile, ghost = dut.completions.p, self._ghost(m, dut)
+        ghost.new = new = self._counted(m, tile, ghost)
+        entry = new.entry
+        row = ghost.rows[tile.dispatch_index[:2]]
+        group = ghost.groups[entry.group[:2]]
         with m.If(taken & entry.mapped):
             m.d.comb += [
                 Assume(
@@ -156,7 +165,7 @@ class TriggerHarness(Elaboratable):
                     | (
                         (row.dispatch_index == tile.dispatch_index)
                         & ~row.complete
-                        & (row.edges == edges)
+                        & (row.edges == Value.cast(tile)[-2:])
                     )
                 ),
                 Assume(~entry.grouped | ~group.busy | (group.first == entry.group)),
@@ -178,7 +187,6 @@ class TriggerHarness(Elaboratable):
                             ghost.rows[index].complete.eq(0),
                         ]
         m.d.sync += ghost.ready.eq(ghost.ready + Mux(taken, new.commands, 0) - moves(dut.ready))
-        ghost.new = new
         return ghost
 
     def _follow(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
