@@ -12,7 +12,7 @@ import pytest
 
 from rtl.export.back_end import verilog_text
 from t3.verification.seeded_bugs.bug import SeededBug
-from t3.verification.seeded_bugs.registry import SEEDED_BUGS
+from t3.verification.seeded_bugs.table import SEEDED_BUGS
 from tb.benches import BENCHES, Bench
 from tb.runner import build_bench, run_tests
 

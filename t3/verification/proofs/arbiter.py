@@ -8,7 +8,7 @@ from rtl.channel.arbitration.measurement import NO_LIMIT
 from rtl.interface.encodings import Origin, Policy
 from rtl.parameters import T3Parameters
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 

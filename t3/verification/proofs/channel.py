@@ -8,7 +8,7 @@ from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind, Targe
 from rtl.parameters import T3Parameters
 
 from .held import held
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 

@@ -6,7 +6,7 @@ from rtl.channel.channel import Channel
 from rtl.interface.encodings import Origin, Policy
 
 from .channel import PARAMETERS, constant, free_ports
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 

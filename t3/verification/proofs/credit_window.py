@@ -10,7 +10,7 @@ from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, 
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free
 

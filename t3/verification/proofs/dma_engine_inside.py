@@ -7,7 +7,7 @@ from amaranth.hdl import Module, Mux, Value
 from rtl.dma.engine import DmaEngine, State
 from rtl.lib.pending_carry import join
 
-from .inside import invariant
+from .invariant import invariant
 
 __all__ = ["assert_inside"]
 

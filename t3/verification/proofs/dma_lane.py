@@ -12,7 +12,7 @@ from rtl.parameters import T3Parameters
 
 from .dma_lane_inside import Queues, assert_inside
 from .held import held
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 

@@ -10,7 +10,7 @@ from rtl.interface.layouts import Packet
 from rtl.parameters import T3Parameters
 
 from .held import Held
-from .inside import invariant
+from .invariant import invariant
 
 __all__ = ["Queues", "assert_inside"]
 

@@ -8,7 +8,7 @@ from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.queue import Queue
 from rtl.lib.secded import encode
 
-from .inside import invariant
+from .invariant import invariant
 
 __all__ = ["Held", "held", "held_words"]
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Const, Cover, Elaboratable, Module, Mux, Signal
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.parameters import T3Parameters
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 

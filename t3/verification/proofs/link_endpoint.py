@@ -9,7 +9,7 @@ from rtl.link.parameters import LinkParameters
 from rtl.link.receiver import LinkReceiver
 from rtl.link.sender import LinkSender
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 

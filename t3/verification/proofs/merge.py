@@ -20,7 +20,7 @@ from rtl.interface.layouts import Completion, DramRequest
 from rtl.lib.round_robin import Merge, Merge2, RoundRobinPick
 from rtl.parameters import T3Parameters
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 

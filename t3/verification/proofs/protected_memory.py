@@ -6,7 +6,7 @@ from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signa
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.secded import encode
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free
 

@@ -13,7 +13,7 @@ from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.secded import encode
 from rtl.parameters import T3Parameters
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 

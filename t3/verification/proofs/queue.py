@@ -9,7 +9,7 @@ from rtl.interface.layouts import DramRequest
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sysmodel.lib.markdown import table
-from t3.verification.seeded_bugs.registry import SEEDED_BUGS
+from t3.verification.seeded_bugs.table import SEEDED_BUGS
 
 __all__ = ["as_markdown"]
 

@@ -14,7 +14,7 @@ from amaranth.back import rtlil
 
 from sysmodel.lib.progress import Report, no_progress
 
-from .inside import INVARIANT
+from .invariant import INVARIANT
 from .proof import Mode, Proof
 from .sby import Run, run_sby, warm_up
 

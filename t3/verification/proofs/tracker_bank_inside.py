@@ -8,7 +8,7 @@ from amaranth.lib import data
 
 from rtl.lib.secded import encode
 
-from .inside import invariant
+from .invariant import invariant
 from .streams import moves
 
 __all__ = ["relate"]

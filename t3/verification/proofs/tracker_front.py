@@ -20,7 +20,7 @@ from rtl.interface.layouts import TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.front import TrackerFront
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 

@@ -9,7 +9,7 @@ from amaranth.lib import data
 from rtl.lib.secded import encode
 from rtl.tracker.table import TrackerTable
 
-from .inside import invariant
+from .invariant import invariant
 from .proof import Proof
 from .streams import free
 

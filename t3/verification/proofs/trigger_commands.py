@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from rtl.trigger.trigger import Trigger
 
 from .held import held, held_words
-from .inside import invariant
+from .invariant import invariant
 
 __all__ = ["assert_commands"]
 

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from rtl.lib.secded import encode
 from rtl.trigger.trigger import State, Trigger
 
-from .inside import invariant
+from .invariant import invariant
 from .trigger_commands import assert_commands
 
 __all__ = ["assert_inside"]

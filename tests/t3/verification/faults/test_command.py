@@ -16,7 +16,7 @@ from t3.verification.faults import run
 from t3.verification.faults.link_kinds import KINDS as LINK_KINDS
 from t3.verification.faults.registry import KINDS
 from t3.verification.seeded_bugs.bug import SeededBug
-from t3.verification.seeded_bugs.link_receiver import LINK_RECEIVER
+from t3.verification.seeded_bugs.table import bug_of
 
 app = typer.Typer()
 app.command()(faults)
@@ -97,7 +97,7 @@ def test_the_seed_decides(tmp_path):
 
 @pytest.mark.verify
 def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(rtl.link.endpoint, "LinkReceiver", LINK_RECEIVER.seeded())
+    monkeypatch.setattr(rtl.link.endpoint, "LinkReceiver", bug_of("LinkReceiver").seeded())
     done, result = t3(tmp_path, ["flit-corrupted"], 40, 884)
     assert done.exit_code == 1
     (kind,) = result["kinds"]

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from sysmodel.lib.errors import InputError
 from t3.cli import prove as command
 from t3.verification.proofs import registry
-from t3.verification.seeded_bugs.queue import QUEUE
+from t3.verification.seeded_bugs.table import bug_of
 
 QUEUE_2 = next(proof for proof in registry.PROOFS if proof.name == "queue-2")
 
@@ -39,7 +39,7 @@ def test_one_proof(tmp_path):
 
 @pytest.mark.verify
 def test_a_proof_that_fails(tmp_path, monkeypatch):
-    failing = QUEUE_2.with_copy(QUEUE.original, QUEUE.seeded())
+    failing = QUEUE_2.with_copy(bug_of("Queue").original, bug_of("Queue").seeded())
     monkeypatch.setattr(registry, "PROOFS", (failing,))
     result = invoke("--out", tmp_path)
     assert result.exit_code == 1 and "0 of 1 proofs hold" in result.output

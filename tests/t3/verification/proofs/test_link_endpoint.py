@@ -7,8 +7,7 @@ import pytest
 from t3.verification.proofs.link_endpoint import PROOFS
 from t3.verification.proofs.run import prove
 from t3.verification.seeded_bugs.bug import SeededBug
-from t3.verification.seeded_bugs.link_receiver import LINK_RECEIVER
-from t3.verification.seeded_bugs.link_sender import LINK_SENDER
+from t3.verification.seeded_bugs.table import bug_of
 
 DELIVERY, PROGRESS = PROOFS
 NEVER_GOES_BACK = SeededBug(
@@ -34,8 +33,10 @@ def test_progress(tmp_path):
 @pytest.mark.parametrize(
     ("proof", "bug", "message"),
     [
-        (DELIVERY, LINK_RECEIVER, "a packet is delivered twice"),
-        pytest.param(DELIVERY, LINK_SENDER, "delivered without room", marks=pytest.mark.verify),
+        (DELIVERY, bug_of("LinkReceiver"), "a packet is delivered twice"),
+        pytest.param(
+            DELIVERY, bug_of("LinkSender"), "delivered without room", marks=pytest.mark.verify
+        ),
         pytest.param(
             replace(PROGRESS, cover_depth=18),
             NEVER_GOES_BACK,

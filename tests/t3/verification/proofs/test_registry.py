@@ -5,8 +5,7 @@ import pytest
 from rtl.blocks import BLOCKS
 from rtl.lib.queue import Queue
 from t3.verification.proofs.registry import PROOFS, UNPROVEN
-from t3.verification.seeded_bugs.queue import QUEUE
-from t3.verification.seeded_bugs.registry import SEEDED_BUGS
+from t3.verification.seeded_bugs.table import SEEDED_BUGS, bug_of
 
 
 def test_names_are_unique():
@@ -36,7 +35,7 @@ def test_seeded_block_behaves_otherwise():
     from amaranth.sim import Simulator
 
     ready = {}
-    for queue in (Queue, QUEUE.seeded()):
+    for queue in (Queue, bug_of("Queue").seeded()):
         dut = queue(4, depth=2)
         sim = Simulator(dut)
         sim.add_clock(1e-9)
@@ -53,4 +52,4 @@ def test_seeded_block_behaves_otherwise():
 
 def test_source_that_is_not_there():
     with pytest.raises(ValueError, match=r"rtl\.lib\.queue must have 'nowhere' once, not 0 times"):
-        replace(QUEUE, right="nowhere").seeded()
+        replace(bug_of("Queue"), right="nowhere").seeded()

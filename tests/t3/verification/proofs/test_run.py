@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from t3.verification.proofs.inside import invariant, opened
+from t3.verification.proofs.invariant import invariant, opened
 from t3.verification.proofs.proof import Mode, Proof
 from t3.verification.proofs.run import prove
 

@@ -4,7 +4,7 @@ import pytest
 
 from t3.verification.proofs.run import prove
 from t3.verification.proofs.tracker_bank import PROOFS
-from t3.verification.seeded_bugs.tracker_bank import MORE_TRACKER_BANKS
+from t3.verification.seeded_bugs.table import MORE_TRACKER_BANKS
 
 (PROOF,) = PROOFS
 

@@ -1,0 +1,224 @@
+"""The seeded bugs, one table: what is put into which block."""
+
+from .bug import SeededBug
+
+__all__ = ["MORE_TRACKER_BANKS", "SEEDED_BUGS", "bug_of"]
+
+SEEDED_BUGS: tuple[SeededBug, ...] = (
+    SeededBug(
+        module="rtl.channel.address_map",
+        block="LocationLookup",
+        fault="the context is not looked at",
+        right="& (entry.context == self.context)",
+        wrong="",
+    ),
+    SeededBug(
+        module="rtl.channel.address_map",
+        block="RangeLookup",
+        fault="a range holds one dispatch index more than it should",
+        right="& (location.dispatch_index <= entry.last)",
+        wrong="& (location.dispatch_index <= entry.last + 1)",
+    ),
+    SeededBug(
+        module="rtl.channel.arbitration.arbiter",
+        block="Arbiter",
+        fault="no starvation rule",
+        right="starved=self.starved,",
+        wrong="starved=self.starved & 0,",
+    ),
+    SeededBug(
+        module="rtl.link.receiver",
+        block="LinkReceiver",
+        fault="takes corrupt flits",
+        right="intact.eq(self.i.valid & ~self.i.p.corrupt)",
+        wrong="intact.eq(self.i.valid)",
+    ),
+    SeededBug(
+        module="rtl.link.sender",
+        block="LinkSender",
+        fault="sends more than it has credits for",
+        right="& (upcoming != limit)",
+        wrong="",
+    ),
+    SeededBug(
+        module="rtl.channel.issue_ack_queue",
+        block="IssueAckQueue",
+        fault="an acknowledgement joins the head, also while it is offered and when it leaves",
+        right="for index in range(1, self._depth):",
+        wrong="for index in range(self._depth):",
+    ),
+    SeededBug(
+        module="rtl.lib.round_robin",
+        block="Merge",
+        fault="every stream is told that it is taken",
+        right="source.ready.eq(self.o.ready & grant)",
+        wrong="source.ready.eq(self.o.ready)",
+    ),
+    SeededBug(
+        module="rtl.lib.round_robin",
+        block="Merge2",
+        fault="the first stream always goes first",
+        right="m.d.sync += self.last.eq(pick_b)",
+        wrong="m.d.sync += self.last.eq(1)",
+    ),
+    SeededBug(
+        module="rtl.lib.round_robin",
+        block="RoundRobinPick",
+        fault="the pointer stays at the granted request",
+        right="first.eq(self.grant.rotate_left(1))",
+        wrong="first.eq(self.grant)",
+    ),
+    SeededBug(
+        module="rtl.lib.queue",
+        block="Queue",
+        fault="takes what is offered also when it is full, over its oldest entry",
+        right="self.i.ready.eq(self.level != depth)",
+        wrong="self.i.ready.eq(1)",
+    ),
+    SeededBug(
+        module="rtl.trigger.credit_window",
+        block="CreditWindow",
+        fault="the oldest passes one complete dispatch index for two",
+        right="m.d.sync += self.oldest.eq(self.oldest + 1)",
+        wrong="m.d.sync += self.oldest.eq(self.oldest + 2)",
+    ),
+    SeededBug(
+        module="rtl.channel.channel",
+        block="Channel",
+        fault="every store and packet is taken for one of the first region's context",
+        right="lookup.context.eq(port.p.context),",
+        wrong="lookup.context.eq(self.maps.regions[0].context),",
+    ),
+    SeededBug(
+        module="rtl.dma.engine",
+        block="DmaEngine",
+        fault="the last atom of a row is skipped, unless its segment has no other",
+        right="length.eq(Mux(cut.row_ends, left, room)),",
+        wrong="length.eq(Mux(cut.row_ends & (left != 1), left - 1, room)),",
+    ),
+    SeededBug(
+        module="rtl.dma.lane",
+        block="DmaLane",
+        fault="reads an atom although no egress slot is free for it",
+        right="& (self.used != p.egress_slots)",
+        wrong="",
+    ),
+    SeededBug(
+        module="t3.verification.proofs.ring_node",
+        block="RingNode",
+        fault="takes an incoming update only while its own link has room",
+        right="goes.eq(inbound.o.valid),",
+        wrong="goes.eq(inbound.o.valid & link.i.ready),",
+    ),
+    SeededBug(
+        module="rtl.trigger.trigger",
+        block="Trigger",
+        fault="a workgroup counts as complete one tile too early",
+        right="sums.full.eq((row.tiles + 1 == entry.waves) & ~self.fetch.row_lost)",
+        wrong="sums.full.eq((row.tiles + 2 == entry.waves) & ~self.fetch.row_lost)",
+    ),
+    SeededBug(
+        module="rtl.channel.issue_ack_buffer",
+        block="IssueAckBuffer",
+        fault="an issue acknowledgement goes straight through while others are still in the memory",
+        right="straight = waiting.empty & self.o.ready",
+        wrong="straight = ~waiting.o.valid & self.o.ready",
+    ),
+    SeededBug(
+        module="rtl.lib.protected_memory",
+        block="ProtectedMemory",
+        fault="does not tell that a word is lost",
+        right="self.lost.eq(check.lost)",
+        wrong="self.lost.eq(0)",
+    ),
+    SeededBug(
+        module="rtl.lib.protected_queue",
+        block="ProtectedQueue",
+        fault="gives a payload that is lost",
+        right="checked.drop.eq(check.lost)",
+        wrong="checked.drop.eq(0)",
+    ),
+    SeededBug(
+        module="rtl.lib.secded",
+        block="SecdedCheck",
+        fault="tells that it corrects a bit, but does not",
+        right="Value.cast(self.o).eq(read ^ flips)",
+        wrong="Value.cast(self.o).eq(read)",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="fires one update after its threshold",
+        right="update.change.eq(Mux(compared.end, ~compare.threshold, compared.count))",
+        wrong="update.change.eq(Mux(compared.end, ~compare.threshold - 1, compared.count))",
+    ),
+    SeededBug(
+        module="rtl.tracker.front",
+        block="TrackerFront",
+        fault="gives a bank events that it has no room for",
+        right="grants.eq(Mux(self.room[bank], pick.grant, 0))",
+        wrong="grants.eq(pick.grant)",
+    ),
+    SeededBug(
+        module="rtl.tracker.table",
+        block="TrackerTable",
+        fault="a read does not see what is written in its cycle",
+        right="by_earlier.eq(self.set_of_earlier & self.earlier_ways[way])",
+        wrong="by_earlier.eq(0)",
+    ),
+)
+"""One for each block that is proven."""
+
+MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="keeps the entry of a tile that fires, which may fire again",
+        right="self.write_ways.eq(Mux(self.updating & ~outcome.keep, ways, 0))",
+        wrong="self.write_ways.eq(Mux(self.updating & ~outcome.keep & ~outcome.complete, ways, 0))",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="writes a new tile over an entry of a full set",
+        right="self.write_ways.eq(Mux(self.updating & ~outcome.keep, ways, 0))",
+        wrong="self.write_ways.eq(Mux(self.updating & ~(update.no_atoms | outcome.second), "
+        "Mux(outcome.full, 1, ways), 0))",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="an event does not see the one of its tile just ahead",
+        right="written.eq(same_tile & self.write_ways.any())",
+        wrong="written.eq(0)",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="an event does not see the one of its tile two ahead",
+        right="compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))",
+        wrong="compare.two_ahead_in_set.eq(0)",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="loses the completion of a tile while another waits",
+        right="completions.drop.eq(~outcome.complete)",
+        wrong="completions.drop.eq(~outcome.complete | (self.o.valid & ~self.o.ready))",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="does not free the entry of a tile with too many updates",
+        right="entry.valid.eq(~outcome.gone)",
+        wrong="entry.valid.eq(~outcome.complete)",
+    ),
+)
+"""Further ways in which a tracker bank may go wrong."""
+
+_BY_BLOCK = {bug.block: bug for bug in SEEDED_BUGS}
+
+
+def bug_of(block: str) -> SeededBug:
+    """The seeded bug of a block, by the name of its class."""
+    return _BY_BLOCK[block]
