@@ -50,6 +50,7 @@ from sysmodel.memory.dram import dram_level, dram_push, dram_step
 from sysmodel.network.link import LAG, can_send, deliver, offer_credit, receiver_of, send
 
 from .bus import bus_idle, drive_bus
+from .state import State
 
 __all__ = [
     "CONTEXT_COLLECTIVE",
@@ -393,7 +394,7 @@ def _gpu(s, g, now):
 
 
 @compiled
-def advance(s, hardware, until, most):
+def advance(s: State, hardware: np.ndarray, until: int, most: int) -> bool:
     """Run until the condition holds on all GPUs, for at most ``most`` cycles.
 
     ``hardware`` holds the address of the engine's step function and, for each GPU, the instance's

@@ -153,7 +153,7 @@ def _mirrored(s, c, is_update, workgroup, atom):
 
 
 @inlined
-def offer_credit(f, gpu):
+def offer_credit(f: np.record, gpu: np.record) -> None:
     """The link's rate for one cycle."""
     credit = gpu.credit_bytes + f.link_rate_bytes
     most = f.link_rate_bytes + ATOM_BYTES * f.channels
@@ -171,24 +171,26 @@ def _stalled(f, channel):
 
 
 @inlined
-def receiver_of(s, g, c):
+def receiver_of(s, g: int, c: int) -> np.record:
     """Channel queue at which what GPU ``g`` sends arrives."""
     f = s.fixed[0]
     if not f.mirror:
         g = downstream(g, s.gpu.shape[0])
-    return s.channel[g * f.channels + c]
+    receiver: np.record = s.channel[g * f.channels + c]
+    return receiver
 
 
 @inlined
-def can_send(f, gpu, channel, receiver):
+def can_send(f: np.record, gpu: np.record, channel: np.record, receiver: np.record) -> bool:
     """Whether the link takes a packet of this channel in this cycle."""
     if f.link_stall > 0 and _stalled(f, channel):
         return False
-    return gpu.credit_bytes >= ATOM_BYTES and receiver.packet_count < f.link_packets
+    free: bool = gpu.credit_bytes >= ATOM_BYTES and receiver.packet_count < f.link_packets
+    return free
 
 
 @inlined
-def send(s, gpu, receiver, c, now, outputs):
+def send(s, gpu: np.record, receiver: np.record, c: int, now: int, outputs: np.ndarray) -> None:
     """Put the packet that the hardware offers on the wire."""
     f = s.fixed[0]
     if gpu.first_send < 0:
@@ -214,7 +216,7 @@ def send(s, gpu, receiver, c, now, outputs):
 
 
 @inlined
-def deliver(f, channel, now, inputs, ready):
+def deliver(f: np.record, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> None:
     """Offer the packet that has arrived, if any, to the hardware's input."""
     i = channel.packet_head
     if channel.packet_count == 0 or channel.packet_time[i] > now:

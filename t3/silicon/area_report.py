@@ -121,8 +121,8 @@ def as_markdown(inventory: Inventory, library: Library) -> str:
 
 
 def _block_table(inventory: Inventory) -> str:
-    head = ("block", "×", "flip-flops", "SRAM macros", "SRAM bits")
-    head += ("flip-flop GE", "logic GE", "µm²", "all, GE")
+    counts = ("block", "×", "flip-flops", "SRAM macros", "SRAM bits")
+    head = (*counts, "flip-flop GE", "logic GE", "µm²", "all, GE")
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     for block in inventory.blocks:
         name = f"&emsp;{block.name}" if block.inside else block.name

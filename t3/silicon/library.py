@@ -204,16 +204,16 @@ class _Reader:
         template = self._templates.get(group.name)
         if template is None:  # "scalar"
             return Table((0.0,), (0.0,), ((values[0][0] * self._ns,),))
-        axes = []
+        axes: list[tuple[str, tuple[float, ...]]] = []
         for number in ("1", "2"):
             variable = template.values.get(f"variable_{number}")
             if variable is None:
                 continue
             if variable not in _FIRST | _SECOND:
                 raise ValueError(f"tables over {variable} are not known")
-            index = group.lists.get(f"index_{number}") or template.lists[f"index_{number}"]
+            points = group.lists.get(f"index_{number}") or template.lists[f"index_{number}"]
             unit = self._pf if variable == "total_output_net_capacitance" else self._ns
-            axes.append((variable, tuple(each * unit for each in _numbers(" ".join(index)))))
+            axes.append((variable, tuple(each * unit for each in _numbers(" ".join(points)))))
         if len(axes) == 1:
             ((variable, index),) = axes
             flat = [number for row in values for number in row]
@@ -234,7 +234,10 @@ class _Reader:
 
 
 def _unit(text: str, units: dict[str, float]) -> float:
-    number, unit = re.fullmatch(r"([\d.]*)\s*(\w+)", text.strip()).groups()
+    match = re.fullmatch(r"([\d.]*)\s*(\w+)", text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a unit")
+    number, unit = match.groups()
     return float(number or 1) * units[unit.lower()]
 
 

@@ -76,6 +76,11 @@ class Netlist:
     outputs: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
 
+    @property
+    def parts(self) -> list[Macro | Box]:
+        """All that is not made of cells."""
+        return [*self.macros, *self.boxes]
+
 
 def read_netlist(module: Mapping[str, Any], library: Library) -> Netlist:
     """Netlist of a module that Yosys wrote as JSON.

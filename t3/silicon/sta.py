@@ -148,7 +148,7 @@ class _Analysis:
 
     def _outside_ends(self) -> Iterator[dict[int, str]]:
         yield self._netlist.outputs
-        yield from (part.inputs for part in (*self._netlist.macros, *self._netlist.boxes))
+        yield from (part.inputs for part in self._netlist.parts)
 
     def _load(self, net: int, capacitance_pf: float) -> None:
         self._nets[net].load_pf += capacitance_pf
@@ -156,7 +156,7 @@ class _Analysis:
 
     def _begin(self) -> None:
         self._begin_at(self._netlist.inputs, _INPUT)
-        for part in (*self._netlist.macros, *self._netlist.boxes):
+        for part in self._netlist.parts:
             self._begin_at(part.outputs, _REGISTER)
         for instance in self._flip_flops:
             cell = self._library.cells[instance.cell]
@@ -198,7 +198,7 @@ class _Analysis:
     @cached_property
     def _inverted(self) -> dict[int, str]:
         """Names of what inverters make of nets."""
-        found = {}
+        found: dict[int, str] = {}
         for instance in self._netlist.instances:
             cell = self._library.cells[instance.cell]
             if len(cell.inputs) == 1 and len(cell.functions) == 1:

@@ -84,8 +84,8 @@ def as_csv(timings: Sequence[BlockTiming], library: Library) -> str:
 
 def as_markdown(timings: Sequence[BlockTiming], library: Library) -> str:
     """A page."""
-    head = ("block", "FO4", "limit", "ns", "gates", "from", "to")
-    head += tuple(f"{kind.replace('->', '→')}, FO4" for kind in KINDS)
+    columns = ("block", "FO4", "limit", "ns", "gates", "from", "to")
+    head = (*columns, *(f"{kind.replace('->', '→')}, FO4" for kind in KINDS))
     fo4 = f"FO4 {library.fo4_ns * 1e3:.1f} ps ({library.inverter} driving four of itself)"
     lines = [
         f"Library {library.name}: {fo4}.",

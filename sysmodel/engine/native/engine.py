@@ -107,7 +107,7 @@ class Instance:
         self._outputs = outputs
         self._library = _Library(library, inputs, outputs)
         functions = self._library.functions
-        self.step_address = ctypes.cast(functions.t3_step, _POINTER).value
+        self.step_address = ctypes.cast(functions.t3_step, _POINTER).value or 0
         if trace is not None:
             # Under another name until it is complete.
             target = Path(trace.path)

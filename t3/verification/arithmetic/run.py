@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -50,10 +51,10 @@ def _tasks(op: Operation, dtype: Datatype, pairs: int, seed: int) -> Iterator[Ta
     if dtype is Datatype.FP32:
         batches = -(-pairs // BATCH_PAIRS)
         for span in _spans(batches, _TASK_PAIRS // BATCH_PAIRS):
-            yield lambda unit, span=span: compare_batches(unit, op, seed, span)
+            yield partial(compare_batches, op=op, seed=seed, batches=span)
     else:
         for span in _spans(1 << 16, _TASK_PAIRS // ROW_PAIRS):
-            yield lambda unit, span=span: compare_rows(unit, op, dtype, span)
+            yield partial(compare_rows, op=op, dtype=dtype, rows=span)
 
 
 def _all(

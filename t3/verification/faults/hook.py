@@ -25,17 +25,13 @@ _WORD = ctypes.c_uint64
 NO_BIT = (1 << 64) - 1
 """Stands for a bit that is not turned, and for a cycle that did not come."""
 
-FAULT = np.dtype(
-    [
-        (name, np.uint64)
-        for name in (
-            *("handle", "action", "cycle"),
-            *("memory", "memories", "row", "first_bit", "second_bit", "delay"),
-            *("valid", "kind", "workgroup", "tile_atoms", "ready", "number", "add"),
-            *("done", "when", "where", "which"),
-        )
-    ]
+_FAULT_WORDS = (
+    *("handle", "action", "cycle"),
+    *("memory", "memories", "row", "first_bit", "second_bit", "delay"),
+    *("valid", "kind", "workgroup", "tile_atoms", "ready", "number", "add"),
+    *("done", "when", "where", "which"),
 )
+FAULT = np.dtype([(name, np.uint64) for name in _FAULT_WORDS])
 """A fault as ``hook.cpp`` takes it, all zero for none; the last four say what it did."""
 
 
@@ -105,10 +101,10 @@ class FaultyInstance(Instance):
         functions.t3_error_cycle.argtypes = [_POINTER]
         functions.t3_error_cycle.restype = _WORD
         functions.t3_fault_words.restype = _WORD
-        if functions.t3_fault_words() != len(FAULT.names):
+        if functions.t3_fault_words() != len(_FAULT_WORDS):
             raise RuntimeError(f"{hooked.path} has another kind of fault")
         self._irq = p.channels * CHANNEL_OUTPUTS + H.irq
-        self.step_address = ctypes.cast(functions.t3_fault_step, _POINTER).value
+        self.step_address = ctypes.cast(functions.t3_fault_step, _POINTER).value or 0
 
     def arm(self, fault: np.ndarray) -> None:
         """Put this fault, one record that stays where it is, into the run that begins now.

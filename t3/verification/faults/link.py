@@ -66,8 +66,12 @@ class _Ports(NamedTuple):
 
 def _ports() -> _Ports:
     payloads = ("packets", "o", "send", "receive")
-    columns = (np.array([word.index for word in _payload(stream)]) for stream in payloads)
-    return _Ports(*columns, *(_index[name] for name in _Ports._fields[len(payloads) :]))
+    packets, o, send, receive = (
+        np.array([word.index for word in _payload(stream)]) for stream in payloads
+    )
+    return _Ports(
+        packets, o, send, receive, *(_index[name] for name in _Ports._fields[len(payloads) :])
+    )
 
 
 @dataclass(frozen=True)
@@ -325,6 +329,11 @@ def _send(outputs, ports, fault, times, on_wire, found, side, cycle):
                 on_wire.words[side, k, word] ^= fault.mask[word]
 
 
+def _of_both(sides: np.ndarray) -> tuple[int, int]:
+    first, second = sides.tolist()
+    return first, second
+
+
 class LinkPair:
     """Two endpoints that are started anew for every fault; a context manager."""
 
@@ -405,12 +414,12 @@ class LinkPair:
         )
         begin = found.fault[1]
         return Exchange(
-            delivered=tuple(map(int, found.delivered)),
+            delivered=_of_both(found.delivered),
             right=bool(right),
             error=tuple((int(c), int(t)) if c >= 0 else None for c, t in found.errors),
             replays=int(sides.outputs[:, _index["replays"]].sum()),
             corrupt=int(sides.outputs[:, _index["corrupt"]].sum()),
             begin=None if begin < 0 else int(begin),
             cycles=int(found.end[0]),
-            silent_since=tuple(map(int, found.unchanged)),
+            silent_since=_of_both(found.unchanged),
         )

@@ -1,6 +1,7 @@
 """Links that lose, repeat, spoil, delay and reorder flits, or fail."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,24 +25,24 @@ _REPORT_CYCLES = LINK.down_cycles + max(5 + LATENCY_CYCLES, 2 + _ROUND_TRIP_CYCL
 _NEVER = 1 << 40
 
 
-def _some_flit(rng: np.random.Generator) -> dict[str, int | bool]:
+def _some_flit(rng: np.random.Generator) -> Wire:
     """One of those with packets, or, less often, of all."""
     data_only = bool(rng.random() < 0.75)
-    return {
-        "way": int(rng.integers(2)),
-        "data_only": data_only,
-        "number": int(rng.integers(PACKETS if data_only else 3 * PACKETS)),
-    }
+    return Wire(
+        way=int(rng.integers(2)),
+        data_only=data_only,
+        number=int(rng.integers(PACKETS if data_only else 3 * PACKETS)),
+    )
 
 
 def _lost(rng: np.random.Generator) -> Wire:
     flits = int(rng.integers(1, _MOST_BURST_FLITS + 1))
-    return Wire(**_some_flit(rng), copies=(0,) * flits, late=(0,) * flits)
+    return replace(_some_flit(rng), copies=(0,) * flits, late=(0,) * flits)
 
 
 def _duplicated(rng: np.random.Generator) -> Wire:
     again = int(rng.integers(1, _MOST_LATE_CYCLES))
-    return Wire(**_some_flit(rng), copies=(2,), late=(0,), again=again)
+    return replace(_some_flit(rng), copies=(2,), late=(0,), again=again)
 
 
 def _corrupted(rng: np.random.Generator) -> Wire:
@@ -52,12 +53,12 @@ def _corrupted(rng: np.random.Generator) -> Wire:
     else:
         inside = np.flatnonzero(rng.integers(0, 2, 31))
         wrong = rng.integers(bits - 31) + np.concatenate([[0], 1 + inside])
-    return Wire(**_some_flit(rng), copies=(1,), late=(0,), wrong=tuple(int(b) for b in wrong))
+    return replace(_some_flit(rng), copies=(1,), late=(0,), wrong=tuple(int(b) for b in wrong))
 
 
 def _delayed(rng: np.random.Generator) -> Wire:
     late = int(rng.integers(1, _MOST_LATE_CYCLES))
-    return Wire(**_some_flit(rng), copies=(1,), late=(late,))
+    return replace(_some_flit(rng), copies=(1,), late=(late,))
 
 
 def _reordered(rng: np.random.Generator) -> Wire:
@@ -66,7 +67,7 @@ def _reordered(rng: np.random.Generator) -> Wire:
     while (order == np.arange(flits)).all():
         order = rng.permutation(flits)
     late = tuple(int(delay) for delay in order - np.arange(flits))
-    return Wire(**_some_flit(rng), copies=(1,) * flits, late=late)
+    return replace(_some_flit(rng), copies=(1,) * flits, late=late)
 
 
 def _interrupted(rng: np.random.Generator) -> Wire:
@@ -87,10 +88,13 @@ def _inject(
     dark = 0 if wire.dark is None else min(wire.dark[1] - wire.dark[0], LINK.down_cycles * 2)
     most = normal.cycles + dark + 2 * (_REPORT_CYCLES + _RECOVERY_CYCLES)
     found = bench.link.run(seed, wire, most=most)
-    return None if found.begin is None else _judge(seed, wire, found, normal)
+    return _judge(seed, wire, found, normal)
 
 
-def _judge(seed: int, wire: Wire, found: Exchange, normal: Exchange) -> Result:
+def _judge(seed: int, wire: Wire, found: Exchange, normal: Exchange) -> Result | None:
+    """None if the fault did not come to pass."""
+    if found.begin is None:
+        return None
     injected = f"traffic {seed}, {wire}"
     if not found.right:
         return Result(Outcome.SILENT, injected, detail=f"delivered {found.delivered}")

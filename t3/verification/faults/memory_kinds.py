@@ -133,7 +133,9 @@ def _inject(target: _Target, bits: int, bench: Bench, rng: np.random.Generator) 
             for bit in turned:
                 if field.offset <= bit < field.offset + field.width:
                     dispatch_index ^= 1 << bit - field.offset
-        elif not target.dispatch_index_of_row(dispatch_index, row, memory.rows):
+        elif target.dispatch_index_of_row is None or not target.dispatch_index_of_row(
+            dispatch_index, row, memory.rows
+        ):
             return False
         return ring.tracked_first(gpu) <= dispatch_index < ring.kernel.workgroups
 

@@ -119,7 +119,7 @@ def _inject(bench: Bench, kind: Kind, number: int, seed: int) -> Result:
     raise SimulationError(f"{kind.name}: {_MOST_CHOICES} choices hit nothing, seed {seed}")
 
 
-_bench: Bench | None = None
+_bench: Bench  # of a process of the pool, from its beginning on
 
 
 def _begin(*arguments) -> None:

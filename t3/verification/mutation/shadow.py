@@ -35,6 +35,11 @@ def _state(module: Module, direction: str) -> Iterator[tuple[tuple[str, str], li
                     yield (label, port), bits
 
 
+def _bits(module: Module, ports: str, state: str) -> dict[str | tuple[str, str], list[Bit]]:
+    """Of its ports of the one direction, and of its state's of the other."""
+    return dict(_ports(module, ports)) | dict(_state(module, state))
+
+
 def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
     """Join a block and its mutant.
 
@@ -51,9 +56,9 @@ def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
         A module with the block's inputs and the output ``DIFFERS``.
     """
     offset = first_free_bit(block)
-    given = dict(_ports(block, "input")) | dict(_state(block, "output"))
+    given = _bits(block, "input", "output")
     known: dict[Bit, Bit] = {}
-    for key, bits in (*_ports(mutant, "input"), *_state(mutant, "output")):
+    for key, bits in _bits(mutant, "input", "output").items():
         known |= dict(zip(bits, given[key], strict=True))
 
     def ours(bit: Bit) -> Bit:
@@ -74,10 +79,10 @@ def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
     for (label, port), bits in _state(block, "output"):
         if block["cells"][label]["type"].startswith(_MEMORY):
             ports[f"{label}:{port}"] = {"direction": "input", "bits": bits}
-    wanted = dict(_ports(block, "output")) | dict(_state(block, "input"))
+    wanted = _bits(block, "output", "input")
     pairs = [
         (bit, ours(other))
-        for key, bits in (*_ports(mutant, "output"), *_state(mutant, "input"))
+        for key, bits in _bits(mutant, "output", "input").items()
         for bit, other in zip(wanted[key], bits, strict=True)
     ]
     width = f"{len(pairs):032b}"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +117,16 @@ def prove(proof: Proof, out: Path) -> Result:
         (kept / name).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="t3-") as name:
         folder = Path(name)
-        limits = {"solver": proof.solver, "timeout_s": proof.timeout_s}
-        first = run_sby(design, folder / "0", mode=proof.mode.value, depth=proof.depth, **limits)
+        run = partial(run_sby, design, solver=proof.solver, timeout_s=proof.timeout_s)
+        first = run(folder / "0", mode=proof.mode.value, depth=proof.depth)
         last = first
         if first.status == "PASS":
-            last = run_sby(design, folder / "1", mode="cover", depth=proof.cover_depth, **limits)
+            last = run(folder / "1", mode="cover", depth=proof.cover_depth)
             status, notes = _reached(proof, last)
         elif first.status in ("FAIL", "UNKNOWN"):
             # The induction may have failed by an invariant that does not hold, or too early to
             # say. A counterexample is one to the contract, from reset.
-            bounded = {"mode": "bmc", "depth": proof.cover_depth, "without": INVARIANT}
-            refuted = run_sby(design, folder / "1", **bounded, **limits)
+            refuted = run(folder / "1", mode="bmc", depth=proof.cover_depth, without=INVARIANT)
             last = refuted if refuted.status == "FAIL" else first
             status = {"FAIL": "failed", "UNKNOWN": "unknown"}[last.status]
             notes = _notes(last, status)
