@@ -76,7 +76,8 @@ def test_controller_is_clean(build):
 
 def test_readme_exports_these_parameters():
     text = (EXAMPLE_FOLDER / "README.md").read_text()
-    words = shlex.split(re.search(r"^\$ t3 export (.*)$", text, re.MULTILINE)[1])
+    command = re.search(r"^\$ t3 export ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1]
+    words = shlex.split(command.replace("\\\n", " "))
     given = {}
     for word, following in zip(words, [*words[1:], "--"], strict=True):
         if word.startswith("--") and word != "--out":

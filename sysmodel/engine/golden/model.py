@@ -96,6 +96,13 @@ def _keep_error(gpu, failure, clear):
 
 
 @inlined
+def _bus_is_busy(bus, words, g):
+    waits = bus.aw_full | bus.w_full | bus.b_valid | bus.ar_full | bus.r_valid
+    comes = words[g + G.bus_awvalid] | words[g + G.bus_wvalid] | words[g + G.bus_arvalid]
+    return waits | comes != 0
+
+
+@inlined
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -109,25 +116,14 @@ def step(state, inputs, outputs):
         what they were.
     """
     s = state
-    config, gpu, bus = s.config, s.gpu, s.gpu.bus
+    config, gpu = s.config, s.gpu
     words = inputs.view(np.int64)
     results = outputs.view(np.int64)
     channels = config.channels
     g = natural(channels * CHANNEL_INPUTS)
     credit_limit_in = words[g + G.credit_limit_in]
 
-    acts = False
-    if (
-        bus.aw_full
-        | bus.w_full
-        | bus.b_valid
-        | bus.ar_full
-        | bus.r_valid
-        | words[g + G.bus_awvalid]
-        | words[g + G.bus_wvalid]
-        | words[g + G.bus_arvalid]
-    ):
-        acts = step_bus(s, words, g, _clearing(s))
+    acts = _bus_is_busy(gpu.bus, words, g) and step_bus(s, words, g, _clearing(s))
     strobes = gpu.strobes
     gpu.strobes = 0
     copies = gpu.copies_level

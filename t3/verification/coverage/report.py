@@ -81,22 +81,22 @@ def as_markdown(results: Sequence[Measured]) -> str:
 
 
 def _explained(results: Sequence[Measured]) -> list[str]:
-    dispatch_indices, points = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    places, points = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
     for measured in results:
         for hole in _holes(measured):
             if hole["reason"]:
                 key = measured.block, hole["kind"], hole["reason"]
-                dispatch_indices[key] += 1
+                places[key] += 1
                 points[key] += hole["points"]
     rows = [
-        [block, kind, str(dispatch_indices[block, kind, why]), str(count), why]
+        [block, kind, str(places[block, kind, why]), str(count), why]
         for (block, kind, why), count in points.items()
     ]
     reading = (
         "Points that are not hit: on how many lines or signals, and why. Where a block is a part "
         "of another one, both count it. The command writes a JSON file that names each."
     )
-    headings = ["block:", "kind:", "dispatch_indices", "points", "why:"]
+    headings = ["block:", "kind:", "places", "points", "why:"]
     return ["## Holes", reading, table(headings, rows)] if rows else []
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from dram_harness import BARE
 
-from sysmodel.memory.dram import READ, UPDATE, WRITE, dram_place, new_dram
+from sysmodel.engine.codes import READ, UPDATE, WRITE
+from sysmodel.memory.dram import dram_place, new_dram
 from t3.experiments.validation.patterns import (
     Pattern,
     fraction_of_peak,

@@ -17,7 +17,7 @@ ORDER = {Operation.MAX, Operation.MIN}
 FAULTS = {
     "halves rounded up": (
         FloatAdd,
-        "(odd | normal_3[:guard].any())",
+        "(odd | significand[:guard].any())",
         "1",
         {Operation.SUM},
     ),
@@ -29,8 +29,8 @@ FAULTS = {
     ),
     "minus zero from cancellation": (
         FloatAdd,
-        "sign_3.eq(sign_2 & ~(subtract_2 & ~total_2.any()))",
-        "sign_3.eq(sign_2)",
+        "normal.sign.eq(summed.sign & ~(summed.subtract & ~total.any()))",
+        "normal.sign.eq(summed.sign)",
         {Operation.SUM},
     ),
     "NaN with a sign": (

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 from amaranth.asserts import AnySeq
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Cover, Elaboratable, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from t3.verification.proofs.invariant import invariant, opened
+from t3.verification.proofs.invariant import invariant
 from t3.verification.proofs.proof import Mode, Proof
 from t3.verification.proofs.run import prove
 
@@ -110,20 +110,3 @@ def test_a_bounded_proof_gives_its_reason():
 def test_a_copy_of_another_block():
     with pytest.raises(ValueError, match="'counter' has no block"):
         PROOF.with_copy(Harness, Counter)
-
-
-def test_opened_block_shows_its_variables():
-    class Doubler(wiring.Component):
-        i: In(4)
-        o: Out(5)
-
-        def elaborate(self, platform):
-            m = Module()
-            doubled = Signal(5)
-            m.d.comb += [doubled.eq(self.i << 1), self.o.eq(doubled)]
-            return m
-
-    dut = Doubler()
-    inside = opened(dut)
-    assert inside.doubled.shape().width == 5
-    assert dut.elaborate(None) is inside.m
