@@ -10,7 +10,7 @@ from golden_state import fresh_state
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
-from rtl.interface.encodings import Action
+from rtl.interface.encodings import Action, Policy
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 from rtl.trigger.credit_window import CreditWindow
@@ -75,7 +75,7 @@ def test_arbiter(rng):
         for cycle in range(2000):
             if cycle % 200 == 0:
                 plain = {
-                    "policy": int(rng.integers(0, 3)),
+                    "policy": int(rng.choice([policy.value for policy in Policy])),
                     "automatic": int(rng.integers(0, 2)),
                     "threshold": int(rng.choice([5, 30, 127])),
                     "starvation_limit": int(rng.choice([0, 1, 7, 1000])),

@@ -1,0 +1,210 @@
+"""The recipes of CONTRIBUTING.md, each followed with a toy in a copy of the tree."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of the packages and of the tests that a recipe names."""
+    for folder in ("rtl", "sysmodel", "t3", "tb", "tests"):
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def add(tree, file, text):
+    path = tree / file
+    assert not path.exists()
+    path.write_text(textwrap.dedent(text))
+
+
+def insert(tree, file, before, line):
+    """Put a line before the first one that begins with ``before``."""
+    path = tree / file
+    lines = path.read_text().splitlines()
+    at = next(i for i, one in enumerate(lines) if one.strip().startswith(before))
+    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    path.write_text("\n".join([*lines[:at], indent + line, *lines[at:]]) + "\n")
+
+
+def run(tree, *arguments):
+    environment = os.environ | {"PYTHONPATH": str(tree), "T3_CACHE_DIR": str(tree / "cache")}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def t3(tree, *arguments):
+    return run(tree, "-m", "t3", *arguments)
+
+
+def test_an_arbitration_policy(tree):
+    """Communication first: RTL and golden model agree on it in every cycle."""
+    insert(tree, "rtl/interface/encodings.py", "MCA = 2", "COMMUNICATION_FIRST = 3")
+    add(
+        tree,
+        "rtl/channel/arbitration/communication_first.py",
+        '''
+        """Communication always goes first."""
+
+        from amaranth.hdl import Const, Value
+
+        from .situation import Situation
+
+        __all__ = ["communication_first"]
+
+
+        def communication_first(now: Situation) -> Value:
+            return Const(1)
+        ''',
+    )
+    add(
+        tree,
+        "sysmodel/engine/golden/arbitration/communication_first.py",
+        '''
+        """Communication always goes first."""
+
+        from sysmodel.lib.compiled import inlined
+
+        __all__ = ["communication_first"]
+
+
+        @inlined
+        def communication_first(arbiter, channel, compute, communication):
+            if communication:
+                return 1
+            return 0 if compute else -1
+        ''',
+    )
+    for room in ("rtl/channel/arbitration", "sysmodel/engine/golden/arbitration"):
+        file, name = f"{room}/policies.py", "communication_first"
+        insert(tree, file, "from .mca", f"from .{name} import {name}")
+        insert(tree, file, "Policy.MCA: mca", f"Policy.COMMUNICATION_FIRST: {name},")
+    add(
+        tree,
+        "test_policy.py",
+        """
+        from rtl.interface.encodings import Policy
+        from test_arbiter import DEFAULT, cycle, simulate
+
+
+        def test_both_want_it():
+            async def bench(ctx, dut):
+                ctx.set(dut.configuration, DEFAULT | {"policy": Policy.COMMUNICATION_FIRST})
+                for _ in range(5):
+                    assert await cycle(ctx, dut, 1, 1) == "m"
+
+            simulate(bench)
+        """,
+    )
+    arbiter = "tests/rtl/channel/test_arbiter.py"
+    shutil.copy(tree / arbiter, tree / "test_arbiter.py")
+    options = ("-q", "-p", "no:cacheprovider", "--override-ini=pythonpath=.")
+    shown = run(
+        tree,
+        "-m",
+        "pytest",
+        *options,
+        "test_policy.py",
+        f"{arbiter}::test_against_the_golden_model",
+    )
+    assert "5 passed" in shown
+    written = run(
+        tree,
+        "-c",
+        "from sysmodel.machine.driver import _code; from rtl.interface.encodings import Policy;"
+        "print(_code(Policy, 'communication-first'))",
+    )
+    assert written == "3\n"
+
+
+def test_a_preset(tree):
+    add(
+        tree,
+        "sysmodel/config/presets/toy.toml",
+        """
+        base = "asplos24"
+        description = "a toy with a link of 20 GB/s"
+        source = "invented"
+
+        [link]
+        bandwidth_gb_per_s = 20    # per direction
+        """,
+    )
+    assert "toy" in t3(tree, "presets")
+    shown = run(
+        tree,
+        "-c",
+        "from sysmodel.config.system import load_system as load; toy = load('toy');"
+        "print(toy.link.bandwidth_gb_per_s, toy.gpu == load('asplos24').gpu)",
+    )
+    assert shown == "20.0 True\n"
+
+
+def test_a_model(tree):
+    insert(
+        tree,
+        "sysmodel/config/workloads/transformers.toml",
+        "[[sublayer]]",
+        textwrap.dedent(
+            """
+            [[model]]
+            name = "Toy"
+            hidden = 1024
+            layers = 2
+            heads = 16
+            sequence = 512
+            batch = 4
+            tensor_parallel = [2, 4]
+            source = "invented"
+            confidence = "L"
+            """
+        ),
+    )
+    assert "Toy" in t3(tree, "models")
+
+
+def test_a_configuration(tree):
+    add(
+        tree,
+        "sysmodel/runs/configurations/half.py",
+        '''
+        """Half of another one's time."""
+
+        from dataclasses import replace
+
+        __all__ = ["half"]
+
+
+        def half(context, name, whole):
+            return replace(whole, total_cycles=whole.total_cycles // 2)
+        ''',
+    )
+    insert(
+        tree,
+        "sysmodel/runs/configurations/registry.py",
+        '"cu-split-8"',
+        '"half": Configuration("half", "half", of=("sequential",), default=False),',
+    )
+    assert "half" in " ".join(t3(tree, "run", "--help").split())
+    shown = run(
+        tree,
+        "-c",
+        "from sysmodel.runs.configurations.registry import CONFIGURATIONS;"
+        "from sysmodel.runs.phases import PhaseResult;"
+        "whole = PhaseResult(total_cycles=10);"
+        "print(CONFIGURATIONS['half'].simulate(None, 'half', whole).total_cycles)",
+    )
+    assert shown == "5\n"
