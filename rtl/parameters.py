@@ -31,16 +31,26 @@ class T3Parameters:
         Bytes of an atom: the 32 B burst of an HBM2 pseudo-channel.
     address_bits : int
         Bits of a byte address; the default spans 1 TiB.
-    workgroup_bits, wavefronts : int
-        Width of a workgroup id; most wavefronts of a workgroup.
+    workgroup_bits : int
+        Width of a workgroup id.
+    wavefronts : int
+        Most wavefronts of a workgroup.
     tile_atom_bits : int
-        Width of the number of atoms (atoms) that a wavefront's tile has.
-    context_bits, tag_bits : int
-        Width of an address-space id, and of the tag that a compute read takes along.
-    regions, ranges, commands : int
-        Entries of the address map and of the DMA command templates.
-    sets, ways : int
-        Geometry of the tracker, over all its banks.
+        Width of the number of atoms that a wavefront's tile has.
+    context_bits : int
+        Width of an address-space id.
+    tag_bits : int
+        Width of the tag that a compute read takes along.
+    regions : int
+        Address regions that can be mapped.
+    ranges : int
+        Ranges of dispatch indices that can be mapped.
+    commands : int
+        DMA command templates.
+    sets : int
+        Sets of the tracker, over all its banks.
+    ways : int
+        Ways of a tracker set.
     banks : int
         Tracker banks; each takes one update per cycle.
     credit_window : int

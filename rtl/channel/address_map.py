@@ -28,7 +28,7 @@ class LocationLookup(wiring.Component):
     atom, context, workgroup : In
         What is looked up.
     maps : In(:func:`MapConfiguration`)
-    launch : In(:func:`LaunchConfiguration`)
+    launch_configuration : In(:func:`LaunchConfiguration`)
     location : Out(:func:`Location`)
         The region is 0 outside every region; the dispatch index is computed whether or not it is
         valid.

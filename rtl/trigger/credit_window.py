@@ -28,7 +28,7 @@ class CreditWindow(wiring.Component):
 
     Members
     -------
-    launch : In(:func:`LaunchConfiguration`)
+    launch_configuration : In(:func:`LaunchConfiguration`)
     launch : In(1)
         Strobe: starts a launch at ``tracked_first``.
     complete, complete_dispatch_index : In
