@@ -11,6 +11,7 @@ from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
 __all__ = [
+    "error_report",
     "golden_state",
     "maps",
     "put",
@@ -45,6 +46,11 @@ def put(record: np.void, values: Mapping[str, Any]) -> None:
             record[name] = [flat.get(f"{name}_{index}", 0) for index in range(length)]
         else:
             record[name] = flat.get(name, 0)
+
+
+def error_report(error: int) -> list[int]:
+    """The fields of ``ErrorReport`` of an error that a block of the model gives."""
+    return [error & 0xFF, error >> 24, error >> 8 & 0xFFFF]
 
 
 def maps(state: GoldenState) -> list[int]:

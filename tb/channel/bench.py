@@ -26,7 +26,7 @@ from tb.channel.tables import (
 )
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import set_arbiter, set_launch_configuration, set_maps
+from tb.golden import error_report, set_arbiter, set_launch_configuration, set_maps
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
@@ -152,7 +152,7 @@ class _Bench:
         assert bool(dut.error__valid.value) == (failure != 0)
         if failure:
             found = _REPORT.unpack(int(dut.error__report.value))
-            assert found == [failure & 0xFF, failure >> 24, failure >> 8 & 0xFFFF]
+            assert found == error_report(failure)
             self.failures.append(ErrorCode(failure & 0xFF))
             cover(self.failures[-1].name)
         for stream in self._taken:

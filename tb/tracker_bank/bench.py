@@ -15,6 +15,7 @@ from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.tracker.bank import TrackerBank
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.golden import error_report
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 from tb.tracker_bank.flips import PARAMETERS, one_wrong_bit, two_wrong_bits, wrong_bits_under_way
@@ -109,7 +110,7 @@ class _Bench:
         assert bool(dut.error__valid.value) == (error != 0)
         if error:
             report = _REPORT.unpack(int(dut.error__report.value))
-            assert report == [error & 0xFF, error >> 24, error >> 8 & 0xFFFF]
+            assert report == error_report(error)
             self.errors.append(report)
             cover(ErrorCode(report[0]).name)
         self.put += chosen is not None

@@ -1,7 +1,5 @@
 import pytest
-from amaranth.sim import Simulator
-from channel_bench import ALL, DATA, TIMING, packet, simulate, store
-from channel_reference import FIRST, REGIONS, TABLES, WORKGROUPS
+from channel_bench import ALL, TABLES, TIMING, packet, simulate, store
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -11,14 +9,14 @@ from rtl.interface.encodings import (
     Operation,
     Origin,
     PacketKind,
-    Policy,
     StoreKind,
 )
-from rtl.interface.layouts import (
-    NmcRequest,
-    Packet,
-    Segment,
-)
+from rtl.interface.layouts import Packet
+
+
+def has(payload, fields):
+    """Whether a payload that left has these values."""
+    return all(payload[name] == value for name, value in fields.items())
 
 
 def test_wrong_parameters():
@@ -63,7 +61,7 @@ def test_stores(request_, port, fields):
             assert errors == []
             ((got, item),) = left
             assert got == port
-            assert fields.items() <= item.items()
+            assert has(item, fields)
 
     simulate(TIMING, bench)
 
@@ -92,8 +90,7 @@ def test_packets(request_, outcome):
         else:
             ((port, item),) = left
             assert (port, errors) == ("dram", [])
-            assert item["origin"] == Origin.COMMUNICATION
-            assert outcome.items() <= item.items()
+            assert has(item, {"origin": Origin.COMMUNICATION} | outcome)
 
     simulate(TIMING, bench)
 
@@ -184,7 +181,7 @@ def test_tables_change_under_a_store(tables, cycle, differs):
             left += (await channel.cycle(offered))[0].items()
         plain = {"workgroup": 26, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
-        assert (left != [("link_out", plain)]) == differs
+        assert (left != [("link_out", Packet(TIMING).const(plain))]) == differs
 
     simulate(TIMING, bench)
 
@@ -210,17 +207,17 @@ def test_write_issue_acks_are_counted():
         update = write | {"access": Access.UPDATE, "dispatch_index": 12}
         for _ in range(5):
             await channel.cycle({"issue_acks": write})
-        assert channel.reference.stored == 5
+        assert channel.ctx.get(channel.dut.stored) == 5
         # Updates that nobody takes: eight events in the queue, and behind it what the buffer holds.
         # When that is full, it holds up everything.
         for number in range(8 + 2 + 128):
             tile = {"dispatch_index": 12 + number % 20, "wavefront": number // 20}
             await channel.cycle({"issue_acks": update | tile}, taken=())
         await channel.cycle(taken=())
-        assert not channel.ready("issue_acks")
+        assert not channel.model.ready("issue_acks")
         await channel.cycle({"issue_acks": write}, taken=())
         await channel.cycle()
-        assert channel.reference.stored == 5
+        assert channel.ctx.get(channel.dut.stored) == 5
 
     simulate(TIMING, bench)
 
@@ -234,95 +231,3 @@ def test_waiting_updates_of_a_tile_become_one():
         assert [(event["count"], event["atom"]) for event in left] == [(1, 7), (3, 5)]
 
     simulate(TIMING, bench)
-
-
-def test_occupancy_is_a_cycle_old():
-    async def bench(ctx):
-        config = {"policy": Policy.MCA, "threshold": 5, "starvation_limit": 0xFFFF}
-        ctx.set(dut.arbiter, config)
-        ctx.set(dut.launch_configuration, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
-        ctx.set(dut.maps, dut.maps.shape().const({"regions": REGIONS}))
-        ctx.set(dut.occupancy, 5)
-        ctx.set(dut.link_in.p, packet(0, kind=PacketKind.STORE))
-        ctx.set(dut.link_in.valid, 1)
-        await ctx.tick()
-        ctx.set(dut.link_in.valid, 0)
-        for _ in range(10):
-            assert not ctx.get(dut.dram.valid)
-            await ctx.tick()
-        ctx.set(dut.occupancy, 4)
-        await ctx.tick()
-        ctx.set(dut.occupancy, 5)
-        assert not ctx.get(dut.dram.valid)
-        await ctx.tick()
-        assert ctx.get(dut.dram.valid)
-
-    dut = Channel(TIMING)
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()
-
-
-def test_dma_atom_from_segment_to_link():
-    """A read with its slot goes out on the communication stream, and its data on the link."""
-    words = [11, 12, 13, 14]
-    segment = {
-        "atom": 4000,
-        "length": 1,
-        "offset": 9,
-        "wave_inner_log2": 3,
-        "wavefront": 2,
-        "workgroup": 23,
-        "context": 6,
-        "kind": PacketKind.UPDATE,
-        "op": Operation.MAX,
-        "dtype": Datatype.FP32,
-        "remote": 4050,
-    }
-
-    async def bench(ctx):
-        assert ctx.get(dut.idle)
-        ctx.set(dut.segments.p, Segment(DATA).const(segment))
-        ctx.set(dut.segments.valid, 1)
-        ctx.set(dut.dram.ready, 1)
-        await ctx.tick()
-        ctx.set(dut.segments.valid, 0)
-        assert not ctx.get(dut.idle)
-        (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
-        assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
-        assert (request.atom, request.tag) == (4000, 0)
-        ctx.set(dut.returns.p, {"slot": 0, "data": words})
-        ctx.set(dut.returns.valid, 1)
-        await ctx.tick()
-        ctx.set(dut.returns.valid, 0)
-        ctx.set(dut.link_out.ready, 1)
-        (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
-        fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
-        assert sent == Packet(DATA).const(fields | {"atom": 4050, "wavefront": 3, "data": words})
-        assert ctx.get(dut.idle)
-
-    dut = Channel(DATA)
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()
-
-
-def test_reduce_unit_is_there_with_payload():
-    async def bench(ctx):
-        ctx.set(dut.epoch, 7)
-        request = {"stored": [1, 2, 3, 4], "stored_epoch": 6, "operand": [5, 6, 7, 8]}
-        ctx.set(dut.nmc_in.p, NmcRequest(DATA).const(request))
-        ctx.set(dut.nmc_in.valid, 1)
-        await ctx.tick()
-        ctx.set(dut.nmc_in.valid, 0)
-        (result,) = await ctx.tick().sample(dut.nmc_out.p).until(dut.nmc_out.valid)
-        # Another epoch's value is replaced.
-        assert (list(result.value), result.epoch) == ([5, 6, 7, 8], 7)
-
-    dut = Channel(DATA)
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()

@@ -1,0 +1,107 @@
+"""The blocks that a channel has besides its queues: arbiter, DMA lane and reduce unit."""
+
+from amaranth.sim import Simulator
+from channel_bench import DATA, FIRST, REGIONS, TIMING, WORKGROUPS, packet
+
+from rtl.channel.channel import Channel
+from rtl.interface.encodings import (
+    Access,
+    Datatype,
+    Operation,
+    Origin,
+    PacketKind,
+    Policy,
+)
+from rtl.interface.layouts import NmcRequest, Packet, Segment
+
+
+def test_occupancy_is_a_cycle_old():
+    async def bench(ctx):
+        config = {"policy": Policy.MCA, "threshold": 5, "starvation_limit": 0xFFFF}
+        ctx.set(dut.arbiter, config)
+        ctx.set(dut.launch_configuration, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
+        ctx.set(dut.maps, dut.maps.shape().const({"regions": REGIONS}))
+        ctx.set(dut.occupancy, 5)
+        ctx.set(dut.link_in.p, packet(0, kind=PacketKind.STORE))
+        ctx.set(dut.link_in.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.link_in.valid, 0)
+        for _ in range(10):
+            assert not ctx.get(dut.dram.valid)
+            await ctx.tick()
+        ctx.set(dut.occupancy, 4)
+        await ctx.tick()
+        ctx.set(dut.occupancy, 5)
+        assert not ctx.get(dut.dram.valid)
+        await ctx.tick()
+        assert ctx.get(dut.dram.valid)
+
+    dut = Channel(TIMING)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+def test_dma_atom_from_segment_to_link():
+    """A read with its slot goes out on the communication stream, and its data on the link."""
+    words = [11, 12, 13, 14]
+    segment = {
+        "atom": 4000,
+        "length": 1,
+        "offset": 9,
+        "wave_inner_log2": 3,
+        "wavefront": 2,
+        "workgroup": 23,
+        "context": 6,
+        "kind": PacketKind.UPDATE,
+        "op": Operation.MAX,
+        "dtype": Datatype.FP32,
+        "remote": 4050,
+    }
+
+    async def bench(ctx):
+        assert ctx.get(dut.idle)
+        ctx.set(dut.segments.p, Segment(DATA).const(segment))
+        ctx.set(dut.segments.valid, 1)
+        ctx.set(dut.dram.ready, 1)
+        await ctx.tick()
+        ctx.set(dut.segments.valid, 0)
+        assert not ctx.get(dut.idle)
+        (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
+        assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
+        assert (request.atom, request.tag) == (4000, 0)
+        ctx.set(dut.returns.p, {"slot": 0, "data": words})
+        ctx.set(dut.returns.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.returns.valid, 0)
+        ctx.set(dut.link_out.ready, 1)
+        (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
+        fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
+        assert sent == Packet(DATA).const(fields | {"atom": 4050, "wavefront": 3, "data": words})
+        assert ctx.get(dut.idle)
+
+    dut = Channel(DATA)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+def test_reduce_unit_is_there_with_payload():
+    async def bench(ctx):
+        ctx.set(dut.epoch, 7)
+        request = {"stored": [1, 2, 3, 4], "stored_epoch": 6, "operand": [5, 6, 7, 8]}
+        ctx.set(dut.nmc_in.p, NmcRequest(DATA).const(request))
+        ctx.set(dut.nmc_in.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.nmc_in.valid, 0)
+        (result,) = await ctx.tick().sample(dut.nmc_out.p).until(dut.nmc_out.valid)
+        # Another epoch's value is replaced.
+        assert (list(result.value), result.epoch) == ([5, 6, 7, 8], 7)
+
+    dut = Channel(DATA)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
