@@ -159,7 +159,7 @@ _CHANGING = ("tracked_first", "shift", "credit_window", "command_window", "timeo
 
 PROOFS = tuple(
     Proof(
-        name=f"credit window-{workgroups}",
+        name=f"credit-window-{workgroups}",
         statement="Nothing is admitted before the launch, nor more than the credit window "
         "beyond the "
         "oldest; the oldest passes no dispatch index that is not complete, and waits at no "

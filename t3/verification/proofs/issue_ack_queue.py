@@ -108,7 +108,7 @@ class IssueAckQueueHarness(Elaboratable):
 
 def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str) -> Proof:
     return Proof(
-        name=f"issue_ack-queue-{depth}",
+        name=f"issue-ack-queue-{depth}",
         statement="The updates of a tile that leave are, in number, those that came: none lost, "
         "none counted twice; no event has a smaller atom than its issue acknowledgements; an "
         "offer stays until "

@@ -222,7 +222,7 @@ PROOFS = (
         slow=True,
     ),
     Proof(
-        name="issue_ack-buffer",
+        name="issue-ack-buffer",
         statement=f"{_STATEMENT}, as TRACKER_CORRUPT; no acknowledgement passes one that waits",
         blocks=(IssueAckBuffer,),
         harness=IssueAckBufferHarness,
