@@ -18,6 +18,7 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
+from tb.tracker_bank.events import end, update
 from tb.tracker_bank.flips import PARAMETERS, one_wrong_bit, two_wrong_bits, wrong_bits_under_way
 from tb.tracker_bank.model import Model
 
@@ -154,24 +155,6 @@ def _set(event: dict[str, int]) -> int:
     return event["dispatch_index"] % PARAMETERS.sets
 
 
-def _end(tile: tuple[int, int], tile_atoms: int, *edges: int) -> dict[str, int]:
-    outer_edge, inner_edge = edges or (0, 0)
-    values = dict.fromkeys(_INPUT.names, 0) | {"end": 1, "tile_atoms": tile_atoms}
-    dispatch_index, wavefront = tile
-    return values | dict(
-        dispatch_index=dispatch_index,
-        wavefront=wavefront,
-        outer_edge=outer_edge,
-        inner_edge=inner_edge,
-    )
-
-
-def _updates(tile: tuple[int, int], count: int, atom: int) -> dict[str, int]:
-    dispatch_index, wavefront = tile
-    values = dict.fromkeys(_INPUT.names, 0)
-    return values | dict(dispatch_index=dispatch_index, wavefront=wavefront, count=count, atom=atom)
-
-
 async def _start(dut) -> _Bench:
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
@@ -203,10 +186,10 @@ async def random_traffic(dut):
         tile = dispatch_index, rng.randrange(waves)
         if rng.random() < ends:
             edges = rng.getrandbits(1), rng.getrandbits(1)
-            event = _end(tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges)
+            event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges)
         else:
             count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
-            event = _updates(tile, count_, rng.getrandbits(PARAMETERS.atom_address_bits))
+            event = update(*tile, rng.getrandbits(PARAMETERS.atom_address_bits), count_)
         acts = pace.acts()
         clear = rng.random() < (0.15 if bench.model.clearing else 0.004)
         taken = len(bench.completions)
@@ -242,7 +225,7 @@ async def one_result_for_each_tile(dut):
         tile_atoms = 1 if number < 8 else rng.randint(1, 7)
         atoms = [rng.getrandbits(PARAMETERS.atom_address_bits) for _ in range(tile_atoms)]
         edges = rng.getrandbits(1), rng.getrandbits(1)
-        mine = [_updates(tile, 2, atom) for atom in atoms] + [_end(tile, tile_atoms, *edges)]
+        mine = [update(*tile, atom, 2) for atom in atoms] + [end(*tile, tile_atoms, *edges)]
         rng.shuffle(mine)
         events += mine
         expected.append([*tile, min(atoms), *edges])
@@ -256,15 +239,15 @@ async def a_clear_loses_all_tiles(dut):
     for after in range(10):
         bench = await _start(dut)
         tiles = [(dispatch_index, 1) for dispatch_index in range(PARAMETERS.sets)]
-        events = [_updates(tile, 1, 7) for tile in tiles]
+        events = [update(*tile, 7, 1) for tile in tiles]
         for cycle in range(10):
             event = events[cycle] if cycle < len(events) else None
             await bench.cycle(event, clear=cycle == after)
         for _ in range(PARAMETERS.sets + 2):
             await bench.cycle(None)
-        await _play(bench, [_end(tile, 1) for tile in tiles])
+        await _play(bench, [end(*tile) for tile in tiles])
         assert not bench.completions and not bench.errors
-        await _play(bench, [_updates(tile, 2, 9) for tile in tiles])
+        await _play(bench, [update(*tile, 9, 2) for tile in tiles])
         assert bench.completions == [[*tile, 9, 0, 0] for tile in tiles]
 
 
@@ -277,8 +260,8 @@ async def completions_wait(dut):
         for wave in range(PARAMETERS.ways)
         for dispatch_index in range(PARAMETERS.sets)
     ]
-    await _play(bench, [_updates(tile, 2, index) for index, tile in enumerate(tiles)])
-    events = [_end(tile, 1) for tile in tiles]
+    await _play(bench, [update(*tile, index, 2) for index, tile in enumerate(tiles)])
+    events = [end(*tile) for tile in tiles]
     while events:
         assert await bench.cycle(events.pop(0), take=False)
     for cycle in range(20):

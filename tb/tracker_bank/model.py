@@ -21,7 +21,7 @@ __all__ = ["Model"]
 
 
 class Model:
-    """One bank, the only one."""
+    """The first bank; the others stay empty."""
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)

@@ -1,127 +1,12 @@
-import dataclasses
 import random
 from collections import Counter
-from dataclasses import dataclass, field
 
 import pytest
-from amaranth.sim import Simulator
+from tracker_bank_bench import GEOMETRIES, SMALL, simulate
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
-from rtl.tracker.bank import TrackerBank
-from tb.tracker_bank_rate.reference import Event, TrackerReference
-
-SMALL = T3Parameters(sets=4, ways=2, tile_atom_bits=2)
-GEOMETRIES = {
-    "one-entry": T3Parameters(sets=1, ways=1, tile_atom_bits=2),
-    "banks-1": SMALL,
-    "banks-2": T3Parameters(sets=4, ways=2, tile_atom_bits=2, banks=2),
-    "banks-4": T3Parameters(sets=4, ways=3, tile_atom_bits=2, banks=4),
-    "reference": T3Parameters(),
-}
-
-
-@dataclass
-class Seen:
-    accepted: list = field(default_factory=list)  # cycles
-    completions: list = field(default_factory=list)  # (cycle visible, completion)
-    errors: list = field(default_factory=list)  # (cycle, code, dispatch index, wavefront)
-    clearing: list = field(default_factory=list)  # cycles
-
-
-def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), cycles=None):
-    """Give events in order and check every cycle against the reference behind a queue of eight.
-
-    An event comes in the cycle after one with ``room``. ``offer(cycle)`` and ``take(cycle)`` say in
-    which cycles the ends are willing; ``clear`` holds the cycles of the strobe. Runs until all is
-    done, or for ``cycles``.
-    """
-    dut = TrackerBank(p)
-    seen = Seen()
-
-    async def bench(ctx):
-        ctx.set(dut.updates_per_atom, updates_per_atom)
-        reference = TrackerReference(p, updates_per_atom)
-        waiting = list(events)
-        queue, clearing, cycle = [], p.sets // p.banks, 0
-        coming = checked = compared = updated = None
-        empty = [True, True]  # after the updates of two cycles ago, and of the last one
-        while (
-            waiting or queue or coming or checked or compared or updated or clearing
-            if cycles is None
-            else cycle < cycles
-        ):
-            taken = take is None or take(cycle)
-            ctx.set(dut.i.valid, coming is not None)
-            if coming:
-                seen.accepted.append(cycle)
-                ctx.set(dut.i.p, vars(coming))
-            ctx.set(dut.o.ready, taken)
-            ctx.set(dut.clear, cycle in clear)
-
-            room = not clearing and len(queue) <= 3
-            assert ctx.get(dut.clearing) == bool(clearing), cycle
-            assert ctx.get(dut.room) == room, cycle
-            assert ctx.get(dut.empty) == empty.pop(0), cycle
-            assert ctx.get(dut.o.valid) == bool(queue), cycle
-            if clearing:
-                seen.clearing.append(cycle)
-            if queue:
-                out = ctx.get(dut.o.p)
-                got = (out.dispatch_index, out.wavefront, out.start, out.outer_edge, out.inner_edge)
-                assert got == queue[0], cycle
-                if taken:
-                    seen.completions.append((cycle, queue.pop(0)))
-            result = reference.event(updated) if updated else None
-            failed = isinstance(result, ErrorCode)
-            assert ctx.get(dut.error.valid) == failed, cycle
-            if failed:
-                report = ctx.get(dut.error.report)
-                tile = updated.dispatch_index, updated.wavefront
-                assert (report.code, report.dispatch_index, report.wavefront) == (result, *tile), (
-                    cycle
-                )
-                seen.errors.append((cycle, result, *tile))
-            elif result:
-                queue.append(result)
-            coming, checked, compared, updated = (
-                None,
-                None if clearing else coming,
-                checked,
-                compared,
-            )
-            if room and waiting and (offer is None or offer(cycle + 1)):
-                coming = waiting.pop(0)
-            empty.append(not reference.tiles)
-            clearing = max(clearing - 1, 0)
-            if cycle in clear:
-                reference.tiles.clear()
-                checked = compared = updated = None
-                empty = [True, True]
-                clearing = p.sets // p.banks
-            await ctx.tick()
-            cycle += 1
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return seen
-
-
-def update(dispatch_index=0, wavefront=0, atom=100, count=1):
-    return Event(dispatch_index=dispatch_index, wavefront=wavefront, atom=atom, count=count)
-
-
-def end(dispatch_index=0, wavefront=0, tile_atoms=1, outer_edge=0, inner_edge=0):
-    return Event(
-        end=1,
-        dispatch_index=dispatch_index,
-        wavefront=wavefront,
-        tile_atoms=tile_atoms,
-        outer_edge=outer_edge,
-        inner_edge=inner_edge,
-    )
+from tb.tracker_bank.events import end, update
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
@@ -145,7 +30,7 @@ def test_updates_that_come_together():
 
 
 def test_count_of_a_end_of_tile_does_not_matter():
-    event = dataclasses.replace(end(tile_atoms=2), count=9)
+    event = end(tile_atoms=2) | {"count": 9}
     seen = simulate(SMALL, [event, update(count=2)])
     assert len(seen.completions) == 1
 

@@ -1,0 +1,34 @@
+"""What comes to a bank, as fields of ``TrackerInput``."""
+
+__all__ = ["end", "update"]
+
+
+def update(
+    dispatch_index: int = 0, wavefront: int = 0, atom: int = 100, count: int = 1
+) -> dict[str, int]:
+    """Issued updates of a tile."""
+    return {
+        "end": 0,
+        "dispatch_index": dispatch_index,
+        "wavefront": wavefront,
+        "atom": atom,
+        "count": count,
+    }
+
+
+def end(
+    dispatch_index: int = 0,
+    wavefront: int = 0,
+    tile_atoms: int = 1,
+    outer_edge: int = 0,
+    inner_edge: int = 0,
+) -> dict[str, int]:
+    """An end-of-tile marker."""
+    return {
+        "end": 1,
+        "dispatch_index": dispatch_index,
+        "wavefront": wavefront,
+        "tile_atoms": tile_atoms,
+        "outer_edge": outer_edge,
+        "inner_edge": inner_edge,
+    }
