@@ -39,8 +39,10 @@ class Gpu(Strict):
     lds_kib_per_cu: int = integer(1, 4096)
     lds_bandwidth_bytes_per_cycle: int = integer(1, 4096)
     cu_bandwidth_bytes_per_cycle: int = integer(1, 4096)
+    kernel_launch_ns: float = number(0, 1e6)
     workgroup_launch_ns: float = number(0, 1e5)
     dispatch_interval_ns: float = number(0, 1e5)
+    dispatch: Literal["free", "stages"]
 
 
 class Tile(Strict):
@@ -83,6 +85,8 @@ class L2(Strict):
     ways: int = integer(1, 64)
     latency_ns: float = number(0, 1e5)
     mshrs_per_slice: int = integer(1, 1024)
+    write_back_atoms: int = integer(4, 1024)
+    store_buffer_atoms: int = integer(0, 1024)
 
 
 _TIMES = tuple(field.name for field in fields(DramTiming) if re.match("t[A-Z]", field.name))

@@ -1,7 +1,7 @@
 """L2 slices: sectored sets with LRU, and MSHRs that merge the misses of a sector.
 
-A channel has its own slices. A line is allocated when the first of its missing sectors arrives.
-Only reads come here: what bypasses the L2 is not cached, and nothing is ever written back.
+A channel has its own slices. A line is allocated when the first of its missing sectors arrives, or
+when one is written (``l2_write.py``). What bypasses the L2 is not cached.
 """
 
 from dataclasses import dataclass, fields
@@ -13,16 +13,14 @@ from sysmodel.lib.bits import popcount
 from sysmodel.lib.compiled import compiled
 
 from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+from .l2_tags import DIRTY, LINE, USED, VALID, WRITE_BACKS, allocate, find_way, l2_slice, set_of
 
-__all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_slice", "new_l2"]
+__all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "new_l2"]
 
 # What a slice's state has room for.
 MAX_MSHRS = 1024
 MAX_WAITERS = 4096
 _BUCKETS = 256
-
-# Fields of a set's ways.
-_LINE, _VALID, _USED = range(3)
 
 _SLICE = np.dtype(
     [
@@ -47,6 +45,17 @@ _SLICE = np.dtype(
         ("last_waiter", np.int64, (MAX_MSHRS * LINE_ATOMS,)),
         ("waiter_token", np.int64, (MAX_WAITERS,)),
         ("waiter_next", np.int64, (MAX_WAITERS,)),
+    ],
+    align=True,
+)
+
+_CHANNEL = np.dtype(
+    [
+        # Dirty sectors on their way to the memory: atoms in the channel.
+        ("write_back", np.int64, (WRITE_BACKS,)),
+        ("write_back_head", np.int64),
+        ("write_backs", np.int64),
+        ("flushed", np.int64),  # sets that have been flushed
     ],
     align=True,
 )
@@ -105,13 +114,14 @@ class L2Parameters:
 class L2State(NamedTuple):
     """The slices of all channels, slice *s* of channel *c* at ``c * slices + s``.
 
-    ``slices`` is a structured array with one element for each. Its counters ``hits``, ``misses``
-    and ``merges`` are sectors asked for.
+    ``slices`` and ``channels`` are structured arrays with one element for each. The counters
+    ``hits``, ``misses`` and ``merges`` of a slice are sectors asked for.
     """
 
     slice_bits: int
     slices: np.ndarray
     ways: np.ndarray  # slice and set, field, way
+    channels: np.ndarray
 
 
 def new_l2(parameters: L2Parameters, channels: int) -> L2State:
@@ -126,8 +136,8 @@ def new_l2(parameters: L2Parameters, channels: int) -> L2State:
         raise ValueError(f"channels must be at least 1, not {channels!r}")
     p = parameters
     count = channels * p.slices
-    ways = np.zeros((count * p.sets, 3, p.ways), np.int64)
-    ways[:, _LINE] = -1
+    ways = np.zeros((count * p.sets, DIRTY + 1, p.ways), np.int64)
+    ways[:, LINE] = -1
     slices = np.zeros(count, _SLICE)
     slices["set_bits"] = p.sets.bit_length() - 1
     slices["free_waiters"] = p.waiters
@@ -135,51 +145,7 @@ def new_l2(parameters: L2Parameters, channels: int) -> L2State:
     slices["first_waiter"] = -1
     slices["mshr_next"][:, : p.mshrs] = np.append(np.arange(1, p.mshrs), -1)
     slices["waiter_next"][:, : p.waiters] = np.append(np.arange(1, p.waiters), -1)
-    return L2State(p.slices.bit_length() - 1, slices, ways)
-
-
-@compiled
-def _fold(value, bits):
-    """Exclusive-or of all groups of `bits` bits."""
-    if bits == 0:
-        return np.int64(0)
-    if bits == 1:
-        return popcount(value) & 1
-    folded = np.int64(0)
-    while value:
-        folded ^= value
-        value >>= bits
-    return folded & ((np.int64(1) << bits) - 1)
-
-
-@compiled
-def l2_slice(state: L2State, ch: int, local_line: int) -> int:
-    """Index of the slice that serves a line: a fold of all address bits, so that no stride keeps
-    to one slice."""
-    return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
-
-
-@compiled
-def _set(state, index, local_line):
-    bits = state.slices[index].set_bits
-    return (index << bits) + _fold(local_line >> state.slice_bits, bits)
-
-
-@compiled
-def _way(ways, where, local_line):
-    for way in range(ways.shape[2]):
-        if ways[where, _LINE, way] == local_line:
-            return way
-    return -1
-
-
-@compiled
-def _victim(ways, where):
-    victim = 0
-    for way in range(ways.shape[2]):
-        if ways[where, _USED, way] < ways[where, _USED, victim]:
-            victim = way
-    return victim
+    return L2State(p.slices.bit_length() - 1, slices, ways, np.zeros(channels, _CHANNEL))
 
 
 @compiled
@@ -215,19 +181,19 @@ def l2_access(
         and the caller tries again later.
     """
     index = l2_slice(state, ch, local_line)
-    where = _set(state, index, local_line)
+    where = set_of(state, index, local_line)
     s = state.slices[index]
-    way = _way(state.ways, where, local_line)
+    way = find_way(state.ways, where, local_line)
     hits = np.int64(0)
     if way >= 0:
-        hits = state.ways[where, _VALID, way] & sector_mask
+        hits = state.ways[where, VALID, way] & sector_mask
     missing = sector_mask & ~hits
     merged = _miss(s, local_line, missing, waiter) if missing else np.int64(0)
     if merged < 0:
         return np.int64(0), np.int64(0), np.int64(0), False
     if way >= 0:
         s.clock += 1
-        state.ways[where, _USED, way] = s.clock
+        state.ways[where, USED, way] = s.clock
     misses = missing & ~merged
     s.hits += popcount(hits)
     s.misses += popcount(misses)
@@ -305,6 +271,8 @@ def _free_mshr(s, mshr):
 def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
     """Puts a missed sector in place, evicting the least recently used line if its line is new.
 
+    Dirty sectors of that line are queued for the memory, also if there are many.
+
     Parameters
     ----------
     local_atom : int
@@ -329,13 +297,9 @@ def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
     if not s.mshr_pending[mshr]:
         _free_mshr(s, mshr)
 
-    where = _set(state, index, local_line)
-    way = _way(state.ways, where, local_line)
+    where = set_of(state, index, local_line)
+    way = find_way(state.ways, where, local_line)
     if way < 0:
-        way = _victim(state.ways, where)
-        s.clock += 1
-        state.ways[where, _LINE, way] = local_line
-        state.ways[where, _VALID, way] = 0
-        state.ways[where, _USED, way] = s.clock
-    state.ways[where, _VALID, way] |= bit
+        way = allocate(state, ch, where, local_line)
+    state.ways[where, VALID, way] |= bit
     return count

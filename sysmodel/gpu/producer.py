@@ -26,9 +26,9 @@ __all__ = [
     "REQUESTS",
     "STORES",
     "buffer_progress",
+    "pop_store",
     "produce",
     "set_up",
-    "store_left",
     "workgroup_at",
 ]
 
@@ -54,6 +54,7 @@ FIXED_FIELDS = [
         "mode", "slots", "slots_per_cu", "prefetch", "steps", "tail_k", "workgroups", "waves",
         "grid_m", "depth_u", "launch", "lds",
         "epilogue", "fetch_cycles", "store_cycles", "most_line_requests",
+        "store_buffer", "by_stage",
     )
 ] + [("step_cycles", np.float64), ("dispatch_interval", np.float64)]  # fmt: skip
 
@@ -81,9 +82,10 @@ GPU_FIELDS = [
     ("throttled", np.int64),  # slot-cycles in which flow control kept free slots empty
 ]
 
-# Rings. A store is a slot and an atom's index in the table or, negative, a tile end.
+# Rings. A store is a slot, a workgroup and an atom's index in the table or, negative, a tile end.
 CHANNEL_FIELDS = [
     ("store_slot", np.int32, (STORES,)),
+    ("store_workgroup", np.int32, (STORES,)),
     ("store_what", np.int32, (STORES,)),
     ("store_head", np.int64),
     ("store_count", np.int64),
@@ -111,6 +113,8 @@ def set_up(
     fetch_cycles: int,
     store_cycles: int,
     dispatch_interval_cycles: float,
+    store_buffer: int,
+    by_stage: bool,
 ) -> None:
     """Put a kernel that is yet to be dispatched on all GPUs of ``state``.
 
@@ -156,6 +160,8 @@ def set_up(
         "fetch_cycles": fetch_cycles,
         "store_cycles": store_cycles,
         "most_line_requests": most_line_requests,
+        "store_buffer": store_buffer,
+        "by_stage": by_stage,
         "step_cycles": step_cycles,
         "dispatch_interval": dispatch_interval_cycles,
     }
@@ -302,11 +308,26 @@ def _begin_stores(s, g, slot, now):
 
 
 @inlined
-def _queue_store(channel, slot, what):
+def _queue_store(s, g, channel, slot, w, what, now):
+    """A store leaves the CU when it is in the store buffer, the first part of the queue."""
     i = (channel.store_head + channel.store_count) & (STORES - 1)
     channel.store_slot[i] = slot
+    channel.store_workgroup[i] = w
     channel.store_what[i] = what
     channel.store_count += 1
+    if channel.store_count <= s.fixed[0].store_buffer:
+        _store_left(s, g, slot, now)
+
+
+@inlined
+def pop_store(s, g, channel, now):
+    """The oldest store has been taken; the first one that waits enters the store buffer."""
+    depth = s.fixed[0].store_buffer
+    if channel.store_count > depth:
+        i = (channel.store_head + depth) & (STORES - 1)
+        _store_left(s, g, np.int64(channel.store_slot[i]), now)
+    channel.store_head = (channel.store_head + 1) & (STORES - 1)
+    channel.store_count -= 1
 
 
 @compiled
@@ -324,7 +345,7 @@ def _emit(s, g, slot, now):
             gpu.emitted[slot] = i
             heap_push(gpu, max(due, now + 1), slot * 8 + _STORE)
             return
-        _queue_store(channel, slot, first + i)
+        _queue_store(s, g, channel, slot, w, first + i, now)
         i += 1
     gpu.emitted[slot] = i
     channel = s.channel[g * f.channels + gpu.dispatch_index[slot] % f.channels]
@@ -333,11 +354,11 @@ def _emit(s, g, slot, now):
         return
     for v in range(f.waves):
         if s.per_wave[w, v] > 0:
-            _queue_store(channel, slot, -1 - v)
+            _queue_store(s, g, channel, slot, w, -1 - v, now)
 
 
 @inlined
-def store_left(s, g, slot, now):
+def _store_left(s, g, slot, now):
     """A store or tile end of a slot has left the CU."""
     gpu = s.gpu[g]
     gpu.remaining[slot] -= 1
@@ -352,8 +373,15 @@ def _finish(s, g, slot, now):
     s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now
     gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot
     gpu.free_count += 1
-    if gpu.finished == f.workgroups:
-        gpu.finish_cycle = now
+
+
+@inlined
+def _dispatchable(f, gpu):
+    """Dispatch index below which the dispatcher gives out workgroups: all of them, or those of the
+    stages up to the first that has not ended."""
+    if not f.by_stage:
+        return f.workgroups
+    return min(f.workgroups, (gpu.finished // f.slots + 1) * f.slots)
 
 
 @compiled
@@ -361,8 +389,7 @@ def _dispatch(s, g, now, limit):
     f, gpu = s.fixed[0], s.gpu[g]
     while (
         gpu.free_count > 0
-        and gpu.next_dispatch_index < f.workgroups
-        and gpu.next_dispatch_index < limit
+        and gpu.next_dispatch_index < min(limit, _dispatchable(f, gpu))
         and gpu.next_dispatch <= now
     ):
         slot = gpu.free_ring[gpu.free_head]
@@ -435,7 +462,7 @@ def produce(s, g, now, limit):
     f, gpu = s.fixed[0], s.gpu[g]
     if gpu.free_count > 0 and gpu.next_dispatch_index < f.workgroups:
         _dispatch(s, g, now, limit)
-        if limit <= gpu.next_dispatch_index < f.workgroups:
+        if limit <= gpu.next_dispatch_index < _dispatchable(f, gpu):
             gpu.throttled += gpu.free_count
     while next_event(gpu) <= now:
         _event(s, g, heap_pop(gpu), now)

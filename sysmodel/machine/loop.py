@@ -22,14 +22,15 @@ from sysmodel.gpu.collective import (
     collective_store_left,
     step_done,
 )
-from sysmodel.gpu.kernel import LINE_ATOMS
+from sysmodel.gpu.kernel import LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.l2 import l2_access, l2_fill
+from sysmodel.gpu.l2_write import l2_flush, l2_write, next_write_back, pop_write_back
 from sysmodel.gpu.producer import (
     REQUESTS,
     STORES,
     buffer_progress,
+    pop_store,
     produce,
-    store_left,
     workgroup_at,
 )
 from sysmodel.lib.compiled import compiled, inlined
@@ -82,14 +83,40 @@ _NO_LIMIT = np.int64(1) << 40  # beyond every dispatch index
 
 
 @inlined
+def _l2_stores(s, g, q, now):
+    """Write the stores at the head of the channel's queue; returns the lookups that took."""
+    f, channel = s.fixed[0], s.channel[q]
+    line, mask = np.int64(-1), np.int64(0)
+    count = 0
+    while count < channel.store_count:
+        what = np.int64(channel.store_what[(channel.store_head + count) & (STORES - 1)])
+        if what >= 0:
+            local = local_of_atom(s.output_atom[what], f.offset_bits, f.channel_bits)
+            if line >= 0 and local >> LINE_ATOM_BITS != line:
+                break
+            line = local >> LINE_ATOM_BITS
+            mask |= np.int64(1) << (local & (LINE_ATOMS - 1))
+        count += 1
+    if line >= 0 and not l2_write(s.l2, q, line, mask, f.write_back_queue):
+        return 0
+    for _ in range(count):
+        pop_store(s, g, channel, now)
+    return 1 if line >= 0 else 0
+
+
+@inlined
 def _l2(s, g, q, now):
-    """Serve the requests at the head of the channel's queue."""
+    """Serve what is at the heads of the channel's queues; stores and reads take turns in going
+    first."""
     f, channel = s.fixed[0], s.channel[q]
     served = 0
+    if f.cached_stores and channel.store_count > 0 and (f.l2_requests > 1 or now & 1):
+        served = _l2_stores(s, g, q, now)
     while (
         channel.request_count > 0
         and served < f.l2_requests
         and channel.misses <= MISSES - LINE_ATOMS
+        and s.l2.channels[q].write_backs <= f.write_back_queue
     ):
         head = channel.request_head
         line = channel.request_line[head]
@@ -179,10 +206,9 @@ def _reads(s, gpu, channel, c, now, inputs, ready):
 @inlined
 def _gemm_store(s, g, channel, now, inputs, ready):
     """Offer the oldest store or end-of-tile marker of the kernel."""
-    f, gpu = s.fixed[0], s.gpu[g]
+    f = s.fixed[0]
     head = channel.store_head
-    slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
-    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
+    w, what = np.int64(channel.store_workgroup[head]), np.int64(channel.store_what[head])
     inputs[I.stores_valid] = 1
     inputs[I.stores_context] = CONTEXT_GEMM
     inputs[I.stores_workgroup] = w
@@ -201,21 +227,35 @@ def _gemm_store(s, g, channel, now, inputs, ready):
         inputs[I.stores_outer_edge] = s.outer_edge[w]
         inputs[I.stores_inner_edge] = s.inner_edge[w]
     if ready:
-        channel.store_head = (head + 1) & (STORES - 1)
-        channel.store_count -= 1
-        store_left(s, g, slot, now)
+        pop_store(s, g, channel, now)
 
 
 @inlined
-def _stores(s, g, channel, c, now, inputs, ready, link_free):
+def _offer_write_back(f, l2, c, inputs, ready):
+    """Offer what the L2 writes back next."""
+    atom = next_write_back(l2)
+    inputs[I.stores_valid] = 1
+    inputs[I.stores_kind] = STORE
+    inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.channel_bits)
+    inputs[I.stores_context] = CONTEXT_NONE
+    inputs[I.stores_workgroup] = 0
+    inputs[I.stores_wavefront] = 0
+    if ready:
+        pop_write_back(l2)
+
+
+@inlined
+def _stores(s, g, c, now, inputs, ready, link_free):
     """Offer the next store, of the kernel or of a collective; if both have one they take turns.
 
     A collective's store waits in its CU while the link is backed up, not in front of the kernel's.
     """
-    gpu = s.gpu[g]
+    f, gpu = s.fixed[0], s.gpu[g]
+    channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
+    waiting = l2.write_backs if f.cached_stores else channel.store_count
     inputs[I.stores_valid] = 0
     atom = np.int64(-1)
-    if gpu.operands and _collective_first(channel.store_offer, channel.store_count, link_free):
+    if gpu.operands and _collective_first(channel.store_offer, waiting, link_free):
         atom = collective_store(s, gpu, channel, c, now)
     if atom >= 0:
         inputs[I.stores_valid] = 1
@@ -229,9 +269,12 @@ def _stores(s, g, channel, c, now, inputs, ready, link_free):
             collective_store_left(s, g, channel)
             if gpu.store_context == CONTEXT_NONE:
                 gpu.kept += 1
-    elif channel.store_count > 0:
-        _gemm_store(s, g, channel, now, inputs, ready)
+    elif waiting > 0:
         channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
+        if f.cached_stores:
+            _offer_write_back(f, l2, c, inputs, ready)
+        else:
+            _gemm_store(s, g, channel, now, inputs, ready)
 
 
 @inlined
@@ -270,13 +313,13 @@ def _channel(s, g, c, now, inputs, outputs):
     inputs[I.returns_valid] = 0
     if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
         _read_back(s, g, q, now, inputs)
-    if channel.request_count > 0:
+    if channel.request_count > 0 or f.cached_stores and channel.store_count > 0:
         _l2(s, g, q, now)
     _reads(s, gpu, channel, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
     sending = can_send(f, gpu, channel, receiver)
     link_free = sending or outputs[O.link_out_valid] == 0
-    _stores(s, g, channel, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
+    _stores(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
     deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
     inputs[I.link_out_ready] = 0
     if sending:
@@ -366,6 +409,20 @@ def _sample(s, now):
     f.sample_next = now + f.sample_interval
 
 
+@compiled
+def _drained(s, g):
+    """Whether all stores of the ended kernel have left; one cycle of the L2's flush if they are in
+    the L2."""
+    f = s.fixed[0]
+    drained = True
+    for q in range(g * f.channels, (g + 1) * f.channels):
+        if s.channel[q].store_count > 0:
+            drained = False
+        elif f.cached_stores and not l2_flush(s.l2, q, f.write_back_queue):
+            drained = False
+    return drained
+
+
 @inlined
 def _gpu(s, g, now):
     """One GPU's cycle, up to the inputs of its hardware."""
@@ -378,6 +435,8 @@ def _gpu(s, g, now):
         if f.flow:
             limit = np.int64(own_outputs[H.dispatch_limit])
         produce(s, g, now, limit)
+        if gpu.finished == f.workgroups and _drained(s, g):
+            gpu.finish_cycle = now
     if gpu.done_cycle < 0 and own_outputs[H.done]:
         gpu.done_cycle = now
     offer_credit(f, gpu)

@@ -92,6 +92,9 @@ class Machine:
         other, have all.
     mode : int
         What the workgroups do: ``MODE_GEMM`` or ``MODE_SCATTER``.
+    cached_stores : bool
+        The kernel's stores stay in the L2 until they are evicted, or the kernel ends. Else they
+        bypass it, as tracked ones must.
     partial : array or None
         Words of the GEMM's results, for data mode: (gpus, atoms, 4).
     trace : Trace or None
@@ -119,6 +122,7 @@ class Machine:
         mirror: bool,
         collective_cus: int = 0,
         mode: int = MODE_GEMM,
+        cached_stores: bool = False,
         partial: np.ndarray | None = None,
         trace: Trace | None = None,
         link_stall: float = 0.0,
@@ -127,7 +131,7 @@ class Machine:
     ):
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
-        self._collective_cus = collective_cus
+        self._collective_cus, self._cached_stores = collective_cus, cached_stores
         self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
         self.channel_bits = system.dram.channels.bit_length() - 1
         parameters = hardware_parameters(system, channels=channels, with_data=partial is not None)
@@ -179,6 +183,10 @@ class Machine:
         return int(self.state.fixed["now"][0])
 
     @property
+    def kernel_launch_cycles(self) -> int:
+        return self.system.memory_cycles(self.system.gpu.kernel_launch_ns)
+
+    @property
     def whole(self) -> int:
         """What the simulated channels' counts are to be multiplied with."""
         return self.system.dram.channels // self.channels
@@ -222,7 +230,8 @@ class Machine:
     def launch(self, maps: list[Writes], *, skew_cycles: int = 0) -> int:
         """Map the output on every GPU, let the admissions reach the neighbours, start the kernel.
 
-        Every GPU starts ``skew_cycles`` after the one before. Returns the first one's cycle.
+        Every GPU starts ``skew_cycles`` after the one before. Returns the first one's cycle, from
+        which its workgroups are a kernel launch away.
         """
         fixed = self.state.fixed
         fixed["work"], fixed["flow"] = 0, 1
@@ -231,8 +240,13 @@ class Machine:
         self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
-        self.state.gpu["start"] = self.now + skew_cycles * np.arange(self.gpus)
+        self.start_kernel(skew_cycles)
         return self.now
+
+    def start_kernel(self, skew_cycles: int = 0) -> None:
+        """Start the kernel; its first workgroups come a kernel launch later."""
+        begin = self.now + self.kernel_launch_cycles
+        self.state.gpu["start"] = begin + skew_cycles * np.arange(self.gpus)
 
     def idle(self, cycles: int) -> None:
         """Let time pass, with nothing to wait for."""
@@ -392,6 +406,8 @@ class Machine:
         fixed["queue_depth"] = system.dram.queue_depth
         fixed["hit_latency"] = system.memory_cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel
+        fixed["cached_stores"] = self._cached_stores
+        fixed["write_back_queue"] = system.l2.write_back_atoms * self._slices_per_channel
         fixed["work"] = 1
         fixed["with_data"] = with_data
         fixed["contents_base"] = OUTPUT_ATOM
@@ -424,6 +440,8 @@ class Machine:
             fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             dispatch_interval_cycles=gpu.dispatch_interval_ns * system.dram.clock_mhz / 1e3,
+            store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
+            by_stage=gpu.dispatch == "stages",
         )
 
     def _set_up_collective(self, state: State) -> None:

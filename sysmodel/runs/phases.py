@@ -78,7 +78,13 @@ class Simulation:
     """
 
     def __init__(
-        self, context: RunContext, name: str, *, mode: int = MODE_GEMM, collective_cus: int = 0
+        self,
+        context: RunContext,
+        name: str,
+        *,
+        mode: int = MODE_GEMM,
+        cached_stores: bool = False,
+        collective_cus: int = 0,
     ):
         self._context, self._name = context, name
         self._exit = ExitStack()
@@ -94,6 +100,7 @@ class Simulation:
             mirror=context.options.gpus == "mirror",
             collective_cus=collective_cus,
             mode=mode,
+            cached_stores=cached_stores,
             trace=context.trace(name),
             seed=context.options.seed,
             progress=context.report,
@@ -120,6 +127,10 @@ class Simulation:
         self.machine.run(until, show)
         self._wall_s += time.perf_counter() - begin
         self._context.report(task, 1.0)
+
+    def launch_kernel(self) -> None:
+        """Let the time pass that the start of a kernel takes, or of what software starts alike."""
+        self.machine.idle(self.machine.kernel_launch_cycles)
 
     def program(self, writes: list[Writes], until: int) -> None:
         """Write registers of every GPU."""

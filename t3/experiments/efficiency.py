@@ -13,7 +13,10 @@ _TP = 8  # GPUs of the ring that the output would be cut for; hardly matters to 
 def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> float:
     """Share of the GPU's peak that an ``m`` × ``n`` × ``k`` GEMM reaches alone."""
     kernel = kernel_of(system, m, n, k, _TP)
-    with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
+    with Machine(
+        system, kernel, engine=engine, channels=1, mirror=True, cached_stores=True
+    ) as machine:
+        machine.start_kernel()
         machine.run(UNTIL_GEMM)
         ns: float = machine.now * 1e3 / system.dram.clock_mhz
     return kernel.flops / (ns * system.peak_flops_per_ns)

@@ -24,7 +24,8 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult
             f"gpu.compute_units: {context.system.gpu.compute_units} leave no CU to the GEMM beside "
             f"{collective_cus} for the collectives"
         )
-    with Simulation(context, name, collective_cus=collective_cus) as simulation:
+    with Simulation(context, name, cached_stores=True, collective_cus=collective_cus) as simulation:
+        simulation.machine.start_kernel()
         rs = reduce_scatter(context, simulation, alone=False)
         ag = all_gather(context, simulation, alone=False)
         simulation.run("GEMM", UNTIL_GEMM)

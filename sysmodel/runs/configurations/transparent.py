@@ -63,6 +63,7 @@ def _all_gather(context: RunContext, simulation: Simulation) -> None:
     machine, n = simulation.machine, context.kernel.gpus
     machine.state.fixed["work"] = 0
     machine.state.gpu["phase"] = AG
+    simulation.launch_kernel()
     for step in range(n - 1):
         sent = simulation.begin_step(gathered, step)
         machine.write([copy_writes(context.kernel, chunk, CONTEXT_GEMM) for chunk in sent])

@@ -194,7 +194,7 @@ def test_what_is_no_toml(problem):
 
 def test_an_unknown_base(problem):
     assert problem("base = 'v100'\n") == (
-        "base: 'v100' is not allowed; allowed: asplos24, asplos24-complete, mi210"
+        "base: 'v100' is not allowed; allowed: asplos24, asplos24-complete, asplos24-stages, mi210"
     )
     assert problem("base = 3\n").startswith("base: 3 is not allowed")
 

@@ -3,7 +3,8 @@ import random
 import numpy as np
 import pytest
 
-from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, l2_slice, new_l2
+from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, new_l2
+from sysmodel.gpu.l2_tags import l2_slice
 
 ONE_SET = L2Parameters(slices=1, sets=1, ways=4, mshrs=8, waiters=32)
 

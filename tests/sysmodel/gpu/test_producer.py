@@ -12,10 +12,9 @@ from sysmodel.gpu.producer import (
     REQUESTS,
     STORES,
     buffer_progress,
+    pop_store,
     produce,
     set_up,
-    store_left,
-    workgroup_at,
 )
 from sysmodel.lib.interleave import system_atom
 
@@ -42,13 +41,12 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
                 buffer_progress(gpu, np.int64(channel.request_token[head]), -1, now + latency)
             while channel.store_count > 0 and now >= drain_from:
                 head = channel.store_head
-                slot, what = np.int64(channel.store_slot[head]), np.int64(channel.store_what[head])
-                stores[used[1]] = c, workgroup_at(f, gpu, gpu.dispatch_index[slot]), what, now
+                w, what = channel.store_workgroup[head], np.int64(channel.store_what[head])
+                stores[used[1]] = c, np.int64(w), what, now
                 used[1] += 1
-                channel.store_head = (head + 1) & (STORES - 1)
-                channel.store_count -= 1
-                store_left(s, 0, slot, now)
+                pop_store(s, 0, channel, now)
         if gpu.finished == f.workgroups:
+            gpu.finish_cycle = now
             return now + 1
     return end
 
@@ -68,7 +66,7 @@ class Producer:
         values = dict(
             mode=mode, compute_units=1, workgroups_per_cu=1, prefetch=2, step_cycles=1.0,
             launch_cycles=0, lds_cycles=0, epilogue_cycles=0, fetch_cycles=0, store_cycles=0,
-            dispatch_interval_cycles=0.0,
+            dispatch_interval_cycles=0.0, store_buffer=0, by_stage=False,
         )  # fmt: skip
         set_up(self.state, kernel, self.output_atoms, **values | changes)
         self.gpu, self.now = self.state.gpu[0], 0
@@ -257,6 +255,31 @@ def test_full_queue_of_stores_makes_the_compute_units_wait():
     producer.run()
     producer.check_stores()
     assert producer.gpu["finished"] == 12
+
+
+@pytest.mark.parametrize("depth", [0, 1, 20, 33, 34])
+def test_slot_is_free_when_all_its_stores_are_in_the_store_buffer(depth):
+    """A tile has 32 atoms and two tile ends. The slot's next workgroup begins when all but
+    ``depth`` of them have been taken."""
+    kernel = small_kernel(m=128, n=8, k=16, gpus=1)
+    drain_from = 400
+    producer = Producer(kernel, store_buffer=depth).run(drain_from=drain_from)
+    begin = producer.state.stage_begin[0]
+    assert begin[1] < drain_from if depth >= 34 else begin[1] >= drain_from
+    producer.run(drain_from=drain_from)
+    producer.check_stores()
+
+
+@pytest.mark.parametrize("by_stage", [False, True])
+def test_stage_begins_when_the_one_before_has_ended(by_stage):
+    # Six workgroups on four slots of two CUs: those of a CU share its pipe, so they end in pairs.
+    kernel = small_kernel(m=384, n=8, k=16, gpus=1)
+    producer = Producer(
+        kernel, compute_units=2, workgroups_per_cu=2, step_cycles=100.0, by_stage=by_stage
+    ).run()
+    producer.check_stores()
+    begin, end = producer.state.stage_begin[0], producer.state.stage_end[0]
+    assert (begin[1] >= end[0]) == by_stage
 
 
 @pytest.mark.parametrize(

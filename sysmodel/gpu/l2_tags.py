@@ -1,0 +1,98 @@
+"""Tags of the L2: which lines are there, which of their sectors are valid and dirty, and the queue
+of dirty sectors on their way to the memory."""
+
+import numpy as np
+
+from sysmodel.lib.bits import popcount
+from sysmodel.lib.compiled import compiled
+
+from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+
+__all__ = [
+    "DIRTY",
+    "LINE",
+    "USED",
+    "VALID",
+    "WRITE_BACKS",
+    "allocate",
+    "find_way",
+    "l2_slice",
+    "set_of",
+    "write_back",
+]
+
+# Fields of a set's ways.
+LINE, VALID, USED, DIRTY = range(4)
+
+# Room for the sectors that a channel writes back: those of the lines that all misses under way may
+# evict, and those that stores may evict before they wait.
+WRITE_BACKS = 8192
+
+
+@compiled
+def _fold(value, bits):
+    """Exclusive-or of all groups of `bits` bits."""
+    if bits == 0:
+        return np.int64(0)
+    if bits == 1:
+        return popcount(value) & 1
+    folded = np.int64(0)
+    while value:
+        folded ^= value
+        value >>= bits
+    return folded & ((np.int64(1) << bits) - 1)
+
+
+@compiled
+def l2_slice(state, ch: int, local_line: int) -> int:
+    """Index of the slice that serves a line: a fold of all address bits, so that no stride keeps
+    to one slice."""
+    return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
+
+
+@compiled
+def set_of(state, index: int, local_line: int) -> int:
+    """Row of ``ways`` for a line of slice ``index``."""
+    bits = state.slices[index].set_bits
+    return (index << bits) + _fold(local_line >> state.slice_bits, bits)
+
+
+@compiled
+def find_way(ways: np.ndarray, where: int, local_line: int) -> int:
+    """Way of a set that holds a line, or -1."""
+    for way in range(ways.shape[2]):
+        if ways[where, LINE, way] == local_line:
+            return way
+    return -1
+
+
+@compiled
+def allocate(state, ch: int, where: int, local_line: int) -> int:
+    """Way of a set for a new line, in place of the least recently used one."""
+    ways = state.ways
+    way = 0
+    for other in range(ways.shape[2]):
+        if ways[where, USED, other] < ways[where, USED, way]:
+            way = other
+    write_back(state, ch, where, way)
+    s = state.slices[where >> state.slices[0].set_bits]
+    s.clock += 1
+    ways[where, LINE, way] = local_line
+    ways[where, VALID, way] = 0
+    ways[where, USED, way] = s.clock
+    return way
+
+
+@compiled
+def write_back(state, ch: int, where: int, way: int) -> None:
+    """Queue a line's dirty sectors for the memory; they stay, clean."""
+    dirty = state.ways[where, DIRTY, way]
+    if dirty == 0:
+        return
+    state.ways[where, DIRTY, way] = 0
+    channel = state.channels[ch]
+    for sector in range(LINE_ATOMS):
+        if dirty >> sector & 1:
+            i = (channel.write_back_head + channel.write_backs) & (WRITE_BACKS - 1)
+            channel.write_back[i] = state.ways[where, LINE, way] << LINE_ATOM_BITS | sector
+            channel.write_backs += 1
