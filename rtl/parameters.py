@@ -57,6 +57,9 @@ class T3Parameters:
         Most workgroups between the oldest incomplete one and the newest admitted one.
     command_depth : int
         Ready DMA commands that wait for the engine.
+    dma_walkers : int
+        Rows of a command that the DMA engine walks at a time, each by a segment per cycle; a power
+        of two, up to 16.
     egress_slots : int
         Atoms per channel that the DMA engine has in flight or waiting for the link.
     with_data : bool
@@ -82,6 +85,7 @@ class T3Parameters:
     banks: int = 1
     credit_window: int = 512
     command_depth: int = 1024
+    dma_walkers: int = 4
     egress_slots: int = 64
     with_data: bool = False
 
@@ -106,6 +110,7 @@ class T3Parameters:
             "banks",
             "credit_window",
             "command_depth",
+            "dma_walkers",
             "egress_slots",
         ):
             value = getattr(self, name)
@@ -116,6 +121,8 @@ class T3Parameters:
                 f"first_channel + channels must be at most system_channels "
                 f"({self.system_channels}), not {self.first_channel + self.channels}"
             )
+        if self.dma_walkers > 16:
+            raise ValueError(f"dma_walkers must be at most 16, not {self.dma_walkers!r}")
         if self.banks > self.sets:
             raise ValueError(f"banks must be at most sets ({self.sets}), not {self.banks!r}")
         if self.sets >= 1 << self.workgroup_bits:

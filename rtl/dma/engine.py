@@ -1,7 +1,7 @@
+# amaranth: UnusedElaboratable=no
 """The DMA engine: walks the tile of a command, and hands it in segments to the channels' lanes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
@@ -11,15 +11,14 @@ from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
 from rtl.lib.compare import sum_less_than
-from rtl.lib.interleave import channel_of
-from rtl.lib.pending_carry import Halves, add, join
 from rtl.lib.round_robin import Merge2
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
 
 from .geometry import share, workgroup_of
+from .walker import RowWalker, Walk
 
-__all__ = ["DmaEngine", "State"]
+__all__ = ["WHOLE_ROW", "DmaEngine", "State"]
 
 WHOLE_ROW = 15  # no wavefront ends within a row
 
@@ -33,35 +32,15 @@ class State(enum.Enum):
     WALK = 3
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """Where the next segment ends.
-
-    Attributes
-    ----------
-    room : Signal
-        Atoms to the end of the granule.
-    row_ends : Signal
-        The segment ends with its row.
-    length : Signal
-        Of the segment.
-    advance : Signal
-        The segment leaves, or is of no channel that is served.
-    """
-
-    room: Signal
-    row_ends: Signal
-    length: Signal
-    advance: Signal
-
-
 class DmaEngine(wiring.Component):
-    """Takes one command at a time and cuts its walk where the channel changes and where a row ends.
+    """Takes one command at a time; its walkers cut the rows where the channel changes and where a
+    row ends.
 
-    A command is taken in one cycle, its first segment leaves in the third after that, then one
-    segment per cycle; in the cycle after the last segment the next command is taken. Segments of
-    channels that are not served here cost a cycle and are dropped. A command without rows or atoms
-    gives no segment and takes three cycles.
+    A command is taken in one cycle, its first segments leave in the third after that, then one
+    segment per cycle of each walker, unless several want the same lane; in the cycle after the last
+    segment the next command is taken. Segments of channels that are not served here cost their
+    walker a cycle and are dropped. A command without rows or atoms gives no segment and takes three
+    cycles.
 
     A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
     Between the two the choice alternates.
@@ -91,22 +70,17 @@ class DmaEngine(wiring.Component):
     value is made of.
 
     state : Signal
-    segment : Signal
-        What all segments have in common, and where the next one begins.
+    common : Signal
+        What all segments have in common.
+    walk : Signal
+        What all walkers have in common.
     is_copy, by_wavefront : Signal
         The command is a copy, or moves one wavefront's tile.
-    outer_extent, inner_extent : Signal
-        Rows that are left, and atoms of a row.
     outer_before, inner_before : Signal
         Rows, and atoms of a row, of the wavefronts before the command's.
-    stride, minor_log2 : Signal
-        The command's ``stride`` and ``waves_inner_log2``.
-    wave_outer_extent, wave_row : Signal
-        Rows of a wavefront, 0 if it stays the same, and which of them this is, from 1 on.
-    inner_left : Signal
-        Atoms of the row that are left.
-    next_row, next_remote_row : Signal
-        Where the next row begins, here and at the receiver.
+    walkers : list of RowWalker
+    waits : Signal
+        A bit for each walker: it offered a segment that was not taken, and goes first.
     choice : Merge2
         Between ready commands and copies.
 
@@ -132,41 +106,36 @@ class DmaEngine(wiring.Component):
                 "idle": Out(1),
             }
         )
-        members = Segment(p).members
+        self.walkers = [RowWalker(p, number) for number in range(p.dma_walkers)]
+        members, of_each = Segment(p).members, self.walkers[0].segment.shape().members
         self.state = Signal(State)
-        self.segment = Signal(
-            data.StructLayout({name: members[name] for name in members if name != "length"})
+        self.common = Signal(
+            data.StructLayout({name: members[name] for name in members if name not in of_each})
         )
+        self.walk = Signal(Walk(p))
         self.is_copy = Signal()
         self.by_wavefront = Signal()
-        self.outer_extent = Signal(16)
         self.outer_before = Signal(16 + p.wavefront_bits)
-        self.inner_extent = Signal(16)
         self.inner_before = Signal(16 + p.wavefront_bits)
-        self.stride = Signal(min(24, p.atom_address_bits))
-        self.minor_log2 = Signal(2)
-        self.wave_outer_extent = Signal(16)
-        self.wave_row = Signal(16)
-        self.inner_left = Signal(16)
-        self.next_row = Signal(Halves(p.atom_address_bits))
-        self.next_remote_row = Signal(Halves(p.atom_address_bits))
+        self.waits = Signal(p.dma_walkers)
         self.choice = Merge2(1)
 
     def elaborate(self, platform):
         m = Module()
         copy, take = self._choose(m)
         of_command = self._template(m, copy)
-        cut = self._cut(m)
-        self._offer(m, cut)
+        inner_extent = self._connect(m, copy)
+        ended = self._offer(m)
         with m.Switch(self.state):
             with m.Case(State.IDLE):
                 self._take(m, copy, take, of_command)
             with m.Case(State.SCALE):
                 self._scale(m)
             with m.Case(State.SHAPE):
-                self._shape(m)
+                self._shape(m, inner_extent)
             with m.Case(State.WALK):
-                self._walk(m, cut)
+                with m.If(ended):
+                    m.d.sync += self.state.eq(State.IDLE)
         return m
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
@@ -202,142 +171,146 @@ class DmaEngine(wiring.Component):
             m.d.comb += chosen[index].eq(number == index)
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
 
-    def _cut(self, m: Module) -> _Cut:
-        """The next segment ends with the channel's granule, or with the row."""
-        granule_atoms = self._p.interleave_atoms
-        low = self.segment.atom[: (granule_atoms - 1).bit_length()]
-        room = Signal(range(granule_atoms + 1))
-        cut = _Cut(
-            room=room,
-            row_ends=Signal(name="row_ends"),
-            length=Signal.like(room, name="length"),
-            advance=Signal(name="advance"),
-        )
-        left = self.inner_left
-        m.d.comb += [
-            room.eq(granule_atoms - low),
-            cut.row_ends.eq(~left[len(room) :].any() & (left[: len(room)] <= room)),
-            cut.length.eq(Mux(cut.row_ends, left, room)),
-        ]
-        return cut
+    def _connect(self, m: Module, copy: Signal) -> Signal:
+        """The walkers; gives the atoms of a row that the command moves, when it is shaped."""
+        inner_extent = Signal(16, name="inner_extent_now")
+        start = Signal(self._p.atom_address_bits)
+        m.d.comb += start.eq(Mux(copy, self.copies.p.start, self.ready.p.start))
+        for number, walker in enumerate(self.walkers):
+            m.submodules[f"walker_{number}"] = walker
+            m.d.comb += [
+                walker.walk.eq(self.walk),
+                walker.start.eq(start),
+                walker.inner_extent.eq(inner_extent),
+                walker.is_fixed.eq(self.is_copy | self.by_wavefront),
+                walker.loads.eq(self.state == State.IDLE),
+                walker.scales.eq(self.state == State.SCALE),
+                walker.shapes.eq(self.state == State.SHAPE),
+                walker.walks.eq(self.state == State.WALK),
+            ]
+        return inner_extent
 
-    def _offer(self, m: Module, cut: _Cut) -> None:
-        """The next segment to its channel's lane."""
-        p, segment = self._p, self.segment
-        channel = channel_of(p, segment.atom)
-        lanes = Signal(p.channels)
-        m.d.comb += [
-            lanes.eq(Cat(channel == p.first_channel + index for index in range(p.channels))),
-            # Where no lane is served, none stops the walk.
-            cut.advance.eq(~(lanes & ~Cat(lane.ready for lane in self.segments)).any()),
-        ]
-        walks = self.state == State.WALK
-        for lane, here in zip(self.segments, lanes, strict=True):
-            m.d.comb += [lane.p[name].eq(segment[name]) for name in segment.shape().members]
-            m.d.comb += [lane.p.length.eq(cut.length), lane.valid.eq(walks & here)]
+    def _offer(self, m: Module) -> Signal:
+        """Each walker's segment to its channel's lane, one to each; gives whether all end."""
+        p, walkers = self._p, self.walkers
+        first, ended = Signal(len(walkers)), Signal(len(walkers))
+        ready = Cat(lane.ready for lane in self.segments)
+        wants = []
+        for index, walker in enumerate(walkers):
+            here = Signal(p.channels, name=f"here_{index}")
+            stops = Signal(name=f"stops_{index}")
+            lanes = (walker.channel == p.first_channel + lane for lane in range(p.channels))
+            m.d.comb += [
+                here.eq(Cat(lanes)),
+                # Where no lane is served, none stops the walk.
+                stops.eq((here & ~ready).any()),
+                first[index].eq(~self._is_behind(index)),
+                walker.advance.eq(walker.valid & ~stops & (first[index] | ~here.any())),
+                ended[index].eq(~walker.valid | (walker.advance & walker.ends)),
+            ]
+            if len(walkers) > 1:
+                m.d.sync += self.waits[index].eq(walker.valid & first[index] & stops)
+            wants.append(here & walker.valid.replicate(p.channels))
+        for index in range(p.channels):
+            self._feed(m, index, Cat(lanes[index] for lanes in wants), first)
+        return ended.all()
+
+    def _feed(self, m: Module, index: int, wants: Value, first: Value) -> None:
+        """A lane's segment: that of the walker that goes first among those that want the lane."""
+        lane, common = self.segments[index], self.common
+        segment = Signal.like(self.walkers[0].segment, name=f"segment_{index}")
+        segments = [walker.segment for walker in self.walkers]
+        chosen = one_hot_select(wants & first, segments) if len(segments) > 1 else segments[0]
+        m.d.comb += [lane.valid.eq(wants.any()), segment.as_value().eq(chosen)]
+        m.d.comb += [lane.p[name].eq(segment[name]) for name in segment.shape().members]
+        m.d.comb += [lane.p[name].eq(common[name]) for name in common.shape().members]
+
+    def _is_behind(self, index: int) -> Value:
+        """Another walker goes first in the lane that this one wants."""
+        walker, behind = self.walkers[index], Const(0, 1)
+        for other, before in enumerate(self.walkers):
+            same = before.channel == walker.channel
+            if other < index:
+                behind |= same & before.valid & ~self.waits[index]
+            if other > index:
+                behind |= same & self.waits[other]
+        return behind
 
     def _take(
         self, m: Module, copy: Signal, take: Signal, of_command: Callable[[str], Value]
     ) -> None:
         """Load the chosen command, and what its template says."""
-        ready, segment, next_row = self.ready.p, self.segment, self.next_row
+        ready, common, walk = self.ready.p, self.common, self.walk
         outer_edge, inner_edge = ready.outer_edge & ~copy, ready.inner_edge & ~copy
-        start = Mux(copy, self.copies.p.start, ready.start)
         m.d.sync += [
             self.is_copy.eq(copy),
             self.by_wavefront.eq(~copy & (of_command("granularity") == Granularity.WAVEFRONT)),
-            self.outer_extent.eq(
+            walk.rows.eq(
                 Mux(outer_edge, of_command("outer_extent_edge"), of_command("outer_extent"))
             ),
-            self.inner_extent.eq(
+            walk.inner_extent.eq(
                 Mux(inner_edge, of_command("inner_extent_edge"), of_command("inner_extent"))
             ),
-            self.stride.eq(of_command("stride")),
-            self.minor_log2.eq(of_command("waves_inner_log2")),
-            self.wave_outer_extent.eq(of_command("wave_outer_extent")),
-            next_row.low.eq(start[: len(next_row.low)]),
-            next_row.carry.eq(0),
-            next_row.high.eq(start[len(next_row.low) :]),
-            segment.atom.eq(start),
-            segment.remote.eq(of_command("atom_offset")),
-            segment.wavefront.eq(ready.wavefront),
-            segment.workgroup.eq(ready.dispatch_index),
+            walk.stride.eq(of_command("stride")),
+            walk.minor_log2.eq(of_command("waves_inner_log2")),
+            walk.wave_outer_extent.eq(of_command("wave_outer_extent")),
+            walk.wavefront.eq(ready.wavefront),
+            common.workgroup.eq(ready.dispatch_index),
         ]
         m.d.sync += [
-            Value.cast(segment[name]).eq(of_command(name))
-            for name in ("wave_inner_log2", "context", "kind", "op", "dtype")
+            Value.cast(common[name]).eq(of_command(name))
+            for name in ("wave_inner_log2", "context", "kind", "op", "dtype", "atom_offset")
         ]
         with m.If(take):
             m.d.sync += self.state.eq(State.SCALE)
 
     def _scale(self, m: Module) -> None:
         """What the wavefronts before the command's have, and the command's workgroup."""
-        segment, minor_log2 = self.segment, self.minor_log2
-        minor = segment.wavefront & ((1 << minor_log2) - 1)
-        remote = add(self.next_row, segment.remote)  # still the first one
+        common, walk = self.common, self.walk
+        minor = walk.wavefront & ((1 << walk.minor_log2) - 1)
         m.d.sync += [
-            self.outer_before.eq((segment.wavefront >> minor_log2) * self.wave_outer_extent),
-            self.inner_before.eq(minor << segment.wave_inner_log2),
-            self.next_row.as_value().eq(add(self.next_row, self.stride)),
-            self.next_remote_row.as_value().eq(remote),
-            segment.workgroup.eq(
-                Mux(self.is_copy, 0, workgroup_of(segment.workgroup, self.launch_configuration))
+            self.outer_before.eq((walk.wavefront >> walk.minor_log2) * walk.wave_outer_extent),
+            self.inner_before.eq(minor << common.wave_inner_log2),
+            common.workgroup.eq(
+                Mux(self.is_copy, 0, workgroup_of(common.workgroup, self.launch_configuration))
             ),
             self.state.eq(State.SHAPE),
         ]
+        with m.If(~self.by_wavefront):
+            m.d.sync += walk.wavefront.eq(0)
 
-    def _shape(self, m: Module) -> None:
+    def _shape(self, m: Module, inner_extent: Signal) -> None:
         """The part of the tile that is the command's; without one it ends here."""
-        segment = self.segment
-        outer_share, any_outer = share(self.outer_extent, self.outer_before, self.wave_outer_extent)
-        inner_size = (1 << segment.wave_inner_log2)[:16]
-        inner_share, any_inner = share(self.inner_extent, self.inner_before, inner_size)
+        common, walk = self.common, self.walk
+        outer_share, any_outer = share(walk.rows, self.outer_before, walk.wave_outer_extent)
+        inner_size = (1 << common.wave_inner_log2)[:16]
+        inner_share, any_inner = share(walk.inner_extent, self.inner_before, inner_size)
+        m.d.comb += inner_extent.eq(Mux(self.by_wavefront, inner_share, walk.inner_extent))
         m.d.sync += [
-            self.next_remote_row.as_value().eq(add(self.next_remote_row, self.stride)),
-            segment.remote.eq(join(self.next_remote_row)),
-            segment.offset.eq(0),
-            self.inner_left.eq(Mux(self.by_wavefront, inner_share, self.inner_extent)),
-            self.wave_row.eq(1),
+            walk.inner_extent.eq(inner_extent),
+            walk.wave_steps.eq(0),
             self.state.eq(State.IDLE),
         ]
         with m.If(self.by_wavefront):
-            m.d.sync += [self.outer_extent.eq(outer_share), self.inner_extent.eq(inner_share)]
-        with m.Else():
-            m.d.sync += segment.wavefront.eq(0)
+            m.d.sync += walk.rows.eq(outer_share)
         with m.If(self.by_wavefront | self.is_copy):
-            m.d.sync += [segment.wave_inner_log2.eq(WHOLE_ROW), self.wave_outer_extent.eq(0)]
-        any_of_all = self.outer_extent.any() & self.inner_extent.any()
+            m.d.sync += [common.wave_inner_log2.eq(WHOLE_ROW), walk.wave_outer_extent.eq(0)]
+        with m.Else():
+            self._divide(m)
+        any_of_all = walk.rows.any() & walk.inner_extent.any()
         with m.If(Mux(self.by_wavefront, any_outer & any_inner, any_of_all)):
             m.d.sync += self.state.eq(State.WALK)
 
-    def _walk(self, m: Module, cut: _Cut) -> None:
-        """One segment on: in the row, or to the next row."""
-        segment, room = self.segment, cut.room
-        low_bits = (self._p.interleave_atoms - 1).bit_length()
-        granule = segment.atom[low_bits:]
-        next_granule = (granule + 1)[: len(granule)]
-        with m.If(cut.advance & ~cut.row_ends):
-            m.d.sync += [
-                segment.atom.eq(Cat(Const(0, low_bits), next_granule)),
-                segment.remote.eq(segment.remote + room),
-                segment.offset.eq(segment.offset + room),
-                self.inner_left.eq(self.inner_left - room),
-            ]
-        with m.If(cut.advance & cut.row_ends):
-            m.d.sync += [
-                segment.atom.eq(join(self.next_row)),
-                segment.remote.eq(join(self.next_remote_row)),
-                segment.offset.eq(0),
-                self.inner_left.eq(self.inner_extent),
-                self.next_row.as_value().eq(add(self.next_row, self.stride)),
-                self.next_remote_row.as_value().eq(add(self.next_remote_row, self.stride)),
-                self.outer_extent.eq(self.outer_extent - 1),
-                self.wave_row.eq(self.wave_row + 1),
-            ]
-            with m.If(self.wave_row == self.wave_outer_extent):
-                m.d.sync += [
-                    self.wave_row.eq(1),
-                    segment.wavefront.eq(segment.wavefront + (1 << self.minor_log2)),
-                ]
-            with m.If(self.outer_extent == 1):
-                m.d.sync += self.state.eq(State.IDLE)
+    def _divide(self, m: Module) -> None:
+        """How many wavefronts, and rows beyond them, a walker goes on by with a step."""
+        walk, step = self.walk, self._p.dma_walkers
+        rest = Signal.like(walk.wave_rest)
+        m.d.comb += rest.eq(step)
+        with m.Switch(walk.wave_outer_extent):
+            for rows in range(1, step + 1):
+                with m.Case(rows):
+                    m.d.comb += rest.eq(step % rows)
+                    m.d.sync += walk.wave_steps.eq(step // rows)
+        m.d.sync += walk.wave_rest.eq(rest)
+        with m.If(walk.wave_outer_extent.any()):
+            m.d.sync += walk.wave_outer_extent.eq(walk.wave_outer_extent - rest)

@@ -154,7 +154,7 @@ class DmaLane(wiring.Component):
             write.en.eq(expand),
             write.addr.eq(self.tail),
             write.data.kind.eq(segment.kind),
-            write.data.atom.eq(segment.remote + index),
+            write.data.atom.eq(atom + segment.atom_offset),
             write.data.context.eq(segment.context),
             write.data.workgroup.eq(segment.workgroup),
             write.data.wavefront.eq(segment.wavefront + wave),

@@ -267,7 +267,7 @@ def Segment(p: T3Parameters):
             "kind": PacketKind,
             "op": Operation,
             "dtype": Datatype,
-            "remote": _atoms(p),  # where its first atom goes, at the receiver
+            "atom_offset": _atoms(p),  # from an atom here to where it goes, at the receiver
         }
     )
 

@@ -1,9 +1,9 @@
 """Sums over several cycles, in halves: the carry between them waits for the next cycle."""
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Const, Value
 from amaranth.lib import data
 
-__all__ = ["Halves", "add", "join"]
+__all__ = ["Halves", "add", "carry_save", "join"]
 
 
 def Halves(width: int):
@@ -22,3 +22,10 @@ def add(halves: data.View, b: Value) -> Value:
 def join(halves: data.View) -> Value:
     """The value."""
     return Cat(halves.low, (halves.high + halves.carry)[: len(halves.high)])
+
+
+def carry_save(a: Value, b: Value, c: Value) -> tuple[Value, Value]:
+    """Two values whose sum is that of three, modulo two to the width of the first; without a carry
+    through the bits."""
+    carries = (a & b) | (a & c) | (b & c)
+    return (a ^ b ^ c)[: len(a)], Cat(Const(0, 1), carries)[: len(a)]

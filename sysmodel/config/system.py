@@ -177,6 +177,7 @@ class T3(Strict):
     tracker_banks: PowerOfTwo = power_of_two(1, 256)
     credit_window_workgroups: PowerOfTwo = power_of_two(2, 32_768)
     command_depth: PowerOfTwo = power_of_two(2, 65_536)
+    dma_walkers: PowerOfTwo = power_of_two(1, 16)
     egress_slots: PowerOfTwo = power_of_two(1, 65_536)
 
 

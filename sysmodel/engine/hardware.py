@@ -37,6 +37,7 @@ def hardware_parameters(
         banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
         credit_window=t3.credit_window_workgroups,
         command_depth=t3.command_depth,
+        dma_walkers=t3.dma_walkers,
         egress_slots=t3.egress_slots,
         with_data=with_data,
     )

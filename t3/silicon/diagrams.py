@@ -126,7 +126,7 @@ def _engine() -> Diagram:
             Lane(signal="segments.0.valid"),
             Lane(signal="segments.0.payload.atom", when="segments.0.valid"),
             Lane(signal="segments.0.payload.length", when="segments.0.valid"),
-            Lane(signal="segments.0.payload.remote", when="segments.0.valid"),
+            Lane(signal="segments.0.payload.atom_offset", when="segments.0.valid"),
             Lane(signal="idle"),
         ],
         cycles=11,
@@ -138,7 +138,7 @@ def _lane() -> Diagram:
         "segments.valid": 1,
         "segments.payload.atom": 38,
         "segments.payload.length": 2,
-        "segments.payload.remote": 1038,
+        "segments.payload.atom_offset": 1000,
         "segments.payload.wave_inner_log2": 15,
     }
     return Diagram(

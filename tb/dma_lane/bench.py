@@ -59,9 +59,11 @@ def _random_segment(rng: random.Random) -> dict[str, int]:
     length = rng.choice([1, p.interleave_atoms, rng.randint(1, p.interleave_atoms)])
     granule = rng.choice([0, _ATOMS - p.interleave_atoms, rng.randrange(_ATOMS)])
     granule -= granule % p.interleave_atoms
+    atom = granule + rng.randint(0, p.interleave_atoms - length)
+    remote = rng.choice([0, _ATOMS - 1, rng.randrange(_ATOMS)])
     last = (1 << 16) - p.interleave_atoms
     return {
-        "atom": granule + rng.randint(0, p.interleave_atoms - length),
+        "atom": atom,
         "length": length,
         "offset": rng.choice([0, 5, 60, 1000, last, rng.randint(0, last)]),
         "wave_inner_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
@@ -71,7 +73,7 @@ def _random_segment(rng: random.Random) -> dict[str, int]:
         "kind": rng.getrandbits(1),
         "op": rng.randrange(3),
         "dtype": rng.randrange(3),
-        "remote": rng.choice([0, _ATOMS - 1, rng.randrange(_ATOMS)]),
+        "atom_offset": (remote - atom) % _ATOMS,
     }
 
 
@@ -169,7 +171,8 @@ class _Bench:
             waves = [(segment["offset"] + index) >> run for index in (0, length - 1)]
             cover("segment of one atom", length == 1)
             cover("segment of the whole interleave", length == p.interleave_atoms)
-            cover("remote address wraps", segment["remote"] + length > _ATOMS)
+            remote = (segment["atom"] + segment["atom_offset"]) % _ATOMS
+            cover("remote address wraps", remote + length > _ATOMS)
             cover("wavefront advances within a segment", waves[0] < waves[1])
             cover("wavefront wraps", segment["wavefront"] + waves[1] >= p.wavefronts)
             cover("segments full", not room(levels, Q.segments, D.segments))

@@ -326,9 +326,12 @@ def test_trigger(rng):
     simulate(dut, bench)
 
 
+@pytest.mark.parametrize("walkers", [1, 2, 4])
 @pytest.mark.parametrize("channels", [1, 4])
-def test_engine(rng, channels):
-    parameters = SMALL | dict(channels=channels, first_channel=4 - channels and 2)
+def test_engine(rng, channels, walkers):
+    parameters = SMALL | dict(
+        channels=channels, first_channel=4 - channels and 2, dma_walkers=walkers
+    )
     dut = DmaEngine(T3Parameters(**parameters))
     state = fresh_state(**parameters)
     launch, gpu, channel = state.config["launch"], state.gpu, state.channels
@@ -338,6 +341,11 @@ def test_engine(rng, channels):
         for cycle in range(2500):
             if cycle % 250 == 0:
                 commands = [random_command(rng) for _ in range(4)]
+                # Rows by the walkers' number, more and fewer; also many rows in one channel.
+                for command in commands[1:]:
+                    command["outer_extent"] = int(rng.integers(0, 20))
+                    command["wave_outer_extent"] = int(rng.integers(0, 8))
+                    command["stride"] = int(rng.choice([4, 60, 64, command["stride"]]))
                 launch_configuration = {
                     "workgroups": 24,
                     "first_workgroup": int(rng.integers(0, 24)),

@@ -7,6 +7,7 @@ from sysmodel.lib.interleave import channel_of_atom
 from .protected_queue import oldest
 from .queues import D, Q, back, front, has, mark, natural, pick, room, waiting
 from .records import copy_record
+from .state import MOST_WALKERS
 
 __all__ = ["fill_slot", "segment_length", "push_copy", "step_engine", "step_lane"]
 
@@ -38,15 +39,13 @@ def _begin(s, number, start):
     """Take what a copy and a command have in common."""
     engine = s.gpu.engine
     command = s.commands[number]
-    engine.row_start = start
-    engine.offset = 0
+    engine.start = start
     engine.outer_extent = command.outer_extent
     engine.inner_extent = command.inner_extent
     engine.stride = command.stride
     engine.wave_inner_log2 = _WHOLE_RUN
     engine.wave_outer_extent = 0
-    engine.wave_row = 0
-    engine.wave_step = 0
+    engine.waves_inner_log2 = command.waves_inner_log2
     engine.wavefront_base = 0
     engine.workgroup = 0
     engine.dispatch_index = -1
@@ -74,7 +73,6 @@ def _begin_ready(s, ready):
     if command.granularity == _WORKGROUP:
         engine.wave_inner_log2 = command.wave_inner_log2
         engine.wave_outer_extent = command.wave_outer_extent
-        engine.wave_step = 1 << minor_log2
     else:
         wavefront = ready.wavefront
         minor = wavefront & ((1 << minor_log2) - 1)
@@ -100,43 +98,112 @@ def _scale(s):
 
 
 @inlined
-def _walk(s):
-    """Push one segment, unless its lane is full, and go on."""
+def _wavefront(config, engine, row):
+    """Wavefront of a row's first atom."""
+    steps = row // engine.wave_outer_extent if engine.wave_outer_extent else 0
+    advanced = engine.wavefront_base + (steps << engine.waves_inner_log2)
+    return advanced & config.wavefront_mask
+
+
+@inlined
+def _place(config, walker):
+    """Find the channel of a walker's segment."""
+    atom = (walker.row_start + walker.offset) & config.atom_mask
+    channel = channel_of_atom(atom, config.offset_bits, config.channel_bits)
+    walker.channel = channel - config.first_channel
+
+
+@compiled
+def _shape(s):
+    """State SHAPE: the walkers begin, each with a row of its own; gives whether any does."""
     config, engine = s.config, s.gpu.engine
-    atom = (engine.row_start + engine.offset) & config.atom_mask
-    length = segment_length(config, atom, engine.inner_extent - engine.offset)
-    number = channel_of_atom(atom, config.offset_bits, config.channel_bits)
-    number -= config.first_channel
-    if 0 <= number < config.channels:
-        channel = s.channels[natural(number)]
-        levels, heads = channel.levels, channel.heads
-        if not room(levels, Q.segments, D.segments):
+    if engine.outer_extent == 0 or engine.inner_extent == 0:
+        return False
+    count = min(config.walkers, engine.outer_extent)
+    engine.walking = (1 << count) - 1
+    engine.waiting = 0
+    for row in range(count):
+        walker = engine.walkers[natural(row)]
+        walker.row = row
+        walker.row_start = (engine.start + row * engine.stride) & config.atom_mask
+        walker.offset = 0
+        walker.wavefront = _wavefront(config, engine, row)
+        _place(config, walker)
+    return True
+
+
+@inlined
+def _push(config, engine, walker, channel, length):
+    """A walker's segment into its channel's lane."""
+    to = channel.segments[back(channel.levels, channel.heads, Q.segments)]
+    to.atom = (walker.row_start + walker.offset) & config.atom_mask
+    to.length = length
+    to.offset = walker.offset
+    to.wave_inner_log2 = engine.wave_inner_log2
+    to.wavefront = walker.wavefront
+    to.workgroup = engine.workgroup
+    to.context = engine.context
+    to.kind = engine.kind
+    to.op = engine.op
+    to.dtype = engine.dtype
+    to.atom_offset = engine.atom_offset
+    channel.pushed += mark(Q.segments)
+
+
+@inlined
+def _offered(engine, walker):
+    """Whether a walker's lane has an offer that it did not take."""
+    if engine.waiting:
+        for other in range(MOST_WALKERS):
+            if engine.waiting >> other & 1 and engine.walkers[other].channel == walker.channel:
+                return True
+    return False
+
+
+@compiled
+def _step_walker(s, index):
+    """Offer one walker's segment to its lane, unless another one did, and go on if it leaves."""
+    config, engine = s.config, s.gpu.engine
+    walker = engine.walkers[natural(index)]
+    atom = walker.row_start + walker.offset
+    length = segment_length(config, atom, engine.inner_extent - walker.offset)
+    if 0 <= walker.channel < config.channels:
+        channel = s.channels[natural(walker.channel)]
+        if channel.pushed & mark(Q.segments):
             return
-        to = channel.segments[back(levels, heads, Q.segments)]
-        to.atom = atom
-        to.length = length
-        to.offset = engine.offset
-        to.wave_inner_log2 = engine.wave_inner_log2
-        to.wavefront = engine.wavefront_base
-        to.workgroup = engine.workgroup
-        to.context = engine.context
-        to.kind = engine.kind
-        to.op = engine.op
-        to.dtype = engine.dtype
-        to.remote = (atom + engine.atom_offset) & config.atom_mask
-        channel.pushed += mark(Q.segments)
-    engine.offset += length
-    if engine.offset == engine.inner_extent:
-        engine.offset = 0
-        engine.row_start = (engine.row_start + engine.stride) & config.atom_mask
-        engine.outer_extent -= 1
-        engine.wave_row += 1
-        if engine.wave_row == engine.wave_outer_extent:
-            engine.wave_row = 0
-            advanced = engine.wavefront_base + engine.wave_step
-            engine.wavefront_base = advanced & config.wavefront_mask
-        if engine.outer_extent == 0:
-            engine.state = _IDLE
+        if not room(channel.levels, Q.segments, D.segments):
+            if not _offered(engine, walker):
+                engine.waiting |= 1 << index
+            return
+        _push(config, engine, walker, channel, length)
+        engine.waiting &= ~(1 << index)
+    walker.offset += length
+    if walker.offset == engine.inner_extent:
+        walker.offset = 0
+        walker.row += config.walkers
+        if walker.row >= engine.outer_extent:
+            engine.walking &= ~(1 << index)
+            return
+        walker.row_start = (walker.row_start + config.walkers * engine.stride) & config.atom_mask
+        walker.wavefront = _wavefront(config, engine, walker.row)
+    _place(config, walker)
+
+
+@inlined
+def _walk(s):
+    """One segment of each walker, as the lanes take them."""
+    engine = s.gpu.engine
+    # What was offered before stays, and goes first.
+    offered = engine.waiting
+    others = engine.walking & ~offered
+    for index in range(s.config.walkers):
+        if offered >> index & 1:
+            _step_walker(s, index)
+    for index in range(s.config.walkers):
+        if others >> index & 1:
+            _step_walker(s, index)
+    if engine.walking == 0:
+        engine.state = _IDLE
 
 
 @inlined
@@ -160,8 +227,7 @@ def step_engine(s, credit_limit_in):
         engine.state = _SHAPE
         return False, False
     if state == _SHAPE:
-        some = engine.outer_extent != 0 and engine.inner_extent != 0
-        engine.state = _WALK if some else _IDLE
+        engine.state = _WALK if _shape(s) else _IDLE
         return False, False
     if not gpu.ready.checked and not gpu.copies_level:
         return False, False
@@ -205,7 +271,7 @@ def _expand(s, number, levels, heads):
     packet = s.slots[natural(number), natural(tail)].packet
     wave = (segment.offset + index) >> segment.wave_inner_log2
     packet.kind = segment.kind
-    packet.atom = (segment.remote + index) & config.atom_mask
+    packet.atom = (segment.atom + index + segment.atom_offset) & config.atom_mask
     packet.context = segment.context
     packet.workgroup = segment.workgroup
     packet.wavefront = (segment.wavefront + wave) & config.wavefront_mask

@@ -35,6 +35,7 @@ __all__ = [
     "COMPLETIONS",
     "EVENTS",
     "ISSUE_ACK_BUFFER",
+    "MOST_WALKERS",
     "NMC_LATENCY",
     "REGISTERS",
     "F",
@@ -51,7 +52,7 @@ NMC_LATENCY = NmcUnit.LATENCY
 _CONFIG = record(
     "channels first_channel channel_bits offset_bits interleave atom_mask atom_shift "
     "dispatch_index_mask wavefront_mask credit_limit_mask count_mask regions ranges commands "
-    "rows row_bits ways banks bank_bits slots credit_window_slots depth with_data",
+    "rows row_bits ways banks bank_bits slots walkers credit_window_slots depth with_data",
     [("launch", LAUNCH), ("arbiter", ARBITER)],
 )
 
@@ -60,10 +61,15 @@ _TRIGGER = record(
     "state row taken action command granularity waves group_first group_size group_index",
     [("completion", COMPLETION), ("next", COMPLETION)],
 )
+# A walker's segment lies in `channel`, if that is one of those served here.
+_WALKER = record("row row_start offset wavefront channel")
+MOST_WALKERS = 16
+# A bit for each walker: it has not ended; it offered a segment that was not taken.
 _ENGINE = record(
-    "state last dispatch_index row_start offset outer_extent inner_extent stride "
-    "wave_outer_extent wave_row wave_inner_log2 wave_step wavefront_base "
-    "workgroup context kind op dtype atom_offset"
+    "state last dispatch_index start outer_extent inner_extent stride "
+    "wave_outer_extent wave_inner_log2 waves_inner_log2 wavefront_base "
+    "workgroup context kind op dtype atom_offset walking waiting",
+    [("walkers", _WALKER, (MOST_WALKERS,))],
 )
 _BUS = record(
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr"
@@ -240,6 +246,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         banks=p.banks,
         bank_bits=(p.banks - 1).bit_length(),
         slots=p.egress_slots,
+        walkers=p.dma_walkers,
         credit_window_slots=p.credit_window,
         depth=p.command_depth,
         with_data=int(p.with_data),

@@ -1,12 +1,13 @@
-"""DMA engine: each command leaves once, as the segments that its tile has, in their order."""
+"""DMA engine: each command leaves once, as the segments that its tile has."""
 
 from functools import partial
 from types import SimpleNamespace
 
-from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Granularity
+from rtl.lib.select import one_hot_first
 from rtl.parameters import T3Parameters
 
 from .dma_engine_inside import assert_inside
@@ -32,14 +33,15 @@ _WHOLE = 15  # no wavefront ends within a row
 
 
 class DmaEngineHarness(Elaboratable):
-    """Walks the taken command's tile atom by atom in rows, and compares with the segments.
+    """Walks the taken command's tile row by row, one in so many rows for each walker, and compares
+    with the segments.
 
     Tables, dispatch order, admission and lanes do what they like in every cycle.
     """
 
-    def __init__(self, engine: type = DmaEngine, *, channels: int):
+    def __init__(self, engine: type = DmaEngine, *, channels: int, walkers: int):
         self._engine = engine
-        self._p = T3Parameters(**vars(_P) | {"channels": channels})
+        self._p = T3Parameters(**vars(_P) | {"channels": channels, "dma_walkers": walkers})
 
     def elaborate(self, platform):
         m = Module()
@@ -55,7 +57,7 @@ class DmaEngineHarness(Elaboratable):
         self._walk(m, dut, tile, takes_ready | takes_copy)
         self._assert_choice(m, dut, tile, takes_ready, takes_copy)
         self._assert_segments(m, dut, tile)
-        assert_inside(m, dut, tile, self._segment(tile))
+        assert_inside(m, dut, tile)
         for index, lane in enumerate(dut.segments):
             assert_held(m, lane, f"segments_{index}")
         return m
@@ -141,56 +143,108 @@ class DmaEngineHarness(Elaboratable):
         tile.any = (tile.outer_extent != 0) & (tile.inner_extent != 0)
 
     def _walk(self, m: Module, dut, tile: SimpleNamespace, takes: Value) -> None:
-        """Row, offset in it, and the atom there; a segment ends at a granule, or with the row."""
+        """What the walkers do from the cycle on in which the geometry is known."""
         p = self._p
-        tile.row, tile.offset = Signal(16, name="row"), Signal(16, name="offset")
-        tile.row_start = Signal(p.atom_address_bits, name="row_start")
-        tile.atom = (tile.row_start + tile.offset)[: p.atom_address_bits]
-        left = tile.inner_extent - tile.offset
-        room = _GRANULE - tile.atom % _GRANULE
-        tile.length = Mux(left < room, left, room)
-        blocks = Value.cast(tile.atom)[(_GRANULE - 1).bit_length() :]
-        tile.channel = blocks.xor()  # of two
+        template = tile.template
         tile.walks = Signal(name="walks")
-        served = Signal(p.channels, name="served")
-        m.d.comb += [
-            tile.walks.eq(tile.busy & (tile.since == 3)),
-            served.eq(Cat(tile.channel == index for index in range(p.channels))),
-        ]
-        tile.served = served
-        stops = (served & ~Cat(lane.ready for lane in dut.segments)).any()
-        # Which wavefront's rows these are, without a division: 0 if all are of one.
-        tile.wave_row = Signal(16, name="wave_row")
-        tile.wavefront = Signal(p.wavefront_bits, name="wavefront")
-        fixed = tile.copy | tile.by_wavefront
+        m.d.comb += tile.walks.eq(tile.busy & (tile.since == 3))
+        # Rows of a wavefront, 0 if it stays the same.
+        tile.wave_rows = Mux(tile.copy | tile.by_wavefront, 0, template.wave_outer_extent)
+        tile.walkers = [self._walker(m, dut, tile, number) for number in range(p.dma_walkers)]
+        self._lanes(m, dut, tile)
+        for number, walker in enumerate(tile.walkers):
+            self._advance(m, tile, walker, number)
         with m.If(takes):
             m.d.sync += [tile.busy.eq(1), tile.since.eq(1)]
         with m.Elif(tile.busy & ~tile.walks):
-            m.d.sync += [
-                tile.since.eq(tile.since + 1),
-                tile.row.eq(0),
-                tile.offset.eq(0),
-                tile.wave_row.eq(0),
-                tile.row_start.eq(tile.start),
-                tile.wavefront.eq(Mux(tile.by_wavefront, tile.command.wavefront, 0)),
-            ]
+            m.d.sync += tile.since.eq(tile.since + 1)
             with m.If((tile.since == 2) & ~tile.any):
                 m.d.sync += tile.busy.eq(0)
-        with m.Elif(tile.walks & ~stops):
-            m.d.sync += tile.offset.eq(tile.offset + tile.length)
-            with m.If(tile.offset + tile.length == tile.inner_extent):
+        with m.Elif(tile.walks):
+            ended = [~walker.walks | (walker.moves & walker.ends) for walker in tile.walkers]
+            m.d.sync += tile.busy.eq(~Cat(ended).all())
+
+    def _walker(self, m: Module, dut, tile: SimpleNamespace, number: int) -> SimpleNamespace:
+        """Row, offset in it, and the atom there; a segment ends at a granule, or with the row."""
+        p = self._p
+        walker = SimpleNamespace(
+            row=Signal(17, name=f"row_{number}"),
+            offset=Signal(16, name=f"offset_{number}"),
+            row_start=Signal(p.atom_address_bits, name=f"row_start_{number}"),
+            # Which row of its wavefront this is, without a division.
+            wave_row=Signal(16, name=f"wave_row_{number}"),
+            wavefront=Signal(p.wavefront_bits, name=f"wavefront_{number}"),
+            walks=Signal(name=f"walks_{number}"),
+            served=Signal(p.channels, name=f"served_{number}"),
+            moves=Signal(name=f"moves_{number}"),
+            ends=Signal(name=f"ends_{number}"),
+        )
+        walker.atom = (walker.row_start + walker.offset)[: p.atom_address_bits]
+        left = tile.inner_extent - walker.offset
+        room = _GRANULE - walker.atom % _GRANULE
+        walker.length = Mux(left < room, left, room)
+        walker.row_ends = walker.offset + walker.length == tile.inner_extent
+        blocks = Value.cast(walker.atom)[(_GRANULE - 1).bit_length() :]
+        channel = blocks.xor()  # of two
+        m.d.comb += [
+            walker.walks.eq(tile.walks & (walker.row < tile.outer_extent)),
+            walker.served.eq(Cat(walker.walks & (channel == index) for index in range(p.channels))),
+            walker.ends.eq(walker.row_ends & (walker.row + p.dma_walkers >= tile.outer_extent)),
+        ]
+        return walker
+
+    def _lanes(self, m: Module, dut, tile: SimpleNamespace) -> None:
+        """Whose segment is offered to each lane; an offer that is not taken stays."""
+        tile.offers, tile.kept = [], []
+        for index, lane in enumerate(dut.segments):
+            wants = Cat(walker.served[index] for walker in tile.walkers)
+            kept = Signal.like(wants, name=f"kept_{index}")
+            offers = Signal.like(wants, name=f"offers_{index}")
+            m.d.comb += offers.eq(Mux(kept.any(), kept, one_hot_first(wants)))
+            m.d.sync += kept.eq(Mux(lane.ready, 0, offers))
+            tile.offers.append(offers)
+            tile.kept.append(kept)
+        for number, walker in enumerate(tile.walkers):
+            taken = Cat(
+                offers[number] & lane.ready
+                for offers, lane in zip(tile.offers, dut.segments, strict=True)
+            )
+            m.d.comb += walker.moves.eq(walker.walks & (~walker.served.any() | taken.any()))
+
+    def _advance(self, m: Module, tile: SimpleNamespace, walker, number: int) -> None:
+        """Begin in row ``number``, and go on when a segment has left."""
+        template = tile.template
+        begin = Mux(tile.by_wavefront, tile.command.wavefront, 0)
+        with m.If(tile.busy & ~tile.walks):
+            wave_row, wavefront = self._rows_on(tile, Const(0, 16), begin, number)
+            m.d.sync += [
+                walker.row.eq(number),
+                walker.offset.eq(0),
+                walker.row_start.eq(tile.start + number * template.stride),
+                walker.wave_row.eq(wave_row),
+                walker.wavefront.eq(wavefront),
+            ]
+        with m.Elif(walker.moves):
+            m.d.sync += walker.offset.eq(walker.offset + walker.length)
+            with m.If(walker.row_ends):
+                step = self._p.dma_walkers
+                wave_row, wavefront = self._rows_on(tile, walker.wave_row, walker.wavefront, step)
                 m.d.sync += [
-                    tile.offset.eq(0),
-                    tile.row.eq(tile.row + 1),
-                    tile.row_start.eq(tile.row_start + tile.template.stride),
-                    tile.busy.eq(tile.row + 1 != tile.outer_extent),
-                    tile.wave_row.eq(tile.wave_row + 1),
+                    walker.offset.eq(0),
+                    walker.row.eq(walker.row + step),
+                    walker.row_start.eq(walker.row_start + step * template.stride),
+                    walker.wave_row.eq(wave_row),
+                    walker.wavefront.eq(wavefront),
                 ]
-                with m.If(~fixed & (tile.wave_row + 1 == tile.template.wave_outer_extent)):
-                    m.d.sync += [
-                        tile.wave_row.eq(0),
-                        tile.wavefront.eq(tile.wavefront + (1 << tile.template.waves_inner_log2)),
-                    ]
+
+    def _rows_on(self, tile: SimpleNamespace, wave_row, wavefront, rows: int):
+        """Row in the wavefront, and wavefront, so many rows later; one after the other."""
+        for _ in range(rows):
+            next_one = (wave_row + 1 == tile.wave_rows) & (tile.wave_rows != 0)
+            step = Mux(next_one, 1 << tile.template.waves_inner_log2, 0)
+            wave_row = Mux(next_one, 0, wave_row + 1)[:16]
+            wavefront = (wavefront + step)[: self._p.wavefront_bits]
+        return wave_row, wavefront
 
     def _assert_choice(self, m: Module, dut, tile, takes_ready: Signal, takes_copy: Signal) -> None:
         admitted = Signal()
@@ -218,60 +272,74 @@ class DmaEngineHarness(Elaboratable):
             Cover(dut.ready.valid & ~admitted & takes_copy, "a copy goes before one not admitted"),
         ]
 
-    def _segment(self, tile) -> dict[str, Value]:
-        """What a segment is, apart from its length."""
+    def _segment(self, tile, walker) -> dict[str, Value]:
+        """What a walker's segment is."""
         template = tile.template
-        expected = {name: template[name] for name in ("context", "kind", "op", "dtype")}
+        expected = {
+            name: template[name] for name in ("context", "kind", "op", "dtype", "atom_offset")
+        }
         return expected | {
-            "atom": tile.atom,
-            "offset": tile.offset,
-            "remote": (tile.atom + template.atom_offset)[: len(tile.atom)],
+            "atom": walker.atom,
+            "length": walker.length,
+            "offset": walker.offset,
             "wave_inner_log2": Mux(tile.copy | tile.by_wavefront, _WHOLE, template.wave_inner_log2),
-            "wavefront": tile.wavefront,
+            "wavefront": walker.wavefront,
             "workgroup": tile.workgroup,
         }
 
     def _assert_segments(self, m: Module, dut, tile) -> None:
-        expected = self._segment(tile) | {"length": tile.length}
-        for index, lane in enumerate(dut.segments):
-            due = tile.walks & tile.served[index]
-            m.d.comb += Assert(lane.valid == due, f"lane {index}: a segment too many or too few")
-            for name, value in expected.items():
-                right = Value.cast(lane.p[name]) == Value.cast(value)
-                m.d.comb += Assert(~due | right, f"lane {index}: {name} of a segment is wrong")
-            m.d.comb += [
-                Cover(moves(lane) & (tile.row == 2) & (tile.offset != 0), f"lane {index}: row 2"),
-                Cover(
-                    moves(lane) & tile.by_wavefront & (tile.inner_before != 0), "a wavefront's part"
-                ),
-                Cover(
-                    moves(lane) & (tile.wavefront != 0) & ~tile.by_wavefront, "the next wavefront"
-                ),
-                Cover(due & ~lane.ready, f"lane {index}: full"),
-            ]
+        for index, (lane, offers) in enumerate(zip(dut.segments, tile.offers, strict=True)):
+            m.d.comb += Assert(
+                lane.valid == offers.any(), f"lane {index}: a segment too many or too few"
+            )
+            for number, walker in enumerate(tile.walkers):
+                due = offers[number]
+                for name, value in self._segment(tile, walker).items():
+                    right = Value.cast(lane.p[name]) == Value.cast(value)
+                    m.d.comb += Assert(~due | right, f"lane {index}: {name} of a segment is wrong")
+                self._cover_segments(m, tile, walker, due, lane, f"lane {index}, walker {number}")
+            wants = [walker.served[index] for walker in tile.walkers]
+            if len(wants) > 1:
+                m.d.comb += [
+                    Cover(wants[0] & wants[1] & offers[0] & lane.ready, f"lane {index}: two want"),
+                    Cover(wants[0] & offers[1] & lane.ready, f"lane {index}: an offer stays"),
+                ]
+        walker = tile.walkers[0]
         m.d.comb += [
             Cover(tile.busy & (tile.since == 2) & ~tile.any, "a command that moves nothing"),
-            Cover(tile.walks & ~tile.served.any(), "a segment of a channel that is not served")
+            Cover(walker.walks & ~walker.served.any(), "a segment of a channel that is not served")
             if len(dut.segments) == 1
-            else Cover(tile.walks & (tile.row_start > tile.atom), "around the address space"),
+            else Cover(walker.walks & (walker.row_start > walker.atom), "around the address space"),
+        ]
+
+    def _cover_segments(self, m: Module, tile, walker, due, lane, where: str) -> None:
+        moves_ = due & lane.ready
+        rows = self._p.dma_walkers
+        m.d.comb += [
+            Cover(moves_ & (walker.row >= rows) & (walker.offset != 0), f"{where}: a second row"),
+            Cover(moves_ & tile.by_wavefront & (tile.inner_before != 0), f"{where}: a part"),
+            Cover(moves_ & (walker.wavefront != 0) & ~tile.by_wavefront, f"{where}: next wave"),
+            Cover(due & ~lane.ready, f"{where}: full"),
         ]
 
 
-PROOFS = tuple(
-    Proof(
-        name=f"dma-engine-{channels}",
+def _proof(channels: int, walkers: int) -> Proof:
+    return Proof(
+        name=f"dma-engine-{channels}" + (f"-walkers-{walkers}" if walkers != 2 else ""),
         statement="A command is taken when it is admitted and the one before has left, and leaves "
-        "once: as segments in row-major order that hold each atom of its tile once and end at a "
-        "granule or with the row, each in its channel's lane, with its fields; no other segment "
-        "leaves; a template or dispatch order that changes meanwhile does not touch it",
+        "once: as segments that hold each atom of its tile once and end at a granule or with the "
+        "row, each in its channel's lane, with its fields, those of one walker in row-major order; "
+        "no other segment leaves; what is offered to a lane stays; a template or dispatch order "
+        "that changes meanwhile does not touch it",
         blocks=(DmaEngine,),
-        harness=partial(DmaEngineHarness, channels=channels),
-        geometry=f"{channels} of 2 channels, granules of 4 atoms, addresses of 8 bits, "
-        "4 wavefronts, the reference's tiles",
+        harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
+        geometry=f"{channels} of 2 channels, {walkers} walkers, granules of 4 atoms, addresses of "
+        "8 bits, 4 wavefronts, the reference's tiles",
         reason="addresses are only added up, and channels compared",
         depth=1,
         cover_depth=14,
         slow=True,
     )
-    for channels in (1, 2)
-)
+
+
+PROOFS = (_proof(1, 2), _proof(2, 2), _proof(2, 1), _proof(2, 4))

@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from rtl.dma.engine import DmaEngine, State
+from rtl.dma.engine import WHOLE_ROW, DmaEngine, State
 from rtl.lib.pending_carry import join
 
 from .invariant import invariant
@@ -12,14 +12,11 @@ from .invariant import invariant
 __all__ = ["assert_inside"]
 
 
-def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace, expected) -> None:
-    """Link the engine's registers to the walk of the harness; ``expected``: the next segment."""
-    segment, template = dut.segment, tile.template
+def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
+    """Link the engine's registers to the walks of the harness."""
+    common, walk, template = dut.common, dut.walk, tile.template
     scale = tile.busy & (tile.since == 1)
     shape = tile.busy & (tile.since == 2)
-    fixed = tile.copy | tile.by_wavefront
-    width = len(tile.row_start)
-    stride = template.stride[:width]
     m.d.comb += [
         invariant((dut.state == State.SCALE) == scale, "in SCALE"),
         invariant((dut.state == State.SHAPE) == shape, "in SHAPE"),
@@ -28,65 +25,143 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace, expected) ->
     ]
     with m.If(tile.busy):
         m.d.comb += [
+            invariant(Value.cast(common[name]) == Value.cast(template[name]), f"common {name}")
+            for name in ("context", "kind", "op", "dtype", "atom_offset")
+        ]
+        m.d.comb += [
             invariant(dut.is_copy == tile.copy, "is_copy"),
             invariant(dut.by_wavefront == tile.by_wavefront, "by_wavefront"),
-            invariant(dut.stride == stride, "stride"),
-            invariant(dut.minor_log2 == template.waves_inner_log2, "minor_log2"),
+            invariant(walk.stride == template.stride[: len(walk.stride)], "stride"),
+            invariant(walk.minor_log2 == template.waves_inner_log2, "minor_log2"),
         ]
     with m.If(scale | shape):
         m.d.comb += [
-            invariant(Value.cast(segment[name]) == Value.cast(template[name]), f"segment's {name}")
-            for name in ("context", "kind", "op", "dtype")
-        ]
-        m.d.comb += [
-            invariant(dut.outer_extent == tile.total_rows, "all rows"),
-            invariant(dut.inner_extent == tile.total_run, "all of a row"),
-            invariant(dut.wave_outer_extent == template.wave_outer_extent, "wave_outer_extent"),
-            invariant(segment.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
-            invariant(segment.atom == tile.start, "start"),
-            invariant(segment.remote == template.atom_offset, "atom_offset"),
-            invariant(tile.copy | (segment.wavefront == tile.command.wavefront), "wavefront"),
+            invariant(walk.rows == tile.total_rows, "all rows"),
+            invariant(walk.inner_extent == tile.total_run, "all of a row"),
+            invariant(walk.wave_outer_extent == template.wave_outer_extent, "wave_outer_extent"),
+            invariant(common.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
         ]
     with m.If(scale):
         m.d.comb += [
-            invariant(join(dut.next_row) == tile.start, "first row"),
+            invariant(tile.copy | (walk.wavefront == tile.command.wavefront), "wavefront"),
             invariant(
-                tile.copy | (segment.workgroup == tile.command.dispatch_index), "dispatch_index"
+                tile.copy | (common.workgroup == tile.command.dispatch_index), "dispatch_index"
             ),
         ]
     with m.If(shape):
         m.d.comb += [
             invariant(tile.copy | (dut.outer_before == tile.outer_before), "rows before"),
             invariant(tile.copy | (dut.inner_before == tile.inner_before), "run before"),
-            invariant(join(dut.next_row) == (tile.start + stride)[:width], "second row"),
-            invariant(
-                join(dut.next_remote_row) == (tile.start + template.atom_offset)[:width],
-                "first remote row",
-            ),
-            invariant(segment.workgroup == tile.workgroup, "workgroup"),
+            invariant(common.workgroup == tile.workgroup, "workgroup"),
+            invariant(walk.wavefront == _first_wavefront(tile), "first wavefront"),
         ]
     with m.If(tile.walks):
-        next_row = tile.row_start + stride
-        m.d.comb += [
-            invariant(Value.cast(segment[name]) == Value.cast(value), f"next segment's {name}")
-            for name, value in expected.items()
-        ]
         m.d.comb += [
             invariant(tile.any, "walks nothing"),
-            invariant(tile.row < tile.outer_extent, "beyond the last row"),
-            invariant(tile.wave_row <= tile.row, "more rows of a wavefront than rows"),
-            invariant(tile.offset < tile.inner_extent, "beyond the row"),
-            invariant(dut.outer_extent == tile.outer_extent - tile.row, "rows that are left"),
-            invariant(dut.inner_extent == tile.inner_extent, "inner_extent"),
-            invariant(dut.inner_left == tile.inner_extent - tile.offset, "left of the row"),
-            invariant(join(dut.next_row) == next_row[:width], "next row"),
+            invariant(common.workgroup == tile.workgroup, "workgroup"),
             invariant(
-                join(dut.next_remote_row) == (next_row + template.atom_offset)[:width],
-                "next remote row",
+                common.wave_inner_log2
+                == Mux(tile.copy | tile.by_wavefront, WHOLE_ROW, template.wave_inner_log2),
+                "wave_inner_log2 of the walk",
             ),
+            invariant(walk.rows == tile.outer_extent, "rows"),
+            invariant(walk.inner_extent == tile.inner_extent, "inner_extent"),
+        ]
+    _assert_division(m, dut, tile)
+    _assert_offers(m, dut, tile)
+    for number, (walker, ghost) in enumerate(zip(dut.walkers, tile.walkers, strict=True)):
+        width = len(tile.start)
+        with m.If(scale):
+            m.d.comb += [
+                invariant(join(walker.next_row) == tile.start, f"walker {number}: first row"),
+                invariant(walker.next_row.carry == 0, f"walker {number}: first carry"),
+            ]
+        with m.If(shape):
+            first = (tile.start + number * template.stride)[:width]
+            m.d.comb += invariant(join(walker.next_row) == first, f"walker {number}: its row")
+        with m.If(tile.walks):
+            _assert_walker(m, dut, tile, walker, ghost, number)
+
+
+def _first_wavefront(tile: SimpleNamespace) -> Value:
+    return Mux(tile.by_wavefront, tile.command.wavefront, 0)
+
+
+def _assert_division(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
+    """What a step is in wavefronts, and rows beyond them."""
+    walk, step = dut.walk, len(dut.walkers)
+    changes = tile.wave_rows != 0
+    steps, rest = Const(0, walk.wave_steps.shape()), Const(step)
+    for rows in range(1, step + 1):
+        steps = Mux(tile.wave_rows == rows, step // rows, steps)
+        rest = Mux(tile.wave_rows == rows, step % rows, rest)
+    with m.If(tile.walks):
+        m.d.comb += [
+            invariant(walk.wave_steps == steps[: len(walk.wave_steps)], "wavefronts of a step"),
+            invariant(~changes | (walk.wave_rest == rest), "rest of a step"),
             invariant(
-                dut.wave_outer_extent == Mux(fixed, 0, template.wave_outer_extent),
+                walk.wave_outer_extent == Mux(changes, tile.wave_rows - rest, 0)[:16],
                 "rows of a wavefront",
             ),
-            invariant(dut.wave_row == (tile.wave_row + 1)[:16], "row within a wavefront"),
         ]
+
+
+def _assert_offers(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
+    """A walker waits if a lane keeps its offer."""
+    walkers = range(len(dut.walkers))
+    if len(dut.walkers) > 1:
+        m.d.comb += [
+            invariant(
+                dut.waits[number] == Cat(kept[number] for kept in tile.kept).any(),
+                f"walker {number}: waits",
+            )
+            for number in walkers
+        ]
+    for index, kept in enumerate(tile.kept):
+        m.d.comb += [
+            invariant(~kept[number] | tile.walkers[number].served[index], f"lane {index}: kept")
+            for number in walkers
+        ]
+        m.d.comb += invariant((kept & (kept - 1)[: len(kept)]) == 0, f"lane {index}: kept two")
+
+
+def _assert_walker(
+    m: Module, dut: DmaEngine, tile: SimpleNamespace, walker, ghost: SimpleNamespace, number: int
+) -> None:
+    step = len(dut.walkers)
+    step_log2 = (step - 1).bit_length()
+    has_rows = tile.outer_extent > number
+    width = len(tile.start)
+    m.d.comb += [
+        invariant(ghost.row[:step_log2] == number, f"walker {number}: another's row"),
+        invariant(
+            walker.ended == (has_rows & (ghost.row >= tile.outer_extent)),
+            f"walker {number}: ended",
+        ),
+        invariant(
+            (ghost.row >= number) & (ghost.row < tile.outer_extent + step),
+            f"walker {number}: beyond the last row",
+        ),
+        invariant(has_rows | (ghost.row == number), f"walker {number}: began"),
+    ]
+    with m.If(ghost.walks):
+        next_row = ghost.row_start + step * tile.template.stride
+        m.d.comb += [
+            invariant(ghost.offset < tile.inner_extent, f"walker {number}: beyond the row"),
+            invariant(walker.atom == ghost.atom, f"walker {number}: atom"),
+            invariant(
+                walker.inner_left == tile.inner_extent - ghost.offset,
+                f"walker {number}: left of the row",
+            ),
+            invariant(join(walker.next_row) == next_row[:width], f"walker {number}: next row"),
+            invariant(
+                walker.row == ((ghost.row >> step_log2) + 1)[: len(walker.row)],
+                f"walker {number}: rows",
+            ),
+            invariant(walker.wavefront == ghost.wavefront, f"walker {number}: wavefront"),
+        ]
+        with m.If(tile.wave_rows != 0):
+            m.d.comb += [
+                invariant(walker.wave_row == ghost.wave_row, f"walker {number}: row of a wave"),
+                invariant(ghost.wave_row < tile.wave_rows, f"walker {number}: beyond the wave"),
+            ]

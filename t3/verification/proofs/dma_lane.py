@@ -103,7 +103,7 @@ class DmaLaneHarness(Elaboratable):
         wave = (followed.offset + ghost.index) >> followed.wave_inner_log2
         m.d.comb += [ghost.packet[name].eq(followed[name]) for name in _AS_IN_SEGMENT]
         m.d.comb += [
-            ghost.packet.atom.eq(followed.remote + ghost.index),
+            ghost.packet.atom.eq(followed.atom + ghost.index + followed.atom_offset),
             ghost.packet.wavefront.eq(followed.wavefront + wave),
         ]
         data = Signal.like(dut.returns.p.data, name="followed_data")

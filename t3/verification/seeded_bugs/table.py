@@ -92,9 +92,9 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.dma.engine",
         block="DmaEngine",
-        fault="the last atom of a row is skipped, unless its segment has no other",
-        right="length.eq(Mux(cut.row_ends, left, room)),",
-        wrong="length.eq(Mux(cut.row_ends & (left != 1), left - 1, room)),",
+        fault="of two segments for one lane, one is lost",
+        right="walker.advance.eq(walker.valid & ~stops & (first[index] | ~here.any())),",
+        wrong="walker.advance.eq(walker.valid & ~stops),",
     ),
     SeededBug(
         module="rtl.dma.lane",

@@ -57,7 +57,7 @@ def test_dma_atom_from_segment_to_link():
         "kind": PacketKind.UPDATE,
         "op": Operation.MAX,
         "dtype": Datatype.FP32,
-        "remote": 4050,
+        "atom_offset": 50,
     }
 
     async def bench(ctx):

@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from amaranth.sim import Simulator
@@ -11,6 +12,7 @@ from rtl.parameters import T3Parameters
 SMALL = T3Parameters(channels=4, system_channels=4, interleave_atoms=8)
 ONE = T3Parameters(channels=1, system_channels=1, interleave_atoms=1, commands=1, wavefronts=1)
 SAMPLE = T3Parameters(channels=2, first_channel=3, system_channels=32)
+SINGLE = T3Parameters(channels=4, system_channels=4, interleave_atoms=8, dma_walkers=1)
 
 
 def command_entry(**fields):
@@ -78,7 +80,7 @@ def channel_number(p, atom):
 
 
 def atoms_of(p, launch_configuration, command, taken):
-    """Atoms in the order of the walk: (position in the row, atom, wavefront, workgroup)."""
+    """Atoms in row-major order: (row, position in it, atom, wavefront, workgroup)."""
     copy = "dispatch_index" not in taken
     outer_extent = (
         command["outer_extent_edge"] if taken.get("outer_edge") else command["outer_extent"]
@@ -107,8 +109,9 @@ def atoms_of(p, launch_configuration, command, taken):
             if by_wavefront:
                 wavefront = taken["wavefront"]
             elif not copy:
-                wavefront = (row // height * minor + index // width) % p.wavefronts
-            yield index, atom, wavefront, workgroup
+                above = row // height if height else 0  # 0: the rows of one wavefront
+                wavefront = (above * minor + index // width) % p.wavefronts
+            yield row, index, atom, wavefront, workgroup
 
 
 class Reference:
@@ -117,34 +120,54 @@ class Reference:
     def __init__(self, p, launch_configuration, commands):
         self.p, self.launch_configuration, self.commands = p, launch_configuration, commands
         self.last = 1
-        self.walk = []  # (channel, atoms, wavefronts), the next segment first
+        # Of each walker: (channel, command, workgroup, atoms), the next segment first.
+        self.walks = [[] for _ in range(p.dma_walkers)]
         self.preparing = 0  # cycles until it begins
+        self.kept = {}  # walkers whose offer was not taken, by lane
+
+    @property
+    def walking(self):
+        return any(self.walks)
 
     def segments_of(self, taken):
         p = self.p
         command = self.commands[taken["command"]]
-        segments = []
-        for index, atom, wavefront, workgroup in atoms_of(
+        walks = [[] for _ in range(p.dma_walkers)]
+        for row, index, atom, wavefront, workgroup in atoms_of(
             p, self.launch_configuration, command, taken
         ):
+            walk = walks[row % p.dma_walkers]
             if index == 0 or atom % p.interleave_atoms == 0:
-                segments.append((channel_number(p, atom), command, workgroup, []))
-            segments[-1][3].append((atom, wavefront))
-        return segments
+                walk.append((channel_number(p, atom), command, workgroup, []))
+            walk[-1][3].append((atom, wavefront))
+        return walks
+
+    def offers(self):
+        """The walker that offers to each lane."""
+        offers = {}
+        for number, walk in enumerate(self.walks):
+            lane = walk[0][0] - self.p.first_channel if walk else -1
+            if 0 <= lane < self.p.channels:
+                offers.setdefault(lane, number)
+        return offers | self.kept
 
     def cycle(self, ready, copy, credit_limit_in, rooms):
-        """What happens: ``(which is taken, the segment that is offered, issued)``."""
+        """What happens: ``(which is taken, the segment that is offered to each lane, issued)``."""
         p = self.p
         if self.preparing:
             self.preparing -= 1
-            return None, None, 0
-        if self.walk:
-            offer = self.walk[0]
-            lane = offer[0] - p.first_channel
-            served = 0 <= lane < p.channels
-            if not served or rooms[lane]:
-                self.walk.pop(0)
-            return None, (lane, offer) if served else None, 0
+            return None, {}, 0
+        if self.walking:
+            offers = self.offers()
+            offered = {lane: self.walks[number][0] for lane, number in offers.items()}
+            for walk in self.walks:
+                if walk and not 0 <= walk[0][0] - p.first_channel < p.channels:
+                    walk.pop(0)
+            for lane, number in offers.items():
+                if rooms[lane]:
+                    self.walks[number].pop(0)
+            self.kept = {lane: number for lane, number in offers.items() if not rooms[lane]}
+            return None, offered, 0
         eligible = (
             ready and ready["dispatch_index"] + self.launch_configuration["shift"] < credit_limit_in
         )
@@ -152,11 +175,11 @@ class Reference:
         first = 1 - self.last
         which = next((w for w in (first, 1 - first) if order[w]), None)
         if which is None:
-            return None, None, 0
+            return None, {}, 0
         self.last = which
-        self.walk = self.segments_of(order[which])
+        self.walks = self.segments_of(order[which])
         self.preparing = 2
-        return "ready" if which == 0 else "copy", None, int(which == 0 and ready["last"])
+        return "ready" if which == 0 else "copy", {}, int(which == 0 and ready["last"])
 
 
 class Bench:
@@ -170,7 +193,7 @@ class Bench:
         ctx.set(dut.launch_configuration, launch_configuration)
 
     async def cycle(self, *, ready=None, copy=None, credit_limit_in=1 << 16, rooms=None):
-        """One cycle. Gives what was taken and the segment that left."""
+        """One cycle. Gives what was taken and the segments that left."""
         ctx, dut = self.ctx, self.dut
         rooms = rooms or [1] * self.p.channels
         ctx.set(dut.ready.valid, ready is not None)
@@ -182,36 +205,34 @@ class Bench:
         ctx.set(dut.credit_limit_in, credit_limit_in)
         for lane, room in zip(dut.segments, rooms, strict=True):
             ctx.set(lane.ready, room)
-        busy = self.reference.preparing or self.reference.walk
+        busy = self.reference.preparing or self.reference.walking
         idle = not busy and ready is None and copy is None
-        taken, offer, issued = self.reference.cycle(ready, copy, credit_limit_in, rooms)
+        taken, offered, issued = self.reference.cycle(ready, copy, credit_limit_in, rooms)
         assert ctx.get(dut.idle) == idle
         assert ctx.get(dut.issued) == issued
         assert ctx.get(dut.ready.ready & dut.ready.valid) == (taken == "ready")
         assert ctx.get(dut.copies.ready & dut.copies.valid) == (taken == "copy")
         for index, lane in enumerate(dut.segments):
-            assert ctx.get(lane.valid) == (offer is not None and offer[0] == index)
-        if offer:
-            self.check_segment(ctx.get(dut.segments[offer[0]].p), *offer[1][1:])
+            assert ctx.get(lane.valid) == (index in offered)
+        for lane, segment in offered.items():
+            self.check_segment(ctx.get(dut.segments[lane].p), *segment[1:])
         await ctx.tick()
-        left = offer[1] if offer and rooms[offer[0]] else None
-        return taken, left
+        return taken, [segment for lane, segment in sorted(offered.items()) if rooms[lane]]
 
     def check_segment(self, segment, command, workgroup, atoms):
         assert segment.length == len(atoms)
         for index, (atom, wavefront) in enumerate(atoms):
             atoms_in_all = 2**self.p.atom_address_bits
             assert (segment.atom + index) % atoms_in_all == atom
-            assert segment.remote == (segment.atom + command["atom_offset"]) % atoms_in_all
             wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
             assert wave % self.p.wavefronts == wavefront
         assert segment.workgroup == workgroup
-        for name in ("context", "kind", "op", "dtype"):
+        for name in ("context", "kind", "op", "dtype", "atom_offset"):
             assert getattr(segment, name) == command[name]
 
     async def prepare(self):
         while self.reference.preparing:
-            assert await self.cycle() == (None, None)
+            assert await self.cycle() == (None, [])
 
     async def walk(self, **command):
         """Segments of one command, without any waiting; also the cycles between."""
@@ -219,8 +240,8 @@ class Bench:
         assert taken
         await self.prepare()
         segments = []
-        while self.reference.walk:
-            segments.append((await self.cycle())[1])
+        while self.reference.walking:
+            segments += (await self.cycle())[1]
         return segments
 
 
@@ -298,7 +319,7 @@ def test_wavefront_tile(wavefront, outer_edge, inner_edge, shape):
         segments = await engine.walk(ready=ready)
         got = [pair for _, _, _, atoms in segments for pair in atoms]
         outer_extent, inner_extent = shape
-        assert got == [
+        assert sorted(got) == [
             (64 + 100 * row + index, wavefront)
             for row in range(outer_extent)
             for index in range(inner_extent)
@@ -314,7 +335,9 @@ def test_copy():
         segments = await engine.walk(copy={"command": 1, "start": 0})
         assert [p[2] for p in segments] == [0] * len(segments)
         got = [pair for _, _, _, atoms in segments for pair in atoms]
-        assert got == [(7 * row + index, 0) for row in range(3) for index in range(20)]
+        assert sorted(got) == sorted(
+            (7 * row + index, 0) for row in range(3) for index in range(20)
+        )
 
     copy = command_entry(
         outer_extent=3, inner_extent=20, stride=7, granularity=Granularity.WAVEFRONT
@@ -323,23 +346,71 @@ def test_copy():
 
 
 def test_full_rate_over_commands():
-    """One segment per cycle, and three cycles between two commands."""
+    """One segment per cycle and walker, and three cycles between two commands."""
 
     async def bench(engine):
         events = []
         for _ in range(60):
-            taken, segment = await engine.cycle(ready=READY)
-            events.append("t" if taken else "p" if segment else "-")
-        assert "".join(events) == ("t--" + "p" * 10) * 4 + "t--ppppp"
+            taken, segments = await engine.cycle(ready=READY)
+            events.append("t" if taken else str(len(segments)) if segments else "-")
+        assert "".join(events) == ("t--" + "1" * 10) * 4 + "t--11111"
 
-    simulate(SMALL, [command_entry()], bench)
+    simulate(SINGLE, [command_entry()], bench)
+
+
+@pytest.mark.parametrize(("rows", "pattern"), [(8, "44"), (7, "43"), (3, "3"), (1, "1")])
+def test_four_rows_in_a_cycle(rows, pattern):
+    """Rows in different channels: as many segments in a cycle as there are walkers or rows."""
+
+    async def bench(engine):
+        for _ in range(2):
+            taken, _ = await engine.cycle(ready=READY | {"start": 0})
+            assert taken
+            await engine.prepare()
+            for count in pattern:
+                assert len((await engine.cycle())[1]) == int(count)
+
+    command = command_entry(outer_extent=rows, inner_extent=8, stride=8, wave_outer_extent=rows)
+    simulate(SMALL, [command], bench)
+
+
+def test_rows_in_one_channel():
+    """The lowest walker goes first."""
+
+    async def bench(engine):
+        segments = await engine.walk(ready=READY | {"start": 0})
+        assert [atoms[0][0] // 120 for _, _, _, atoms in segments] == [0, 4, 1, 5, 2, 3]
+
+    command = command_entry(outer_extent=6, inner_extent=1, stride=120)
+    simulate(SMALL, [command], bench)
+
+
+@pytest.mark.parametrize("walkers", [1, 2, 4, 16])
+def test_wavefront_of_each_row(walkers):
+    """Of any height, also one that the walkers do not divide, or that is less than their number."""
+    heights = [0, 1, 2, 3, 4, 5, 7, 16, 17]
+    p = T3Parameters(
+        channels=4, system_channels=4, dma_walkers=walkers, commands=len(heights), wavefronts=128
+    )
+
+    async def bench(engine):
+        for number, height in enumerate(heights):
+            segments = await engine.walk(ready=READY | {"start": 0, "command": number})
+            found = sorted(pair for _, _, _, atoms in segments for pair in atoms)
+            assert found == [(100 * row, 2 * (row // height) if height else 0) for row in range(39)]
+
+    commands = [
+        command_entry(outer_extent=39, inner_extent=1, wave_outer_extent=height)
+        for height in heights
+    ]
+    simulate(p, commands, bench)
 
 
 def test_empty_command_is_over_at_once():
     async def bench(engine):
         for command in range(2):
             for _ in range(3):
-                assert await engine.cycle(ready=READY | {"command": command}) == ("ready", None)
+                assert await engine.cycle(ready=READY | {"command": command}) == ("ready", [])
                 await engine.prepare()
         assert (await engine.cycle(ready=READY | {"command": 2}))[0] == "ready"
         await engine.prepare()
@@ -364,7 +435,7 @@ def test_ready_waits_for_the_downstream_limit(dispatch_index, shift):
         else:
             assert (await engine.cycle(ready=ready, credit_limit_in=131071))[0] is None
         # A copy does not wait.
-        while engine.reference.walk:
+        while engine.reference.walking:
             await engine.cycle()
         assert (await engine.cycle(copy={"command": 0, "start": 0}, credit_limit_in=0))[0] == "copy"
 
@@ -392,13 +463,32 @@ def test_full_lane_stops_the_walk():
     async def bench(engine):
         await engine.cycle(ready=READY)
         await engine.prepare()
-        first = engine.reference.walk[0][0]
+        first = engine.reference.walks[0][0][0]
         rooms = [int(lane != first) for lane in range(4)]
         for _ in range(5):
-            assert (await engine.cycle(rooms=rooms))[1] is None
+            assert (await engine.cycle(rooms=rooms))[1] == []
         assert (await engine.cycle())[1]
 
-    simulate(SMALL, [command_entry()], bench)
+    simulate(SINGLE, [command_entry()], bench)
+
+
+def test_full_lane_stops_only_the_walkers_that_want_it():
+    """What is offered to it stays, also when a lower walker comes."""
+
+    async def bench(engine):
+        async def rows(lane_1):
+            _, segments = await engine.cycle(rooms=[1, lane_1, 1, 1])
+            return [atoms[0][0] // 8 for _, _, _, atoms in segments]
+
+        await engine.cycle(ready=READY | {"start": 0})
+        await engine.prepare()
+        # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
+        assert [await rows(0) for _ in range(4)] == [[0, 2, 3], [7, 6], [], []]
+        assert [await rows(1) for _ in range(2)] == [[1], [5, 4]]
+        assert (await engine.cycle(ready=READY))[0] == "ready"
+
+    command = command_entry(outer_extent=8, inner_extent=8, stride=8)
+    simulate(SMALL, [command], bench)
 
 
 def test_samples_make_up_the_whole():
@@ -408,7 +498,7 @@ def test_samples_make_up_the_whole():
         p = T3Parameters(channels=8, first_channel=first)
 
         async def bench(engine):
-            for _, _, _, atoms in filter(None, await engine.walk(ready=READY)):
+            for _, _, _, atoms in await engine.walk(ready=READY):
                 whole.update(atom for atom, _ in atoms)
 
         simulate(p, [command_entry(outer_extent=20, inner_extent=40)], bench)
@@ -416,9 +506,10 @@ def test_samples_make_up_the_whole():
 
 
 @pytest.mark.parametrize("p", [SMALL, ONE, SAMPLE], ids=["small", "one", "sample"])
-@pytest.mark.parametrize("seed", range(3))
-def test_random(p, seed):
+@pytest.mark.parametrize(("seed", "walkers"), [(0, 1), (1, 2), (2, 4), (0, 8)])
+def test_random(p, walkers, seed):
     print(f"seed {seed}")
+    p = replace(p, dma_walkers=walkers)
     rng = random.Random(seed)
     commands = [random_command(rng, p) for _ in range(p.commands)]
     counts = Counter()
@@ -435,11 +526,11 @@ def test_random(p, seed):
                 start = rng.getrandbits(p.atom_address_bits)
                 copy = {"command": rng.randrange(p.commands), "start": start}
             rooms = [int(rng.random() < rates[2]) for _ in range(p.channels)]
-            taken, segment = await engine.cycle(
+            taken, segments = await engine.cycle(
                 ready=ready, copy=copy, credit_limit_in=credit_limit_in, rooms=rooms
             )
             counts[taken] += 1
-            counts["segment"] += segment is not None
+            counts["segment"] += len(segments)
             ready = None if taken == "ready" else ready
             copy = None if taken == "copy" else copy
 

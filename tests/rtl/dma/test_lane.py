@@ -28,7 +28,7 @@ def random_segment(rng, p, length=None):
         "kind": rng.choice(list(PacketKind)),
         "op": rng.choice(list(Operation)),
         "dtype": rng.choice(list(Datatype)),
-        "remote": rng.getrandbits(p.atom_address_bits),
+        "atom_offset": rng.getrandbits(p.atom_address_bits),
     }
 
 
@@ -47,7 +47,7 @@ def packets_of(segment, p):
             atom,
             {name: segment[name] for name in ("kind", "context", "workgroup", "op", "dtype")}
             | {
-                "atom": (segment["remote"] + index) % atoms,
+                "atom": (atom + segment["atom_offset"]) % atoms,
                 "wavefront": (segment["wavefront"] + wave) % p.wavefronts,
                 "data": word(atom) if p.with_data else [],
             },

@@ -11,14 +11,15 @@ from sysmodel.engine.golden.trigger import push_ready, step_ready
 from sysmodel.lib.interleave import channel_of_atom
 
 
+@pytest.mark.parametrize("walkers", [1, 2, 4, 16])
 @pytest.mark.parametrize("seed", range(6))
-def test_walk_covers_the_tile(seed):
+def test_walk_covers_the_tile(seed, walkers):
     rng = np.random.default_rng(seed)
-    state = fresh_state(channels=4)
+    state = fresh_state(channels=4, dma_walkers=walkers)
     config, gpu = state.config, state.gpu
     command = state.commands[0]
     outer_extent, inner_extent, stride = (
-        int(n) for n in (rng.integers(1, 6), rng.integers(1, 30), 1021)
+        int(n) for n in (rng.integers(1, 40), rng.integers(1, 30), 1021)
     )
     wave_outer_extent, run_log2 = int(rng.integers(1, 4)), int(rng.integers(1, 4))
     for name, value in dict(
@@ -50,7 +51,7 @@ def test_walk_covers_the_tile(seed):
             if state.channels[channel]["pushed"] == mark(Q.segments):
                 segment = state.channels[channel]["segments"][0]
                 assert segment["workgroup"] == 2
-                assert segment["remote"] == (segment["atom"] - 300) & config["atom_mask"]
+                assert segment["atom_offset"] == -300 & config["atom_mask"]
                 for index in range(segment["length"]):
                     atom = segment["atom"] + index
                     assert channel_of_atom(int(atom), 2, 2) == channel
@@ -62,7 +63,7 @@ def test_walk_covers_the_tile(seed):
         for row in range(outer_extent)
         for offset in range(inner_extent)
     ]
-    assert found == expected
+    assert found == expected if walkers == 1 else sorted(found) == sorted(expected)
 
 
 @pytest.mark.parametrize("wavefront", range(8))
@@ -99,7 +100,7 @@ def test_wavefront_command_geometry(wavefront):
 
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
-    state = fresh_state(channels=4)
+    state = fresh_state(channels=4, dma_walkers=1)
     command = state.commands[0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
     push_copy(state, 0, 0)
@@ -136,3 +137,21 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
     segment = state.channels[0]["segments"][0]
     found = {name: int(segment[name]) for name in ("length", "context", "workgroup")}
     assert found == {"length": 1, "context": 0, "workgroup": 8}
+
+
+def test_walkers_share_a_lane():
+    """A lane takes a segment per cycle: of the lowest walker, unless another one's offer stays."""
+    state = fresh_state(channels=4, dma_walkers=4)
+    command = state.commands[0]
+    # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
+    command["outer_extent"], command["inner_extent"], command["stride"] = 8, 4, 4
+    push_copy(state, 0, 0)
+    rows = []
+    for cycle in range(9):
+        state.channels["levels"][1] = 4 * mark(Q.segments) if cycle < 7 else 0
+        step_engine(state, 0)
+        pushed = [channel for channel in state.channels if channel["pushed"]]
+        rows.append([int(channel["segments"][0]["atom"]) // 4 for channel in pushed])
+        state.channels["pushed"][:] = 0
+    assert rows == [[], [], [], [0, 2, 3], [7, 6], [], [], [1], [5, 4]]
+    assert state.gpu["engine"]["state"] == 0
