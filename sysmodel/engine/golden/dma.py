@@ -196,9 +196,10 @@ def _walk(s):
     # What was offered before stays, and goes first.
     offered = engine.waiting
     others = engine.walking & ~offered
-    for index in range(s.config.walkers):
-        if offered >> index & 1:
-            _step_walker(s, index)
+    if offered:
+        for index in range(s.config.walkers):
+            if offered >> index & 1:
+                _step_walker(s, index)
     for index in range(s.config.walkers):
         if others >> index & 1:
             _step_walker(s, index)
