@@ -156,6 +156,11 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (r"dma_lane", r"toggle dma_lane\.index", "an index is less than the atoms of a segment"),
     (r"dma_engine", r"toggle .*\b[ab]__payload", "a constant, which tells the two apart"),
+    (
+        r"dma_engine",
+        r"toggle .*\b(wave_)?rest",
+        "of four walkers: rows beyond whole wavefronts in a step are none, one or all four",
+    ),
     (r"dma_engine", r"toggle dma_engine\.inner_before", "a bit that no wavefront is shifted to"),
     (
         r"credit_window",

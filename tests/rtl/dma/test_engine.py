@@ -277,6 +277,10 @@ READY = {
 def test_wrong_parameters():
     with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not {}"):
         DmaEngine({})
+    with pytest.raises(ValueError, match="dma_walkers must be at most 16, not 32"):
+        T3Parameters(dma_walkers=32)
+    with pytest.raises(ValueError, match="dma_walkers must be a power of two, not 3"):
+        T3Parameters(dma_walkers=3)
 
 
 @pytest.mark.parametrize("outer_edge", [0, 1])

@@ -12,6 +12,7 @@ def test_hardware_of_the_paper_s_system():
     p = hardware_parameters(load_system(), channels=2)
     assert (p.channels, p.system_channels, p.atom_bytes, p.interleave_atoms) == (2, 32, 32, 8)
     assert p.sets * p.ways == 2048
+    assert p.dma_walkers == 4
     assert not p.with_data
 
 
