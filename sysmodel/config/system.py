@@ -181,6 +181,16 @@ class T3(Strict):
     egress_slots: PowerOfTwo = power_of_two(1, 65_536)
 
 
+class Variation(Strict):
+    """How much a repetition of a run may vary: delays from none to these, and where buffers lie."""
+
+    start_skew_ns: float = number(0, 1e6)
+    kernel_launch_ns: float = number(0, 1e6)
+    workgroup_launch_ns: float = number(0, 1e5)
+    page_kib: PowerOfTwo = power_of_two(4, 1 << 20)
+    offset_pages: int = integer(0, 1024)
+
+
 class System(Strict):
     """Everything that describes the simulated machine, checked."""
 
@@ -194,6 +204,7 @@ class System(Strict):
     link: Link
     collective: Collective
     t3: T3
+    variation: Variation
 
     @property
     def peak_flops_per_ns(self) -> float:
@@ -203,6 +214,15 @@ class System(Strict):
     @property
     def dram_bytes_per_ns(self) -> float:
         return self.dram.channels * self.dram.atom_bytes * self.dram.clock_mhz / 1e3
+
+    @property
+    def offset_bits(self) -> int:
+        """Address bits of the atoms that lie next to each other in a channel."""
+        return (self.dram.interleave_bytes // self.dram.atom_bytes).bit_length() - 1
+
+    @property
+    def channel_bits(self) -> int:
+        return self.dram.channels.bit_length() - 1
 
     @property
     def l2_sets_per_slice(self) -> int:

@@ -9,7 +9,7 @@ from numba import njit
 from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.lib.ring import scattered
 
-__all__ = ["Kernel", "OutputAtoms"]
+__all__ = ["A_ATOM", "B_ATOM", "MOST_OUTPUT_ATOMS", "OUTPUT_ATOM", "Kernel", "OutputAtoms"]
 
 ELEMENT_BYTES = 2
 ATOM_BYTES = 32
@@ -58,6 +58,8 @@ class Kernel:
 
     Workgroup ids follow the dispatch order: chunk after chunk, in each one bands of ``band`` tile
     rows, in each band down the rows, then on to the next tile column.
+
+    ``output_atom``, ``a_atom`` and ``b_atom`` are the first atoms of the buffers.
     """
 
     m: int
@@ -71,6 +73,9 @@ class Kernel:
     waves_n: int
     workgroup_mapping: int
     column_major: bool
+    output_atom: int = OUTPUT_ATOM
+    a_atom: int = A_ATOM
+    b_atom: int = B_ATOM
 
     def __post_init__(self):
         inner_elements = self.tile_m if self.column_major else self.tile_n
@@ -90,9 +95,10 @@ class Kernel:
         for name in ("waves_m", "waves_n"):
             if getattr(self, name) not in (1, 2, 4):
                 raise ValueError(f"kernel.{name} must be 1, 2 or 4, not {getattr(self, name)}")
-        if self.outer_total * self.stride > MOST_OUTPUT_ATOMS:
+        end = self.output_end - OUTPUT_ATOM
+        if end > MOST_OUTPUT_ATOMS:
             raise ValueError(
-                f"output of {self.outer_total * self.stride * ATOM_BYTES} bytes exceeds the "
+                f"output of {end * ATOM_BYTES} bytes exceeds the "
                 f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} bytes that the model maps"
             )
         if self.workgroups < self.gpus:
@@ -240,6 +246,11 @@ class Kernel:
         return self.n if self.column_major else self.m
 
     @property
+    def output_end(self) -> int:
+        """Atom after the output's last one."""
+        return self.output_atom + self.outer_total * self.stride
+
+    @property
     def inner_extent_edge(self) -> int:
         """Atoms of a row of the walk in the last tile along it."""
         return self.stride - (_ceil(self.stride, self.inner_extent) - 1) * self.inner_extent
@@ -257,7 +268,8 @@ class Kernel:
         along, across = (tile_row, tile_column) if self.column_major else (tile_column, tile_row)
         inner_edge = along == _ceil(self.stride, self.inner_extent) - 1
         outer_edge = across == _ceil(self.outer_total, self.outer_extent) - 1
-        first = OUTPUT_ATOM + across * self.outer_extent * self.stride + along * self.inner_extent
+        origin = self.output_atom + along * self.inner_extent
+        first = origin + across * self.outer_extent * self.stride
         return (
             first.astype(np.int64),
             np.where(outer_edge, self.outer_extent_edge, self.outer_extent).astype(np.int64),
@@ -305,7 +317,7 @@ class Kernel:
         """
         members = slice(self.chunk_start[chunk], self.chunk_start[chunk + 1])
         first, outer, inner, _, _ = self.walk
-        first, outer, inner = first[members] - OUTPUT_ATOM, outer[members], inner[members]
+        first, outer, inner = first[members] - self.output_atom, outer[members], inner[members]
         row, offset = first // self.stride, first % self.stride
         bottom, right = (row + outer).max(), (offset + inner).max()
         top, left = row.min(), offset.min()
@@ -315,7 +327,11 @@ class Kernel:
                 "rectangle of tiles, which the all-gather's copies need: use a --tp that divides "
                 "the tile rows"
             )
-        return int(OUTPUT_ATOM + top * self.stride + left), int(bottom - top), int(right - left)
+        return (
+            int(self.output_atom + top * self.stride + left),
+            int(bottom - top),
+            int(right - left),
+        )
 
 
 @njit(cache=True)

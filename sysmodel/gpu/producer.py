@@ -391,6 +391,7 @@ def _dispatch(s, g, now, limit):
         gpu.free_count > 0
         and gpu.next_dispatch_index < min(limit, _dispatchable(f, gpu))
         and gpu.next_dispatch <= now
+        and s.hold[g, gpu.next_dispatch_index] == 0
     ):
         slot = gpu.free_ring[gpu.free_head]
         gpu.free_head = (gpu.free_head + 1) % f.slots
@@ -401,10 +402,11 @@ def _dispatch(s, g, now, limit):
         stage = gpu.next_dispatch_index // f.slots
         if s.stage_begin[g, stage] < 0:
             s.stage_begin[g, stage] = now
+        launch = f.launch + s.launch_late[g, gpu.next_dispatch_index]
         gpu.next_dispatch_index += 1
         # A fraction of a cycle is kept while dispatches follow each other.
         gpu.next_dispatch = max(gpu.next_dispatch, now - 1.0) + f.dispatch_interval
-        heap_push(gpu, now + f.launch, slot * 8 + _LAUNCHED)
+        heap_push(gpu, now + launch, slot * 8 + _LAUNCHED)
 
 
 @compiled
@@ -462,7 +464,12 @@ def produce(s, g, now, limit):
     f, gpu = s.fixed[0], s.gpu[g]
     if gpu.free_count > 0 and gpu.next_dispatch_index < f.workgroups:
         _dispatch(s, g, now, limit)
-        if limit <= gpu.next_dispatch_index < _dispatchable(f, gpu):
+        following, end = gpu.next_dispatch_index, _dispatchable(f, gpu)
+        if limit <= following < end:
             gpu.throttled += gpu.free_count
+            if gpu.free_count > 0:
+                s.withheld[g, following] += 1
+        elif gpu.free_count > 0 and following < end and s.hold[g, following] > 0:
+            s.hold[g, following] -= 1
     while next_event(gpu) <= now:
         _event(s, g, heap_pop(gpu), now)

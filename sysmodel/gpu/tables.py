@@ -6,9 +6,7 @@ from sysmodel.lib.compiled import compiled
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
 from .kernel import (
-    A_ATOM,
     ATOM_BYTES,
-    B_ATOM,
     ELEMENT_BYTES,
     LINE_ATOM_BITS,
     LINE_ATOMS,
@@ -54,7 +52,11 @@ def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits
     stride = -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES)
     depth = max(1, -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES))
     geometry = np.array(
-        [kernel.grid_m, kernel.tile_m, kernel.m, kernel.grid_n, kernel.tile_n, kernel.n], np.int64
+        [
+            [kernel.a_atom, kernel.grid_m, kernel.tile_m, kernel.m],
+            [kernel.b_atom, kernel.grid_n, kernel.tile_n, kernel.n],
+        ],
+        np.int64,
     )
     start = np.zeros((kernel.grid_m + kernel.grid_n, kernel.steps + 1), np.int64)
     arguments = geometry, stride, depth, channels, offset_bits, channel_bits, start
@@ -71,10 +73,10 @@ def _fill(geometry, stride, depth, channels, offset_bits, channel_bits, start, l
     used = 0
     write = len(line) > 0
     for tile in range(start.shape[0]):
-        of_a = tile < geometry[0]
-        base = A_ATOM if of_a else B_ATOM
-        index = tile if of_a else tile - geometry[0]
-        size, end = (geometry[1], geometry[2]) if of_a else (geometry[4], geometry[5])
+        of_a = tile < geometry[0, 1]
+        index = tile if of_a else tile - geometry[0, 1]
+        operand = geometry[0 if of_a else 1]
+        base, size, end = operand[0], operand[2], operand[3]
         for step in range(start.shape[1] - 1):
             start[tile, step] = used
             for row in range(index * size, min((index + 1) * size, end)):

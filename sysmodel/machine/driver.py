@@ -13,7 +13,7 @@ from rtl.interface.encodings import (
 )
 from rtl.registers.map import load
 from sysmodel.config.system import System
-from sysmodel.gpu.kernel import ATOM_BYTES, OUTPUT_ATOM, Kernel
+from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.ring import scattered
 
@@ -103,10 +103,6 @@ def _remove_ranges(count: int) -> Writes:
     return [_write("RANGE_COMMIT", index=index, enable=0) for index in range(count)]
 
 
-def _output_end(kernel: Kernel) -> int:
-    return OUTPUT_ATOM + kernel.outer_total * kernel.stride
-
-
 def credit_windows(kernel: Kernel, system: System) -> tuple[int, int]:
     """Workgroups that the credit window and the command queue admit.
 
@@ -177,7 +173,7 @@ def map_writes(
     }
     shared_run = kernel.inner_waves > 1
     writes = [
-        *_region(0, OUTPUT_ATOM, _output_end(kernel), context),
+        *_region(0, kernel.output_atom, kernel.output_end, context),
         _write(
             "COMMAND_TRANSFER",
             kind=PacketKind.UPDATE.value,
@@ -254,13 +250,12 @@ def copy_writes(kernel: Kernel, chunk: int, context: int) -> Writes:
 
 def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
     """Map the output for kernels that store remotely, ``offset`` atoms from where they store."""
-    end = _output_end(kernel)
     writes = [
         *_remove_ranges(1),
         _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value, context=context),
         *_bytes("COMMAND_OFFSET", offset),
         _write("COMMAND_COMMIT", index=_TRANSFER),
-        *_region_once(end, context, offset),
+        *_region_once(kernel, context, offset),
         _write("FIRST_WORKGROUP", workgroup=0),
         _write("WORKGROUPS", count=1),
         *_range(0, 0, 0, Action.REMOTE, _TRANSFER),
@@ -268,14 +263,15 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
     return writes
 
 
-def _region_once(end: int, context: int, offset: int) -> Writes:
+def _region_once(kernel: Kernel, context: int, offset: int) -> Writes:
+    first, end = kernel.output_atom, kernel.output_end
     writes = [
         _write("REGION_COMMIT", index=0, enable=0),
-        *_region(0, OUTPUT_ATOM, end, context),
+        *_region(0, first, end, context),
     ]
     if offset:
         writes += [
             _write("REGION_COMMIT", index=1, enable=0),
-            *_region(1, OUTPUT_ATOM + offset, end + offset, context),
+            *_region(1, first + offset, end + offset, context),
         ]
     return writes

@@ -19,11 +19,12 @@ from sysmodel.engine.ports import (
     H,
 )
 from sysmodel.gpu.collective import set_up_collective
-from sysmodel.gpu.kernel import ELEMENT_BYTES, OUTPUT_ATOM, Kernel
+from sysmodel.gpu.kernel import ELEMENT_BYTES, Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.producer import MODE_GEMM, set_up
 from sysmodel.gpu.tables import kernel_tables
 from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.phases import GEMM
 from sysmodel.lib.ring import scattered
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
@@ -39,7 +40,9 @@ from .driver import (
     register_address,
     register_at,
 )
+from .sampling import require_output_atoms, require_symmetry
 from .state import State, new_state
+from .variation import Variation
 
 __all__ = ["Machine", "kernel_of"]
 
@@ -97,6 +100,8 @@ class Machine:
         bypass it, as tracked ones must.
     partial : array or None
         Words of the GEMM's results, for data mode: (gpus, atoms, 4).
+    variation : Variation or None
+        What this repetition of a run varies.
     trace : Trace or None
         Waveform of GPU 0.
     link_stall : float
@@ -124,6 +129,7 @@ class Machine:
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
         partial: np.ndarray | None = None,
+        variation: Variation | None = None,
         trace: Trace | None = None,
         link_stall: float = 0.0,
         seed: int = 0,
@@ -132,14 +138,14 @@ class Machine:
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
         self._collective_cus, self._cached_stores = collective_cus, cached_stores
-        self.offset_bits = (system.dram.interleave_bytes // system.dram.atom_bytes).bit_length() - 1
-        self.channel_bits = system.dram.channels.bit_length() - 1
+        self._variation = variation
+        self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
         parameters = hardware_parameters(system, channels=channels, with_data=partial is not None)
         self._output_atoms = kernel.output_atoms(channels, self.offset_bits, self.channel_bits)
-        self._require_output_atoms()
+        require_output_atoms(kernel, self._output_atoms, channels, system.dram.channels)
         self.chunk_start, chunk_atom = self._chunks()
         if mirror:
-            self._require_symmetry()
+            require_symmetry(kernel, self._output_atoms, channels)
         self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
         self._exit = ExitStack()
         hardware: list[int] = []
@@ -182,9 +188,10 @@ class Machine:
     def now(self) -> int:
         return int(self.state.fixed["now"][0])
 
-    @property
-    def kernel_launch_cycles(self) -> int:
-        return self.system.memory_cycles(self.system.gpu.kernel_launch_ns)
+    def kernel_launch_cycles(self, phase: int) -> int:
+        """Time from the start of a phase's kernel to its first workgroup."""
+        late = 0 if self._variation is None else int(self._variation.kernel[phase])
+        return self.system.memory_cycles(self.system.gpu.kernel_launch_ns) + late
 
     @property
     def whole(self) -> int:
@@ -245,8 +252,11 @@ class Machine:
 
     def start_kernel(self, skew_cycles: int = 0) -> None:
         """Start the kernel; its first workgroups come a kernel launch later."""
-        begin = self.now + self.kernel_launch_cycles
-        self.state.gpu["start"] = begin + skew_cycles * np.arange(self.gpus)
+        begin = self.now + self.kernel_launch_cycles(GEMM)
+        skew = skew_cycles * np.arange(self.gpus)
+        if self._variation is not None:
+            skew += self._variation.skew[: self.gpus]
+        self.state.gpu["start"] = begin + skew
 
     def idle(self, cycles: int) -> None:
         """Let time pass, with nothing to wait for."""
@@ -288,39 +298,6 @@ class Machine:
                 return fields_of(name, int(self.state.gpu["read_value"][gpu]))
         raise SimulationError(f"GPU {gpu}: the register port does not answer")
 
-    def _require_output_atoms(self) -> None:
-        if self.channels == self.system.dram.channels:
-            return
-        _, _, _, outer_edge, inner_edge = self.kernel.walk
-        live = np.array(
-            [
-                self.kernel.live_waves(bool(r), bool(e))
-                for r, e in zip(outer_edge, inner_edge, strict=True)
-            ]
-        )
-        if ((self._output_atoms.per_wave > 0).sum(axis=1) != live).any():
-            raise ValueError(
-                f"{self.channels} of {self.system.dram.channels} channels hold no atom of some "
-                "wavefront's tile: use --channels all, or more of them"
-            )
-
-    def _require_symmetry(self) -> None:
-        kernel = self.kernel
-        if kernel.workgroups % kernel.gpus:
-            raise ValueError(
-                f"{kernel.workgroups} workgroups do not divide into {kernel.gpus} equal chunks, so "
-                "one GPU does not stand for all: use --gpus all"
-            )
-        chunk = kernel.workgroups // kernel.gpus
-        held = np.zeros((kernel.workgroups, kernel.waves, self.channels), np.int64)
-        owner = np.repeat(np.arange(kernel.workgroups), np.diff(self._output_atoms.start))
-        np.add.at(held, (owner, self._output_atoms.wave, self._output_atoms.channel), 1)
-        if (held != np.roll(held, -chunk, axis=0)).any():
-            raise ValueError(
-                "the chunks spread unevenly over the simulated channels, so one GPU does not stand "
-                "for all: use --gpus all"
-            )
-
     def _chunks(self) -> tuple[np.ndarray, np.ndarray]:
         """Atoms of each chunk, channel by channel: where they start, and a row of them."""
         kernel, output_atoms = self.kernel, self._output_atoms
@@ -349,6 +326,8 @@ class Machine:
         state = self._empty_state(partial, chunk_atom, seed)
         self._set_up_ring(state, with_data=partial is not None)
         self._set_up_kernel(state, mode)
+        if self._variation is not None:
+            state.launch_late[:] = self._variation.workgroup[: self.gpus]
         self._set_up_collective(state)
         self._set_up_link(state, link_stall, seed)
         dram = self.system.dram
@@ -410,7 +389,7 @@ class Machine:
         fixed["write_back_queue"] = system.l2.write_back_atoms * self._slices_per_channel
         fixed["work"] = 1
         fixed["with_data"] = with_data
-        fixed["contents_base"] = OUTPUT_ATOM
+        fixed["contents_base"] = kernel.output_atom
         for g in range(self.gpus):
             state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
             first = scattered(g, 0, kernel.gpus)

@@ -100,6 +100,9 @@ class State(NamedTuple):
     chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
     stage_begin: np.ndarray  # [g, stage]: cycle, or -1
     stage_end: np.ndarray
+    launch_late: np.ndarray  # [g, dispatch index]: cycles beyond a workgroup's launch time
+    withheld: np.ndarray  # [g, dispatch index]: cycles that flow control kept it from a free slot
+    hold: np.ndarray  # [g, dispatch index]: cycles for which the dispatcher is to keep it from one
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
     partial: np.ndarray  # [g, atom, 4]: the GEMM's result, which its stores carry
@@ -119,12 +122,16 @@ def new_state(gpus: int, channels: int, stages: int, **tables: Any) -> State:
     gpu = np.zeros(gpus, _GPU)
     for name in ("finish_cycle", "done_cycle", "refused", "read_address"):
         gpu[name] = -1
+    per_workgroup = gpus, len(tables["tile_row"])
     return State(
         fixed=fixed,
         gpu=gpu,
         channel=np.zeros(gpus * channels, _CHANNEL),
         stage_begin=np.full((gpus, stages), -1, np.int64),
         stage_end=np.full((gpus, stages), -1, np.int64),
+        launch_late=np.zeros(per_workgroup, np.int64),
+        withheld=np.zeros(per_workgroup, np.int64),
+        hold=np.zeros(per_workgroup, np.int64),
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
         woken=np.zeros(MAX_WAITERS, np.int64),
         **tables,

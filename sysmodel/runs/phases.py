@@ -16,6 +16,7 @@ from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.driver import Writes
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation
 from .counters import COUNTED, new_counters
@@ -35,7 +36,9 @@ class PhaseResult:
     ``counts`` are those of a whole GPU, by phase; see :func:`.counters.new_counters`.
     ``throttled_cycles`` is the time in which flow control kept free workgroup slots empty, averaged
     over all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
-    averaged over the channels.
+    averaged over the channels. ``withheld`` has the cycles for which flow control kept each
+    workgroup from a free slot, by GPU and dispatch index; ``withheld_gemm_cycles`` is the GEMM
+    alone with the same waits, None if there were none.
     """
 
     gemm_cycles: int = 0
@@ -44,6 +47,8 @@ class PhaseResult:
     total_cycles: int = 0
     throttled_cycles: int = 0
     stall_cycles: float = 0.0
+    withheld: np.ndarray | None = None
+    withheld_gemm_cycles: int | None = None
     counts: np.ndarray = field(default_factory=new_counters)
     simulated_cycles: int = 0
     wall_s: float = 0.0
@@ -51,16 +56,33 @@ class PhaseResult:
 
 
 class RunContext:
-    """What all configurations of a run share."""
+    """What all configurations of a run's repetition share."""
 
-    def __init__(self, workload: Workload, system: System, options: RunOptions, report: Report):
+    def __init__(
+        self,
+        workload: Workload,
+        system: System,
+        options: RunOptions,
+        report: Report,
+        repetition: int = 0,
+    ):
         self.workload, self.system, self.options, self.report = workload, system, options, report
-        self.kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
+        self.repetition = repetition
         self.channels = options.simulated_channels(system)
+        kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
+        self.variation = varied(system, kernel, options.seed, repetition)
+        self.kernel = moved(
+            system,
+            kernel,
+            options.seed,
+            repetition,
+            channels=self.channels,
+            mirror=options.gpus == "mirror",
+        )
 
     def trace(self, name: str) -> Trace | None:
         """The waveform that was asked for, if this is the configuration with the most to see."""
-        if self.options.waves is None or self.options.waves_file is None:
+        if self.options.waves is None or self.options.waves_file is None or self.repetition:
             return None
         asked = [n for n in ("t3-mca", "t3", "sequential") if n in self.options.configurations]
         if name != (asked[0] if asked else "sequential"):
@@ -75,6 +97,8 @@ class Simulation:
     ----------
     zero : int
         Cycle from which the timeline counts.
+    wall_s : float
+        Time that the simulation has taken.
     """
 
     def __init__(
@@ -88,7 +112,7 @@ class Simulation:
     ):
         self._context, self._name = context, name
         self._exit = ExitStack()
-        self._wall_s = 0.0
+        self.wall_s = 0.0
         self._spans: list[Span] = []
         self._activates = np.zeros(PHASES, np.int64)
         self.zero = 0
@@ -101,6 +125,7 @@ class Simulation:
             collective_cus=collective_cus,
             mode=mode,
             cached_stores=cached_stores,
+            variation=context.variation,
             trace=context.trace(name),
             seed=context.options.seed,
             progress=context.report,
@@ -118,6 +143,9 @@ class Simulation:
         finished = self.machine.state.gpu["finished"]
         workgroups = self._context.kernel.workgroups * self.machine.gpus
         task = f"{self._name}: {phase}"
+        if self._context.options.repeat > 1:
+            repetition = self._context.repetition + 1
+            task += f", repetition {repetition} of {self._context.options.repeat}"
 
         def show(now: int) -> None:
             share = finished.sum() / workgroups
@@ -125,12 +153,12 @@ class Simulation:
 
         begin = time.perf_counter()
         self.machine.run(until, show)
-        self._wall_s += time.perf_counter() - begin
+        self.wall_s += time.perf_counter() - begin
         self._context.report(task, 1.0)
 
-    def launch_kernel(self) -> None:
+    def launch_kernel(self, phase: int) -> None:
         """Let the time pass that the start of a kernel takes, or of what software starts alike."""
-        self.machine.idle(self.machine.kernel_launch_cycles)
+        self.machine.idle(self.machine.kernel_launch_cycles(phase))
 
     def program(self, writes: list[Writes], until: int) -> None:
         """Write registers of every GPU."""
@@ -178,9 +206,10 @@ class Simulation:
             **cycles,
             counts=self._of_whole_gpu(counts),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
+            withheld=state.withheld,
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             simulated_cycles=machine.now,
-            wall_s=self._wall_s,
+            wall_s=self.wall_s,
             timeline=timeline_of(machine, self._spans, self.zero),
         )
 

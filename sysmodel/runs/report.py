@@ -1,5 +1,6 @@
 """Tables on the terminal, for 80 columns. Colours only there."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rich import box
@@ -11,6 +12,7 @@ from sysmodel.config.system import load_system, preset_names
 from sysmodel.config.workload import Table
 
 from .check_options import CheckOptions, CheckResult
+from .comparison import ROUND_ROBIN, Spread, slower, spreads
 from .result import RunResult
 
 __all__ = ["library_efficiency", "print_check", "print_models", "print_presets", "print_run"]
@@ -56,7 +58,12 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     console = _console()
     console.print()
     console.print(_times(result))
+    for one in slower(result.repetitions):
+        console.print(one.sentence, style="yellow", soft_wrap=True)
     console.print()
+    if result.varied:
+        console.print(_repetitions(result))
+        console.print()
     console.print(_bytes(result))
     console.print()
     console.print(_energy(result))
@@ -82,14 +89,16 @@ def print_run(result: RunResult, files: list[Path]) -> None:
 def _times(result: RunResult) -> RichTable:
     table = _table(
         f"{result.workload.title} on {escape(result.system.name)}: times in µs",
-        *("configuration", "\nGEMM", "GEMM\nslowed", "\nRS", "\nAG"),
-        *("comm.\nhidden", "comm.\nexposed", "\ntotal", "speed-\nup"),
+        *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\nwait-\ning"),
+        *("\n\nRS", "\n\nAG", "comm.\nhid-\nden", "comm.\nex-\nposed"),
+        *("\n\ntotal", "\nspeed-\nup"),
     )
     for name, one in result.configurations.items():
         table.add_row(
             name,
             _thousandths(one.gemm_ns),
-            f"{one.gemm_slowdown:.3f}x",
+            f"{one.gemm_contention:.3f}",
+            f"{one.gemm_waiting:.3f}",
             _thousandths(one.rs_ns),
             _thousandths(one.ag_ns),
             _thousandths(one.overlapped_communication_ns),
@@ -98,6 +107,33 @@ def _times(result: RunResult) -> RichTable:
             "-" if one.speedup is None else f"[bold green]{one.speedup:.3f}x[/]",
         )
     return table
+
+
+def _repetitions(result: RunResult) -> RichTable:
+    table = _table(
+        f"{len(result.repetitions)} repetitions: times in µs, time over {ROUND_ROBIN}'s in %",
+        *("\nconfiguration", "total\nmean", "\nleast", "\nmost"),
+        *("speed-\nup", "\nleast", "\nmost", "over\nmean", "\nleast", "\nmost"),
+    )
+    for one in spreads(result.repetitions):
+        table.add_row(
+            one.configuration,
+            *_extent(one.total_ns, _thousandths),
+            *_extent(one.speedup, "{:.3f}".format),
+            *_extent(one.over_round_robin, _percent),
+        )
+    return table
+
+
+def _extent(spread: Spread | None, words: Callable[[float], str]) -> tuple[str, ...]:
+    if spread is None:
+        return ("-",) * 3
+    return words(spread.mean), words(spread.least), words(spread.most)
+
+
+def _percent(share: float) -> str:
+    """In five characters."""
+    return f"{share * 1e2:+.{2 if abs(share) < 0.0999 else 1}f}"
 
 
 def _bytes(result: RunResult) -> RichTable:

@@ -9,6 +9,7 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.lib.errors import InputError
 
+from .comparison import slower, spreads
 from .configurations import registry
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if 
 DEFAULT_CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.default)
 _LARGEST_WAVES = 1_000_000
 _LARGEST_SEED = (1 << 32) - 1
+_MOST_REPETITIONS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,8 @@ class RunOptions:
         Where the waveform goes.
     seed : int
         Of everything random.
+    repeat : int
+        Repetitions: the machine as it is, then with what a real machine varies.
 
     Raises
     ------
@@ -72,6 +76,7 @@ class RunOptions:
     waves: tuple[int, int] | None = None
     waves_file: Path | None = None
     seed: int = 0
+    repeat: int = 1
 
     def __post_init__(self) -> None:
         _one_of("engine", self.engine, ENGINES)
@@ -91,6 +96,11 @@ class RunOptions:
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise InputError(
                 "seed", f"{self.seed} is not allowed; allowed: an integer from 0 to {_LARGEST_SEED}"
+            )
+        if not 1 <= self.repeat <= _MOST_REPETITIONS:
+            raise InputError(
+                "repeat",
+                f"{self.repeat} is not allowed; allowed: an integer from 1 to {_MOST_REPETITIONS}",
             )
         if self.waves is not None:
             first, last = self.waves
@@ -138,7 +148,7 @@ class ConfigurationResult:
         Each from its own first to its own last event; they may overlap.
     gemm_throttled_ns : float
         Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
-        slots; the rest of the GEMM's slow-down is contention.
+        slots. The others of a CU run the faster for it, so it is not what the GEMM loses.
     tracker_stall_ns : float
         Time in which the tracker kept a memory channel from issuing, averaged over the channels.
     total_ns : float
@@ -148,7 +158,12 @@ class ConfigurationResult:
     overlapped_communication_ns, exposed_communication_ns : float
         Communication (RS and AG) that the GEMM hides, and that comes on top of it.
     gemm_slowdown : float
-        GEMM time over that of the GEMM alone.
+        GEMM time over that of the GEMM alone: waiting times contention.
+    gemm_waiting : float
+        Time of the GEMM alone whose dispatcher waits as long before each workgroup as flow control
+        makes it wait here, over that of the GEMM alone.
+    gemm_contention : float
+        GEMM time over that of the GEMM alone with these waits.
     dram_bytes : DramBytes
         Of one whole GPU.
     link_bytes : LinkBytes
@@ -173,6 +188,8 @@ class ConfigurationResult:
     overlapped_communication_ns: float
     exposed_communication_ns: float
     gemm_slowdown: float
+    gemm_waiting: float
+    gemm_contention: float
     dram_bytes: DramBytes
     link_bytes: LinkBytes
     activity: Activity
@@ -191,6 +208,7 @@ class ConfigurationResult:
         ag_ns: float,
         total_ns: float,
         isolated_gemm_ns: float,
+        withheld_gemm_ns: float | None = None,
         sequential_ns: float | None,
         dram_bytes: DramBytes,
         link_bytes: LinkBytes,
@@ -199,6 +217,9 @@ class ConfigurationResult:
         sequential_j: float | None,
     ) -> "ConfigurationResult":
         """Derive what follows from what was measured.
+
+        ``withheld_gemm_ns`` is the time of the GEMM alone with the waits for flow control; None if
+        there were none.
 
         Raises
         ------
@@ -213,6 +234,7 @@ class ConfigurationResult:
                 f"and their sum ({most!r}), not {total_ns!r}"
             )
         exposed = total_ns - gemm_ns
+        with_waits_ns = isolated_gemm_ns if withheld_gemm_ns is None else withheld_gemm_ns
         return cls(
             gemm_ns=gemm_ns,
             gemm_throttled_ns=gemm_throttled_ns,
@@ -224,6 +246,8 @@ class ConfigurationResult:
             overlapped_communication_ns=max(0.0, rs_ns + ag_ns - exposed),
             exposed_communication_ns=exposed,
             gemm_slowdown=gemm_ns / isolated_gemm_ns,
+            gemm_waiting=with_waits_ns / isolated_gemm_ns,
+            gemm_contention=gemm_ns / with_waits_ns,
             dram_bytes=dram_bytes,
             link_bytes=link_bytes,
             activity=activity,
@@ -247,8 +271,12 @@ class RunResult:
 
     Attributes
     ----------
+    configurations : dict
+        Results of the machine as it is.
+    varied : tuple of dict
+        Those of each further repetition.
     cycles : int
-        Memory cycles simulated, all configurations together.
+        Memory cycles simulated, all configurations and repetitions together.
     wall_s : float
         Time that the simulation took, without building the engine.
     gemm_efficiency : float
@@ -264,7 +292,13 @@ class RunResult:
     gemm_efficiency: float
     cycles: int
     wall_s: float
+    varied: tuple[dict[str, ConfigurationResult], ...] = ()
     timelines: "dict[str, Timeline]" = field(default_factory=dict)
+
+    @property
+    def repetitions(self) -> tuple[dict[str, ConfigurationResult], ...]:
+        """Results of every repetition."""
+        return self.configurations, *self.varied
 
     @property
     def cycles_per_s(self) -> float:
@@ -280,6 +314,8 @@ class RunResult:
             "channels": self.options.simulated_channels(self.system),
             "gpus": self.options.gpus,
             "configurations": {name: asdict(one) for name, one in self.configurations.items()},
+            "repetitions": [one.as_dict() for one in spreads(self.repetitions)],
+            "slower": [asdict(one) for one in slower(self.repetitions)],
             "gemm_efficiency": self.gemm_efficiency,
             "cycles": self.cycles,
             "wall_s": self.wall_s,

@@ -29,7 +29,7 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     offset = staging_offset(machine.channel_bits)
     _map(context, simulation, RS, offset)
     begin = machine.now
-    simulation.launch_kernel()
+    simulation.launch_kernel(RS)
     for step in range(n - 1):
         for g, chunk in enumerate(simulation.begin_step(scattered, step)):
             begin_step(state, g, chunk, 1 if step == 0 else 2, offset)
@@ -51,7 +51,7 @@ def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = Tru
     machine, n = simulation.machine, context.kernel.gpus
     _map(context, simulation, AG, 0)
     begin = machine.now
-    simulation.launch_kernel()
+    simulation.launch_kernel(AG)
     for step in range(n - 1):
         for g, chunk in enumerate(simulation.begin_step(gathered, step)):
             begin_step(machine.state, g, chunk, 1, 0)

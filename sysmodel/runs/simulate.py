@@ -34,7 +34,7 @@ _SUMS = ("activates", "dma_reads", "cu_loads", "cu_stores", "cu_additions", "til
 
 
 def run(workload: Workload, system: System, options: RunOptions, progress: Report) -> RunResult:
-    """Simulate a workload in the configurations that the options name.
+    """Simulate a workload in the configurations that the options name, once or several times.
 
     Raises
     ------
@@ -44,24 +44,44 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         If the hardware reports an error, or nothing moves any more.
     """
     try:
-        results = _Results(RunContext(workload, system, options, progress))
-        base = results["sequential"]
-        phases = {name: results[name] for name in options.configurations}
+        first, *others = (
+            _Repetition(RunContext(workload, system, options, progress, repetition))
+            for repetition in range(options.repeat)
+        )
     except InputError:
         raise
     except ValueError as error:
         raise InputError(f"{workload.title} on {system.name}", str(error)) from error
-    ns = 1e3 / system.dram.clock_mhz
     return RunResult(
         workload=workload,
         system=system,
         options=options,
-        configurations={name: _result(one, base, system) for name, one in phases.items()},
-        gemm_efficiency=workload.flops / (base.gemm_cycles * ns * system.peak_flops_per_ns),
-        cycles=sum(one.simulated_cycles for one in results.values()),
-        wall_s=sum(one.wall_s for one in results.values()),
-        timelines={name: one.timeline for name, one in phases.items() if one.timeline is not None},
+        configurations=first.measured,
+        varied=tuple(one.measured for one in others),
+        gemm_efficiency=workload.flops / (first.gemm_ns * system.peak_flops_per_ns),
+        cycles=sum(one.cycles for one in (first, *others)),
+        wall_s=sum(one.wall_s for one in (first, *others)),
+        timelines=first.timelines,
     )
+
+
+class _Repetition:
+    """What is kept of a repetition: results, how long it took, and of the first its timelines."""
+
+    def __init__(self, context: RunContext):
+        options, system = context.options, context.system
+        results = _Results(context)
+        base = results["sequential"]
+        phases = {name: results[name] for name in options.configurations}
+        self.measured = {name: _result(one, base, system) for name, one in phases.items()}
+        self.gemm_ns = base.gemm_cycles * 1e3 / system.dram.clock_mhz
+        self.cycles = sum(one.simulated_cycles for one in results.values())
+        self.wall_s = sum(one.wall_s for one in results.values())
+        self.timelines = {
+            name: one.timeline
+            for name, one in phases.items()
+            if one.timeline is not None and context.repetition == 0
+        }
 
 
 def _result(one: PhaseResult, base: PhaseResult, system: System) -> ConfigurationResult:
@@ -75,6 +95,9 @@ def _result(one: PhaseResult, base: PhaseResult, system: System) -> Configuratio
         ag_ns=one.ag_cycles * ns,
         total_ns=one.total_cycles * ns,
         isolated_gemm_ns=base.gemm_cycles * ns,
+        withheld_gemm_ns=(
+            None if one.withheld_gemm_cycles is None else one.withheld_gemm_cycles * ns
+        ),
         sequential_ns=base.total_cycles * ns,
         dram_bytes=dram_bytes,
         link_bytes=link_bytes,

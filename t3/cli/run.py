@@ -59,6 +59,11 @@ def run(
             show_default="the first five",
         ),
     ] = ",".join(DEFAULT_CONFIGURATIONS),
+    repeat: Annotated[
+        int,
+        integer_option("Repetitions, all but the first with what a real machine varies.", "N"),
+    ] = 1,
+    seed: Annotated[int, integer_option("Of what the repetitions vary.")] = 0,
     waves: Annotated[
         str | None, option("Write a waveform of memory cycles A to B; RTL engine only.", "A:B")
     ] = None,
@@ -78,6 +83,8 @@ def run(
         channels=_channels(channels),
         gpus=gpus,
         configurations=tuple(name.strip() for name in configurations.split(",")),
+        repeat=repeat,
+        seed=seed,
         waves=None if waves is None else _cycles(waves),
     )
     options.simulated_channels(system)

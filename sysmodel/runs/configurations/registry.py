@@ -40,6 +40,11 @@ class Configuration:
         self.of, self.listed, self.default = of, listed, listed and default
         self._file, self._function, self._options = file, function, options
 
+    @property
+    def tracked(self) -> bool:
+        """Whether the T3 hardware does the reduction."""
+        return self._file == "transparent"
+
     def simulate(self, context: Any, name: str, *of: Any) -> Any:
         module = import_module(f"{__package__}.{self._file}")
         function: Callable[..., Any] = getattr(module, self._function)

@@ -7,6 +7,7 @@ from sysmodel.machine.driver import copy_writes, map_writes
 from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
+from sysmodel.runs.waiting import with_waits
 
 __all__ = ["scatter", "transparent"]
 
@@ -23,13 +24,14 @@ def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
         simulation.span("reduce-scatter", "Communication", first_send, reduced)
         _all_gather(context, simulation)
         simulation.span("all-gather", "Communication", reduced, machine.now)
-        return simulation.finish(
+        result = simulation.finish(
             Reduction(tracked=True),
             gemm_cycles=int(gpu["finish_cycle"].max()) - zero,
             rs_cycles=reduced - first_send,
             ag_cycles=machine.now - reduced,
             total_cycles=machine.now - zero,
         )
+    return with_waits(context, name, result)
 
 
 def scatter(context: RunContext, name: str = "rs-nmc") -> PhaseResult:
@@ -63,7 +65,7 @@ def _all_gather(context: RunContext, simulation: Simulation) -> None:
     machine, n = simulation.machine, context.kernel.gpus
     machine.state.fixed["work"] = 0
     machine.state.gpu["phase"] = AG
-    simulation.launch_kernel()
+    simulation.launch_kernel(AG)
     for step in range(n - 1):
         sent = simulation.begin_step(gathered, step)
         machine.write([copy_writes(context.kernel, chunk, CONTEXT_GEMM) for chunk in sent])

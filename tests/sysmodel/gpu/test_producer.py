@@ -334,6 +334,35 @@ def test_dispatch_takes_its_interval():
     assert dispatched == [1 + now // 3 for now in range(24)]
 
 
+def test_a_late_launch_delays_its_workgroup_only():
+    producer = Producer(small_kernel(), compute_units=16, launch_cycles=10, step_cycles=5.0)
+    producer.state.launch_late[0, 3] = 7
+    producer.run()
+    ends = producer.stores[producer.stores[:, 2] < 0]
+    last = {w: ends[ends[:, 1] == w, 3].max() for w in range(16)}
+    first = int(producer.gpu["first_workgroup"])
+    assert {w for w in last if last[w] != last[first]} == {first + 3}
+    assert last[first + 3] == last[first] + 7
+
+
+def test_the_dispatcher_waits_where_it_is_told_to():
+    told = Producer(small_kernel(), compute_units=4, launch_cycles=10, step_cycles=5.0)
+    told.state.hold[0, [2, 9]] = 30, 11
+    dispatched = [int(told.run(1).gpu["next_dispatch_index"]) for _ in range(31)]
+    assert dispatched == [2] * 30 + [4]
+    told.run()
+    free = Producer(small_kernel(), compute_units=4, launch_cycles=10, step_cycles=5.0).run()
+    assert free.finish < told.finish <= free.finish + 30 + 11
+    assert not told.state.hold.any()
+    assert not told.state.withheld.any()
+
+
+def test_waits_for_the_limit_are_counted_for_the_workgroup_that_waits():
+    producer = Producer(small_kernel(), compute_units=4, launch_cycles=1000)
+    producer.run(5, limit=3).run(20, limit=4)
+    assert producer.state.withheld[0].tolist() == [0, 0, 0, 5, *[0] * 12]
+
+
 def test_stage_spans_its_workgroups():
     producer = Producer(small_kernel(), compute_units=8, launch_cycles=10, step_cycles=5.0).run()
     begin, end = producer.state.stage_begin[0], producer.state.stage_end[0]

@@ -46,6 +46,15 @@ def test_reduce_scatter_overlaps():
     assert one.speedup == pytest.approx(180 / 145)
 
 
+def test_waiting_times_contention_is_the_slow_down():
+    times = {"gemm_ns": 150.0, "rs_ns": 50.0, "ag_ns": 30.0, "total_ns": 230.0}
+    waiting = _of_times(**times, withheld_gemm_ns=120.0)
+    assert waiting.gemm_waiting == pytest.approx(1.2)
+    assert waiting.gemm_contention == pytest.approx(1.25)
+    assert _of_times(**times).gemm_waiting == 1
+    assert _of_times(**times).gemm_contention == pytest.approx(1.5)
+
+
 def test_no_speedup_without_a_baseline():
     one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=180.0, sequential_ns=None)
     assert one.speedup is None
@@ -91,6 +100,8 @@ def test_keys_of_the_json():
                 "total_ns",
                 "speedup",
                 "gemm_slowdown",
+                "gemm_waiting",
+                "gemm_contention",
             ),
             *("overlapped_communication_ns", "exposed_communication_ns"),
             *("dram_bytes", "link_bytes", "activity"),
@@ -180,6 +191,8 @@ def test_folders_that_cannot_be_written(tmp_path):
         ({"waves": (0, 2_000_000)}, "waves: .* at most 1000000 cycles"),
         ({"waves": (0, 5), "engine": "golden"}, "waves: a waveform needs --engine rtl"),
         ({"seed": -1}, "seed: -1 is not allowed"),
+        ({"repeat": 0}, "repeat: 0 is not allowed; allowed: an integer from 1 to 1000"),
+        ({"repeat": 1001}, "repeat: 1001 is not allowed; allowed: an integer from 1 to 1000"),
     ],
 )
 def test_options_of_a_run(change, message):

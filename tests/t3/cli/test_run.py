@@ -1,9 +1,12 @@
 """``t3 run``: what it asks for, prints and writes, and one line for every bad input."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from example_run import example_result
 
+from t3.cli import run as command
 from t3.cli.main import main
 
 _FILES = ["configurations.png", "result.json", "timeline.json"]
@@ -42,12 +45,14 @@ def test_options_of_run(simulated, capsys, tmp_path):
     arguments = ["run", "--model", "Mega-GPT-2", "--layer", "FC-1", "--tp", "16"]
     arguments += ["--engine", "rtl", "--channels", "all", "--gpus", "all"]
     arguments += ["--config", str(config), "--configurations", "sequential, t3-mca"]
+    arguments += ["--repeat", "5", "--seed", "7"]
     arguments += ["--waves", "10:20", "--out", str(tmp_path / "out")]
     assert main(arguments) == 0
     workload, system, options = simulated[0]
     assert (workload.m, workload.n, workload.k) == (16384, 3072, 768)
     assert (system.name, system.link.bandwidth_gb_per_s) == ("slow", 75)
     assert (options.channels, options.gpus, options.waves) == ("all", "all", (10, 20))
+    assert (options.repeat, options.seed) == (5, 7)
     assert options.configurations == ("sequential", "t3-mca")
     assert options.waves_file.parent.parent == tmp_path / "out"
     assert "ideal" not in capsys.readouterr().out
@@ -69,6 +74,9 @@ _BAD_RUNS = [
     (["--channels", "0"], "--channels: 0 is not allowed; allowed: 1 or more, or all"),
     (["--channels", "some"], "--channels: 'some' is not allowed; allowed: an integer, or all"),
     (["--channels", "64"], "--channels: 64 is not allowed; allowed: 1 to 32"),
+    (["--repeat", "0"], "--repeat: 0 is not allowed; allowed: an integer from 1 to 1000"),
+    (["--repeat", "x"], "--repeat: 'x' is not allowed; allowed: an integer"),
+    (["--seed", "-1"], "--seed: -1 is not allowed; allowed: an integer from 0 to 4294967295"),
     (["--gpus", "3"], "--gpus: '3' is not allowed; allowed: mirror, all"),
     (["--configurations", "t3,t4"], "--configurations: 't4' is not allowed; allowed: sequential,"),
     (["--configurations", ""], "--configurations: '' is not allowed; allowed: sequential,"),
@@ -117,3 +125,44 @@ def test_a_folder_that_cannot_be_written_is_found_first(simulated, fails, tmp_pa
     message = fails(["run", "--out", str(tmp_path / "file" / "x")])
     assert message.startswith(f"--out: '{tmp_path}/file/x' cannot be written: ")
     assert simulated == []
+
+
+def test_repetitions_are_shown(monkeypatch, capsys, tmp_path):
+    def simulate(workload, system, options, progress):
+        first = example_result(workload, options)
+        late = {name: _later(one) for name, one in first.configurations.items()}
+        return replace(first, varied=(late,))
+
+    def _later(one):
+        return replace(one, total_ns=1.1 * one.total_ns)
+
+    monkeypatch.setattr(command, "_simulate", simulate)
+    assert main(["run", "--repeat", "2", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "2 repetitions" in printed
+    assert "…" not in printed
+    table = printed.partition("GEMM alone:")[0]
+    assert max(len(line) for line in table.splitlines() if "slower than" not in line) <= 80
+    known = json.loads((tmp_path / "result.json").read_text())
+    for one in known["repetitions"]:
+        first = known["configurations"][one["configuration"]]["total_ns"]
+        total = one["total_ns"]
+        assert (total["least"], total["most"]) == pytest.approx((first, 1.1 * first))
+        assert total["mean"] == pytest.approx(1.05 * first)
+
+
+def test_what_is_slower_than_it_should_be_is_said(monkeypatch, capsys, tmp_path):
+    def simulate(workload, system, options, progress):
+        result = example_result(workload, options)
+        t3 = result.configurations["t3"]
+        slow = replace(t3, total_ns=1.02 * t3.total_ns)
+        return replace(result, configurations={**result.configurations, "t3-mca": slow})
+
+    monkeypatch.setattr(command, "_simulate", simulate)
+    assert main(["run", "--out", str(tmp_path)]) == 0
+    assert "t3-mca is 2.0% slower than t3.\n" in capsys.readouterr().out
+    known = json.loads((tmp_path / "result.json").read_text())
+    assert known["repetitions"] == []
+    (one,) = known["slower"]
+    assert (one["configuration"], one["than"], one["within_variation"]) == ("t3-mca", "t3", None)
+    assert one["by"] == pytest.approx(0.02)

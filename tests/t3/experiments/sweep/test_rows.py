@@ -10,7 +10,8 @@ _COLUMNS = """
     model layer tp m n k dtype system link.bandwidth_gb_per_s gpu.compute_units engine channels gpus
     configuration gemm_ns gemm_throttled_ns tracker_stall_ns rs_ns ag_ns total_ns speedup
     overlapped_communication_ns
-    exposed_communication_ns gemm_slowdown dram_gemm_read_bytes dram_gemm_write_bytes
+    exposed_communication_ns gemm_slowdown gemm_waiting gemm_contention
+    dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
     link_rs_bytes link_ag_bytes gemm_efficiency activates gemm_updates rs_updates dma_reads
     cu_loads cu_stores cu_additions tiles energy_dram_activate_j energy_dram_read_j

@@ -1,0 +1,98 @@
+"""What a repetition of a run varies: a real machine does not do the same twice.
+
+A repetition draws when kernels and workgroups start, how far each GPU is behind the first, and
+where the buffers lie. Whatever runs on the machine sees the same draw.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sysmodel.config.system import System
+from sysmodel.gpu.kernel import (
+    A_ATOM,
+    ATOM_BYTES,
+    B_ATOM,
+    MOST_OUTPUT_ATOMS,
+    OUTPUT_ATOM,
+    Kernel,
+)
+from sysmodel.lib.phases import PHASES
+
+from .sampling import require_output_atoms, require_symmetry
+
+__all__ = ["Variation", "moved", "varied"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation:
+    """Delays of one repetition, in cycles of the memory clock.
+
+    Parameters
+    ----------
+    kernel : array
+        Of the start of each phase's kernel.
+    skew : array
+        Of each GPU's GEMM against the first one's.
+    workgroup : array
+        Of each workgroup's launch: (gpus, dispatch indices).
+    """
+
+    kernel: np.ndarray
+    skew: np.ndarray
+    workgroup: np.ndarray
+
+
+def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variation | None:
+    """Delays of a repetition; none of the first one, which is the machine as it is."""
+    if repetition == 0:
+        return None
+    random = np.random.default_rng([seed, repetition])
+
+    def delays(most_ns: float, *shape: int) -> np.ndarray:
+        return random.integers(0, system.memory_cycles(most_ns), shape, endpoint=True)
+
+    most = system.variation
+    on_start = delays(most.kernel_launch_ns, PHASES)
+    behind = delays(most.start_skew_ns, kernel.gpus)
+    return Variation(
+        kernel=on_start,
+        skew=behind - behind.min(),
+        workgroup=delays(most.workgroup_launch_ns, kernel.gpus, kernel.workgroups),
+    )
+
+
+def moved(
+    system: System, kernel: Kernel, seed: int, repetition: int, *, channels: int, mirror: bool
+) -> Kernel:
+    """The kernel with its buffers where a repetition finds them, some pages further on.
+
+    The output moves only to where the simulated channels and GPUs still stand for all, and stays if
+    there is no such place.
+    """
+    if repetition == 0:
+        return kernel
+    random = np.random.default_rng([seed, repetition, 1])
+    page = system.variation.page_kib * 1024 // ATOM_BYTES
+    pages = system.variation.offset_pages
+    a, b = (int(one) * page for one in random.integers(0, pages, 2, endpoint=True))
+    kernel = replace(kernel, a_atom=A_ATOM + a, b_atom=B_ATOM + b)
+    last = OUTPUT_ATOM + MOST_OUTPUT_ATOMS - (kernel.output_end - kernel.output_atom)
+    for offset in random.permutation(pages + 1):
+        first = OUTPUT_ATOM + int(offset) * page
+        if first > last:
+            continue
+        there = replace(kernel, output_atom=first)
+        with suppress(ValueError):
+            _require_sampled(system, there, channels, mirror)
+            return there
+    return kernel
+
+
+def _require_sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> None:
+    dram = system.dram
+    atoms = kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
+    require_output_atoms(kernel, atoms, channels, dram.channels)
+    if mirror:
+        require_symmetry(kernel, atoms, channels)

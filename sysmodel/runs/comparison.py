@@ -1,0 +1,147 @@
+"""Repetitions of a run compared: how much they spread, and what is slower than it should be."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from .configurations.registry import CONFIGURATIONS
+
+if TYPE_CHECKING:
+    from .result import ConfigurationResult
+
+    Repetitions = Sequence[Mapping[str, ConfigurationResult]]
+
+__all__ = ["ROUND_ROBIN", "ConfigurationSpread", "Slower", "Spread", "slower", "spreads"]
+
+ROUND_ROBIN = "t3"
+"""Configuration that the other arbitration policies are held against."""
+
+_SEQUENTIAL = "sequential"
+_WORTH_SAYING = 0.001
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Mean and range of a quantity over the repetitions."""
+
+    mean: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        return cls(mean=sum(values) / len(values), least=min(values), most=max(values))
+
+    @property
+    def within_variation(self) -> bool:
+        """Of a difference: whether not all repetitions agree on its sign."""
+        return self.least <= 0 <= self.most
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationSpread:
+    """One configuration over the repetitions.
+
+    Attributes
+    ----------
+    total_ns : Spread
+    speedup : Spread or None
+        Over ``sequential`` of the same repetition.
+    over_round_robin : Spread or None
+        Total time over that of ``t3`` in the same repetition, less 1; None if that was not run.
+    """
+
+    configuration: str
+    total_ns: Spread
+    speedup: Spread | None
+    over_round_robin: Spread | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slower:
+    """A configuration of T3 that is slower than what it should beat.
+
+    Attributes
+    ----------
+    by, least, most : float
+        Total time over that of ``than`` in the same repetition, less 1: mean and range.
+    within_variation : bool or None
+        Whether some repetition has it the other way round; None if there is only one.
+    """
+
+    configuration: str
+    than: str
+    by: float
+    least: float
+    most: float
+    within_variation: bool | None
+
+    @property
+    def sentence(self) -> str:
+        words = f"{self.configuration} is {self.by:.1%} slower than {self.than}"
+        if self.within_variation is None:
+            return f"{words}."
+        extent = f"{self.least:+.1%} to {self.most:+.1%}"
+        if self.within_variation:
+            return f"{words} on average, which is within the variation ({extent})."
+        return f"{words} on average, which is more than the variation ({extent})."
+
+
+def spreads(repetitions: "Repetitions") -> list[ConfigurationSpread]:
+    """Mean and range of every configuration; nothing of a single repetition."""
+    if len(repetitions) == 1:
+        return []
+    return [
+        ConfigurationSpread(
+            configuration=name,
+            total_ns=Spread.of([one[name].total_ns for one in repetitions]),
+            speedup=_spread([one[name].speedup for one in repetitions]),
+            over_round_robin=_spread(_over(repetitions, name, ROUND_ROBIN)),
+        )
+        for name in repetitions[0]
+    ]
+
+
+def slower(repetitions: "Repetitions") -> list[Slower]:
+    """Configurations of T3 that are slower than ``sequential`` or than round-robin: by more than
+    0.1 % on average, or in every one of several repetitions."""
+    found = []
+    for name in repetitions[0]:
+        if not CONFIGURATIONS[name].tracked:
+            continue
+        for than in (_SEQUENTIAL, ROUND_ROBIN):
+            spread = _spread(_over(repetitions, name, than)) if name != than else None
+            if spread is None:
+                continue
+            several = len(repetitions) > 1
+            if spread.mean > _WORTH_SAYING or (several and spread.least > 0):
+                found.append(
+                    Slower(
+                        configuration=name,
+                        than=than,
+                        by=spread.mean,
+                        least=spread.least,
+                        most=spread.most,
+                        within_variation=spread.within_variation if several else None,
+                    )
+                )
+    return found
+
+
+def _over(repetitions: "Repetitions", name: str, than: str) -> list[float | None]:
+    """Total time over another configuration's in the same repetition, less 1."""
+    if than == _SEQUENTIAL:
+        # It is simulated in every run, whether asked for or not.
+        speedups = [one[name].speedup for one in repetitions]
+        return [None if speedup is None else 1 / speedup - 1 for speedup in speedups]
+    if than not in repetitions[0]:
+        return [None]
+    return [one[name].total_ns / one[than].total_ns - 1 for one in repetitions]
+
+
+def _spread(values: Sequence[float | None]) -> Spread | None:
+    known = [value for value in values if value is not None]
+    return Spread.of(known) if known else None

@@ -1,0 +1,217 @@
+"""Repetitions of a run: what they vary, that all else stays, and what is said of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from example_run import example_result
+from small_system import scaled, small_system, workload
+
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import known_workloads
+from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.lib.phases import PHASES
+from sysmodel.lib.progress import no_progress
+from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.variation import moved, varied
+from sysmodel.runs.comparison import slower, spreads
+from sysmodel.runs.result import CONFIGURATIONS, RunOptions
+from sysmodel.runs.simulate import run
+
+SYSTEM = small_system()
+NOTHING = scaled(
+    SYSTEM,
+    variation={
+        "start_skew_ns": 0.0,
+        "kernel_launch_ns": 0.0,
+        "workgroup_launch_ns": 0.0,
+        "offset_pages": 0,
+    },
+)
+PAGE = SYSTEM.variation.page_kib * 1024 // ATOM_BYTES
+
+
+def results(system=SYSTEM, *, m=1024, n=768, k=128, tp=4, **options):
+    options = {"configurations": ("sequential", "t3", "t3-mca"), "channels": "all"} | options
+    return run(workload(m, n, k, tp), system, RunOptions(engine="golden", **options), no_progress)
+
+
+@pytest.mark.parametrize("gpus", ["mirror", "all"])
+def test_the_first_repetition_is_the_machine_as_it_is(gpus):
+    once, thrice = results(gpus=gpus), results(gpus=gpus, repeat=3)
+    assert once.varied == ()
+    assert thrice.configurations == once.configurations
+    first, second, third = (one["t3"].total_ns for one in thrice.repetitions)
+    assert len({first, second, third}) == 3
+
+
+def test_a_seed_gives_the_same_numbers_again():
+    first, again, other = (results(repeat=2, seed=seed) for seed in (3, 3, 4))
+    assert first.repetitions == again.repetitions
+    assert first.configurations == other.configurations
+    assert first.varied != other.varied
+
+
+@pytest.mark.parametrize("gpus", ["mirror", "all"])
+def test_a_variation_of_nothing_changes_nothing(gpus):
+    result = results(NOTHING, gpus=gpus, repeat=3)
+    assert result.varied == (result.configurations,) * 2
+
+
+@pytest.mark.parametrize("gpus", ["mirror", "all"])
+def test_no_repetition_loses_bytes(gpus):
+    """Each is held against the closed form; what the reduction moves is the same in all."""
+    system = small_system(compute_units=20)
+    result = results(system, configurations=CONFIGURATIONS, gpus=gpus, repeat=3)
+    for name, one in result.configurations.items():
+        for other in result.varied:
+            assert other[name].link_bytes == one.link_bytes
+            moved_bytes = replace(other[name].dram_bytes, gemm_read=one.dram_bytes.gemm_read)
+            assert moved_bytes == one.dram_bytes
+
+
+def test_buffers_move_by_whole_pages():
+    kernel = kernel_of(SYSTEM, 1024, 768, 128, 4)
+    assert moved(SYSTEM, kernel, 0, 0, channels=4, mirror=True) is kernel
+    offsets = set()
+    for repetition in range(1, 40):
+        there = moved(SYSTEM, kernel, 0, repetition, channels=4, mirror=True)
+        for name in ("output_atom", "a_atom", "b_atom"):
+            pages, rest = divmod(getattr(there, name) - getattr(kernel, name), PAGE)
+            assert rest == 0
+            assert 0 <= pages <= SYSTEM.variation.offset_pages
+            offsets.add((name, pages))
+        shift = there.output_atom - kernel.output_atom
+        assert np.array_equal(there.walk[0], kernel.walk[0] + shift)
+        first, *extents = kernel.chunk_rectangle(1)
+        assert there.chunk_rectangle(1) == (first + shift, *extents)
+    assert len(offsets) > 60
+
+
+@pytest.mark.parametrize("model,layer,tp", [("t-nlg", "op", 16), ("mega-gpt-2", "ip", 16)])
+def test_one_channel_of_a_moved_output_stands_for_all(model, layer, tp):
+    system, work = load_system(), known_workloads().workload(model, layer, tp)
+    kernel = kernel_of(system, work.m, work.n, work.k, tp)
+    there = moved(system, kernel, 0, 1, channels=1, mirror=True)
+    assert there.output_atom > kernel.output_atom
+    Machine(system, there, engine="golden", channels=1, mirror=True)
+
+
+def test_an_output_stays_where_it_alone_fits():
+    """An output of 1 GiB less 100 KiB has no room for another page."""
+    kernel = kernel_of(SYSTEM, 16384, 32765, 64, 4)
+    there = moved(SYSTEM, kernel, 0, 1, channels=4, mirror=False)
+    assert there.output_atom == kernel.output_atom
+    assert there.a_atom != kernel.a_atom
+
+
+def test_delays_lie_between_none_and_the_most():
+    kernel = kernel_of(SYSTEM, 1024, 768, 128, 4)
+    assert varied(SYSTEM, kernel, 0, 0) is None
+    draws = [varied(SYSTEM, kernel, 0, repetition) for repetition in range(1, 200)]
+    most = SYSTEM.variation
+    for name, most_ns in (
+        ("kernel", most.kernel_launch_ns),
+        ("skew", most.start_skew_ns),
+        ("workgroup", most.workgroup_launch_ns),
+    ):
+        drawn = np.concatenate([getattr(one, name).ravel() for one in draws])
+        assert 0 <= drawn.min() * 1e3 / SYSTEM.dram.clock_mhz < 0.05 * most_ns
+        assert 0.95 * most_ns < drawn.max() * 1e3 / SYSTEM.dram.clock_mhz <= most_ns
+    assert all(one.skew.min() == 0 for one in draws)
+    assert draws[0].kernel.shape == (PHASES,)
+    assert draws[0].workgroup.shape == (4, kernel.workgroups)
+
+
+def test_gpus_start_apart_by_the_skew():
+    kernel = kernel_of(SYSTEM, 1024, 768, 128, 4)
+    drawn = varied(SYSTEM, kernel, 0, 1)
+    machine = Machine(SYSTEM, kernel, engine="golden", channels=4, mirror=False, variation=drawn)
+    machine.start_kernel()
+    launch = SYSTEM.memory_cycles(SYSTEM.gpu.kernel_launch_ns) + drawn.kernel[0]
+    assert machine.state.gpu["start"].tolist() == (launch + drawn.skew).tolist()
+
+
+def test_the_slow_down_is_waiting_times_contention():
+    """A window of one chunk lets the GEMM run no further ahead; a large one never holds it up."""
+    for window, waits in ((16, True), (512, False)):
+        system = scaled(SYSTEM, t3={"credit_window_workgroups": window})
+        for name in ("t3", "t3-mca"):
+            one = results(system, k=64).configurations[name]
+            assert one.gemm_waiting * one.gemm_contention == pytest.approx(one.gemm_slowdown)
+            assert (one.gemm_waiting > 1.05) == waits
+            assert (one.gemm_throttled_ns > 0) == waits
+            assert one.gemm_contention > 0.97
+
+
+def test_who_never_waits_is_slowed_by_contention_alone():
+    result = results(configurations=("sequential", "t3", "ideal-overlap"))
+    for one in result.configurations.values():
+        assert one.gemm_waiting == 1
+        assert one.gemm_contention == one.gemm_slowdown
+
+
+def timed(**totals):
+    """Repetitions with these total times in µs."""
+    known = example_result().configurations
+    base = totals.get("sequential")
+    return [
+        {
+            name: replace(
+                known["t3"],
+                total_ns=values[i] * 1e3,
+                speedup=None if base is None else base[i] / values[i],
+            )
+            for name, values in {key.replace("_", "-"): one for key, one in totals.items()}.items()
+        }
+        for i in range(len(next(iter(totals.values()))))
+    ]
+
+
+@pytest.mark.parametrize(
+    "mca, sentences",
+    [
+        ([1000], []),
+        ([1000.9], []),
+        ([1012], ["t3-mca is 1.2% slower than t3."]),
+        (
+            [2100],
+            [
+                "t3-mca is 5.0% slower than sequential.",
+                "t3-mca is 110.0% slower than t3.",
+            ],
+        ),
+        ([1010, 990], []),
+        (
+            [1010, 998],
+            [
+                "t3-mca is 0.4% slower than t3 on average, "
+                + "which is within the variation (-0.2% to +1.0%)."
+            ],
+        ),
+        (
+            [1010, 1004],
+            [
+                "t3-mca is 0.7% slower than t3 on average, "
+                + "which is more than the variation (+0.4% to +1.0%)."
+            ],
+        ),
+    ],
+)
+def test_what_is_slower_than_it_should_be_is_said(mca, sentences):
+    n = len(mca)
+    repetitions = timed(sequential=[2000] * n, t3=[1000] * n, t3_mca=mca, ideal_overlap=[3000] * n)
+    assert [one.sentence for one in slower(repetitions)] == sentences
+
+
+def test_nothing_to_compare_with():
+    assert slower(timed(t3_mca=[1000])) == []
+
+
+def test_spreads_compare_within_a_repetition():
+    repetitions = timed(sequential=[2000, 4000], t3=[1000, 2000], t3_mca=[1100, 2100])
+    _, t3, mca = spreads(repetitions)
+    assert (t3.total_ns.mean, t3.total_ns.least, t3.total_ns.most) == (1.5e6, 1e6, 2e6)
+    assert (t3.speedup.least, t3.speedup.most) == (2, 2)
+    assert (mca.over_round_robin.least, mca.over_round_robin.most) == pytest.approx((0.05, 0.1))
+    assert spreads(repetitions[:1]) == []
