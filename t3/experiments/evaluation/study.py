@@ -39,8 +39,9 @@ _ENERGY = (
     "energy_total_j",
 )
 _TIMES = (
-    *("gemm_ns", "gemm_throttled_ns", "tracker_stall_ns", "rs_ns", "ag_ns", "total_ns", "speedup"),
+    *("gemm_ns", "tracker_stall_ns", "rs_ns", "ag_ns", "total_ns", "speedup"),
     *("overlapped_communication_ns", "exposed_communication_ns", "gemm_slowdown"),
+    *("gemm_waiting", "gemm_contention"),
 )
 _COLUMNS = {
     "table": (

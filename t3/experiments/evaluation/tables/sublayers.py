@@ -62,7 +62,8 @@ def time_table(study: Study, group: str) -> Table:
     quantities = {
         "GEMM (µs)": ("gemm_ns", 1e-3, ",.1f"),
         "GEMM slowed (x)": ("gemm_slowdown", 1, ".3f"),
-        "GEMM throttled (µs)": ("gemm_throttled_ns", 1e-3, ",.1f"),
+        "by contention (x)": ("gemm_contention", 1, ".3f"),
+        "by waiting (x)": ("gemm_waiting", 1, ".3f"),
         "comm. hidden (µs)": ("overlapped_communication_ns", 1e-3, ",.1f"),
         "comm. exposed (µs)": ("exposed_communication_ns", 1e-3, ",.1f"),
         "total (µs)": ("total_ns", 1e-3, ",.1f"),
