@@ -160,6 +160,16 @@ class Collective(Strict):
     bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
 
 
+class Variation(Strict):
+    """How much a repetition of a run may vary: delays from none to these, and where buffers lie."""
+
+    start_skew_ns: float = number(0, 1e6)
+    kernel_launch_ns: float = number(0, 1e6)
+    workgroup_launch_ns: float = number(0, 1e5)
+    page_kib: PowerOfTwo = power_of_two(4, 1 << 20)
+    offset_pages: int = integer(0, 1024)
+
+
 _Level = Annotated[int, integer(1, MOST_OCCUPANCY)]
 _Cut = Annotated[int, integer(0, MOST_OCCUPANCY)]
 
@@ -181,16 +191,6 @@ class T3(Strict):
     egress_slots: PowerOfTwo = power_of_two(1, 65_536)
 
 
-class Variation(Strict):
-    """How much a repetition of a run may vary: delays from none to these, and where buffers lie."""
-
-    start_skew_ns: float = number(0, 1e6)
-    kernel_launch_ns: float = number(0, 1e6)
-    workgroup_launch_ns: float = number(0, 1e5)
-    page_kib: PowerOfTwo = power_of_two(4, 1 << 20)
-    offset_pages: int = integer(0, 1024)
-
-
 class System(Strict):
     """Everything that describes the simulated machine, checked."""
 
@@ -203,8 +203,8 @@ class System(Strict):
     dram: Dram
     link: Link
     collective: Collective
-    t3: T3
     variation: Variation
+    t3: T3
 
     @property
     def peak_flops_per_ns(self) -> float:
