@@ -1,0 +1,54 @@
+"""The variation of the evaluation's differences, on a small system and on made-up rows."""
+
+import pandas as pd
+import pytest
+from small_system import small_system, workload
+
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.simulate import run
+from t3.experiments.evaluation.variation import measure_variation, variation, variation_table
+
+
+def rows(**over):
+    """A sublayer's mean, least and most over round-robin, for each configuration."""
+    return [
+        {"model": "T-NLG", "tp": 8, "layer": "fc2", "configuration": name.replace("_", "-")}
+        | {"speedup_mean": 1.2, "speedup_least": 1.1, "speedup_most": 1.3}
+        | {f"over_round_robin_{part}": one for part, one in zip(_PARTS, values, strict=True)}
+        for name, values in over.items()
+    ]
+
+
+_PARTS = ("mean", "least", "most")
+
+
+def test_what_is_measured_is_what_the_runs_give():
+    system, work = small_system(channels=1), workload(1024, 768, 64, 4)
+    names = ("sequential", "t3", "t3-mca")
+    measured = measure_variation(system, names, no_progress, sublayers=[work], repetitions=3)
+    options = RunOptions(engine="golden", configurations=names, repeat=3)
+    found = run(work, system, options, no_progress).repetitions
+    assert measured["configuration"].tolist() == list(names)
+    row = measured[measured["configuration"] == "t3-mca"].iloc[0]
+    over = [one["t3-mca"].total_ns / one["t3"].total_ns - 1 for one in found]
+    assert row["over_round_robin_least"] == pytest.approx(min(over))
+    assert row["over_round_robin_most"] == pytest.approx(max(over))
+    assert row["over_round_robin_mean"] == pytest.approx(sum(over) / 3)
+    assert row["speedup_most"] == pytest.approx(max(one["t3-mca"].speedup for one in found))
+    assert variation(measured, "t3-mca") == pytest.approx(max(over) - min(over))
+    assert variation(measured, "t3") == 0
+
+
+def test_the_least_sure_sublayer_counts():
+    table = rows(t3_mca=(0.0, -0.01, 0.01)) + rows(t3_mca=(0.1, 0.06, 0.11))
+    assert variation(pd.DataFrame(table), "t3-mca") == pytest.approx(0.05)
+
+
+def test_the_table_tells_where_the_sign_is_sure():
+    table = variation_table(
+        pd.DataFrame(rows(t3=(0, 0, 0), t3_mca=(-0.02, -0.03, -0.01), ideal_overlap=(0, -0.1, 0.1)))
+    )
+    assert [row[-1] for row in table.rows] == ["no", "yes", "no"]
+    assert table.rows[1][-4:-1] == ["-2.00", "-3.00", "-1.00"]
+    assert table.markdown.count("\n") == 5
