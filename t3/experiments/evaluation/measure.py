@@ -18,6 +18,7 @@ from t3.experiments.transformer.bert import bert_breakdown, by_setting
 from t3.experiments.transformer.end_to_end import VARIANTS, end_to_end
 
 from .study import Study
+from .variation import measure_variation
 
 __all__ = ["SENSITIVITY", "measure"]
 
@@ -57,11 +58,13 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
         efficiency = _efficiency(system, engine, progress)
         options = RunOptions(engine=engine, configurations=("t3", "t3-mca"))
         timelines = run(_SHOWN, system, options, progress).timelines
+        variation = measure_variation(system, progress)
     return Study(
         table=tables[0],
         sensitivity=tables[1],
         models=pd.concat([end_to_end(tables[0], system, variant=one) for one in VARIANTS]),
         operators=by_setting(bert_breakdown(system)),
+        variation=variation,
         efficiency=efficiency,
         timelines=timelines,
         system=system,

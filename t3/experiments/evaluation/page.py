@@ -8,12 +8,14 @@ from textwrap import fill
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rtl.export.revision import project_version, revision
+from sysmodel.runs.comparison import ROUND_ROBIN
 from sysmodel.runs.result import CONFIGURATIONS
 
 from . import tables
 from .claims import compare, known_claims
 from .figures import FIGURES
 from .study import POINT, Study
+from .variation import variation, variation_table
 
 __all__ = ["Origin", "origin_of", "page"]
 
@@ -102,6 +104,12 @@ def page(study: Study, origin: Origin, folder: str, *, is_whole: bool = False) -
         efficiency=tables.efficiency_table(study),
         parameters=tables.parameter_table(study),
         shapes=tables.shape_table(study),
+        repeated=variation_table(study.variation),
+        variations={
+            name: f"{variation(study.variation, name):.1%}"
+            for name in dict.fromkeys(study.variation["configuration"])
+            if name != ROUND_ROBIN
+        },
     )
 
 

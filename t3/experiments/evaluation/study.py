@@ -53,6 +53,11 @@ _COLUMNS = {
         *("model", "tp", LINK, CUS, "variant", "phase", "configuration"),
         *("model_ms", "speedup", "communication_share"),
     ),
+    "variation": (
+        *(*POINT, "configuration"),
+        *(f"speedup_{part}" for part in ("mean", "least", "most")),
+        *(f"over_round_robin_{part}" for part in ("mean", "least", "most")),
+    ),
 }
 
 
@@ -79,6 +84,8 @@ class Study:
         End-to-end results, as ``end_to_end`` gives them, of both variants.
     operators : DataFrame
         Operators of BERT-Large, as they are to be shown.
+    variation : DataFrame
+        A few sublayers, repeated, as ``measure_variation`` gives them.
     efficiency : sequence of (int, float, float)
         K, and share of the peak that our GEMM and a tuned library's reach.
     timelines : mapping
@@ -97,6 +104,7 @@ class Study:
     sensitivity: pd.DataFrame
     models: pd.DataFrame
     operators: pd.DataFrame
+    variation: pd.DataFrame
     efficiency: Sequence[tuple[int, float, float]]
     timelines: "Mapping[str, Timeline]" = field(default_factory=dict)
     system: System

@@ -8,12 +8,13 @@ from sysmodel.config.system import System
 from sysmodel.config.workload import Workload, known_workloads
 from sysmodel.lib.progress import Report
 from sysmodel.runs.comparison import ROUND_ROBIN, Spread, spreads
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.configurations import registry
+from sysmodel.runs.result import CONFIGURATIONS, RunOptions
 from sysmodel.runs.simulate import run
 
 from .tables.table import Table
 
-__all__ = ["SUBLAYERS", "measure_variation", "variation", "variation_table"]
+__all__ = ["COMPARED", "SUBLAYERS", "measure_variation", "variation", "variation_table"]
 
 SUBLAYERS: tuple[tuple[str, str, int], ...] = (
     ("t-nlg", "fc2", 8),
@@ -22,15 +23,16 @@ SUBLAYERS: tuple[tuple[str, str, int], ...] = (
 )
 """Model, layer and TP: bound by the GEMM, by the reduce-scatter, and in between."""
 
+COMPARED = tuple(name for name in CONFIGURATIONS if registry.CONFIGURATIONS[name].tracked)
 _REPETITIONS = 8
 _OVER = "over_round_robin"
 
 
 def measure_variation(
     system: System,
-    configurations: Sequence[str],
     progress: Report,
     *,
+    configurations: Sequence[str] = COMPARED,
     sublayers: Sequence[Workload] | None = None,
     repetitions: int = _REPETITIONS,
 ) -> pd.DataFrame:
@@ -39,7 +41,7 @@ def measure_variation(
     Parameters
     ----------
     configurations : sequence of str
-        What is compared, ``t3`` among it.
+        What is compared, ``t3`` among it; unless given, T3 with every policy.
     sublayers : sequence of Workload, optional
         ``SUBLAYERS`` unless given.
     repetitions : int
@@ -82,15 +84,13 @@ def variation_table(measured: pd.DataFrame) -> Table:
     """Speedup and difference to round-robin of every sublayer that was repeated."""
     headings = ["model", "TP", "layer", "configuration"]
     headings += ["speedup, mean (x)", "least (x)", "most (x)"]
-    headings += [f"time over `{ROUND_ROBIN}`, mean (%)", "least (%)", "most (%)", "sign is sure:"]
+    headings += [f"time over `{ROUND_ROBIN}`, mean (%)", "least (%)", "most (%)"]
     rows = []
     for _, one in measured.iterrows():
         differences = [one[f"{_OVER}_{part}"] for part in ("mean", "least", "most")]
-        sure = differences[1] > 0 or differences[2] < 0
         rows.append(
             [one["model"], str(one["tp"]), one["layer"], f"`{one['configuration']}`"]
             + [f"{one[f'speedup_{part}']:.3f}" for part in ("mean", "least", "most")]
             + [f"{100 * difference:+.2f}" for difference in differences]
-            + ["yes" if sure else "no"]
         )
     return Table(headings, rows, text_columns=4)

@@ -105,9 +105,9 @@ def test_tables_are_well_formed(which, request):
 
 
 def test_every_number_heading_has_a_unit(whole):
-    """Headings of the folded tables end in their unit, or the unit stands before the link rate."""
+    """Headings of the sublayers' tables end in their unit, or it stands before the link rate."""
     headings = [line for line in whole.splitlines() if line.startswith("| model | TP | layer |")]
-    assert len(headings) == 8
+    assert len(headings) == 9
     for line in headings:
         numbers = [cell.strip() for cell in line.strip("|").split(" | ")][4:]
         assert numbers and all(re.search(r"\((x|µs|MB|mJ|%)\)", cell) for cell in numbers), numbers
