@@ -24,6 +24,7 @@ from .tracker.bank import TrackerBank
 from .tracker.front import TrackerFront
 from .tracker.tracker import Tracker
 from .trigger.credit_window import CreditWindow
+from .trigger.criticality import Criticality
 from .trigger.trigger import Trigger
 
 __all__ = ["BLOCKS", "TOP", "Block"]
@@ -74,6 +75,7 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "tracker_bank": Block(kind=TrackerBank),
         "trigger": Block(kind=Trigger),
         "credit_window": Block(kind=CreditWindow),
+        "criticality": Block(kind=Criticality),
         "registers": Block(kind=Registers),
         "map_table": Block(kind=MapTable, is_exported=False),
         "nmc_unit": Block(kind=NmcUnit, needs_data=True),

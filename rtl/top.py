@@ -15,6 +15,7 @@ from .parameters import T3Parameters
 from .registers.port import Registers
 from .tracker.tracker import Tracker
 from .trigger.credit_window import CreditWindow
+from .trigger.criticality import Criticality
 from .trigger.trigger import Trigger
 
 __all__ = ["T3"]
@@ -34,7 +35,8 @@ class T3(wiring.Component):
 
     Members
     -------
-    channel, bus, credit_limit_in, credit_limit_out, dispatch_limit, tiles, done, idle, irq
+    channel, bus, credit_limit_in, credit_limit_out, dispatch_limit, dispatched, finished, tiles, \
+    done, idle, irq
         See :class:`T3Signature`.
 
     Attributes
@@ -45,6 +47,7 @@ class T3(wiring.Component):
     tracker : Tracker
     trigger : Trigger
     credit_window : CreditWindow
+    criticality : Criticality
     engine : DmaEngine
     channels : list of Channel
 
@@ -63,6 +66,7 @@ class T3(wiring.Component):
         self.tracker = Tracker(p)
         self.trigger = Trigger(p)
         self.credit_window = CreditWindow(p)
+        self.criticality = Criticality(p)
         self.engine = DmaEngine(p)
         self.channels = [Channel(p) for _ in range(p.channels)]
 
@@ -72,6 +76,7 @@ class T3(wiring.Component):
         m.submodules.tracker = self.tracker
         m.submodules.trigger = self.trigger
         m.submodules.credit_window = self.credit_window
+        m.submodules.criticality = self.criticality
         m.submodules.engine = self.engine
         self._connect_channels(m)
         self._connect_streams(m)
@@ -85,6 +90,7 @@ class T3(wiring.Component):
     def _connect_channels(self, m: Module) -> None:
         """Each channel to the ports, the tracker, the engine, and its configuration."""
         registers, credit_window = self.registers, self.credit_window
+        criticality = self.criticality
         for index, channel in enumerate(self.channels):
             m.submodules[f"channel_{index}"] = channel
             self._connect_ports(m, self.channel[index], channel)
@@ -96,6 +102,9 @@ class T3(wiring.Component):
                 channel.launch_configuration.eq(registers.launch_configuration),
                 channel.arbiter.eq(registers.arbiter),
                 channel.start.eq(registers.start),
+                channel.active.eq(criticality.active),
+                channel.relaxed.eq(criticality.relaxed),
+                channel.critical.eq(criticality.critical),
                 channel.oldest.eq(credit_window.oldest),
                 channel.credit_limit.eq(credit_window.credit_limit),
             ]
@@ -136,6 +145,16 @@ class T3(wiring.Component):
             credit_window.issued.eq(self.engine.issued),
             credit_window.credit_limit_in.eq(self.credit_limit_in),
             credit_window.unfinished.eq(~self.idle & ~sends.any()),
+        ]
+        criticality = self.criticality
+        m.d.comb += [
+            criticality.launch_configuration.eq(self.registers.launch_configuration),
+            criticality.launch.eq(self.registers.launch),
+            criticality.dispatched.eq(self.dispatched),
+            criticality.finished.eq(self.finished),
+            criticality.issued.eq(self.engine.issued),
+            criticality.oldest.eq(credit_window.oldest),
+            criticality.dispatch_limit.eq(credit_window.dispatch_limit),
         ]
 
     def _show(self, m: Module) -> None:

@@ -64,6 +64,8 @@ class Channel(wiring.Component):
         Configuration.
     start : In(1)
         Begin the arbiter's measurement.
+    active, relaxed, critical : In(1)
+        For the arbiter: what :class:`~rtl.trigger.criticality.Criticality` tells.
     oldest, credit_limit : In(credit_limit_bits)
         Dispatch indices that may be updated.
     tile_issue_acks : Out(stream)
@@ -109,6 +111,9 @@ class Channel(wiring.Component):
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "arbiter": In(ArbiterConfiguration(p)),
                 "start": In(1),
+                "active": In(1),
+                "relaxed": In(1),
+                "critical": In(1),
                 "oldest": In(p.credit_limit_bits),
                 "credit_limit": In(p.credit_limit_bits),
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
@@ -197,6 +202,9 @@ class Channel(wiring.Component):
             arbiter.occupancy.eq(occupancy),
             arbiter.configuration.eq(self.arbiter),
             arbiter.start.eq(self.start),
+            arbiter.active.eq(self.active),
+            arbiter.relaxed.eq(self.relaxed),
+            arbiter.critical.eq(self.critical),
         ]
 
     def _as_request(self, m: Module, source: Queue, sink, origin: Origin) -> None:

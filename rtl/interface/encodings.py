@@ -74,12 +74,14 @@ class Granularity(enum.Enum, shape=1):
     WORKGROUP = 1
 
 
-class Policy(enum.Enum, shape=2):
+class Policy(enum.Enum, shape=3):
     """Arbitration policies: each has a file in :mod:`rtl.channel.arbitration`."""
 
     ROUND_ROBIN = 0
     COMPUTE_FIRST = 1
     MCA = 2
+    CRITICAL = 3
+    MCA_PAPER = 4
 
 
 class ErrorCode(enum.Enum, shape=4):

@@ -87,6 +87,9 @@ class T3Signature(wiring.Signature):
         Admission of the downstream GPU, and this GPU's for its upstream one.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched.
+    dispatched, finished : In(credit_limit_bits)
+        Workgroups of the kernel that the dispatcher has given out, and that have ended. They only
+        guide the arbiters.
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
@@ -103,6 +106,8 @@ class T3Signature(wiring.Signature):
                 "credit_limit_in": In(p.credit_limit_bits),
                 "credit_limit_out": Out(p.credit_limit_bits),
                 "dispatch_limit": Out(p.credit_limit_bits),
+                "dispatched": In(p.credit_limit_bits),
+                "finished": In(p.credit_limit_bits),
                 "tiles": Out(32),
                 "done": Out(1),
                 "idle": Out(1),

@@ -182,6 +182,7 @@ class T3(Strict):
     mca_levels: Annotated[tuple[_Level, _Level, _Level], Field(strict=False)]
     mca_cuts: Annotated[tuple[_Cut, _Cut, _Cut], Field(strict=False)]
     starvation_limit_cycles: int = integer(1, MOST_STARVATION_CYCLES)
+    starvation_latencies: float = number(0.1, 1000)
     tracker_sets: PowerOfTwo = power_of_two(1, 32_768)
     tracker_ways: int = integer(1, 64)
     tracker_banks: PowerOfTwo = power_of_two(1, 256)
@@ -229,6 +230,11 @@ class System(Strict):
         return int(self.l2.capacity_mib * 2**20) // (
             self.l2.slices * self.l2.ways * self.l2.line_bytes
         )
+
+    @property
+    def read_latency_cycles(self) -> int:
+        """Of an unloaded memory: from a read's issue to its data."""
+        return self.dram.timing.read_latency + self.memory_cycles(self.dram.read_latency_ns)
 
     def memory_cycles(self, ns: float) -> int:
         """Whole cycles of the memory clock that ``ns`` take, to the nearest."""

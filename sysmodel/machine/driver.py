@@ -1,6 +1,7 @@
 """What software writes into the registers: ``remote_map``, ``dma_map`` and the copies of the
 all-gather."""
 
+from collections.abc import Sequence
 from enum import Enum
 
 from rtl.interface.encodings import (
@@ -12,6 +13,7 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.registers.map import load
+from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
 from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.lib.errors import InputError
@@ -36,6 +38,9 @@ Writes = list[tuple[int, int]]
 
 # Command templates: what leaves by remote_map and dma_map, and the copies.
 _TRANSFER, _COPY = 0, 1
+_PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
+# While communication has time it leaves a quarter of the DRAM queue to compute.
+_CRITICAL_QUARTERS = 3
 STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
@@ -213,13 +218,37 @@ def map_writes(
         _write("CREDIT_WINDOW", workgroups=credit_window),
         _write("COMMAND_WINDOW", workgroups=commands),
         _write("TRACKING", updates_per_atom=updates_per_atom, epoch=1),
-        _write("ARBITER", policy=_code(Policy, policy), automatic=policy == "mca"),
-        _write("STARVATION", cycles=t3.starvation_limit_cycles),
-        _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),
-        _write("CUTS", **{f"cut{i}": cut for i, cut in enumerate(t3.mca_cuts)}),
-        _write("LEVELS", **{f"level{i}": level for i, level in enumerate(t3.mca_levels)}),
+        *_arbiter_writes(kernel, system, policy),
     ]
     return writes
+
+
+def _arbiter_writes(kernel: Kernel, system: System, policy: str) -> Writes:
+    """The policy. ``mca-paper`` has the paper's numbers as they are; for the others occupancies are
+    shares of the memory's queue, and the starvation limit is a number of its latencies."""
+    t3, depth = system.t3, system.dram.queue_depth
+    starvation = t3.starvation_limit_cycles
+    levels, cuts = list(t3.mca_levels), list(t3.mca_cuts)
+    if policy != "mca-paper":
+        starvation = round(t3.starvation_latencies * system.read_latency_cycles)
+        levels, cuts = (_share(numbers, depth) for numbers in (levels, cuts))
+    return [
+        _write(
+            "ARBITER",
+            policy=_code(Policy, policy),
+            automatic=policy in ("mca", "mca-paper"),
+            threshold=max(1, depth * _CRITICAL_QUARTERS // 4),
+        ),
+        _write("STARVATION", cycles=min(starvation, MOST_STARVATION_CYCLES)),
+        _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),
+        _write("CUTS", **{f"cut{i}": cut for i, cut in enumerate(cuts)}),
+        _write("LEVELS", **{f"level{i}": level for i, level in enumerate(levels)}),
+    ]
+
+
+def _share(numbers: Sequence[int], depth: int) -> list[int]:
+    """Entries of the paper's queue as as many of a queue of ``depth``."""
+    return [min(max(1, round(n * depth / _PAPER_QUEUE_DEPTH)), MOST_OCCUPANCY) for n in numbers]
 
 
 def launch_writes() -> Writes:

@@ -450,6 +450,8 @@ def _gpu(s, g, now):
     receiver = 0 if f.mirror else downstream(g, s.gpu.shape[0])
     sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
     own_inputs[G.credit_limit_in] = np.uint64(sent)
+    own_inputs[G.dispatched] = np.uint64(gpu.next_dispatch_index)
+    own_inputs[G.finished] = np.uint64(gpu.finished)
 
 
 @compiled

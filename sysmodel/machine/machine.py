@@ -333,8 +333,7 @@ class Machine:
         dram = self.system.dram
         set_up_memory(
             state,
-            read_latency_cycles=dram.timing.read_latency
-            + self.system.memory_cycles(dram.read_latency_ns),
+            read_latency_cycles=self.system.read_latency_cycles,
             queue_depth=dram.queue_depth,
         )
         return state

@@ -43,6 +43,8 @@ class Arbiter(wiring.Component):
     configuration : In(:func:`ArbiterConfiguration`)
     start : In(1)
         Begin the measurement; the occupancy counts from the next cycle on.
+    active, relaxed, critical : In(1)
+        What :class:`~rtl.trigger.criticality.Criticality` tells.
 
     Attributes
     ----------
@@ -51,8 +53,8 @@ class Arbiter(wiring.Component):
     measurement : Measurement
     last : Signal
         Origin of the last request that was taken.
-    starved : Signal
-        Cycles that the communication request has waited; saturates.
+    starved, compute_starved : Signal
+        Cycles that the communication request, and the compute request, has waited; saturates.
 
     Raises
     ------
@@ -71,11 +73,15 @@ class Arbiter(wiring.Component):
                 "occupancy": In(7),
                 "configuration": In(ArbiterConfiguration(p)),
                 "start": In(1),
+                "active": In(1),
+                "relaxed": In(1),
+                "critical": In(1),
             }
         )
         self.measurement = Measurement(p)
         self.last = Signal(Origin, init=Origin.COMMUNICATION)
         self.starved = Signal(16)
+        self.compute_starved = Signal(16)
 
     def elaborate(self, platform):
         m = Module()
@@ -98,9 +104,13 @@ class Arbiter(wiring.Component):
             communication=self.communication.valid,
             last=self.last,
             starved=self.starved,
+            compute_starved=self.compute_starved,
             occupancy=self.occupancy,
             configuration=self.configuration,
             measured=self.measurement.measured,
+            active=self.active,
+            relaxed=self.relaxed,
+            critical=self.critical,
         )
         communicate = Signal()
         m.d.comb += communicate.eq(POLICIES[Policy.ROUND_ROBIN](now))
@@ -123,5 +133,9 @@ class Arbiter(wiring.Component):
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += self.last.eq(Mux(grant, Origin.COMMUNICATION, Origin.COMPUTE))
-        waits = self.communication.valid & ~self.communication.ready
-        m.d.sync += self.starved.eq(Mux(waits, self.starved + (self.starved != 0xFFFF), 0))
+        for candidate, starved in (
+            (self.communication, self.starved),
+            (self.compute, self.compute_starved),
+        ):
+            waits = candidate.valid & ~candidate.ready
+            m.d.sync += starved.eq(Mux(waits, starved + (starved != 0xFFFF), 0))

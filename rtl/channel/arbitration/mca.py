@@ -1,18 +1,15 @@
-"""Memory-controller arbitration: communication uses what compute leaves of a short DRAM queue."""
+"""Memory-controller arbitration: communication uses what compute leaves of a short DRAM queue, and
+all of it where there is no kernel to protect."""
 
-from amaranth.hdl import Mux, Value
+from amaranth.hdl import Value
 
-from .measurement import NO_LIMIT
+from .mca_paper import calm, urgent
 from .situation import Situation
 
 __all__ = ["mca"]
 
 
 def mca(now: Situation) -> Value:
-    """Communication goes if compute has no request and the DRAM queue holds fewer entries than the
-    threshold, or if it has waited for ``starvation_limit`` cycles."""
-    config = now.configuration
-    threshold = Mux(config.automatic, now.measured, config.threshold)
-    calm = (threshold == NO_LIMIT) | (now.occupancy < threshold)
-    urgent = now.starved >= config.starvation_limit
-    return urgent | (~now.compute & calm)
+    """Communication goes if compute has no request and the DRAM queue is calm or no kernel is
+    active, or if it is urgent."""
+    return urgent(now) | (~now.compute & (calm(now) | ~now.active))

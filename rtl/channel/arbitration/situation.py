@@ -18,20 +18,27 @@ class Situation:
         The stream has a request.
     last : Value
         :class:`~rtl.interface.encodings.Origin` of the last request that was taken.
-    starved : Value
-        Cycles that the communication request has waited; 16 bits, saturates.
+    starved, compute_starved : Value
+        Cycles that the communication request, and the compute request, has waited; 16 bits,
+        saturates.
     occupancy : Value
         Entries of the DRAM queue.
     configuration : View
         Of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
     measured : Value
         Threshold that the last measurement chose, 127 for none.
+    active, relaxed, critical : Value
+        What :class:`~rtl.trigger.criticality.Criticality` tells.
     """
 
     compute: Value
     communication: Value
     last: Value
     starved: Value
+    compute_starved: Value
     occupancy: Value
     configuration: data.View
     measured: Value
+    active: Value
+    relaxed: Value
+    critical: Value

@@ -45,9 +45,7 @@ def _issue(s, channel, levels, heads):
     communication = pick(
         has(levels, Q.updates), has(levels, Q.dma_reads), channel.communication_last
     )
-    choice = arbitrate(
-        s.config.arbiter, channel, compute >= 0, communication >= 0, room(levels, Q.issue, D.issue)
-    )
+    choice = arbitrate(s, channel, compute >= 0, communication >= 0, room(levels, Q.issue, D.issue))
     if choice < 0:
         return 0, 0
     to = channel.issue[back(levels, heads, Q.issue)]

@@ -15,6 +15,7 @@ from .address_map import error
 from .arbitration import ANY
 from .channel import step_channel, write_channel
 from .credit_window import TIMEOUT, step_credit_window
+from .criticality import step_criticality
 from .dma import step_engine
 from .protected_queue import is_empty
 from .queues import Q, natural
@@ -165,6 +166,7 @@ def step(state, inputs, outputs):
     failure = first if first else failure
     base = gpu.oldest
     launch = strobes & _LAUNCH != 0
+    step_criticality(s, words[g + G.dispatched], words[g + G.finished], issued, launch)
     unfinished = not gpu.idle and not sends
     if (
         step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfinished)

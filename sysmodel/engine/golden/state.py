@@ -71,6 +71,10 @@ _ENGINE = record(
     "workgroup context kind op dtype atom_offset walking waiting",
     [("walkers", _WALKER, (MOST_WALKERS,))],
 )
+_CRITICALITY = record(
+    "launched phase fraction elapsed finished_seen finish_time sent measuring group group_time "
+    "link_time gone remaining weighted verdict late active relaxed critical"
+)
 _BUS = record(
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr"
 )
@@ -84,6 +88,7 @@ _GPU = record(
         ("bus", _BUS),
         ("trigger", _TRIGGER),
         ("engine", _ENGINE),
+        ("criticality", _CRITICALITY),
         ("ready", PROTECTED_QUEUE),
         ("copies", COPY, (2,)),
     ],
@@ -94,7 +99,7 @@ _GPU = record(
 _CHANNEL = record(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
-    "starved occupancy measuring sum count average measured stored "
+    "starved compute_starved occupancy measuring sum count average measured stored "
     "segment_index slot_head slot_tail slots_used in_flight",
     [
         ("waiting", PROTECTED_QUEUE),

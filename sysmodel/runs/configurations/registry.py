@@ -55,6 +55,8 @@ CONFIGURATIONS = {
     "sequential": Configuration("sequential", "sequential"),
     "t3": Configuration("transparent", "transparent", policy="round-robin"),
     "t3-mca": Configuration("transparent", "transparent", policy="mca"),
+    "t3-critical": Configuration("transparent", "transparent", policy="critical"),
+    "t3-mca-paper": Configuration("transparent", "transparent", policy="mca-paper", default=False),
     "ideal-overlap": Configuration("ideal", "ideal", of=("sequential", "sequential")),
     "ideal-rs-nmc": Configuration("ideal", "ideal", of=("sequential", "rs-nmc")),
     "rs-nmc": Configuration("transparent", "scatter", listed=False),

@@ -14,10 +14,10 @@ __all__ = ["arbitrate"]
 def _either(encoding: int, policy: Callable, otherwise: Callable) -> Callable:
     # Not cached: a closure's key would be another one in each process.
     @njit(_nrt=False, forceinline=True)
-    def choose(arbiter, channel, compute, communication):
-        if arbiter.policy == encoding:
-            return policy(arbiter, channel, compute, communication)
-        return otherwise(arbiter, channel, compute, communication)
+    def choose(s, channel, compute, communication):
+        if s.config.arbiter.policy == encoding:
+            return policy(s, channel, compute, communication)
+        return otherwise(s, channel, compute, communication)
 
     return choose
 
@@ -34,15 +34,13 @@ _choose = _dispatcher()
 
 
 @inlined
-def arbitrate(arbiter, channel, compute, communication, room):
+def arbitrate(s, channel, compute, communication, room):
     """Choose among the two candidates of the channel.
 
-    Updates ``arbiter_last`` and ``starved``.
+    Updates ``arbiter_last`` and how long each has waited.
 
     Parameters
     ----------
-    arbiter : record
-        The arbiter's configuration.
     compute, communication : bool
         Whether there is a candidate.
     room : bool
@@ -55,11 +53,15 @@ def arbitrate(arbiter, channel, compute, communication, room):
     """
     choice = -1
     if room:
-        choice = _choose(arbiter, channel, compute, communication)
+        choice = _choose(s, channel, compute, communication)
         if choice >= 0:
             channel.arbiter_last = choice
     if choice == 1 or not communication:
         channel.starved = 0
     elif channel.starved < 65535:
         channel.starved += 1
+    if choice == 0 or not compute:
+        channel.compute_starved = 0
+    elif channel.compute_starved < 65535:
+        channel.compute_starved += 1
     return choice

@@ -6,7 +6,7 @@ __all__ = ["compute_first"]
 
 
 @inlined
-def compute_first(arbiter, channel, compute, communication):
+def compute_first(s, channel, compute, communication):
     if compute:
         return 0
     return 1 if communication else -1

@@ -1,46 +1,17 @@
-"""Communication only where there is no compute and the DRAM queue holds few entries, but at once
-when it has waited for long; and the measurement that picks the number of entries."""
+"""Compute first; communication only while the DRAM queue holds few entries, or when it has waited
+for long, or where there is no kernel to protect."""
 
-from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.compiled import inlined
 
-__all__ = ["ANY", "MEASURING", "mca", "measure"]
+from .mca_paper import calm
 
-ANY = 127
-_SUM_MASK = (1 << 40) - 1
-# What the measurement does in this cycle, if anything.
-MEASURING, _DIVIDES, _CUTS = range(1, 4)
+__all__ = ["mca"]
 
 
 @inlined
-def mca(arbiter, channel, compute, communication):
-    threshold = channel.measured if arbiter.automatic else arbiter.threshold
-    urgent = channel.starved >= arbiter.starvation_limit
-    passes = threshold == ANY or channel.occupancy < threshold
+def mca(s, channel, compute, communication):
+    urgent = channel.starved >= s.config.arbiter.starvation_limit
+    passes = not s.gpu.criticality.active or calm(s, channel)
     if communication and (urgent or (not compute and passes)):
         return 1
     return 0 if compute else -1
-
-
-@compiled
-def measure(arbiter, channel, start):
-    """One cycle of the occupancy measurement that picks the threshold."""
-    step = channel.measuring
-    if start:
-        channel.measuring = MEASURING
-        channel.sum = 0
-        channel.count = 0
-        channel.measured = ANY
-    elif step == MEASURING:
-        channel.sum = (channel.sum + channel.occupancy) & _SUM_MASK
-        if channel.count == (1 << arbiter.measure_log2) - 1:
-            channel.measuring = _DIVIDES
-        channel.count += 1
-    elif step == _DIVIDES:
-        channel.average = (channel.sum >> arbiter.measure_log2) & 127
-        channel.measuring = _CUTS
-    elif step == _CUTS:
-        channel.measured = ANY
-        for cut in range(3):
-            if channel.average >= arbiter.cuts[cut]:
-                channel.measured = arbiter.levels[cut]
-        channel.measuring = 0

@@ -7,5 +7,5 @@ __all__ = ["round_robin"]
 
 
 @inlined
-def round_robin(arbiter, channel, compute, communication):
+def round_robin(s, channel, compute, communication):
     return pick(compute, communication, channel.arbiter_last)

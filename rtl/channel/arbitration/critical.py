@@ -1,0 +1,18 @@
+"""Criticality-aware arbitration: communication goes first while everything waits for it."""
+
+from amaranth.hdl import Mux, Value
+
+from .mca_paper import calm, urgent
+from .situation import Situation
+
+__all__ = ["critical"]
+
+
+def critical(now: Situation) -> Value:
+    """While communication is critical it goes first, unless compute has waited for
+    ``starvation_limit`` cycles. Else it goes if compute has no request, and, as long as it has
+    time, only into a calm DRAM queue; or if it is urgent."""
+    patient = now.compute_starved < now.configuration.starvation_limit
+    first = ~now.compute | patient
+    after = urgent(now) | (~now.compute & (calm(now) | ~now.relaxed))
+    return Mux(now.critical, first, after)

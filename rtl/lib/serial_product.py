@@ -1,0 +1,60 @@
+"""Products whose bits come one after the other, the lowest first."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["SerialProduct"]
+
+
+class SerialProduct(wiring.Component):
+    """Multiplies a word by a number that comes bit by bit.
+
+    Sums and carries are kept apart, so no carry goes further than a bit in a cycle.
+
+    Parameters
+    ----------
+    width : int
+        Of the word.
+
+    Members
+    -------
+    word : In(width)
+        Constant from the first bit of a product to its last one.
+    bit : In(1)
+        Bit *i* of the number, *i* cycles after ``clear``; 0 beyond its end.
+    clear : In(1)
+        The next cycle has bit 0 of a new product.
+    o : Out(1)
+        Bit *i* of the product, in the same cycle.
+
+    Raises
+    ------
+    TypeError
+        If ``width`` is not an integer.
+    ValueError
+        If ``width`` is less than 1.
+    """
+
+    def __init__(self, width: int):
+        if not isinstance(width, int):
+            raise TypeError(f"Width must be an integer, not {width!r}")
+        if width < 1:
+            raise ValueError(f"Width must be at least 1, not {width!r}")
+        super().__init__({"word": In(width), "bit": In(1), "clear": In(1), "o": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        width = len(self.word)
+        sums, carries = Signal(width - 1), Signal(width)
+        part = Signal(width)
+        m.d.comb += part.eq(self.word & self.bit.replicate(width))
+        low = Cat(sums, 0)
+        m.d.comb += self.o.eq(part[0] ^ low[0] ^ carries[0])
+        m.d.sync += [
+            sums.eq((part ^ low ^ carries)[1:]),
+            carries.eq((part & low) | (part & carries) | (low & carries)),
+        ]
+        with m.If(self.clear):
+            m.d.sync += [sums.eq(0), carries.eq(0)]
+        return m

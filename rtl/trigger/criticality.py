@@ -1,0 +1,270 @@
+"""Whether communication is what everything waits for: the time that the link still needs against
+the time that the kernel still needs."""
+# amaranth: UnusedElaboratable=no
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import LaunchConfiguration
+from rtl.lib.compare import sum_less_than
+from rtl.lib.serial_product import SerialProduct
+from rtl.parameters import T3Parameters
+
+__all__ = ["Criticality"]
+
+_TIME_BITS = 20
+_FRACTION_BITS = 10  # cycles in a unit of elapsed time
+_GROUP_BITS = 5  # workgroups whose sending is timed at once
+_PHASE_BITS = 6
+# Steps of a comparison, by their phase of the period.
+_GONE, _WHOLE, _REMAINING, _WEIGHTED, _LOAD = range(5)
+_FIRST = _LOAD + 1  # in which bit 0 of the link's product comes
+_LAST = (1 << _PHASE_BITS) - 1
+# The kernel's product counts this much more: units of elapsed time, groups, and quarters.
+_SHIFT = _FRACTION_BITS + _GROUP_BITS + 2
+
+
+class Criticality(wiring.Component):
+    """Compares, every 64 cycles, the time that is left for the link with that of the kernel.
+
+    The link's time is the workgroups that are still to be sent, each as long as those of the
+    fastest group were, and a quarter more. The kernel's time is extrapolated from the workgroups
+    that have ended.
+    Time counts while the kernel runs and is not kept from dispatching. The contract page has the
+    steps and their cycles.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    launch_configuration : In(:func:`LaunchConfiguration`)
+    launch : In(1)
+        Strobe: a launch begins, and what was measured before it is forgotten.
+    dispatched, finished : In(credit_limit_bits)
+        Workgroups of the kernel that were given out, and that have ended.
+    issued : In(1)
+        The DMA engine takes a workgroup's last command.
+    oldest, dispatch_limit : In(credit_limit_bits)
+        Of the credit window.
+    active : Out(1)
+        The kernel runs, and is not kept from dispatching. A register.
+    relaxed : Out(1)
+        Active, and communication has time. A register.
+    critical : Out(1)
+        The kernel runs, and communication is what it, or everything, will wait for. A register.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    launched : Signal
+        There was a launch.
+    phase : Signal
+        Cycle of the period.
+    fraction, elapsed : Signal
+        Cycles that the kernel ran: the count, and units of 1024.
+    finished_seen, finish_time : Signal
+        Workgroups that had ended when the last one did, and ``elapsed`` at that time.
+    sent : Signal
+        Workgroups whose last command the engine has taken.
+    measuring, group, group_time, link_time : Signal
+        A group is being timed; its workgroups and cycles so far; the shortest time, 0 for none.
+    remaining : Signal
+        Workgroups to be sent, while the comparison is prepared; then five times as many.
+    late : Signal
+        The last comparison's result.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not a :class:`T3Parameters`.
+    """
+
+    def __init__(self, p: T3Parameters):
+        if not isinstance(p, T3Parameters):
+            raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        bits = p.credit_limit_bits
+        super().__init__(
+            {
+                "launch_configuration": In(LaunchConfiguration(p)),
+                "launch": In(1),
+                "dispatched": In(bits),
+                "finished": In(bits),
+                "issued": In(1),
+                "oldest": In(bits),
+                "dispatch_limit": In(bits),
+                "active": Out(1),
+                "relaxed": Out(1),
+                "critical": Out(1),
+            }
+        )
+        self.launched = Signal()
+        self.phase = Signal(_PHASE_BITS)
+        self.fraction = Signal(_FRACTION_BITS)
+        self.elapsed = Signal(_TIME_BITS)
+        self.finished_seen = Signal(bits)
+        self.finish_time = Signal(_TIME_BITS)
+        self.sent = Signal(bits)
+        self.measuring = Signal()
+        self.group = Signal(_GROUP_BITS)
+        self.group_time = Signal(_TIME_BITS)
+        self.link_time = Signal(_TIME_BITS)
+        self.remaining = Signal(bits + 3)
+        self.late = Signal()
+        self._runs = Signal()
+        self._waits = Signal()
+        # The comparison: what is multiplied as a word, and what bit by bit.
+        self._gone = Signal(bits + 1)
+        self._finished = Signal(bits)
+        self._workgroups = Signal(bits)
+        self._group_cycles = Signal(_TIME_BITS)
+        self._finished_bits = Signal(bits)
+        self._finish_time_bits = Signal(_TIME_BITS)
+        self._elapsed_bits = Signal(_TIME_BITS)
+        self._void = Signal()
+        self._products = [SerialProduct(width) for width in (bits + 3, _TIME_BITS, bits, bits)]
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.phase.eq(self.phase + 1)
+        self._tell(m)
+        self._time_kernel(m)
+        self._time_link(m)
+        self._prepare(m)
+        self._compare(m)
+        with m.If(self.launch):
+            m.d.sync += self.launched.eq(1)
+            cleared = (
+                self.fraction, self.elapsed, self.finished_seen, self.finish_time, self.sent,
+                self.measuring, self.group, self.group_time, self.link_time, self.late,
+            )  # fmt: skip
+            m.d.sync += [register.eq(0) for register in cleared]
+        return m
+
+    def _tell(self, m: Module) -> None:
+        """What the arbiters are told."""
+        launch = self.launch_configuration
+        window = launch.credit_window
+        lags, leads = Signal(), Signal()
+        m.d.comb += [
+            # Half of the window to three quarters: without an adder.
+            leads.eq(sum_less_than(self.oldest, (window >> 1) | (window >> 2), self.dispatched)),
+            lags.eq(sum_less_than(self.oldest, window >> 3, self.finished)),
+            self._runs.eq(
+                self.launched & (self.dispatched != 0) & (self.finished < launch.workgroups)
+            ),
+            self._waits.eq(
+                (self.dispatched >= self.dispatch_limit) & (self.dispatched < launch.workgroups)
+            ),
+        ]
+        m.d.sync += [
+            self.active.eq(self._runs & ~self._waits),
+            self.relaxed.eq(self._runs & ~self._waits & ~self.late & ~lags),
+            self.critical.eq(self._runs & (self._waits | leads | self.late)),
+        ]
+
+    def _time_kernel(self, m: Module) -> None:
+        with m.If(self._runs & ~self._waits):
+            m.d.sync += self.fraction.eq(self.fraction + 1)
+            with m.If(self.fraction.all() & ~self.elapsed.all()):
+                m.d.sync += self.elapsed.eq(self.elapsed + 1)
+        with m.If(self.finished != self.finished_seen):
+            m.d.sync += [
+                self.finished_seen.eq(self.finished),
+                self.finish_time.eq(self.elapsed),
+            ]
+
+    def _time_link(self, m: Module) -> None:
+        """The shortest time in which a group of workgroups was sent."""
+        cycles = Signal(_TIME_BITS)
+        shorter = Signal()
+        m.d.comb += [
+            cycles.eq(self.group_time + ~self.group_time.all()),
+            shorter.eq((self.link_time == 0) | (cycles < self.link_time)),
+        ]
+        with m.If(self.measuring):
+            m.d.sync += self.group_time.eq(cycles)
+        with m.If(self.issued):
+            m.d.sync += [self.sent.eq(self.sent + 1), self.measuring.eq(1)]
+            with m.If(self.measuring):
+                m.d.sync += self.group.eq(self.group + 1)
+            with m.If(~self.measuring | self.group.all()):
+                m.d.sync += self.group_time.eq(0)
+            with m.If(self.measuring & self.group.all() & shorter):
+                m.d.sync += self.link_time.eq(cycles)
+
+    def _prepare(self, m: Module) -> None:
+        """How many workgroups are still to be sent, times five."""
+        launch = self.launch_configuration
+        left = Signal(len(self.remaining) + 1)
+        m.d.comb += left.eq(self.remaining - self._gone)
+        with m.Switch(self.phase):
+            with m.Case(_GONE):
+                first = launch.tracked_first
+                stored = self.finished < first
+                m.d.sync += self._gone.eq(Mux(stored, self.finished, first + self.sent))
+            with m.Case(_WHOLE):
+                whole = launch.tracked_end - launch.shift
+                m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
+            with m.Case(_REMAINING):
+                m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
+            with m.Case(_WEIGHTED):
+                m.d.sync += self.remaining.eq(self.remaining + (self.remaining << 2))
+
+    def _compare(self, m: Module) -> None:
+        """remaining x link_time x finished against workgroups x finish_time - finished x elapsed,
+        bit by bit."""
+        sent, link, whole, passed = self._products
+        m.submodules.sent, m.submodules.link = sent, link
+        m.submodules.whole, m.submodules.passed = whole, passed
+        kernel = Signal()
+        overdue, less = Signal(), Signal()
+        late_kernel, late_link = Signal(), Signal()
+        begins = self.phase == _LOAD
+        shifted = Signal()  # the kernel's products have begun
+        m.d.comb += [
+            sent.word.eq(self.remaining),
+            sent.bit.eq(self._finished_bits[0]),
+            link.word.eq(self._group_cycles),
+            link.bit.eq(sent.o),
+            whole.word.eq(self._workgroups),
+            whole.bit.eq(self._finish_time_bits[0] & shifted),
+            passed.word.eq(self._finished),
+            passed.bit.eq(self._elapsed_bits[0] & shifted),
+            kernel.eq(whole.o ^ passed.o ^ overdue),
+            late_kernel.eq((~whole.o & passed.o) | (~(whole.o ^ passed.o) & overdue)),
+            late_link.eq((~kernel & link.o) | (~(kernel ^ link.o) & less)),
+        ]
+        m.d.comb += [product.clear.eq(begins) for product in self._products]
+        with m.If(self.phase == _FIRST + _SHIFT - 1):
+            m.d.sync += shifted.eq(1)
+        m.d.sync += [
+            self._finished_bits.eq(Cat(self._finished_bits[1:], 0)),
+            overdue.eq(late_kernel),
+            less.eq(late_link),
+        ]
+        with m.If(shifted):
+            m.d.sync += [
+                self._finish_time_bits.eq(Cat(self._finish_time_bits[1:], 0)),
+                self._elapsed_bits.eq(Cat(self._elapsed_bits[1:], 0)),
+            ]
+        with m.If(begins):
+            m.d.sync += [
+                overdue.eq(0),
+                less.eq(0),
+                shifted.eq(0),
+                self._void.eq(self.launch),
+                self._finished.eq(self.finished),
+                self._finished_bits.eq(self.finished),
+                self._workgroups.eq(self.launch_configuration.workgroups),
+                self._group_cycles.eq(self.link_time),
+                self._finish_time_bits.eq(self.finish_time),
+                self._elapsed_bits.eq(self.elapsed),
+            ]
+        with m.Elif(self.launch):
+            m.d.sync += self._void.eq(1)
+        with m.If(self.phase == _LAST):
+            m.d.sync += self.late.eq((overdue | less) & ~self._void)

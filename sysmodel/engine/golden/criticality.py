@@ -1,0 +1,96 @@
+"""Whether communication is what everything waits for: the time that the link still needs against
+the time that the kernel still needs."""
+
+from sysmodel.lib.compiled import compiled, inlined
+
+__all__ = ["step_criticality"]
+
+_PERIOD = 64
+_WEIGHTED, _JUDGED, _KNOWN = 3, 4, 63  # phases
+_FRACTIONS = 1024  # cycles in a unit of elapsed time
+_GROUP = 32  # workgroups whose sending is timed at once
+_MOST = (1 << 20) - 1
+
+
+@compiled
+def _judge(s, finished):
+    """The comparison's steps, each in its phase of the period."""
+    launch, own = s.config.launch, s.gpu.criticality
+    if own.phase == 0:
+        sent = launch.tracked_first + own.sent
+        own.gone = finished if finished < launch.tracked_first else sent
+    elif own.phase == 1:
+        own.remaining = launch.tracked_end - launch.shift
+    elif own.phase == 2:
+        own.remaining = max(own.remaining - own.gone, 0)
+    elif own.phase == _WEIGHTED:
+        own.weighted = 5 * own.remaining
+    elif own.phase == _JUDGED:
+        # Quarters of a cycle, on both sides times `finished`.
+        link = own.weighted * own.link_time * finished
+        kernel = launch.workgroups * own.finish_time - finished * own.elapsed
+        own.verdict = kernel < 0 or kernel * (4 * _GROUP * _FRACTIONS) < link
+    elif own.phase == _KNOWN:
+        own.late = own.verdict
+
+
+@inlined
+def _time_link(own, issued, mask):
+    """The shortest time in which a group of workgroups was sent."""
+    if own.measuring and own.group_time < _MOST:
+        own.group_time += 1
+    if not issued:
+        return
+    own.sent = (own.sent + 1) & mask
+    if own.measuring:
+        own.group += 1
+    if not own.measuring or own.group == _GROUP:
+        if own.measuring and (own.link_time == 0 or own.group_time < own.link_time):
+            own.link_time = own.group_time
+        own.measuring = 1
+        own.group = 0
+        own.group_time = 0
+
+
+@inlined
+def step_criticality(s, dispatched, finished, issued, launch):
+    """One cycle.
+
+    Parameters
+    ----------
+    dispatched, finished : int
+        Workgroups given out, and ended.
+    issued : bool
+        The DMA engine has taken a workgroup's last command.
+    launch : bool
+        Strobe.
+    """
+    gpu, own, limits = s.gpu, s.gpu.criticality, s.config.launch
+    runs = own.launched != 0 and dispatched != 0 and finished < limits.workgroups
+    waits = gpu.dispatch_limit <= dispatched < limits.workgroups
+    window = limits.credit_window
+    leads = dispatched > gpu.oldest + ((window >> 1) | (window >> 2))
+    lags = finished > gpu.oldest + (window >> 3)
+    late = own.late != 0
+    own.active = runs and not waits
+    own.relaxed = own.active and not late and not lags
+    own.critical = runs and (waits or leads or late)
+    phase = own.phase
+    if phase < 5 or phase == _KNOWN:
+        _judge(s, finished)
+    if finished != own.finished_seen:
+        own.finished_seen = finished
+        own.finish_time = own.elapsed
+    if runs and not waits:
+        own.fraction += 1
+        if own.fraction == _FRACTIONS:
+            own.fraction = 0
+            if own.elapsed < _MOST:
+                own.elapsed += 1
+    _time_link(own, issued, s.config.credit_limit_mask)
+    if launch:
+        own.launched = 1
+        own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
+        own.measuring = own.group = own.group_time = own.link_time = 0
+        own.verdict = own.late = 0
+    own.phase = (phase + 1) & (_PERIOD - 1)
