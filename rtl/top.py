@@ -105,6 +105,7 @@ class T3(wiring.Component):
                 channel.active.eq(criticality.active),
                 channel.relaxed.eq(criticality.relaxed),
                 channel.critical.eq(criticality.critical),
+                channel.sample.eq(criticality.sample),
                 channel.oldest.eq(credit_window.oldest),
                 channel.credit_limit.eq(credit_window.credit_limit),
             ]

@@ -64,7 +64,7 @@ class Channel(wiring.Component):
         Configuration.
     start : In(1)
         Begin the arbiter's measurement.
-    active, relaxed, critical : In(1)
+    active, relaxed, critical, sample : In(1)
         For the arbiter: what :class:`~rtl.trigger.criticality.Criticality` tells.
     oldest, credit_limit : In(credit_limit_bits)
         Dispatch indices that may be updated.
@@ -114,6 +114,7 @@ class Channel(wiring.Component):
                 "active": In(1),
                 "relaxed": In(1),
                 "critical": In(1),
+                "sample": In(1),
                 "oldest": In(p.credit_limit_bits),
                 "credit_limit": In(p.credit_limit_bits),
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
@@ -205,6 +206,7 @@ class Channel(wiring.Component):
             arbiter.active.eq(self.active),
             arbiter.relaxed.eq(self.relaxed),
             arbiter.critical.eq(self.critical),
+            arbiter.sample.eq(self.sample),
         ]
 
     def _as_request(self, m: Module, source: Queue, sink, origin: Origin) -> None:

@@ -119,6 +119,9 @@ def ArbiterConfiguration(p: T3Parameters):
     ``2**measure_log2`` cycles after the start: at least ``cuts[2]`` gives ``levels[2]``, else at
     least ``cuts[1]`` gives ``levels[1]``, else at least ``cuts[0]`` gives ``levels[0]``, else
     there is no limit. Level 127 means no limit.
+
+    For CRITICAL ``threshold`` is what MCA's is while communication has time, and ``cuts[2]`` the
+    mean occupancy from which the memory itself holds communication up.
     """
     return data.StructLayout(
         {

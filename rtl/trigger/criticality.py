@@ -55,6 +55,8 @@ class Criticality(wiring.Component):
         Active, and communication has time. A register.
     critical : Out(1)
         The kernel runs, and communication is what it, or everything, will wait for. A register.
+    sample : Out(1)
+        The last cycle of a period.
 
     Attributes
     ----------
@@ -99,6 +101,7 @@ class Criticality(wiring.Component):
                 "active": Out(1),
                 "relaxed": Out(1),
                 "critical": Out(1),
+                "sample": Out(1),
             }
         )
         self.launched = Signal()
@@ -130,6 +133,7 @@ class Criticality(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.phase.eq(self.phase + 1)
+        m.d.comb += self.sample.eq(self.phase == _LAST)
         self._tell(m)
         self._time_kernel(m)
         self._time_link(m)

@@ -39,8 +39,9 @@ Writes = list[tuple[int, int]]
 # Command templates: what leaves by remote_map and dma_map, and the copies.
 _TRANSFER, _COPY = 0, 1
 _PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
-# While communication has time it leaves a quarter of the DRAM queue to compute.
-_CRITICAL_QUARTERS = 3
+# While communication has time it leaves a quarter of the DRAM queue to compute; with seven eighths
+# of it full on average, the memory itself holds communication up.
+_CALM, _CONGESTED = 3 / 4, 7 / 8
 STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
@@ -232,12 +233,14 @@ def _arbiter_writes(kernel: Kernel, system: System, policy: str) -> Writes:
     if policy != "mca-paper":
         starvation = round(t3.starvation_latencies * system.read_latency_cycles)
         levels, cuts = (_share(numbers, depth) for numbers in (levels, cuts))
+    if policy == "critical":
+        cuts[2] = max(1, int(depth * _CONGESTED))
     return [
         _write(
             "ARBITER",
             policy=_code(Policy, policy),
             automatic=policy in ("mca", "mca-paper"),
-            threshold=max(1, depth * _CRITICAL_QUARTERS // 4),
+            threshold=max(1, int(depth * _CALM)),
         ),
         _write("STARVATION", cycles=min(starvation, MOST_STARVATION_CYCLES)),
         _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),

@@ -15,6 +15,8 @@ from .situation import Situation
 
 __all__ = ["Arbiter"]
 
+_LOAD_BITS = 8
+
 
 class Arbiter(wiring.Component):
     """Chooses between the two streams by the configured policy.
@@ -43,7 +45,7 @@ class Arbiter(wiring.Component):
     configuration : In(:func:`ArbiterConfiguration`)
     start : In(1)
         Begin the measurement; the occupancy counts from the next cycle on.
-    active, relaxed, critical : In(1)
+    active, relaxed, critical, sample : In(1)
         What :class:`~rtl.trigger.criticality.Criticality` tells.
 
     Attributes
@@ -55,6 +57,8 @@ class Arbiter(wiring.Component):
         Origin of the last request that was taken.
     starved, compute_starved : Signal
         Cycles that the communication request, and the compute request, has waited; saturates.
+    load : Signal
+        Running mean of the occupancy, times 256.
 
     Raises
     ------
@@ -76,12 +80,14 @@ class Arbiter(wiring.Component):
                 "active": In(1),
                 "relaxed": In(1),
                 "critical": In(1),
+                "sample": In(1),
             }
         )
         self.measurement = Measurement(p)
         self.last = Signal(Origin, init=Origin.COMMUNICATION)
         self.starved = Signal(16)
         self.compute_starved = Signal(16)
+        self.load = Signal(7 + _LOAD_BITS)
 
     def elaborate(self, platform):
         m = Module()
@@ -91,6 +97,8 @@ class Arbiter(wiring.Component):
 
     def _measure(self, m: Module) -> None:
         m.submodules.measurement = measurement = self.measurement
+        with m.If(self.sample):
+            m.d.sync += self.load.eq(self.load - (self.load >> _LOAD_BITS) + self.occupancy)
         m.d.comb += [
             measurement.occupancy.eq(self.occupancy),
             measurement.configuration.eq(self.configuration),
@@ -108,6 +116,7 @@ class Arbiter(wiring.Component):
             occupancy=self.occupancy,
             configuration=self.configuration,
             measured=self.measurement.measured,
+            load=self.load >> _LOAD_BITS,
             active=self.active,
             relaxed=self.relaxed,
             critical=self.critical,

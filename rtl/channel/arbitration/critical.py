@@ -1,4 +1,5 @@
-"""Criticality-aware arbitration: communication goes first while everything waits for it."""
+"""Criticality-aware arbitration: communication goes first while everything waits for it, unless the
+memory itself holds it up."""
 
 from amaranth.hdl import Mux, Value
 
@@ -9,10 +10,11 @@ __all__ = ["critical"]
 
 
 def critical(now: Situation) -> Value:
-    """While communication is critical it goes first, unless compute has waited for
-    ``starvation_limit`` cycles. Else it goes if compute has no request, and, as long as it has
-    time, only into a calm DRAM queue; or if it is urgent."""
+    """While communication is critical and the DRAM queue is on average shorter than ``cuts[2]`` it
+    goes first, unless compute has waited for ``starvation_limit`` cycles. Else it goes if
+    compute has no request, and, as long as it has time, only into a calm DRAM queue; or if it is
+    urgent."""
     patient = now.compute_starved < now.configuration.starvation_limit
     first = ~now.compute | patient
     after = urgent(now) | (~now.compute & (calm(now) | ~now.relaxed))
-    return Mux(now.critical, first, after)
+    return Mux(now.critical & (now.load < now.configuration.cuts[2]), first, after)

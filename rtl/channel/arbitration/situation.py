@@ -27,6 +27,8 @@ class Situation:
         Of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
     measured : Value
         Threshold that the last measurement chose, 127 for none.
+    load : Value
+        Running mean of the occupancy.
     active, relaxed, critical : Value
         What :class:`~rtl.trigger.criticality.Criticality` tells.
     """
@@ -39,6 +41,7 @@ class Situation:
     occupancy: Value
     configuration: data.View
     measured: Value
+    load: Value
     active: Value
     relaxed: Value
     critical: Value

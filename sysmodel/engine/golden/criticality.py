@@ -3,10 +3,10 @@ the time that the kernel still needs."""
 
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["step_criticality"]
+__all__ = ["LAST_PHASE", "step_criticality"]
 
-_PERIOD = 64
-_WEIGHTED, _JUDGED, _KNOWN = 3, 4, 63  # phases
+# Of a period.
+_WEIGHTED, _JUDGED, LAST_PHASE = 3, 4, 63
 _FRACTIONS = 1024  # cycles in a unit of elapsed time
 _GROUP = 32  # workgroups whose sending is timed at once
 _MOST = (1 << 20) - 1
@@ -30,7 +30,7 @@ def _judge(s, finished):
         link = own.weighted * own.link_time * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
         own.verdict = kernel < 0 or kernel * (4 * _GROUP * _FRACTIONS) < link
-    elif own.phase == _KNOWN:
+    elif own.phase == LAST_PHASE:
         own.late = own.verdict
 
 
@@ -76,7 +76,7 @@ def step_criticality(s, dispatched, finished, issued, launch):
     own.relaxed = own.active and not late and not lags
     own.critical = runs and (waits or leads or late)
     phase = own.phase
-    if phase < 5 or phase == _KNOWN:
+    if phase <= _JUDGED or phase == LAST_PHASE:
         _judge(s, finished)
     if finished != own.finished_seen:
         own.finished_seen = finished
@@ -93,4 +93,4 @@ def step_criticality(s, dispatched, finished, issued, launch):
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
         own.measuring = own.group = own.group_time = own.link_time = 0
         own.verdict = own.late = 0
-    own.phase = (phase + 1) & (_PERIOD - 1)
+    own.phase = (phase + 1) & LAST_PHASE

@@ -99,7 +99,7 @@ _GPU = record(
 _CHANNEL = record(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
-    "starved compute_starved occupancy measuring sum count average measured stored "
+    "starved compute_starved load occupancy measuring sum count average measured stored "
     "segment_index slot_head slot_tail slots_used in_flight",
     [
         ("waiting", PROTECTED_QUEUE),

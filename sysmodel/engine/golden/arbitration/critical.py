@@ -1,17 +1,26 @@
-"""Communication first while it is what everything waits for; else compute first, and communication
-leaves room in the DRAM queue while it has time."""
+"""Communication first while it is what everything waits for and the memory is not what holds it up;
+else compute first, and communication leaves room in the DRAM queue while it has time."""
 
 from sysmodel.lib.compiled import inlined
 
 from .mca_paper import calm
 
-__all__ = ["critical"]
+__all__ = ["critical", "follow_load"]
+
+_LOAD_BITS = 8
+
+
+@inlined
+def follow_load(channel):
+    """Take a sample of the DRAM queue's occupancy into its running mean."""
+    channel.load += channel.occupancy - (channel.load >> _LOAD_BITS)
 
 
 @inlined
 def critical(s, channel, compute, communication):
-    own, limit = s.gpu.criticality, s.config.arbiter.starvation_limit
-    if own.critical:
+    own, arbiter = s.gpu.criticality, s.config.arbiter
+    limit = arbiter.starvation_limit
+    if own.critical and channel.load >> _LOAD_BITS < arbiter.cuts[2]:
         goes = not compute or channel.compute_starved < limit
     else:
         passes = not own.relaxed or calm(s, channel)
