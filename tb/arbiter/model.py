@@ -1,13 +1,17 @@
 """The golden model's arbiter behind the ports of the RTL's."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, measure
 from tb.golden import golden_state, set_arbiter
 
-__all__ = ["Model"]
+__all__ = ["TOLD", "Model"]
+
+TOLD = ("active", "relaxed", "critical")
+"""What the criticality unit tells."""
+
 
 _STREAMS = {0: "c", 1: "m", -1: None}
 
@@ -23,6 +27,11 @@ class Model:
     def starved(self) -> int:
         """Cycles for which communication has waited."""
         return int(self._channel["starved"])
+
+    @property
+    def compute_starved(self) -> int:
+        """Cycles for which compute has waited."""
+        return int(self._channel["compute_starved"])
 
     @property
     def level(self) -> int:
@@ -47,6 +56,7 @@ class Model:
         ready: bool,
         occupancy: int,
         start: bool,
+        told: Collection[str] = (),
     ) -> str | None:
         """The stream that is offered in this cycle, or None.
 
@@ -61,13 +71,18 @@ class Model:
         occupancy : int
         start : bool
             Begin the measurement.
+        told : collection of str
+            Outputs of the criticality unit that are on.
         """
         set_arbiter(self._state, config)
         arbiter, channel = self._state.config["arbiter"], self._channel
         channel["occupancy"] = occupancy
+        criticality = self._state.gpu["criticality"]
+        for name in TOLD:
+            criticality[name] = name in told
         # What is offered does not depend on the queue; what is kept does.
-        offered = arbitrate(arbiter, channel.copy(), c, m, True)
-        arbitrate(arbiter, channel, c, m, ready)
+        offered = arbitrate(self._state, channel.copy(), c, m, True)
+        arbitrate(self._state, channel, c, m, ready)
         measure(arbiter, channel, start)
         return _STREAMS[offered]
 

@@ -5,12 +5,13 @@ Inputs are random and independent of each other: harsher than what the rest of t
 
 import numpy as np
 import pytest
+from amaranth.hdl import Value
 from amaranth.sim import Simulator
 from golden_state import fresh_state
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
-from rtl.interface.encodings import Action, Policy
+from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 from rtl.trigger.credit_window import CreditWindow
@@ -72,10 +73,9 @@ def test_arbiter(rng):
     arbiter, channel = state.config["arbiter"], state.channels[0]
 
     async def bench(ctx):
-        for cycle in range(2000):
+        for cycle in range(4000):
             if cycle % 200 == 0:
                 plain = {
-                    "policy": int(rng.choice([policy.value for policy in Policy])),
                     "automatic": int(rng.integers(0, 2)),
                     "threshold": int(rng.choice([5, 30, 127])),
                     "starvation_limit": int(rng.choice([0, 1, 7, 1000])),
@@ -84,6 +84,9 @@ def test_arbiter(rng):
                 cuts, levels = rng.integers(0, 128, (2, 3)).tolist()
                 configuration = plain | {"cuts": cuts, "levels": levels}
                 ctx.set(dut.configuration, configuration)
+                # Also encodings of no policy.
+                configuration["policy"] = int(rng.integers(0, 8))
+                ctx.set(Value.cast(dut.configuration.policy), configuration["policy"])
                 for name, value in configuration.items():
                     arbiter[name] = value
             compute, communication = chance(rng, 0.6), chance(rng, 0.6)
@@ -98,11 +101,15 @@ def test_arbiter(rng):
             # The register that the golden arbiter reads stands in front of the RTL's.
             ctx.set(dut.occupancy, occupancy)
             channel["occupancy"] = occupancy
+            for name in ("active", "relaxed", "critical"):
+                told = chance(rng, 0.5)
+                ctx.set(getattr(dut, name), told)
+                state.gpu["criticality"][name] = told
             found = [
                 compute and ctx.get(dut.compute.ready),
                 communication and ctx.get(dut.communication.ready),
             ]
-            choice = arbitrate(arbiter, channel, compute, communication, room)
+            choice = arbitrate(state, channel, compute, communication, room)
             assert found == [choice == 0, choice == 1], cycle
             assert (ctx.get(dut.o.valid) and room) == (choice >= 0), cycle
             if choice >= 0:

@@ -52,7 +52,7 @@ def t3(tree, *arguments):
 
 def test_an_arbitration_policy(tree):
     """Communication first: RTL and golden model agree on it in every cycle."""
-    insert(tree, "rtl/interface/encodings.py", "MCA = 2", "COMMUNICATION_FIRST = 3")
+    insert(tree, "rtl/interface/encodings.py", "MCA = 2", "COMMUNICATION_FIRST = 5")
     add(
         tree,
         "rtl/channel/arbitration/communication_first.py",
@@ -82,7 +82,7 @@ def test_an_arbitration_policy(tree):
 
 
         @inlined
-        def communication_first(arbiter, channel, compute, communication):
+        def communication_first(s, channel, compute, communication):
             if communication:
                 return 1
             return 0 if compute else -1

@@ -1,12 +1,13 @@
 import random
 
 import pytest
+from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import Model
+from tb.arbiter.model import TOLD, Model
 
 P = T3Parameters()
 DEFAULT = {
@@ -32,8 +33,13 @@ def simulate(bench):
     sim.run()
 
 
-async def cycle(ctx, dut, c, m, *, ready=1, occupancy=0, start=0):
-    """Winner of one cycle in which the streams have a request or not."""
+async def cycle(ctx, dut, c, m, *, ready=1, occupancy=0, start=0, told=("active",)):
+    """Winner of one cycle in which the streams have a request or not.
+
+    ``told`` are the outputs of the criticality unit that are on.
+    """
+    for name in TOLD:
+        ctx.set(getattr(dut, name), name in told)
     ctx.set(dut.compute.valid, c)
     ctx.set(dut.communication.valid, m)
     ctx.set(dut.compute.p.atom, 1)
@@ -86,15 +92,38 @@ def test_compute_first():
     simulate(bench)
 
 
+GATED = [
+    (Policy.MCA, ("active",)),
+    (Policy.MCA_PAPER, ()),
+    (Policy.MCA_PAPER, ("active",)),
+    (Policy.CRITICAL, ("active", "relaxed")),
+]
+"""Policies, and what they are told, where communication leaves room in the DRAM queue."""
+
+
 @pytest.mark.parametrize("threshold", [0, 1, 5, 30, 126])
-def test_mca_threshold(threshold):
+@pytest.mark.parametrize(("policy", "told"), GATED)
+def test_threshold(policy, told, threshold):
     async def bench(ctx, dut):
-        ctx.set(dut.configuration, DEFAULT | {"threshold": threshold})
+        ctx.set(dut.configuration, DEFAULT | {"policy": policy, "threshold": threshold})
         for occupancy in (threshold - 1, threshold, threshold + 1):
             if occupancy >= 0:
                 expected = "m" if occupancy < threshold else None
-                got = await winners(ctx, dut, ["m", "cm", "c"], occupancy=occupancy)
+                got = await winners(ctx, dut, ["m", "cm", "c"], occupancy=occupancy, told=told)
                 assert got == [expected, "c", "c"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [(Policy.MCA, ()), (Policy.CRITICAL, ()), (Policy.CRITICAL, ("active",))],
+)
+def test_no_threshold_where_there_is_nothing_to_protect(policy, told):
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"policy": policy, "threshold": 0})
+        got = await winners(ctx, dut, ["m", "cm", "m", "c"], occupancy=127, told=told)
+        assert got == ["m", "c", "m", "c"]
 
     simulate(bench)
 
@@ -109,15 +138,53 @@ def test_mca_without_threshold():
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("compute", ["cm", "m"])
-def test_mca_starvation_bound(limit, compute):
+@pytest.mark.parametrize(("policy", "told"), GATED)
+def test_starvation_bound(policy, told, limit, compute):
     """Whether compute or the threshold is in the way, communication waits exactly the limit."""
 
     async def bench(ctx, dut):
-        ctx.set(dut.configuration, DEFAULT | {"threshold": 0, "starvation_limit": limit})
+        config = {"policy": policy, "threshold": 0, "starvation_limit": limit}
+        ctx.set(dut.configuration, DEFAULT | config)
         waits = ["c" if compute == "cm" else None] * limit
         for _ in range(3):
-            got = await winners(ctx, dut, [compute] * (limit + 1), occupancy=20)
+            got = await winners(ctx, dut, [compute] * (limit + 1), occupancy=20, told=told)
             assert got == [*waits, "m"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
+@pytest.mark.parametrize("told", [("critical",), ("active", "critical")])
+def test_critical_communication_goes_first(limit, told):
+    """Compute waits exactly the limit, whatever the DRAM queue holds."""
+
+    async def bench(ctx, dut):
+        config = {"policy": Policy.CRITICAL, "threshold": 0, "starvation_limit": limit}
+        ctx.set(dut.configuration, DEFAULT | config)
+        for _ in range(3):
+            got = await winners(ctx, dut, ["cm"] * (limit + 1), occupancy=127, told=told)
+            assert got == ["m"] * limit + ["c"]
+        got = await winners(ctx, dut, ["m", "", "c"], occupancy=127, told=told)
+        assert got == ["m", None, "c"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("policy", [Policy.MCA, Policy.MCA_PAPER, Policy.COMPUTE_FIRST])
+def test_what_is_critical_is_for_one_policy_only(policy):
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"policy": policy})
+        assert await winners(ctx, dut, ["cm"] * 20, told=TOLD) == ["c"] * 20
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("encoding", [5, 6, 7])
+def test_encodings_of_no_policy_are_round_robin(encoding):
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"threshold": 0})
+        ctx.set(Value.cast(dut.configuration.policy), encoding)
+        assert await winners(ctx, dut, ["cm"] * 6, told=TOLD) == ["c", "m"] * 3
 
     simulate(bench)
 
@@ -161,6 +228,21 @@ def test_measurement_picks_the_level(average, level):
         # Later cycles do not count either.
         await winners(ctx, dut, [""] * 40, occupancy=127 - average)
         assert await cycle(ctx, dut, 0, 1, occupancy=level - 1) == "m"
+
+    simulate(bench)
+
+
+def test_compute_starvation_counts_while_the_queue_is_full():
+    async def bench(ctx, dut):
+        config = {"policy": Policy.CRITICAL, "starvation_limit": 5}
+        ctx.set(dut.configuration, DEFAULT | config)
+        told = ("critical",)
+        assert await winners(ctx, dut, ["cm"] * 5, ready=0, told=told) == ["m"] * 5
+        assert await winners(ctx, dut, ["cm"] * 3, ready=0, told=told) == ["c"] * 3
+        assert await winners(ctx, dut, ["cm"] * 2, told=told) == ["c", "m"]
+        # A cycle without a request begins the count anew.
+        got = await winners(ctx, dut, ["cm"] * 3 + ["m"] + ["cm"] * 6, told=told)
+        assert got == ["m"] * 9 + ["c"]
 
     simulate(bench)
 
@@ -223,7 +305,7 @@ def test_against_the_golden_model(seed):
     seen = set()
 
     async def bench(ctx, dut):
-        for step in range(3000):
+        for step in range(6000):
             if step % 150 == 0:
                 cuts = sorted(rng.sample(range(80), 3))
                 config = {
@@ -243,12 +325,24 @@ def test_against_the_golden_model(seed):
                 "ready": ready,
                 "occupancy": rng.randrange(most),
                 "start": int(rng.random() < 0.03),
+                "told": [name for name in TOLD if rng.random() < 0.5],
             }
             expected = model.cycle(config, bool(c), bool(m), **inputs)
             assert await cycle(ctx, dut, c, m, **inputs) == expected, f"cycle {step}"
-            seen.add((config["policy"], c, m, expected))
+            seen.add((config["policy"], "critical" in inputs["told"], c, m, expected))
 
     simulate(bench)
-    # All policies gave each stream its turn while both wanted it.
-    assert {(Policy.MCA, 1, 1, "m"), (Policy.MCA, 0, 1, None)} <= seen
-    assert {(Policy.ROUND_ROBIN, 1, 1, "c"), (Policy.ROUND_ROBIN, 1, 1, "m")} <= seen
+    for policy, critical, c, m, winner in (
+        (Policy.ROUND_ROBIN, 0, 1, 1, "c"),
+        (Policy.ROUND_ROBIN, 0, 1, 1, "m"),
+        (Policy.MCA, 0, 1, 1, "m"),
+        (Policy.MCA, 0, 0, 1, None),
+        (Policy.MCA_PAPER, 0, 1, 1, "m"),
+        (Policy.MCA_PAPER, 0, 0, 1, None),
+        (Policy.CRITICAL, 0, 1, 1, "m"),
+        (Policy.CRITICAL, 0, 1, 1, "c"),
+        (Policy.CRITICAL, 0, 0, 1, None),
+        (Policy.CRITICAL, 1, 1, 1, "m"),
+        (Policy.CRITICAL, 1, 1, 1, "c"),
+    ):
+        assert (policy, bool(critical), c, m, winner) in seen
