@@ -14,6 +14,7 @@ from rtl.interface.configuration import (
 )
 from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, Policy
 from rtl.interface.layouts import ErrorReport
+from tb.arbiter.model import TOLD
 from tb.channel.flips import one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle
@@ -91,8 +92,10 @@ class _Bench:
         returns: bool = True,
         occupancy: int = 0,
         start: bool = False,
+        told: Collection[str] = ("active",),
     ) -> None:
-        """One cycle: inputs that offer something new if they can, outputs that are ready."""
+        """One cycle: inputs that offer something new if they can, outputs that are ready, and those
+        of the criticality unit that are on."""
         dut, model = self.dut, self.model
         for stream in _IN:
             if stream in offers and stream not in self.offered:
@@ -105,6 +108,8 @@ class _Bench:
             if stream != "nmc_out":
                 getattr(dut, f"{stream}__ready").value = int(stream in takes)
         dut.occupancy.value, dut.start.value = occupancy, int(start)
+        for name in TOLD:
+            getattr(dut, name).value = int(name in told)
         inputs = dict(self.offered)
         dut.returns__valid.value = int(returns and bool(self.outstanding))
         if returns and self.outstanding:
@@ -115,8 +120,8 @@ class _Bench:
         await settled()
         self.checker.sample()
         self._compare(takes)
-        cover_cycle(model, self.offered, takes, self.arbiter, occupancy)
-        idle = model.step(inputs, set(takes), occupancy=occupancy, start=start)
+        cover_cycle(model, self.offered, takes, self.arbiter, told)
+        idle = model.step(inputs, set(takes), occupancy=occupancy, start=start, told=told)
         assert bool(dut.idle.value) == idle
         self._compare_error()
         await next_cycle(dut)
@@ -184,6 +189,7 @@ async def random_traffic(dut):
             bench.arbiter = random_arbiter(rng)
         if cycle % 20 == 0:
             bench.configure()
+            told = [name for name in TOLD if rng.random() < 0.5]
         offers = [name for name, acts in pace.acts().items() if acts]
         takes = [name for name, acts in room.acts().items() if acts]
         await bench.cycle(
@@ -192,6 +198,7 @@ async def random_traffic(dut):
             returns="returns" in takes,
             occupancy=rng.randrange(most),
             start=rng.random() < 0.02,
+            told=told,
         )
     assert set(bench.failures) == set(ERRORS)
 

@@ -1,5 +1,7 @@
 """The golden model's channel behind the ports of the RTL's."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from rtl.parameters import T3Parameters
@@ -7,6 +9,7 @@ from sysmodel.engine.golden.channel import step_channel, write_channel
 from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
 from sysmodel.engine.ports import I, O, input_words, output_words
+from tb.arbiter.model import TOLD
 from tb.golden import golden_state, put, words
 
 __all__ = ["Model"]
@@ -68,9 +71,13 @@ class Model:
         *,
         occupancy: int,
         start: bool,
+        told: Collection[str] = (),
     ) -> bool:
-        """One cycle; ``taken`` are the outputs that are ready. Gives the ``idle`` of the cycle."""
+        """One cycle; ``taken`` are the outputs that are ready, and ``told`` those of the criticality
+        unit that are on. Gives the ``idle`` of the cycle."""
         state, inputs = self.state, self._inputs
+        for name in TOLD:
+            state.gpu["criticality"][name] = name in told
         inputs[:] = 0
         unsigned = inputs.view("u8")
         for stream, values in offered.items():

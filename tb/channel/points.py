@@ -41,6 +41,8 @@ expect(
     "remote stores and sends wait",
     "starvation limit reached",
     "communication held back by the occupancy",
+    "critical communication goes first",
+    "compute has waited behind it for its limit",
     "read, store, packet and issue acknowledgement in one cycle",
     "store and packet dropped in one cycle",
     "back-to-back stores to one tile",
@@ -53,7 +55,7 @@ def cover_cycle(
     offered: Mapping[str, Mapping[str, int]],
     takes: Collection[str],
     arbiter: Mapping[str, Any],
-    occupancy: int,
+    told: Collection[str],
 ) -> None:
     """Look at a cycle before the model makes its step."""
     for name in _FULL:
@@ -76,7 +78,11 @@ def cover_cycle(
     taken = [name in offered and model.ready(name) for name in ports]
     cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
-    if arbiter["policy"] == Policy.MCA.value and any(communication):
+    if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):
+        patient = model.state.channels[0]["compute_starved"] < arbiter["starvation_limit"]
+        cover("critical communication goes first", "critical" in told and patient)
+        cover("compute has waited behind it for its limit", "critical" in told and not patient)
+    if arbiter["policy"] == Policy.MCA.value and "active" in told and any(communication):
         channel = model.state.channels[0]
         urgent = channel["starved"] >= arbiter["starvation_limit"]
         threshold = channel["measured"] if arbiter["automatic"] else arbiter["threshold"]

@@ -112,6 +112,7 @@ def _rng(number: int) -> np.random.Generator:
         Kernel(policy=Policy.ROUND_ROBIN, granularity=Granularity.WORKGROUP, credit_window=6),
         Kernel(policy=Policy.COMPUTE_FIRST, granularity=Granularity.WAVEFRONT, credit_window=6),
         Kernel(policy=Policy.MCA, credit_window=6, group_log2=1, own=17),
+        Kernel(policy=Policy.CRITICAL, credit_window=6),
     ]
 )
 async def launch_configuration(dut, kernel):

@@ -260,7 +260,7 @@ class Reprogramming:
             lambda: self._put("TIMEOUT", cycles=rng.integers(0, 80)),
             lambda: self._put(
                 "ARBITER",
-                policy=rng.integers(0, 3),
+                policy=rng.integers(0, 8),
                 automatic=rng.integers(0, 2),
                 threshold=rng.integers(0, 128),
             ),

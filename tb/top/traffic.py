@@ -64,6 +64,9 @@ class Traffic:
                 self._local += [tile] * count + [tile | {"end": True}]
                 if dispatch_index >= kernel.remote:
                     self._remote += [tile] * count
+        # Numbers of its own, so that all else is the same with and without it.
+        self._dispatcher = rng.spawn(1)[0]
+        self._dispatched = self._finished = 0
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0
@@ -175,6 +178,20 @@ class Traffic:
                     (access, out[O.dram_atom], out[O.dram_dispatch_index], out[O.dram_wavefront])
                 )
 
+    def _progress(self, dispatch_limit: int) -> tuple[int, int]:
+        """Workgroups that were given out, as admitted, and that have ended; or anything."""
+        rng, workgroups = self._dispatcher, self._kernel.workgroups
+        if rng.random() < self._noise:
+            dispatched, finished = rng.integers(0, 1 << self._p.credit_limit_bits, 2).tolist()
+            return dispatched, finished
+        if self._finished == workgroups and rng.random() < 0.01:
+            self._dispatched = self._finished = 0
+        if rng.random() < self._pace / 8:
+            self._dispatched += self._dispatched < min(dispatch_limit, workgroups)
+        if rng.random() < self._pace / 10:
+            self._finished += self._finished < self._dispatched
+        return self._dispatched, self._finished
+
     def _reduce(self, block: np.ndarray) -> None:
         rng = self._rng
         block[I.nmc_in_valid] = rng.random() < 0.5
@@ -191,6 +208,8 @@ class Traffic:
         # The downstream GPU admits as this one does, some time earlier or later.
         ahead = int(rng.integers(0, 4)) + self._kernel.shift
         inputs[-GPU_INPUTS:][G.credit_limit_in] = max(limit + ahead - self._cycle // 64 % 8, 0)
+        progress = self._progress(int(gpu[H.dispatch_limit]) if self._host.programmed else 0)
+        inputs[-GPU_INPUTS:][[G.dispatched, G.finished]] = progress
         self._cycle += 1
         for number in range(self._p.channels):
             block = inputs[number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]

@@ -80,6 +80,15 @@ def test_pace(parameters, pace):
     run(parameters, kernel, 2500, seed=2, pace=pace, noise=0.02)
 
 
+def test_criticality(parameters):
+    """A kernel of so many workgroups that the link's time is measured, and one after it."""
+    kernel = Kernel(policy=Policy.CRITICAL, workgroups=100, tracked_end=100, own=95)
+    recording = run(parameters, kernel, 12_000, seed=3, pace=0.6)
+    criticality = recording.state.gpu["criticality"]
+    assert criticality["link_time"] and criticality["elapsed"]
+    assert recording.outputs[-1, -len(H) + H.done]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_reprogramming_on_the_run(parameters, seed):
     kernel = Kernel(granularity=Granularity(seed & 1))
@@ -98,7 +107,7 @@ def test_tracker_errors(parameters, seed):
 def test_long(parameters, seed):
     kernel = Kernel(
         granularity=Granularity(seed & 1),
-        policy=Policy(seed % 3),
+        policy=Policy(seed % len(Policy)),
         group_log2=seed // 2 % 3 if seed & 1 else 0,
         wavefronts=1 + seed % 2,
     )

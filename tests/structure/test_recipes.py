@@ -127,7 +127,7 @@ def test_an_arbitration_policy(tree):
         "from sysmodel.machine.driver import _code; from rtl.interface.encodings import Policy;"
         "print(_code(Policy, 'communication-first'))",
     )
-    assert written == "3\n"
+    assert written == "5\n"
 
 
 def test_a_preset(tree):

@@ -53,9 +53,9 @@ def test_pack_and_unpack():
     with pytest.raises(KeyError, match=r"Register ARBITER has no field 'cut0'"):
         arbiter.pack(cut0=1)
     with pytest.raises(
-        ValueError, match=r"ARBITER\.policy must be at least 0 and less than 4, not 4"
+        ValueError, match=r"ARBITER\.policy must be at least 0 and less than 8, not 8"
     ):
-        arbiter.pack(policy=4)
+        arbiter.pack(policy=8)
 
 
 def _read(tmp_path, body: str):
