@@ -50,6 +50,7 @@ def example_result(
         "sequential": (_GEMM, sequential),
         "t3": (_SLOWED * 1.06, _SLOWED * 1.06 + 60e3 + _AG),
         "t3-mca": (_SLOWED, _SLOWED + 9e3 + _AG),
+        "t3-critical": (_SLOWED, _SLOWED + 6e3 + _AG),
         "ideal-overlap": (_GEMM, _GEMM + _AG),
         "ideal-rs-nmc": (_GEMM, _GEMM + _AG),
     }

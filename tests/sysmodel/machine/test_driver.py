@@ -179,21 +179,50 @@ def test_policies_and_limits():
     assert program["ARBITER.policy"] == Policy.MCA.value
     assert program["ARBITER.automatic"] == 1
     assert program["TRACKING.updates_per_atom"] == 1
-    assert program["STARVATION.cycles"] == system.t3.starvation_limit_cycles
     # Within a stage of all resident workgroups, and more than half of it.
     flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
     resident = system.gpu.compute_units * system.gpu.workgroups_per_cu
     stage_ns = resident * small_kernel().steps * small_kernel().step_flops / flops_per_ns
     measured_ns = (1 << program["MEASURE.log2"]) * 1e3 / system.dram.clock_mhz
     assert stage_ns / 2 < measured_ns <= stage_ns
-    assert tuple(program[f"CUTS.cut{i}"] for i in range(3)) == system.t3.mca_cuts
-    assert tuple(program[f"LEVELS.level{i}"] for i in range(3)) == system.t3.mca_levels
     plain = programmed(small_kernel())
     assert plain["ARBITER.policy"] == Policy.ROUND_ROBIN.value
     assert plain["ARBITER.automatic"] == 0
     credit_window, commands = credit_windows(small_kernel(), system)
     assert plain["CREDIT_WINDOW.workgroups"] == credit_window
     assert plain["COMMAND_WINDOW.workgroups"] == commands
+
+
+@pytest.mark.parametrize(
+    "policy,depth,levels,cuts",
+    [
+        ("mca-paper", 64, (30, 10, 5), (4, 16, 32)),
+        ("mca-paper", 16, (30, 10, 5), (4, 16, 32)),
+        ("mca", 64, (30, 10, 5), (4, 16, 32)),
+        ("mca", 32, (15, 5, 2), (2, 8, 16)),
+        ("mca", 8, (4, 1, 1), (1, 2, 4)),
+    ],
+)
+def test_only_the_papers_policy_has_the_papers_queue(policy, depth, levels, cuts):
+    """For the others its occupancies are shares of the queue."""
+    t3 = {"mca_levels": (30, 10, 5), "mca_cuts": (4, 16, 32), "starvation_limit_cycles": 256}
+    timing = small_system().dram.timing
+    dram = {"queue_depth": depth, "clock_mhz": 1000.0, "read_latency_ns": 100.0}
+    system = scaled(small_system(), dram=dram, t3=t3 | {"starvation_latencies": 2.0})
+    program = programmed(small_kernel(), system=system, policy=policy)
+    assert program["ARBITER.automatic"] == 1
+    assert tuple(program[f"LEVELS.level{i}"] for i in range(3)) == levels
+    assert tuple(program[f"CUTS.cut{i}"] for i in range(3)) == cuts
+    of_latencies = round(2 * (100 + timing.read_latency))
+    assert program["STARVATION.cycles"] == (256 if policy == "mca-paper" else of_latencies)
+
+
+@pytest.mark.parametrize("depth,threshold", [(64, 48), (10, 7), (1, 1)])
+def test_critical_leaves_a_quarter_of_the_queue(depth, threshold):
+    system = scaled(small_system(), dram={"queue_depth": depth})
+    program = programmed(small_kernel(), system=system, policy="critical")
+    assert program["ARBITER.policy"] == Policy.CRITICAL.value
+    assert (program["ARBITER.automatic"], program["ARBITER.threshold"]) == (0, threshold)
 
 
 @pytest.mark.parametrize(

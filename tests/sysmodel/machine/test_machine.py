@@ -112,15 +112,17 @@ def test_machine_that_stands_still_is_noticed(machine, monkeypatch):
     assert 2000 < machine.now - begin <= 2400
 
 
-def test_machine_that_moves_may_take_its_time(machine, monkeypatch):
+def test_machine_that_moves_may_take_its_time(monkeypatch):
     monkeypatch.setattr(machine_module, "_SLICE_CYCLES", 100)
     monkeypatch.setattr(machine_module, "_STUCK_CYCLES", 2000)
     seen = []
-    machine.launch(maps(machine))
-    begin = machine.now
-    assert machine.run(UNTIL_REDUCED, seen.append) == machine.now - begin > 2400
-    assert seen == list(range(begin + 100, machine.now, 100))
-    assert machine.run(UNTIL_REDUCED) == 0
+    # A kernel's launch is a time in which nothing moves.
+    with machine_of(system=scaled(SYSTEM, gpu={"kernel_launch_ns": 0.0})) as machine:
+        machine.launch(maps(machine))
+        begin = machine.now
+        assert machine.run(UNTIL_REDUCED, seen.append) == machine.now - begin > 2400
+        assert seen == list(range(begin + 100, machine.now, 100))
+        assert machine.run(UNTIL_REDUCED) == 0
 
 
 def test_idle_lets_exactly_that_much_time_pass(machine):
@@ -141,7 +143,8 @@ def test_registers_are_read_over_the_bus(machine):
 
 
 def test_every_gpu_starts_later_by_the_skew(machine):
-    begin = machine.launch(maps(machine), skew_cycles=500)
+    launched = machine.launch(maps(machine), skew_cycles=500)
+    begin = launched + SYSTEM.memory_cycles(SYSTEM.gpu.kernel_launch_ns)
     assert machine.state.gpu["start"].tolist() == [begin, begin + 500]
     machine.run(UNTIL_GEMM)
     first, second = machine.state.gpu["finish_cycle"]

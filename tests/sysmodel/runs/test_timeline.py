@@ -20,8 +20,8 @@ def test_a_process_for_each_configuration():
         for event in _events(timelines, "M")
         if event["name"] == "process_name"
     ]
-    assert names == ["sequential", "t3", "t3-mca"]
-    assert {event["pid"] for event in _events(timelines, "C")} == {1, 2, 3}
+    assert names == ["sequential", "t3", "t3-mca", "t3-critical"]
+    assert {event["pid"] for event in _events(timelines, "C")} == {1, 2, 3, 4}
 
 
 def test_spans_are_in_microseconds():
