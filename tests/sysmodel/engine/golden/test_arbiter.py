@@ -8,10 +8,7 @@ from sysmodel.engine.golden.arbitration import ANY, arbitrate, measure
 
 
 def choices(state, candidates, room=True):
-    return [
-        arbitrate(state, state.channels[0], bool(c), bool(m), room)
-        for c, m in candidates
-    ]
+    return [arbitrate(state, state.channels[0], bool(c), bool(m), room) for c, m in candidates]
 
 
 def state_with(*told, **configuration):

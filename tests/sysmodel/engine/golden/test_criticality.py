@@ -1,0 +1,136 @@
+"""The golden criticality unit: what it measures, to the end of its counters, and what follows."""
+
+import pytest
+from golden_state import fresh_state
+
+from sysmodel.engine.golden.criticality import step_criticality
+
+MOST = (1 << 20) - 1
+LAUNCH = {
+    "workgroups": 100,
+    "tracked_first": 10,
+    "tracked_end": 100,
+    "shift": 10,
+    "credit_window": 64,
+}
+
+
+class Unit:
+    """The unit in a state of its own.
+
+    Attributes
+    ----------
+    own : record
+        The unit's part of the state.
+    """
+
+    def __init__(self, **launch):
+        self.state = fresh_state(credit_window=64)
+        for name, value in (LAUNCH | launch).items():
+            self.state.config["launch"][name] = value
+        self.own = self.state.gpu["criticality"]
+        self.dispatched, self.finished = 20, 15
+        self.state.gpu["oldest"], self.state.gpu["dispatch_limit"] = 12, 1000
+        self.step(launch=True)
+
+    def step(self, cycles=1, *, issued=False, launch=False):
+        for _ in range(cycles):
+            step_criticality(self.state, self.dispatched, self.finished, issued, launch)
+
+    def compare(self):
+        """To the end of a comparison that begins now."""
+        self.own["phase"] = 0
+        self.step(64)
+        return bool(self.own["late"])
+
+
+def test_nothing_runs_before_the_launch():
+    unit = Unit()
+    unit.own["launched"] = 0
+    unit.step(2000)
+    assert not (unit.own["active"] or unit.own["critical"] or unit.own["elapsed"])
+
+
+@pytest.mark.parametrize("name", ["elapsed", "group_time"])
+def test_times_saturate(name):
+    unit = Unit()
+    unit.step(issued=True)
+    unit.own[name] = MOST - 1
+    unit.own["fraction"] = 1023
+    unit.step()
+    assert unit.own[name] == MOST
+    unit.own["fraction"] = 1023
+    unit.step()
+    assert unit.own[name] == MOST
+
+
+def test_time_counts_while_the_kernel_runs_and_may_dispatch():
+    unit = Unit()
+    unit.step(1024)
+    assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
+    unit.state.gpu["dispatch_limit"] = 20
+    unit.step(5000)
+    assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
+    unit.state.gpu["dispatch_limit"] = 21
+    unit.finished = 16
+    unit.step(1024)
+    assert (unit.own["elapsed"], unit.own["finish_time"]) == (2, 1)
+
+
+def test_the_fastest_group_counts():
+    unit = Unit()
+    unit.step(issued=True)
+    for cycles, fastest in ((9, 32 * 9), (4, 32 * 4), (7, 32 * 4), (3, 32 * 3)):
+        for _ in range(32):
+            unit.step(cycles - 1)
+            unit.step(issued=True)
+        assert unit.own["link_time"] == fastest
+    assert unit.own["sent"] == 1 + 4 * 32
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_late_begins_where_the_link_takes_longer(extra):
+    """1024 workgroups to send, and a quarter more, against 50 workgroups that take as long as those
+    that have ended: 1024 cycles each."""
+    unit = Unit(workgroups=100, tracked_end=2047, shift=0, tracked_first=0)
+    own = unit.own
+    unit.finished = own["finished_seen"] = 50
+    own["sent"] = 2047 - 1024
+    own["elapsed"] = own["finish_time"] = 50
+    # Of a group of 32.
+    own["link_time"] = 50 * 1024 * 32 * 4 // (1024 * 5) + extra
+    assert unit.compare() == (extra > 0)
+
+
+def test_a_workgroup_that_is_overdue_is_late():
+    unit = Unit()
+    unit.finished = unit.own["finished_seen"] = 50
+    unit.own["finish_time"], unit.own["elapsed"] = 10, 20
+    assert not unit.compare()
+    unit.own["elapsed"] = 21
+    assert unit.compare()
+
+
+def test_nothing_to_send_is_never_late():
+    unit = Unit()
+    unit.own["link_time"], unit.own["sent"] = MOST, 90
+    unit.finished = unit.own["finished_seen"] = 99
+    unit.own["finish_time"] = unit.own["elapsed"] = 99
+    assert not unit.compare()
+    unit.own["sent"] = 79
+    assert unit.compare()
+
+
+@pytest.mark.parametrize("phase", range(64))
+def test_a_launch_voids_the_comparison(phase):
+    """Of what was measured before it nothing is left, whatever the phase."""
+    unit = Unit()
+    own = unit.own
+    unit.finished = 50
+    own["phase"] = phase
+    own["finished_seen"], own["elapsed"], own["late"] = 50, 1000, 1
+    unit.step(launch=True)
+    for _ in range(130):
+        assert not own["late"]
+        unit.step()
+    assert not own["elapsed"] and own["finished_seen"] == 50
