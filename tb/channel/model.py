@@ -73,7 +73,7 @@ class Model:
         start: bool,
         told: Collection[str] = (),
     ) -> bool:
-        """One cycle; ``taken`` are the outputs that are ready, and ``told`` those of the criticality
+        """One cycle; ``taken`` are the outputs that are ready, ``told`` those of the criticality
         unit that are on. Gives the ``idle`` of the cycle."""
         state, inputs = self.state, self._inputs
         for name in TOLD:

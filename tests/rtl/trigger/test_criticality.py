@@ -1,0 +1,243 @@
+"""The criticality unit on its ports: kernels and links of a known pace."""
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.parameters import T3Parameters
+from rtl.trigger.criticality import Criticality
+
+P = T3Parameters(workgroup_bits=10, sets=4, credit_window=512)
+WORKGROUPS, FIRST, WINDOW = 200, 20, 512
+CONFIGURATION = {
+    "workgroups": WORKGROUPS,
+    "tracked_first": FIRST,
+    "tracked_end": WORKGROUPS,
+    "shift": 0,
+    "credit_window": WINDOW,
+}
+MOST = (1 << P.credit_limit_bits) - 1
+UNIT = 1024  # cycles in which the kernel's time is measured
+DELAY = 128  # cycles in which a comparison must have come to its end
+RESIDENT = 16
+
+
+class Bench:
+    """The unit between a dispatcher and an engine.
+
+    Attributes
+    ----------
+    now : int
+        Cycles so far.
+    """
+
+    def __init__(self, ctx, dut):
+        self.ctx, self.dut = ctx, dut
+        self.now = 0
+        ctx.set(dut.launch_configuration, CONFIGURATION)
+        self.drive(dispatch_limit=MOST)
+
+    def drive(self, **inputs):
+        for name, value in inputs.items():
+            self.ctx.set(getattr(self.dut, name), value)
+
+    async def wait(self, cycles):
+        if cycles:
+            await self.ctx.tick().repeat(cycles)
+            self.now += cycles
+
+    async def strobe(self, name):
+        self.drive(**{name: 1})
+        await self.wait(1)
+        self.drive(**{name: 0})
+
+    async def progress(self, finished, *, dispatched=None, oldest=None):
+        """So many workgroups have ended."""
+        dispatched = min(finished + RESIDENT, WORKGROUPS) if dispatched is None else dispatched
+        oldest = finished if oldest is None else oldest
+        self.drive(dispatched=dispatched, finished=finished, oldest=oldest)
+        await self.wait(1)
+
+    @property
+    def told(self):
+        names = ("active", "relaxed", "critical")
+        return {name for name in names if self.ctx.get(getattr(self.dut, name))}
+
+
+def simulate(bench):
+    dut = Criticality(P)
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(Bench(ctx, dut))
+
+    simulator.add_testbench(run)
+    simulator.run()
+
+
+def verdict(now, finished, sent, kernel_pace, link_pace):
+    """Whether the link takes longer, from the paces; None where the unit's grain may decide.
+
+    A workgroup's end is known to a unit of time, which is extrapolated over the whole kernel.
+    """
+    link = 1.25 * (WORKGROUPS - FIRST - sent) * link_pace
+    kernel = WORKGROUPS * kernel_pace - now
+    grain = UNIT * (WORKGROUPS / max(finished, 1) + 1) + DELAY
+    if abs(link - kernel) <= grain:
+        return None
+    return link > kernel
+
+
+@pytest.mark.parametrize(
+    ("kernel_pace", "link_pace", "expected"),
+    [(150, 20, False), (150, 90, False), (150, 300, True), (100, 160, True)],
+)
+def test_late_where_the_link_takes_longer_than_the_kernel(kernel_pace, link_pace, expected):
+    """The link's pace is known from its first group on."""
+    seen = []
+
+    async def run(bench):
+        await bench.strobe("launch")
+        begin, sent, verdicts = bench.now, 0, []
+        for cycle in range(WORKGROUPS * kernel_pace - 1):
+            finished = cycle // kernel_pace
+            if cycle % kernel_pace == 0:
+                bench.drive(
+                    dispatched=min(finished + RESIDENT, WORKGROUPS),
+                    finished=finished,
+                    oldest=finished,
+                )
+            # The link has always something to send, from the first tracked workgroup on.
+            left = FIRST + sent < WORKGROUPS
+            sends = left and finished > FIRST and cycle % link_pace == 0
+            bench.drive(issued=sends)
+            await bench.wait(1)
+            sent += sends
+            if cycle % (DELAY // 2) or sent < 34:
+                continue
+            verdicts.append(verdict(bench.now - begin, finished, sent, kernel_pace, link_pace))
+            last = set(verdicts[-4:])
+            if len(verdicts) < 4 or len(last) > 1 or None in last:
+                continue
+            (late,) = last
+            seen.append(late)
+            assert bench.told == ({"active", "critical"} if late else {"active", "relaxed"}), cycle
+
+    simulate(run)
+    assert len(seen) > 20 and set(seen) == {expected}
+
+
+async def late_kernel(bench):
+    """A kernel whose next workgroup is overdue, which is late."""
+    await bench.strobe("launch")
+    await bench.progress(0)
+    await bench.wait(2 * UNIT)
+    await bench.progress(40)
+    await bench.wait(10 * UNIT + DELAY)
+    assert bench.told == {"active", "critical"}
+
+
+def test_nothing_is_told_before_the_launch():
+    async def run(bench):
+        await bench.progress(10)
+        await bench.wait(3)
+        assert not bench.told
+        await bench.strobe("launch")
+        await bench.wait(1)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+def test_nothing_is_told_without_a_kernel():
+    """Before its first workgroup is given out, and after the last one has ended."""
+
+    async def run(bench):
+        await bench.strobe("launch")
+        for finished, dispatched in ((0, 0), (WORKGROUPS, WORKGROUPS)):
+            await bench.progress(finished, dispatched=dispatched)
+            assert not bench.told
+        await bench.progress(WORKGROUPS - 1)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+def test_a_kernel_that_must_not_dispatch_makes_communication_critical():
+    async def run(bench):
+        await bench.strobe("launch")
+        bench.drive(dispatch_limit=50)
+        for dispatched, waits in ((49, False), (50, True), (51, True), (WORKGROUPS, False)):
+            await bench.progress(40, dispatched=dispatched, oldest=40)
+            assert bench.told == ({"critical"} if waits else {"active", "relaxed"}), dispatched
+
+    simulate(run)
+
+
+@pytest.mark.parametrize("window", [8, 12, 30, 64])
+def test_a_kernel_far_ahead_makes_communication_critical(window):
+    async def run(bench):
+        await bench.strobe("launch")
+        bench.ctx.set(bench.dut.launch_configuration, CONFIGURATION | {"credit_window": window})
+        most = 40 + (window // 2 | window // 4)
+        for dispatched in (most, most + 1):
+            await bench.progress(40, dispatched=dispatched, oldest=40)
+            assert ("critical" in bench.told) == (dispatched > most)
+
+    simulate(run)
+
+
+def test_communication_that_lags_has_no_time():
+    async def run(bench):
+        await bench.strobe("launch")
+        for oldest, lags in ((40, False), (104 - WINDOW // 8, False), (103 - WINDOW // 8, True)):
+            await bench.progress(104, oldest=oldest)
+            assert bench.told == ({"active"} if lags else {"active", "relaxed"}), oldest
+
+    simulate(run)
+
+
+def test_a_kernel_that_is_overdue_is_late_until_it_goes_on():
+    async def run(bench):
+        await late_kernel(bench)
+        await bench.progress(150)
+        await bench.wait(DELAY)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+def test_waiting_is_no_time_of_the_kernel():
+    async def run(bench):
+        await bench.strobe("launch")
+        await bench.progress(0)
+        await bench.wait(2 * UNIT)
+        await bench.progress(40)
+        bench.drive(dispatch_limit=20)
+        await bench.wait(10 * UNIT)
+        bench.drive(dispatch_limit=MOST)
+        await bench.wait(DELAY)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+@pytest.mark.parametrize("phase", range(0, 64, 3))
+def test_a_launch_forgets(phase):
+    """Also a comparison that is under way, in any phase of it."""
+
+    async def run(bench):
+        await late_kernel(bench)
+        await bench.wait((phase - bench.now) % 64)
+        await bench.strobe("launch")
+        await bench.wait(1)
+        for _ in range(DELAY):
+            assert bench.told == {"active", "relaxed"}
+            await bench.wait(1)
+
+    simulate(run)
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not 5"):
+        Criticality(5)
