@@ -61,6 +61,7 @@ _ALL = (
     _of("dma_engine", seed=4710),
     _of("map_table", seed=4912),
     _of("credit_window", seed=4811),
+    _of("criticality", seed=4820),
     _of("tracker_front", seed=5013),
     _of("dma_lane", seed=4409),
     _of("arbiter", seed=7010),

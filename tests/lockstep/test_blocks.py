@@ -32,6 +32,14 @@ from sysmodel.engine.golden.tracker_bank import (
     step_bank,
 )
 from sysmodel.engine.golden.trigger import begin_clearing, step_ready, step_trigger
+from tb.criticality.traffic import (
+    LOAD,
+    REGISTERS,
+    Dispatcher,
+    far_along,
+    near_the_verdict,
+    random_configuration,
+)
 
 SMALL = dict(
     system_channels=4,
@@ -241,84 +249,13 @@ def test_credit_window(rng):
     simulate(dut, bench)
 
 
-# Registers that the contract names, and that the traffic may change: where hours would lead.
-_MEASURED = ("fraction", "elapsed", "finish_time", "sent", "group", "group_time", "link_time")
-_TOLD = ("active", "relaxed", "critical")
-_MOST = (1 << 20) - 1
-
-
-class Dispatcher:
-    """A kernel and its link, each at its own pace; or numbers that make no sense."""
-
-    def __init__(self, rng, bits):
-        self._rng, self._most = rng, (1 << bits) - 1
-        self.change()
-
-    def change(self):
-        rng = self._rng
-        self.rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
-        self.behind, self.ahead = rng.choice([0, 2, 8, 40], 2).tolist()
-        self.dispatched = int(rng.integers(0, 40))
-        self.finished = int(rng.integers(0, self.dispatched + 1))
-        self.oldest = max(self.finished - self.behind, 0)
-
-    def cycle(self, workgroups):
-        """Dispatched, finished, oldest, dispatch limit; and whether one is sent."""
-        rng = self._rng
-        if rng.random() < 0.01:
-            values = rng.integers(0, self._most + 1, 4).tolist()
-            return *values, chance(rng, 0.5)
-        steps = rng.random(4) < self.rates
-        limit = self.oldest + 20 + self.ahead
-        self.dispatched += int(steps[0] and self.dispatched < min(workgroups, limit))
-        self.finished += int(steps[1] and self.finished < self.dispatched)
-        self.oldest += int(steps[2] and self.oldest < self.finished)
-        return self.dispatched, self.finished, self.oldest, limit, bool(steps[3])
-
-
-def near_the_verdict(rng, own, config, finished):
-    """Times with which link and kernel take equally long, or nearly so."""
-    workgroups = int(config["workgroups"])
-    elapsed = int(rng.integers(0, [30, 3000, _MOST + 1][rng.integers(0, 3)]))
-    finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
-    kernel = workgroups * finish_time - finished * elapsed
-    factor = int(own["weighted"]) * finished
-    link_time = max(kernel, 0) * (1 << 17) // factor if factor else 0
-    link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), _MOST)
-    return {"elapsed": elapsed, "finish_time": finish_time, "link_time": link_time}
-
-
-def far_along(rng):
-    """Measurements as after a long time."""
-    values = {
-        "fraction": int(rng.integers(1000, 1024)),
-        "sent": int(rng.choice([2040, rng.integers(0, 60)])),
-        "group": int(rng.integers(28, 32)),
-    }
-    for name in ("elapsed", "finish_time", "group_time", "link_time"):
-        values[name] = int(rng.choice([0, rng.integers(0, 50), _MOST - rng.integers(0, 40)]))
-    return values
-
-
 def test_criticality(rng):
     p = T3Parameters(**SMALL)
     dut = Criticality(p)
     state = fresh_state(**SMALL)
     config, gpu = state.config["launch"], state.gpu
-    own, dispatcher = gpu["criticality"], Dispatcher(rng, p.credit_limit_bits)
+    own, dispatcher = gpu["criticality"], Dispatcher(rng, p)
     seen = set()
-
-    def configure(ctx):
-        values = {
-            "workgroups": int(rng.choice([0, 60, 1024, rng.integers(1, 200)])),
-            "tracked_first": int(rng.choice([0, 10, rng.integers(0, 2048)])),
-            "tracked_end": int(rng.choice([60, 200, 2047])),
-            "shift": int(rng.choice([0, 10, 10, rng.integers(0, 2048)])),
-            "credit_window": int(rng.choice([0, 8, 16, 30, rng.integers(0, 2048)])),
-        }
-        ctx.set(dut.launch_configuration, values)
-        for name, value in values.items():
-            config[name] = value
 
     def preset(ctx, values):
         for name, value in values.items():
@@ -328,28 +265,28 @@ def test_criticality(rng):
     async def bench(ctx):
         for cycle in range(8000):
             if cycle % 400 == 0 or chance(rng, 0.001):
-                configure(ctx)
+                configuration = random_configuration(rng, p)
+                ctx.set(dut.launch_configuration, configuration)
+                for name, value in configuration.items():
+                    config[name] = value
             if cycle % 250 == 0:
                 dispatcher.change()
-            values = dispatcher.cycle(int(config["workgroups"]))
-            *words, issued = values
-            dispatched, finished, gpu["oldest"], gpu["dispatch_limit"] = words
+            inputs = dispatcher.cycle(int(config["workgroups"]))
+            gpu["oldest"], gpu["dispatch_limit"] = inputs["oldest"], inputs["dispatch_limit"]
             if own["measuring"] and chance(rng, 0.01):
                 preset(ctx, far_along(rng))
-            if own["phase"] == 4 and chance(rng, 0.6):
-                preset(ctx, near_the_verdict(rng, own, config, finished))
-            launch = chance(rng, 0.004)
-            names = ("dispatched", "finished", "oldest", "dispatch_limit", "issued")
-            for name, value in zip(names, values, strict=True):
+            if own["phase"] == LOAD and chance(rng, 0.6):
+                preset(ctx, near_the_verdict(rng, own, config, inputs["finished"]))
+            inputs["launch"] = chance(rng, 0.004)
+            for name, value in inputs.items():
                 ctx.set(getattr(dut, name), value)
-            ctx.set(dut.launch, launch)
-            step_criticality(state, dispatched, finished, issued, launch)
+            step_criticality(
+                state, *(inputs[name] for name in ("dispatched", "finished", "issued", "launch"))
+            )
             await ctx.tick()
-            for name in ("launched", "phase", "finished_seen", "measuring", "late", *_MEASURED):
+            for name in REGISTERS:
                 assert ctx.get(getattr(dut, name)) == own[name], (cycle, name)
-            told = tuple(bool(own[name]) for name in _TOLD)
-            assert tuple(bool(ctx.get(getattr(dut, name))) for name in _TOLD) == told, cycle
-            seen.add((bool(own["late"]), *told))
+            seen.add(tuple(bool(own[name]) for name in ("late", "active", "relaxed", "critical")))
         # Late or not, while the kernel may dispatch, while it waits, and while none runs.
         for late in (False, True):
             assert (late, True, False, True) in seen and (late, False, False, True) in seen

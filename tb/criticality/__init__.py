@@ -1,0 +1,1 @@
+"""Bench of the criticality unit, and the kernels and links around it."""

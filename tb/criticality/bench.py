@@ -1,0 +1,208 @@
+# amaranth: UnusedElaboratable=no
+"""Kernels and links at any pace, in every cycle against the golden model."""
+
+import cocotb
+import numpy as np
+
+from rtl.interface.configuration import LaunchConfiguration
+from rtl.parameters import T3Parameters
+from rtl.trigger.criticality import Criticality
+from sysmodel.engine.golden.criticality import step_criticality
+from tb.cover import cover, expect
+from tb.criticality.traffic import (
+    LOAD,
+    REGISTERS,
+    Dispatcher,
+    far_along,
+    near_the_verdict,
+    random_configuration,
+)
+from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.golden import golden_state, set_launch_configuration
+from tb.inside import inside
+from tb.payload import Fields
+
+PARAMETERS = T3Parameters(
+    address_bits=20, workgroup_bits=10, sets=8, ways=2, credit_window=64, command_depth=16
+)
+_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+_OUTPUTS = ("active", "relaxed", "critical")
+_MOST_TIME = (1 << 20) - 1
+_CYCLES = 12_000
+_VERDICTS = 150
+
+expect(
+    *_OUTPUTS,
+    "dispatched, but nothing launched",
+    "kernel kept from dispatching",
+    "kernel has ended",
+    "kernel far ahead",
+    "completion lags",
+    "elapsed time saturates",
+    "time of a group saturates",
+    "group is the fastest",
+    "group is slower than the fastest",
+    "launched again",
+    "launch while a comparison is under way",
+    "late, because a workgroup is overdue",
+    "late, because the link takes longer",
+    "link and kernel take equally long",
+    "link takes nearly as long as the kernel",
+    "nothing is left to be sent",
+    "late no more",
+)
+
+
+def make_dut(block: type = Criticality):
+    return block(PARAMETERS)
+
+
+_INPUTS = inputs_of(make_dut())
+
+
+class _Bench:
+    """The unit and its model."""
+
+    def __init__(self, dut):
+        self.dut, self.state = dut, golden_state(PARAMETERS)
+        self.own, self.launch_configuration = self.state.gpu["criticality"], {}
+
+    def configure(self, **launch_configuration: int) -> None:
+        self.launch_configuration = launch_configuration
+        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
+        set_launch_configuration(self.state, launch_configuration)
+
+    def preset(self, **values: int) -> None:
+        """Go on as if this had been measured."""
+        for name, value in values.items():
+            inside(self.dut, name).value = value
+            self.own[name] = value
+
+    async def cycle(self, *, launch: bool = False, **inputs: int) -> None:
+        """One cycle; then all registers."""
+        dut, gpu, own = self.dut, self.state.gpu, self.own
+        dut.launch.value = int(launch)
+        for name, value in inputs.items():
+            getattr(dut, name).value = int(value)
+        gpu["oldest"], gpu["dispatch_limit"] = inputs["oldest"], inputs["dispatch_limit"]
+        await settled()
+        self._cover(launch, **inputs)
+        late = bool(own["late"])
+        step_criticality(
+            self.state, inputs["dispatched"], inputs["finished"], bool(inputs["issued"]), launch
+        )
+        cover("late no more", late and not own["late"] and not launch)
+        await next_cycle(dut)
+        for name in _OUTPUTS:
+            assert bool(getattr(dut, name).value) == bool(own[name]), name
+            cover(name, own[name])
+        for name in REGISTERS:
+            assert int(inside(dut, name).value) == own[name], name
+
+    def _cover(self, launch: bool, *, dispatched, finished, oldest, dispatch_limit, issued) -> None:
+        own, configuration = self.own, self.launch_configuration
+        workgroups, window = configuration["workgroups"], configuration["credit_window"]
+        runs = own["launched"] and dispatched and finished < workgroups
+        waits = dispatch_limit <= dispatched < workgroups
+        cover("dispatched, but nothing launched", dispatched and not own["launched"])
+        cover("kernel kept from dispatching", runs and waits)
+        cover("kernel has ended", own["launched"] and dispatched and finished >= workgroups)
+        ahead = dispatched > oldest + (window // 2 | window // 4)
+        cover("kernel far ahead", runs and not waits and ahead)
+        cover("completion lags", runs and not waits and finished > oldest + window // 8)
+        full = own["elapsed"] == _MOST_TIME and own["fraction"] == 1023
+        cover("elapsed time saturates", full and runs and not waits)
+        cover("time of a group saturates", own["measuring"] and own["group_time"] == _MOST_TIME)
+        if issued and own["measuring"] and own["group"] == 31:
+            faster = own["group_time"] + 1 < own["link_time"]
+            cover("group is the fastest", faster)
+            cover("group is slower than the fastest", own["link_time"] and not faster)
+        cover("launched again", launch and own["launched"])
+        cover("launch while a comparison is under way", launch and LOAD <= own["phase"] < 63)
+        if own["phase"] == LOAD:
+            kernel = workgroups * int(own["finish_time"]) - finished * int(own["elapsed"])
+            link = int(own["weighted"]) * int(own["link_time"]) * finished
+            difference = (kernel << 17) - link
+            cover("late, because a workgroup is overdue", kernel < 0)
+            cover("late, because the link takes longer", kernel >= 0 > difference)
+            cover("link and kernel take equally long", kernel > 0 and not difference)
+            near = int(own["weighted"]) * finished
+            cover("link takes nearly as long as the kernel", 0 < difference < near)
+            cover("nothing is left to be sent", finished and not own["weighted"])
+
+
+async def _start(dut) -> _Bench:
+    await reset(dut, _INPUTS)
+    return _Bench(dut)
+
+
+def _rng(number: int) -> np.random.Generator:
+    return np.random.default_rng([cocotb.RANDOM_SEED, number])
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Configurations, kernels, links and launches as they come; measurements as after hours."""
+    bench, rng = await _start(dut), _rng(0)
+    dispatcher = Dispatcher(rng, PARAMETERS)
+    for cycle in range(scaled(_CYCLES)):
+        if cycle % 400 == 0:
+            bench.configure(**random_configuration(rng, PARAMETERS))
+        if cycle % 250 == 0:
+            dispatcher.change()
+        inputs = dispatcher.cycle(bench.launch_configuration["workgroups"])
+        if bench.own["measuring"] and rng.random() < 0.01:
+            bench.preset(**far_along(rng))
+        if bench.own["phase"] == LOAD and rng.random() < 0.5:
+            configuration, finished = bench.launch_configuration, inputs["finished"]
+            bench.preset(**near_the_verdict(rng, bench.own, configuration, finished))
+        await bench.cycle(launch=cycle > 100 and rng.random() < 0.004, **inputs)
+
+
+@cocotb.test()
+async def every_verdict(dut):
+    """Comparisons of times that are equal, or a cycle apart: an operand's lowest bit decides."""
+    bench, rng = await _start(dut), _rng(1)
+    inputs = dict.fromkeys(("oldest", "issued"), 0) | {"dispatch_limit": 2047}
+    bench.configure(workgroups=1000, credit_window=64)
+    await bench.cycle(launch=True, dispatched=0, finished=0, **inputs)
+    while bench.own["phase"]:
+        await bench.cycle(dispatched=1, finished=0, **inputs)
+    for number in range(scaled(_VERDICTS)):
+        # With powers of two there are times that are equal.
+        whole = number % 2
+        finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, 1000))
+        remaining = 1 << rng.integers(0, 10) if whole else int(rng.integers(1, 2048))
+        bench.configure(workgroups=1000, tracked_end=int(remaining), credit_window=64)
+        bench.preset(sent=0)
+        values = {"dispatched": 1000, "finished": int(finished), **inputs}
+        for _ in range(LOAD):
+            await bench.cycle(**values)
+        times = near_the_verdict(rng, bench.own, bench.launch_configuration, int(finished))
+        if whole:
+            # Five times as long as a time that is a whole number.
+            elapsed = 5 * int(rng.integers(0, 200))
+            kernel = (1000 - int(finished)) * elapsed << 17
+            link_time = kernel // (5 * int(remaining) * int(finished))
+            times = dict.fromkeys(("elapsed", "finish_time"), elapsed)
+            times["link_time"] = min(link_time, _MOST_TIME)
+        bench.preset(**times)
+        while bench.own["phase"]:
+            await bench.cycle(**values)
+
+
+@cocotb.test()
+async def times_saturate(dut):
+    """After a kernel of many hours, and a group of workgroups that is hardly sent at all."""
+    bench = await _start(dut)
+    inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9}
+    bench.configure(workgroups=100, tracked_end=100, credit_window=64)
+    await bench.cycle(launch=True, issued=0, **inputs)
+    await bench.cycle(issued=1, **inputs)
+    bench.preset(elapsed=_MOST_TIME - 1, group_time=_MOST_TIME - 6)
+    for _ in range(3):
+        bench.preset(fraction=1020)
+        for _ in range(8):
+            await bench.cycle(issued=0, **inputs)
+    assert int(inside(dut, "elapsed").value) == _MOST_TIME
+    assert int(inside(dut, "group_time").value) == _MOST_TIME

@@ -1,0 +1,102 @@
+"""What the criticality unit sees: kernels and links, and what it has measured of them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rtl.parameters import T3Parameters
+
+__all__ = [
+    "LOAD",
+    "REGISTERS",
+    "Dispatcher",
+    "far_along",
+    "near_the_verdict",
+    "random_configuration",
+]
+
+LOAD = 4
+"""Phase in which a comparison takes what was measured."""
+REGISTERS = (
+    *("launched", "phase", "fraction", "elapsed", "finished_seen", "finish_time", "sent"),
+    *("measuring", "group", "group_time", "link_time", "late", "active", "relaxed", "critical"),
+)
+"""That the contract names."""
+_MOST = (1 << 20) - 1
+
+
+def random_configuration(rng: np.random.Generator, p: T3Parameters) -> dict[str, int]:
+    """Fields of ``LaunchConfiguration``, mostly such as a program has."""
+    most = 1 << p.credit_limit_bits
+    values = {
+        "workgroups": (0, 60, 1 << p.workgroup_bits, rng.integers(1, 200)),
+        "tracked_first": (0, 10, rng.integers(0, most)),
+        "tracked_end": (60, 200, most - 1),
+        "shift": (0, 10, 10, rng.integers(0, most)),
+        "credit_window": (0, 8, 16, 30, rng.integers(0, most)),
+    }
+    return {name: int(rng.choice(choices)) for name, choices in values.items()}
+
+
+class Dispatcher:
+    """A kernel and its link, each at its own pace; now and then numbers that make no sense."""
+
+    def __init__(self, rng: np.random.Generator, p: T3Parameters):
+        self._rng, self._most = rng, (1 << p.credit_limit_bits) - 1
+        self.change()
+
+    def change(self) -> None:
+        """Other paces, somewhere in another kernel."""
+        rng = self._rng
+        self._rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
+        behind, self._ahead = rng.choice([0, 2, 8, 40], 2).tolist()
+        self._dispatched = int(rng.integers(0, 40))
+        self._finished = int(rng.integers(0, self._dispatched + 1))
+        self._oldest = max(self._finished - behind, 0)
+
+    def cycle(self, workgroups: int) -> dict[str, int]:
+        """The unit's inputs, but for the launch."""
+        rng = self._rng
+        if rng.random() < 0.01:
+            numbers = rng.integers(0, self._most + 1, 4).tolist()
+            issued = bool(rng.random() < 0.5)
+        else:
+            dispatches, finishes, completes, issued = (rng.random(4) < self._rates).tolist()
+            limit = self._oldest + 20 + self._ahead
+            self._dispatched += dispatches and self._dispatched < min(workgroups, limit)
+            self._finished += finishes and self._finished < self._dispatched
+            self._oldest += completes and self._oldest < self._finished
+            numbers = [self._dispatched, self._finished, self._oldest, limit]
+        names = ("dispatched", "finished", "oldest", "dispatch_limit")
+        return {**dict(zip(names, numbers, strict=True)), "issued": issued}
+
+
+def near_the_verdict(
+    rng: np.random.Generator, own: np.void, launch: Mapping[str, int], finished: int
+) -> dict[str, int]:
+    """Times with which link and kernel take equally long, or nearly so, in phase :data:`LOAD`.
+
+    Parameters
+    ----------
+    own, launch : record
+        Of the golden unit, and of its configuration.
+    """
+    elapsed = int(rng.integers(0, rng.choice([30, 3000, _MOST + 1])))
+    finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
+    kernel = int(launch["workgroups"]) * finish_time - finished * elapsed
+    factor = int(own["weighted"]) * finished
+    link_time = max(kernel, 0) * (1 << 17) // factor if factor else 0
+    link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), _MOST)
+    return {"elapsed": elapsed, "finish_time": finish_time, "link_time": link_time}
+
+
+def far_along(rng: np.random.Generator) -> dict[str, int]:
+    """Measurements as after hours of a kernel; for a unit that measures the link."""
+    values = {
+        "fraction": int(rng.integers(1000, 1024)),
+        "sent": int(rng.choice([2040, rng.integers(0, 60)])),
+        "group": int(rng.integers(28, 32)),
+    }
+    for name in ("elapsed", "finish_time", "group_time", "link_time"):
+        values[name] = int(rng.choice([0, rng.integers(0, 50), _MOST - rng.integers(0, 40)]))
+    return values
