@@ -104,6 +104,7 @@ MEASURED = (
     ),
     Measured(name="trigger"),
     Measured(name="credit_window"),
+    Measured(name="criticality"),
     Measured(name="registers"),
     Measured(name="map_table", inside="registers"),
     Measured(name="dma_engine"),
@@ -124,7 +125,15 @@ MEASURED = (
     Measured(
         name="top glue",
         variant_of=TOP,
-        boxes=("registers", "tracker", "trigger", "credit_window", "dma_engine", "channel"),
+        boxes=(
+            "registers",
+            "tracker",
+            "trigger",
+            "credit_window",
+            "criticality",
+            "dma_engine",
+            "channel",
+        ),  # fmt: skip
     ),
     Measured(
         name="top of one channel, flat",

@@ -90,6 +90,7 @@ def test_sums():
         + size["tracker glue"]
         + size["trigger"]
         + size["credit_window"]
+        + size["criticality"]
         + size["registers"]
         + size["dma_engine"]
         + 2 * size["channel"]
