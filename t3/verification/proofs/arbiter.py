@@ -1,4 +1,4 @@
-"""Arbiter: one grant, nothing lost, compute does not wait, communication does not starve."""
+"""Arbiter: one grant, nothing lost, each policy as specified, and neither stream starves."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
@@ -18,9 +18,10 @@ __all__ = ["PROOFS"]
 class ArbiterHarness(Elaboratable):
     """Both streams and the queue behind do what they like.
 
-    The configuration may change in every cycle, but for the starvation limit, which is any
-    constant. Each stream numbers its requests, so that what leaves can be told apart. A measured
-    threshold is taken from the block: how it is measured is not proven here.
+    The configuration and what the criticality unit tells may change in every cycle, but for the
+    starvation limit, which is any constant. Each stream numbers its requests, so that what leaves
+    can be told apart. A measured threshold is taken from the block: how it is measured is not
+    proven here.
     """
 
     def __init__(self, arbiter: type = Arbiter):
@@ -30,7 +31,7 @@ class ArbiterHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._arbiter(T3Parameters())
         compute, communication, o = dut.compute, dut.communication, dut.o
-        free(m, dut.occupancy, dut.start, o.ready)
+        free(m, dut.occupancy, dut.start, dut.active, dut.relaxed, dut.critical, o.ready)
         free(m, compute.valid, compute.p, communication.valid, communication.p)
         free(m, *(dut.configuration[name] for name in _CHANGING))
         limit = Signal(16)
@@ -41,27 +42,8 @@ class ArbiterHarness(Elaboratable):
         self._assert_one_grant(m, dut, c_moves, m_moves)
         self._assert_order(m, dut)
 
-        # How long the communication request waits, and in how many of these cycles it could go.
-        waited, lost = Signal(16), Signal(17)
-        due, mca = Signal(), Signal()
-        m.d.comb += [
-            due.eq(waited >= limit),
-            mca.eq(dut.configuration.policy == Policy.MCA),
-        ]
-        with m.If(communication.valid & ~m_moves):
-            m.d.sync += waited.eq(Mux(waited == 0xFFFF, waited, waited + 1))
-            with m.If(mca & o.ready):
-                m.d.sync += lost.eq(lost + 1)
-        with m.Else():
-            m.d.sync += [waited.eq(0), lost.eq(0)]
-        m.d.comb += [
-            Assert(lost <= limit, "communication waits for longer than the limit under MCA"),
-            Cover((limit == 3) & (lost == limit), "the starvation limit is reached"),
-            Cover(mca & (lost == 3) & compute.valid & m_moves, "the starvation rule acts"),
-            invariant(dut.starved == waited, "the block counts another time"),
-            invariant(lost <= waited, "more lost than waited"),
-        ]
-        self._assert_policies(m, dut, due, c_moves, m_moves)
+        due, compute_due = self._assert_starvation(m, dut, limit, c_moves, m_moves)
+        self._assert_policies(m, dut, due, compute_due, c_moves, m_moves)
         return m
 
     def _assert_one_grant(self, m: Module, dut: Arbiter, c_moves: Value, m_moves: Value) -> None:
@@ -92,52 +74,102 @@ class ArbiterHarness(Elaboratable):
                 invariant(taken == given, f"{name}: not as many given as taken"),
             ]
 
+    def _assert_starvation(
+        self, m: Module, dut: Arbiter, limit: Value, c_moves: Value, m_moves: Value
+    ) -> tuple[Value, Value]:
+        """How long a request waits, and how many of these cycles it loses where a policy promises
+        something; gives which of the two, communication first, has waited for the limit."""
+        policy = dut.configuration.policy
+        criticality = policy == Policy.CRITICAL
+        first, second = Signal(), Signal()  # communication's protection by the limit; compute's
+        m.d.comb += [
+            first.eq(
+                (policy == Policy.MCA)
+                | (policy == Policy.MCA_PAPER)
+                | (criticality & ~dut.critical)
+            ),
+            second.eq(criticality & dut.critical),
+        ]
+        dues = []
+        for name, source, starved, own, other, promised in (
+            ("communication", dut.communication, dut.starved, m_moves, c_moves, first),
+            ("compute", dut.compute, dut.compute_starved, c_moves, m_moves, second),
+        ):
+            waited, lost = Signal(16, name=f"{name}_waited"), Signal(17, name=f"{name}_lost")
+            # Communication may lose a cycle to nobody, where it is held back.
+            loses = dut.o.ready if name == "communication" else other
+            with m.If(source.valid & ~own):
+                m.d.sync += waited.eq(Mux(waited == 0xFFFF, waited, waited + 1))
+                with m.If(promised & loses):
+                    m.d.sync += lost.eq(lost + 1)
+            with m.Else():
+                m.d.sync += [waited.eq(0), lost.eq(0)]
+            m.d.comb += [
+                Assert(lost <= limit, f"{name} loses more cycles than the limit"),
+                Cover((limit == 3) & (lost == limit), f"{name}: the starvation limit is reached"),
+                Cover((lost == 3) & promised & own & dut.compute.valid, f"{name}: the rule acts"),
+                invariant(starved == waited, f"{name}: the block counts another time"),
+                invariant(lost <= waited, f"{name}: more lost than waited"),
+            ]
+            dues.append(waited >= limit)
+        return dues[0], dues[1]
+
     def _assert_policies(
-        self, m: Module, dut: Arbiter, due: Value, c_moves: Value, m_moves: Value
+        self,
+        m: Module,
+        dut: Arbiter,
+        due: Value,
+        compute_due: Value,
+        c_moves: Value,
+        m_moves: Value,
     ) -> None:
         """Who goes, by the policy."""
         config = dut.configuration
-        c, room = dut.compute.valid, dut.o.ready
+        c, communication, room = dut.compute.valid, dut.communication.valid, dut.o.ready
         last = Signal(Origin, init=Origin.COMMUNICATION)
         with m.If(moves(dut.o)):
             m.d.sync += last.eq(dut.o.p.origin)
         threshold = Mux(config.automatic, dut.measurement.measured, config.threshold)
         calm = Signal()
-        both = Signal()
         m.d.comb += [
             calm.eq((threshold == NO_LIMIT) | (dut.occupancy < threshold)),
-            both.eq(c & dut.communication.valid),
             invariant(dut.last == last, "the block takes another one for the last"),
         ]
-        waits_in_vain = room & c & ~c_moves
+        may_pass = {
+            Policy.COMPUTE_FIRST: ~c,
+            Policy.MCA_PAPER: due | (~c & calm),
+            Policy.MCA: due | (~c & (calm | ~dut.active)),
+            Policy.CRITICAL: Mux(
+                dut.critical, ~c | ~compute_due, due | (~c & (calm | ~dut.relaxed))
+            ),
+        }
+        in_turn = ~c | (last == Origin.COMPUTE)
         with m.Switch(config.policy):
-            with m.Case(Policy.MCA):
-                m.d.comb += [
-                    Assert(~waits_in_vain | (m_moves & due), "MCA: compute waits before the limit"),
-                    Assert(~m_moves | due | calm, "MCA: communication passes a long DRAM queue"),
-                    Assert(
-                        ~(room & ~c & dut.communication.valid & calm) | m_moves,
-                        "MCA: communication waits for nothing",
-                    ),
-                    Cover(room & ~c & dut.communication.valid & ~m_moves, "held back"),
-                    Cover(both & m_moves & due, "urgent"),
-                ]
-            with m.Case(Policy.COMPUTE_FIRST):
-                m.d.comb += [
-                    Assert(~waits_in_vain, "compute first: compute waits"),
-                    Assert(~room | c | ~dut.communication.valid | m_moves, "compute first: idle"),
-                ]
+            for policy, passes in may_pass.items():
+                with m.Case(policy):
+                    self._assert_choice(m, dut, policy.name, passes, m_moves)
             with m.Default():
-                m.d.comb += [
-                    Assert(
-                        ~(both & room) | (m_moves == (last == Origin.COMPUTE)),
-                        "round robin: twice the same while both wait",
-                    ),
-                    Assert(
-                        ~room | ~(c | dut.communication.valid) | moves(dut.o), "round robin: idle"
-                    ),
-                    Cover(both & room & m_moves, "communication has its turn"),
-                ]
+                self._assert_choice(m, dut, "ROUND_ROBIN", in_turn, m_moves)
+        both = room & c & communication
+        critical = dut.critical & (config.policy == Policy.CRITICAL)
+        m.d.comb += [
+            Assert(~room | ~c | c_moves | m_moves, "compute waits for nothing"),
+            Cover(room & ~c & communication & ~m_moves, "held back"),
+            Cover(both & critical & m_moves & ~due, "critical: communication goes first"),
+            Cover(both & critical & c_moves & ~due, "critical: compute has waited for the limit"),
+        ]
+
+    def _assert_choice(
+        self, m: Module, dut: Arbiter, name: str, passes: Value, m_moves: Value
+    ) -> None:
+        """Communication goes if, and only if, it may pass."""
+        offered = dut.communication.valid & dut.o.ready
+        m.d.comb += [
+            Assert(~m_moves | passes, f"{name}: communication goes where it may not"),
+            Assert(~offered | ~passes | m_moves, f"{name}: communication does not go"),
+            Cover(offered & dut.compute.valid & ~m_moves, f"{name}: compute goes first"),
+            Cover(m_moves, f"{name}: communication goes"),
+        ]
 
 
 _CHANGING = ("policy", "automatic", "threshold", "measure_log2", "cuts", "levels")
@@ -146,8 +178,10 @@ PROOFS = (
     Proof(
         name="arbiter",
         statement="At most one grant; no request lost, doubled or overtaken within its stream; "
-        "under MCA compute waits for communication only by the starvation rule, and communication "
-        "loses at most as many cycles as the starvation limit; the other policies as specified",
+        "each of the five policies as specified, the others as round robin; under MCA, the "
+        "paper's MCA, and CRITICAL while not critical, communication loses at most as many cycles "
+        "as the starvation limit; under CRITICAL while critical, compute loses at most as many to "
+        "communication",
         blocks=(Arbiter,),
         harness=ArbiterHarness,
         geometry="the reference's",
