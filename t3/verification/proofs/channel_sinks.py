@@ -1,6 +1,6 @@
 """Channel: incoming packets sink, whatever the state of egress."""
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import Origin, Policy
@@ -19,8 +19,9 @@ _LONGEST = 2 * (_MOST_STARVED + 1) + 1
 class SinkHarness(Elaboratable):
     """Egress may be blocked for good; the DRAM takes an access in every cycle.
 
-    The policy is round robin, or MCA with a starvation limit of up to 3, both constant: under
-    compute-first, communication waits for compute by design. All else does what it likes.
+    The policy is any constant but compute-first, under which communication waits for compute by
+    design. The starvation limit is a constant of up to 3, and under CRITICAL at least 1: with 0,
+    compute is always due there. All else does what it likes.
     """
 
     def __init__(self, channel: type = Channel):
@@ -40,12 +41,14 @@ class SinkHarness(Elaboratable):
         )
         constant(m, dut.arbiter)
         policy, limit = dut.arbiter.policy, Signal(range(_MOST_STARVED + 1))
+        starvation_limit = dut.arbiter.starvation_limit
         m.d.comb += [
             dut.dram.ready.eq(1),
-            Assume((policy == Policy.ROUND_ROBIN) | (policy == Policy.MCA)),
-            Assume(dut.arbiter.starvation_limit <= _MOST_STARVED),
+            Assume(policy != Policy.COMPUTE_FIRST),
+            Assume(starvation_limit <= _MOST_STARVED),
+            Assume((policy != Policy.CRITICAL) | (starvation_limit != 0)),
             # Round robin lets one other access pass.
-            limit.eq(Mux(policy == Policy.MCA, dut.arbiter.starvation_limit, 1)),
+            limit.eq(Mux(_in_turn(policy), 1, starvation_limit)),
         ]
 
         waited = Signal(range(_LONGEST + 2))
@@ -77,15 +80,19 @@ class SinkHarness(Elaboratable):
             m.d.sync += unserved.eq(0)
         full, stuck = updates.level == updates.depth, inbound.level == inbound.depth
         longest = 2 * limit + 1
-        round_robin = dut.arbiter.policy == Policy.ROUND_ROBIN
         for queue, name in ((inbound, "inbound"), (updates, "updates"), (issue, "issue")):
             m.d.comb += invariant(queue.level <= queue.depth, f"{name}: level")
         m.d.comb += [
             invariant(issue.level <= 1, "the DRAM takes every access"),
             invariant(arbiter.starved <= limit, "starved for too long"),
             invariant(
-                ~round_robin | (arbiter.starved == 0) | (arbiter.last == Origin.COMPUTE),
+                ~_in_turn(dut.arbiter.policy)
+                | (arbiter.starved == 0)
+                | (arbiter.last == Origin.COMPUTE),
                 "not its turn",
+            ),
+            invariant(
+                (arbiter.starved == 0) | (arbiter.compute_starved == 0), "neither of two goes"
             ),
             invariant(
                 unserved <= arbiter.starved + Mux(merge.last, limit + 1, 0), "updates wait too long"
@@ -97,12 +104,19 @@ class SinkHarness(Elaboratable):
         ]
 
 
+def _in_turn(policy: Value) -> Value:
+    """Whether both streams go in turn: round robin, and the codes of no policy."""
+    gated = (Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL)
+    return ~Cat(policy == one for one in gated).any()
+
+
 PROOFS = (
     Proof(
         name="channel-sinks",
         statement="An incoming packet waits for 2 (L + 1) + 1 cycles at most, L the starvation "
         "limit or 1 under round robin, also while egress is blocked for good: so in a ring of any "
-        "length no link waits for another one",
+        "length no link waits for another one. Of all policies but compute-first; under CRITICAL "
+        "L is at least 1",
         blocks=(Channel,),
         harness=SinkHarness,
         geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "
