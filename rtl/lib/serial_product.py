@@ -28,6 +28,13 @@ class SerialProduct(wiring.Component):
     o : Out(1)
         Bit *i* of the product, in the same cycle.
 
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    sums, carries : Signal
+        Their sum is what the product has beyond the bits that were given.
+
     Raises
     ------
     TypeError
@@ -42,11 +49,12 @@ class SerialProduct(wiring.Component):
         if width < 1:
             raise ValueError(f"Width must be at least 1, not {width!r}")
         super().__init__({"word": In(width), "bit": In(1), "clear": In(1), "o": Out(1)})
+        self.sums, self.carries = Signal(width - 1), Signal(width)
 
     def elaborate(self, platform):
         m = Module()
         width = len(self.word)
-        sums, carries = Signal(width - 1), Signal(width)
+        sums, carries = self.sums, self.carries
         part = Signal(width)
         m.d.comb += part.eq(self.word & self.bit.replicate(width))
         low = Cat(sums, 0)

@@ -78,6 +78,21 @@ class Criticality(wiring.Component):
         Workgroups to be sent, while the comparison is prepared; then five times as many.
     late : Signal
         The last comparison's result.
+    gone : Signal
+        Workgroups that need not be sent any more, while the comparison is prepared.
+    finished_taken, workgroups_taken, link_time_taken : Signal
+        Of the comparison: what is multiplied as a word. ``remaining`` is the fourth.
+    finished_bits, finish_time_bits, elapsed_bits : Signal
+        And what bit by bit, the next bit lowest.
+    products : list of SerialProduct
+        Workgroups still to be sent x finished, and that x the link's time; workgroups x the time
+        of the last that finished; finished x elapsed time.
+    shifted : Signal
+        The kernel's products have begun.
+    overdue, less : Signal
+        Of the bits so far: the kernel's time is below 0, and below the link's.
+    void : Signal
+        There was a launch since the operands were taken.
 
     Raises
     ------
@@ -119,16 +134,18 @@ class Criticality(wiring.Component):
         self.late = Signal()
         self._runs = Signal()
         self._waits = Signal()
-        # The comparison: what is multiplied as a word, and what bit by bit.
-        self._gone = Signal(bits + 1)
-        self._finished = Signal(bits)
-        self._workgroups = Signal(bits)
-        self._group_cycles = Signal(_TIME_BITS)
-        self._finished_bits = Signal(bits)
-        self._finish_time_bits = Signal(_TIME_BITS)
-        self._elapsed_bits = Signal(_TIME_BITS)
-        self._void = Signal()
-        self._products = [SerialProduct(width) for width in (bits + 3, _TIME_BITS, bits, bits)]
+        self.gone = Signal(bits + 1)
+        self.finished_taken = Signal(bits)
+        self.workgroups_taken = Signal(bits)
+        self.link_time_taken = Signal(_TIME_BITS)
+        self.finished_bits = Signal(bits)
+        self.finish_time_bits = Signal(_TIME_BITS)
+        self.elapsed_bits = Signal(_TIME_BITS)
+        self.shifted = Signal()
+        self.overdue = Signal()
+        self.less = Signal()
+        self.void = Signal()
+        self.products = [SerialProduct(width) for width in (bits + 3, _TIME_BITS, bits, bits)]
 
     def elaborate(self, platform):
         m = Module()
@@ -204,12 +221,12 @@ class Criticality(wiring.Component):
         """How many workgroups are still to be sent, times five."""
         launch = self.launch_configuration
         left = Signal(len(self.remaining) + 1)
-        m.d.comb += left.eq(self.remaining - self._gone)
+        m.d.comb += left.eq(self.remaining - self.gone)
         with m.Switch(self.phase):
             with m.Case(_GONE):
                 first = launch.tracked_first
                 stored = self.finished < first
-                m.d.sync += self._gone.eq(Mux(stored, self.finished, first + self.sent))
+                m.d.sync += self.gone.eq(Mux(stored, self.finished, first + self.sent))
             with m.Case(_WHOLE):
                 whole = launch.tracked_end - launch.shift
                 m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
@@ -221,54 +238,53 @@ class Criticality(wiring.Component):
     def _compare(self, m: Module) -> None:
         """remaining x link_time x finished against workgroups x finish_time - finished x elapsed,
         bit by bit."""
-        sent, link, whole, passed = self._products
+        sent, link, whole, passed = self.products
         m.submodules.sent, m.submodules.link = sent, link
         m.submodules.whole, m.submodules.passed = whole, passed
         kernel = Signal()
-        overdue, less = Signal(), Signal()
+        overdue, less, shifted = self.overdue, self.less, self.shifted
         late_kernel, late_link = Signal(), Signal()
         begins = self.phase == _LOAD
-        shifted = Signal()  # the kernel's products have begun
         m.d.comb += [
             sent.word.eq(self.remaining),
-            sent.bit.eq(self._finished_bits[0]),
-            link.word.eq(self._group_cycles),
+            sent.bit.eq(self.finished_bits[0]),
+            link.word.eq(self.link_time_taken),
             link.bit.eq(sent.o),
-            whole.word.eq(self._workgroups),
-            whole.bit.eq(self._finish_time_bits[0] & shifted),
-            passed.word.eq(self._finished),
-            passed.bit.eq(self._elapsed_bits[0] & shifted),
+            whole.word.eq(self.workgroups_taken),
+            whole.bit.eq(self.finish_time_bits[0] & shifted),
+            passed.word.eq(self.finished_taken),
+            passed.bit.eq(self.elapsed_bits[0] & shifted),
             kernel.eq(whole.o ^ passed.o ^ overdue),
             late_kernel.eq((~whole.o & passed.o) | (~(whole.o ^ passed.o) & overdue)),
             late_link.eq((~kernel & link.o) | (~(kernel ^ link.o) & less)),
         ]
-        m.d.comb += [product.clear.eq(begins) for product in self._products]
+        m.d.comb += [product.clear.eq(begins) for product in self.products]
         with m.If(self.phase == _FIRST + _SHIFT - 1):
             m.d.sync += shifted.eq(1)
         m.d.sync += [
-            self._finished_bits.eq(Cat(self._finished_bits[1:], 0)),
+            self.finished_bits.eq(Cat(self.finished_bits[1:], 0)),
             overdue.eq(late_kernel),
             less.eq(late_link),
         ]
         with m.If(shifted):
             m.d.sync += [
-                self._finish_time_bits.eq(Cat(self._finish_time_bits[1:], 0)),
-                self._elapsed_bits.eq(Cat(self._elapsed_bits[1:], 0)),
+                self.finish_time_bits.eq(Cat(self.finish_time_bits[1:], 0)),
+                self.elapsed_bits.eq(Cat(self.elapsed_bits[1:], 0)),
             ]
         with m.If(begins):
             m.d.sync += [
                 overdue.eq(0),
                 less.eq(0),
                 shifted.eq(0),
-                self._void.eq(self.launch),
-                self._finished.eq(self.finished),
-                self._finished_bits.eq(self.finished),
-                self._workgroups.eq(self.launch_configuration.workgroups),
-                self._group_cycles.eq(self.link_time),
-                self._finish_time_bits.eq(self.finish_time),
-                self._elapsed_bits.eq(self.elapsed),
+                self.void.eq(self.launch),
+                self.finished_taken.eq(self.finished),
+                self.finished_bits.eq(self.finished),
+                self.workgroups_taken.eq(self.launch_configuration.workgroups),
+                self.link_time_taken.eq(self.link_time),
+                self.finish_time_bits.eq(self.finish_time),
+                self.elapsed_bits.eq(self.elapsed),
             ]
         with m.Elif(self.launch):
-            m.d.sync += self._void.eq(1)
+            m.d.sync += self.void.eq(1)
         with m.If(self.phase == _LAST):
-            m.d.sync += self.late.eq((overdue | less) & ~self._void)
+            m.d.sync += self.late.eq((overdue | less) & ~self.void)

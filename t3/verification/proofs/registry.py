@@ -9,6 +9,8 @@ from . import (
     channel,
     channel_sinks,
     credit_window,
+    criticality,
+    criticality_launch,
     dma_engine,
     dma_lane,
     issue_ack_queue,
@@ -19,6 +21,7 @@ from . import (
     queue,
     ring,
     secded,
+    serial_product,
     tracker_bank,
     tracker_front,
     tracker_table,
@@ -43,11 +46,14 @@ _MODULES = (
     queue,
     ring,
     secded,
+    serial_product,
     tracker_bank,
     tracker_front,
     tracker_table,
     trigger,
     credit_window,
+    criticality,
+    criticality_launch,
 )
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)

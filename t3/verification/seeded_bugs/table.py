@@ -83,6 +83,20 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="m.d.sync += self.oldest.eq(self.oldest + 2)",
     ),
     SeededBug(
+        module="rtl.trigger.criticality",
+        block="Criticality",
+        fault="protects a kernel that may not dispatch",
+        right="self.active.eq(self._runs & ~self._waits)",
+        wrong="self.active.eq(self._runs)",
+    ),
+    SeededBug(
+        module="rtl.lib.serial_product",
+        block="SerialProduct",
+        fault="what is left of a product goes into the next one",
+        right="m.d.sync += [sums.eq(0), carries.eq(0)]",
+        wrong="m.d.sync += sums.eq(0)",
+    ),
+    SeededBug(
         module="rtl.channel.channel",
         block="Channel",
         fault="every store and packet is taken for one of the first region's context",

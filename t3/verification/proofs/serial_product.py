@@ -1,0 +1,76 @@
+"""Serial product: its bits are those of the product."""
+
+from functools import partial
+
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+
+from rtl.lib.serial_product import SerialProduct
+
+from .invariant import invariant
+from .proof import Proof
+from .streams import free
+
+__all__ = ["PROOFS"]
+
+
+class SerialProductHarness(Elaboratable):
+    """Multiplies a word by numbers of as many bits, each any; a new one may begin at any time.
+
+    The word stays as it is from the first bit of a product on.
+    """
+
+    def __init__(self, serial_product: type = SerialProduct, *, width: int):
+        self._serial_product = serial_product
+        self._width = width
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self._width
+        m.submodules.dut = dut = self._serial_product(width)
+        free(m, dut.word, dut.bit, dut.clear)
+
+        # Which bit comes, and the number: of the bits before, and with this one.
+        index = Signal(range(2 * width + 1))
+        before, number = Signal(width), Signal(width)
+        word = Signal(width)
+        m.d.comb += [
+            number.eq(before | (dut.bit << index)),
+            Assume((index < width) | ~dut.bit),
+            Assume((index == 0) | (dut.word == word)),
+        ]
+        m.d.sync += [
+            index.eq(Mux(index == 2 * width, index, index + 1)),
+            before.eq(number),
+            word.eq(dut.word),
+        ]
+        with m.If(dut.clear):
+            m.d.sync += [index.eq(0), before.eq(0)]
+
+        product, known = Signal(2 * width), Signal(2 * width)
+        m.d.comb += [
+            product.eq(dut.word * number),
+            known.eq(dut.word * before),
+            Assert(dut.o == (product >> index)[0], "no bit of the product"),
+            Cover(dut.o & (index == 2 * width - 1), "a product of the greatest length"),
+            Cover(dut.clear & (index == width) & dut.carries.any(), "cleared before its end"),
+            invariant(index <= 2 * width, "beyond the last bit"),
+            invariant(before >> index == 0, "the number has bits that did not come"),
+            invariant(dut.sums + dut.carries == known >> index, "what is left of the product"),
+        ]
+        return m
+
+
+PROOFS = tuple(
+    Proof(
+        name=f"serial-product-{width}",
+        statement="Each bit that is given is the product's, up to the highest and beyond, whatever "
+        "was multiplied before",
+        blocks=(SerialProduct,),
+        harness=partial(SerialProductHarness, width=width),
+        geometry=f"a word and a number of {width} bits",
+        reason="the solver multiplies; all bits but the first and the last are alike",
+        depth=1,
+        cover_depth=2 * width + 2,
+    )
+    for width in (4, 7)
+)
