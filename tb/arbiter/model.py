@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, measure
+from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, follow_load, measure
 from tb.golden import golden_state, set_arbiter
 
 __all__ = ["TOLD", "Model"]
 
-TOLD = ("active", "relaxed", "critical")
-"""What the criticality unit tells."""
+TOLD = ("active", "relaxed", "critical", "sample")
+"""What the criticality unit tells; the last one every 64 cycles."""
 
 
 _STREAMS = {0: "c", 1: "m", -1: None}
@@ -78,11 +78,13 @@ class Model:
         arbiter, channel = self._state.config["arbiter"], self._channel
         channel["occupancy"] = occupancy
         criticality = self._state.gpu["criticality"]
-        for name in TOLD:
+        for name in TOLD[:-1]:
             criticality[name] = name in told
         # What is offered does not depend on the queue; what is kept does.
         offered = arbitrate(self._state, channel.copy(), c, m, True)
         arbitrate(self._state, channel, c, m, ready)
+        if "sample" in told:
+            follow_load(channel)
         measure(arbiter, channel, start)
         return _STREAMS[offered]
 

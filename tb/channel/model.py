@@ -6,6 +6,7 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.channel import step_channel, write_channel
+from sysmodel.engine.golden.criticality import LAST_PHASE
 from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
 from sysmodel.engine.ports import I, O, input_words, output_words
@@ -76,8 +77,10 @@ class Model:
         """One cycle; ``taken`` are the outputs that are ready, ``told`` those of the criticality
         unit that are on. Gives the ``idle`` of the cycle."""
         state, inputs = self.state, self._inputs
-        for name in TOLD:
-            state.gpu["criticality"][name] = name in told
+        criticality = state.gpu["criticality"]
+        for name in TOLD[:-1]:
+            criticality[name] = name in told
+        criticality["phase"] = LAST_PHASE if "sample" in told else 0
         inputs[:] = 0
         unsigned = inputs.view("u8")
         for stream, values in offered.items():

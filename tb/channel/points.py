@@ -79,9 +79,11 @@ def cover_cycle(
     cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
     if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):
-        patient = model.state.channels[0]["compute_starved"] < arbiter["starvation_limit"]
-        cover("critical communication goes first", "critical" in told and patient)
-        cover("compute has waited behind it for its limit", "critical" in told and not patient)
+        channel = model.state.channels[0]
+        patient = channel["compute_starved"] < arbiter["starvation_limit"]
+        first = "critical" in told and channel["load"] >> 8 < arbiter["cuts"][2]
+        cover("critical communication goes first", first and patient)
+        cover("compute has waited behind it for its limit", first and not patient)
     if arbiter["policy"] == Policy.MCA.value and "active" in told and any(communication):
         channel = model.state.channels[0]
         urgent = channel["starved"] >= arbiter["starvation_limit"]

@@ -31,7 +31,9 @@ class ArbiterHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._arbiter(T3Parameters())
         compute, communication, o = dut.compute, dut.communication, dut.o
-        free(m, dut.occupancy, dut.start, dut.active, dut.relaxed, dut.critical, o.ready)
+        free(
+            m, dut.occupancy, dut.start, dut.active, dut.relaxed, dut.critical, dut.sample, o.ready
+        )
         free(m, compute.valid, compute.p, communication.valid, communication.p)
         free(m, *(dut.configuration[name] for name in _CHANGING))
         limit = Signal(16)
@@ -45,6 +47,11 @@ class ArbiterHarness(Elaboratable):
         due, compute_due = self._assert_starvation(m, dut, limit, c_moves, m_moves)
         self._assert_policies(m, dut, due, compute_due, c_moves, m_moves)
         return m
+
+    @staticmethod
+    def _urges(dut: Arbiter) -> Value:
+        """Communication is critical, and the memory not congested."""
+        return dut.critical & (dut.load[8:] < dut.configuration.cuts[2])
 
     def _assert_one_grant(self, m: Module, dut: Arbiter, c_moves: Value, m_moves: Value) -> None:
         """What leaves is what one stream offers, and that stream alone is told so."""
@@ -81,14 +88,13 @@ class ArbiterHarness(Elaboratable):
         something; gives which of the two, communication first, has waited for the limit."""
         policy = dut.configuration.policy
         criticality = policy == Policy.CRITICAL
+        urges = self._urges(dut)
         first, second = Signal(), Signal()  # communication's protection by the limit; compute's
         m.d.comb += [
             first.eq(
-                (policy == Policy.MCA)
-                | (policy == Policy.MCA_PAPER)
-                | (criticality & ~dut.critical)
+                (policy == Policy.MCA) | (policy == Policy.MCA_PAPER) | (criticality & ~urges)
             ),
-            second.eq(criticality & dut.critical),
+            second.eq(criticality & urges),
         ]
         dues = []
         for name, source, starved, own, other, promised in (
@@ -140,7 +146,7 @@ class ArbiterHarness(Elaboratable):
             Policy.MCA_PAPER: due | (~c & calm),
             Policy.MCA: due | (~c & (calm | ~dut.active)),
             Policy.CRITICAL: Mux(
-                dut.critical, ~c | ~compute_due, due | (~c & (calm | ~dut.relaxed))
+                self._urges(dut), ~c | ~compute_due, due | (~c & (calm | ~dut.relaxed))
             ),
         }
         in_turn = ~c | (last == Origin.COMPUTE)
@@ -151,7 +157,7 @@ class ArbiterHarness(Elaboratable):
             with m.Default():
                 self._assert_choice(m, dut, "ROUND_ROBIN", in_turn, m_moves)
         both = room & c & communication
-        critical = dut.critical & (config.policy == Policy.CRITICAL)
+        critical = self._urges(dut) & (config.policy == Policy.CRITICAL)
         m.d.comb += [
             Assert(~room | ~c | c_moves | m_moves, "compute waits for nothing"),
             Cover(room & ~c & communication & ~m_moves, "held back"),
@@ -179,9 +185,9 @@ PROOFS = (
         name="arbiter",
         statement="At most one grant; no request lost, doubled or overtaken within its stream; "
         "each of the five policies as specified, the others as round robin; under MCA, the "
-        "paper's MCA, and CRITICAL while not critical, communication loses at most as many cycles "
-        "as the starvation limit; under CRITICAL while critical, compute loses at most as many to "
-        "communication",
+        "paper's MCA, and CRITICAL while not critical or with the memory congested, communication "
+        "loses at most as many cycles as the starvation limit; under CRITICAL otherwise, compute "
+        "loses at most as many to communication",
         blocks=(Arbiter,),
         harness=ArbiterHarness,
         geometry="the reference's",

@@ -1,3 +1,4 @@
+import math
 import random
 
 import pytest
@@ -156,16 +157,35 @@ def test_starvation_bound(policy, told, limit, compute):
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("told", [("critical",), ("active", "critical")])
 def test_critical_communication_goes_first(limit, told):
-    """Compute waits exactly the limit, whatever the DRAM queue holds."""
+    """Compute waits exactly the limit, whatever the DRAM queue holds at the moment."""
 
     async def bench(ctx, dut):
         config = {"policy": Policy.CRITICAL, "threshold": 0, "starvation_limit": limit}
-        ctx.set(dut.configuration, DEFAULT | config)
+        ctx.set(dut.configuration, DEFAULT | config | {"cuts": [0, 0, 1]})
         for _ in range(3):
             got = await winners(ctx, dut, ["cm"] * (limit + 1), occupancy=127, told=told)
             assert got == ["m"] * limit + ["c"]
         got = await winners(ctx, dut, ["m", "", "c"], occupancy=127, told=told)
         assert got == ["m", None, "c"]
+
+    simulate(bench)
+
+
+def test_compute_goes_first_where_the_memory_is_congested():
+    """The running mean follows samples of the occupancy: 1 - (255/256)^n of it after n of them."""
+
+    async def bench(ctx, dut):
+        config = {"policy": Policy.CRITICAL, "cuts": [0, 0, 50]}
+        ctx.set(dut.configuration, DEFAULT | config)
+        told, samples, winner = ("critical", "sample"), 0, "m"
+        while winner == "m":
+            winner = await cycle(ctx, dut, 1, 1, occupancy=100, told=told)
+            samples += 1
+        reached = math.log(1 - 50 / 100) / math.log(255 / 256)
+        assert abs(samples - reached) < 4
+        assert await winners(ctx, dut, ["cm"] * 5, occupancy=0, told=("critical",)) == ["c"] * 5
+        await winners(ctx, dut, [""] * 20, occupancy=0, told=told)
+        assert await winners(ctx, dut, ["cm"] * 5, occupancy=100, told=("critical",)) == ["m"] * 5
 
     simulate(bench)
 
@@ -234,7 +254,7 @@ def test_measurement_picks_the_level(average, level):
 
 def test_compute_starvation_counts_while_the_queue_is_full():
     async def bench(ctx, dut):
-        config = {"policy": Policy.CRITICAL, "starvation_limit": 5}
+        config = {"policy": Policy.CRITICAL, "starvation_limit": 5, "cuts": [0, 0, 1]}
         ctx.set(dut.configuration, DEFAULT | config)
         told = ("critical",)
         assert await winners(ctx, dut, ["cm"] * 5, ready=0, told=told) == ["m"] * 5

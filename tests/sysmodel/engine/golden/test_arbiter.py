@@ -69,7 +69,9 @@ def test_no_threshold_where_there_is_nothing_to_protect(policy, told):
 
 @pytest.mark.parametrize("told", [("critical",), ("critical", "active")])
 def test_critical_communication_goes_first(told):
-    state = state_with(*told, policy=Policy.CRITICAL, threshold=5, starvation_limit=4)
+    state = state_with(
+        *told, policy=Policy.CRITICAL, threshold=5, starvation_limit=4, cuts=[0, 0, 1]
+    )
     state.channels[0]["occupancy"] = 99
     # Compute waits for its limit and no longer; then it begins anew.
     assert choices(state, [(1, 1)] * 10) == ([1] * 4 + [0]) * 2
@@ -83,7 +85,7 @@ def test_what_is_critical_is_for_one_policy_only(policy):
 
 
 def test_compute_that_waits_is_counted_up_to_the_most():
-    state = state_with("critical", policy=Policy.CRITICAL, starvation_limit=65535)
+    state = state_with("critical", policy=Policy.CRITICAL, starvation_limit=65535, cuts=[0, 0, 1])
     channel = state.channels[0]
     channel["compute_starved"] = 65533
     for expected in (65534, 65535, 65535):
