@@ -84,10 +84,15 @@ def accesses(order, channel):
 
 
 def check_sent(sent, order, channel):
-    """A DMA sends in the order of its walk, and the stores came in that order as well."""
+    """A DMA sends each row in its order, several at a time, and the stores came in order as well."""
     for workgroup in order[:3]:
         got = [(p.atom - OFFSET, p.wavefront) for p in sent if p.workgroup == workgroup]
-        assert got == [a for a in atoms_of(workgroup) if channel_number(a[0]) == channel]
+        tile = atoms_of(workgroup)
+        rows = [tile] if workgroup == order[0] else [tile[at : at + RUN] for at in (0, RUN)]
+        for row in rows:
+            expected = [a for a in row if channel_number(a[0]) == channel]
+            assert [a for a in got if a in row] == expected
+        assert len(got) == len([a for a in tile if channel_number(a[0]) == channel])
     assert {p.workgroup for p in sent} == set(order[:3])
     for p in sent:
         assert (p.kind, p.context) == (PacketKind.UPDATE, 5)

@@ -321,15 +321,15 @@ def test_long_measurement():
 def test_against_the_golden_model(seed):
     print(f"seed {seed}")
     rng = random.Random(seed)
-    model = Model(P)
+    model, policies = Model(P), list(Policy)
     seen = set()
 
     async def bench(ctx, dut):
         for step in range(6000):
-            if step % 150 == 0:
+            if step % 100 == 0:
                 cuts = sorted(rng.sample(range(80), 3))
                 config = {
-                    "policy": rng.choice(list(Policy)),
+                    "policy": policies[step // 100 % len(policies)],
                     "automatic": rng.getrandbits(1),
                     "threshold": rng.choice([0, 5, 10, 30, 127]),
                     "starvation_limit": rng.choice([0, 3, 10, 0xFFFF]),

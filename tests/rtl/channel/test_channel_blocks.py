@@ -19,6 +19,7 @@ def test_occupancy_is_a_cycle_old():
     async def bench(ctx):
         config = {"policy": Policy.MCA, "threshold": 5, "starvation_limit": 0xFFFF}
         ctx.set(dut.arbiter, config)
+        ctx.set(dut.active, 1)
         ctx.set(dut.launch_configuration, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
         ctx.set(dut.maps, dut.maps.shape().const({"regions": REGIONS}))
         ctx.set(dut.occupancy, 5)
