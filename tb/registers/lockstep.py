@@ -43,6 +43,7 @@ _STATUS = {"done": 1, "idle": 1, "clearing": 1, "tiles": 32, "corrected": 32} | 
 )
 _CODES = [code.value for code in ErrorCode if code.value]
 _CYCLES = 4000
+_CLEARING = 300  # cycles at the end
 
 expect(
     *(f"{name} strobe" for name in _STROBES),
@@ -59,12 +60,12 @@ class _Bus:
     """What is offered on the channels, until it is taken."""
 
     def __init__(self, rng: random.Random):
-        self._traffic = BusTraffic(rng, PARAMETERS)
+        self.traffic = BusTraffic(rng, PARAMETERS)
         self._offered: dict[str, dict[str, int]] = {}
 
     def inputs(self, acts: dict[str, bool]) -> dict[str, int]:
         """The bus's inputs in a cycle in which these channels act."""
-        offered, traffic = self._offered, self._traffic
+        offered, traffic = self._offered, self.traffic
         if "aw" not in offered and acts["aw"]:
             offered["aw"] = {"awaddr": traffic.write_address()}
         if "w" not in offered and acts["w"] and (data := traffic.write_data()):
@@ -126,6 +127,10 @@ async def every_cycle(dut):
             errors = rng.choice([model.errors, (1 << rng.randrange(33)) - 1, rng.getrandbits(32)])
             inside(dut, "errors").value = errors
             model.preset_errors(errors)
+        if cycle == scaled(_CYCLES) - _CLEARING:
+            # With an error in every cycle there is one in that in which they are cleared.
+            failing = 1
+            bus.traffic.put("CONTROL", clear_error=1)
         acts = pace.acts()
         inputs = bus.inputs(acts)
         for name, value in inputs.items():

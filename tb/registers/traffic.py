@@ -51,6 +51,10 @@ class BusTraffic:
         self._data.append((word, strobe))
         return address
 
+    def put(self, name: str, **fields: int) -> None:
+        """Let the next write be this one."""
+        self._coming.insert(0, (_MAP[name].address, _MAP[name].pack(**fields), 15))
+
     def write_data(self) -> tuple[int, int] | None:
         """Data and byte strobes of the oldest write that has not got them."""
         return self._data.pop(0) if self._data else None
