@@ -2,6 +2,7 @@
 """Arbiter under long random traffic: its choice in every cycle, order, loss, and starvation."""
 
 import random
+from collections.abc import Collection
 
 import cocotb
 
@@ -10,7 +11,7 @@ from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import Model
+from tb.arbiter.model import TOLD, Model
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
@@ -32,15 +33,29 @@ _PLAIN = {
     "levels": [127, 127, 127],
 }
 _LEVELS = (127, 30, 10, 5)  # from the lowest occupancy to the highest
+_RUNS = ("active",)  # a kernel, and neither critical nor relaxed communication
 _STREAMS = {"c": "compute", "m": "communication"}
 
 expect(
     "both wait",
     "compute first, both wait",
-    "MCA, compute goes first",
-    "MCA, held back by the occupancy",
-    "MCA, passes below the threshold",
-    "MCA, passes without a threshold",
+    *(
+        f"{name}, {point}"
+        for name in ("MCA", "MCA_PAPER")
+        for point in (
+            "compute goes first",
+            "held back by the occupancy",
+            "passes below the threshold",
+            "passes without a threshold",
+        )
+    ),
+    "MCA, no kernel to protect",
+    "critical, communication goes first",
+    "critical, compute has waited for its limit",
+    "not critical, compute goes first",
+    "not critical, room is left",
+    "not critical, no time to leave room",
+    "starvation count of compute saturated",
     "starvation limit reached against compute",
     "starvation limit reached against the occupancy",
     "starvation count saturated",
@@ -62,7 +77,6 @@ def _random_configuration(rng: random.Random) -> dict:
     almost = 127 ^ 1 << rng.randrange(7)
     levels = [rng.choice([almost, rng.getrandbits(7)]) for _ in range(3)]
     return {
-        "policy": rng.choice(list(Policy)),
         "automatic": rng.getrandbits(1),
         "threshold": rng.choice([0, 5, 10, 30, 127, almost, rng.getrandbits(7)]),
         "starvation_limit": rng.choice([0, 3, 50, 0xFFFF, 1 << rng.randrange(16)]),
@@ -96,9 +110,19 @@ class _Bench:
         self._configuration = _PLAIN | configuration
         self.dut.configuration.value = _CONFIGURATION.pack(self._configuration)
 
-    def drive(self, requests: str, *, ready: bool, occupancy: int, start: bool) -> None:
+    def drive(
+        self,
+        requests: str,
+        *,
+        ready: bool,
+        occupancy: int,
+        start: bool,
+        told: Collection[str] = _RUNS,
+    ) -> None:
         """Inputs of a cycle in which the named streams have a request."""
         dut = self.dut
+        for name in TOLD:
+            getattr(dut, name).value = int(name in told)
         for name, stream in _STREAMS.items():
             getattr(dut, f"{stream}__valid").value = int(name in requests)
             getattr(dut, f"{stream}__payload").value = self.requests[name]
@@ -106,13 +130,15 @@ class _Bench:
         dut.occupancy.value = occupancy
         dut.start.value = int(start)
 
-    async def cycle(self, requests: str, *, ready=True, occupancy=0, start=False) -> None:
+    async def cycle(
+        self, requests: str, *, ready=True, occupancy=0, start=False, told=_RUNS
+    ) -> None:
         """One cycle; what the named streams offer is the oldest that has not left."""
         dut = self.dut
-        self.drive(requests, ready=ready, occupancy=occupancy, start=start)
-        self._cover(requests, ready, occupancy, start)
+        self.drive(requests, ready=ready, occupancy=occupancy, start=start, told=told)
+        self._cover(requests, ready, occupancy, start, told)
         winner = self.model.cycle(
-            self._configuration, "c" in requests, "m" in requests, ready, occupancy, start
+            self._configuration, "c" in requests, "m" in requests, ready, occupancy, start, told
         )
         await settled()
         self.checker.sample()
@@ -135,7 +161,13 @@ class _Bench:
         self.drive(requests, ready=False, occupancy=occupancy, start=False)
         for _ in range(cycles):
             self.model.cycle(
-                self._configuration, "c" in requests, "m" in requests, False, occupancy, False
+                self._configuration,
+                "c" in requests,
+                "m" in requests,
+                False,
+                occupancy,
+                False,
+                _RUNS,
             )
         await skip(self.dut, cycles)
 
@@ -179,7 +211,9 @@ class _Bench:
         carries = (carries | ones) - below
         model.preset((model.samples | ones) - left, carries << _LOW_BITS | low)
 
-    def _cover(self, requests: str, ready: bool, occupancy: int, start: bool) -> None:
+    def _cover(
+        self, requests: str, ready: bool, occupancy: int, start: bool, told: Collection[str]
+    ) -> None:
         model, configuration = self.model, self._configuration
         both, m = len(requests) == 2, "m" in requests
         cover("queue full", requests and not ready)
@@ -190,21 +224,35 @@ class _Bench:
         policy = configuration["policy"]
         cover("both wait", policy == Policy.ROUND_ROBIN and both)
         cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
-        if policy == Policy.MCA:
-            threshold = model.level if configuration["automatic"] else configuration["threshold"]
-            urgent = model.starved >= configuration["starvation_limit"]
-            passes = threshold == 127 or occupancy < threshold
-            waited = m and model.starved
-            cover("MCA, compute goes first", both and not urgent)
-            cover("MCA, held back by the occupancy", requests == "m" and not passes and not urgent)
-            below = requests == "m" and not urgent and passes
-            cover("MCA, passes below the threshold", below and threshold != 127)
-            cover("MCA, passes without a threshold", below and threshold == 127)
+        threshold = model.level if configuration["automatic"] else configuration["threshold"]
+        urgent = model.starved >= configuration["starvation_limit"]
+        calm = threshold == 127 or occupancy < threshold
+        only = requests == "m" and not urgent
+        cover("starvation count saturated", model.starved == 65535 and m)
+        cover("starvation count of compute saturated", model.compute_starved == 65535)
+        if policy in (Policy.MCA, Policy.MCA_PAPER):
+            name, waited = policy.name, m and model.starved
+            gate = policy == Policy.MCA_PAPER or "active" in told
+            cover(f"{name}, compute goes first", both and not urgent)
+            cover(f"{name}, held back by the occupancy", only and not calm and gate)
+            cover(f"{name}, passes below the threshold", only and calm and threshold != 127)
+            cover(f"{name}, passes without a threshold", only and threshold == 127)
+            cover("MCA, no kernel to protect", only and not calm and not gate)
             cover("starvation limit reached against compute", both and urgent and waited)
-            held = requests == "m" and urgent and waited and not passes
+            held = requests == "m" and urgent and waited and not calm
             cover("starvation limit reached against the occupancy", held)
-            cover("starvation count saturated", model.starved == 65535 and m)
             cover("queue full while starving", m and not ready and not urgent)
+        if policy == Policy.CRITICAL:
+            patient = model.compute_starved < configuration["starvation_limit"]
+            on = "critical" in told
+            cover("critical, communication goes first", on and both and patient)
+            cover("critical, compute has waited for its limit", on and both and not patient)
+            cover("not critical, compute goes first", not on and both and not urgent)
+            relaxed = "relaxed" in told
+            cover("not critical, room is left", not on and only and relaxed and not calm)
+            cover(
+                "not critical, no time to leave room", not on and only and not relaxed and not calm
+            )
 
 
 @cocotb.test()
@@ -213,8 +261,9 @@ async def every_choice(dut):
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = _Bench(dut)
     await bench.start()
-    for _ in range(40):
-        bench.configure(**_random_configuration(rng))
+    for number in range(60):
+        policy = list(Policy)[number % len(Policy)]
+        bench.configure(**_random_configuration(rng) | {"policy": policy})
         rates = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in "cm"}
         room, most = rng.choice([0.3, 0.9, 1]), rng.randrange(1, 128)
         for cycle in range(scaled(_CYCLES)):
@@ -224,6 +273,7 @@ async def every_choice(dut):
                 ready=rng.random() < room,
                 occupancy=rng.randrange(most),
                 start=cycle == 5 or rng.random() < 0.002,
+                told=[name for name in TOLD if rng.random() < 0.5],
             )
     assert min(bench.served.values()) > 500
 
@@ -241,7 +291,8 @@ async def round_robin_shares(dut):
 
 @cocotb.test()
 async def nothing_starves(dut):
-    """A full DRAM queue, and compute or none: communication waits its limit, and never longer."""
+    """A full DRAM queue, and compute or none: communication waits its limit, and never longer.
+    Where it is critical, compute does so."""
     bench = _Bench(dut)
     await bench.start()
     for requests in ("cm", "m"):
@@ -253,6 +304,12 @@ async def nothing_starves(dut):
                 await bench.cycle(requests, occupancy=64)
             assert bench.longest_wait == limit
             assert bench.served["m"] - before == 10
+    for limit in (1, 9, 100):
+        bench.configure(policy=Policy.CRITICAL, threshold=5, starvation_limit=limit)
+        before = bench.served["c"]
+        for _ in range(10 * (limit + 1)):
+            await bench.cycle("cm", occupancy=64, told=("critical",))
+        assert bench.served["c"] - before == 10
 
 
 @cocotb.test()
@@ -267,6 +324,10 @@ async def starvation_count_saturates(dut):
     await bench.wait(70000, "cm", occupancy=64)
     await bench.cycle("cm", occupancy=64)
     assert bench.served == {"c": 0, "m": 1}
+    # Compute has waited as long, and is still not too late where communication is critical.
+    bench.configure(policy=Policy.CRITICAL, starvation_limit=65535)
+    await bench.cycle("cm", told=("critical",))
+    assert bench.served == {"c": 1, "m": 1}
 
 
 @cocotb.test()

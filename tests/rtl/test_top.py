@@ -84,7 +84,7 @@ def accesses(order, channel):
 
 
 def check_sent(sent, order, channel):
-    """A DMA sends each row in its order, several at a time, and the stores came in order as well."""
+    """A DMA sends each row in its order, several at a time; the stores came in order as well."""
     for workgroup in order[:3]:
         got = [(p.atom - OFFSET, p.wavefront) for p in sent if p.workgroup == workgroup]
         tile = atoms_of(workgroup)
