@@ -156,7 +156,7 @@ class Traffic:
             "kind": rng.getrandbits(1),
             "op": rng.randrange(3),
             "dtype": rng.randrange(3),
-            "remote": rng.randrange(_ATOMS),
+            "atom_offset": rng.randrange(_ATOMS),
         }
 
     def _nmc_in(self) -> dict[str, int]:
