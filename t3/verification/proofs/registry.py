@@ -10,6 +10,7 @@ from . import (
     channel_sinks,
     credit_window,
     criticality,
+    criticality_comparison,
     criticality_launch,
     dma_engine,
     dma_lane,
@@ -53,6 +54,7 @@ _MODULES = (
     trigger,
     credit_window,
     criticality,
+    criticality_comparison,
     criticality_launch,
 )
 
