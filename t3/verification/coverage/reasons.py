@@ -4,13 +4,17 @@ import re
 
 __all__ = ["REASONS", "reason_of"]
 
-_IN_TOP = r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|credit_window"
+_IN_TOP = (
+    r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|credit_window|"
+    r"criticality"
+)
 _NUMBERS = "dispatch_index|workgroup|wavefront|atom|context|offset|start|command"
 _REQUEST = "data|tag|dispatch_index|wavefront|access|dtype|op|origin"
 _IN_CHANNEL = (
     r"arbiter\$\d+|lane|nmc|issue_acks|issue_ack_buffer|compute|communication|\w+_location"
 )
 _TABLES = "a field of a table that this block does not read"
+_COMPARED = "workgroups|tracked_first|tracked_end|shift|credit_window"
 _SETTING = "a setting: this bench programs few; those of the blocks that read it have them all"
 _SMALL = "high bits of dispatch indices, addresses and counts: this bench's kernels are small"
 _UNCORRECTED = "no bit of a memory is wrong in this bench; the memories' own flip them"
@@ -53,6 +57,11 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"top",
         r"toggle top\.(oldest|credit_limit(_in|_out)?|dispatch_limit|complete_dispatch_index)",
+        _SMALL,
+    ),
+    (
+        r"top",
+        r"toggle top\.(dispatched|finished)",
         _SMALL,
     ),
     (
@@ -113,6 +122,11 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"credit_window",
         r"toggle .*\blaunch_configuration(\.(workgroups|first_workgroup|epoch|updates_per_atom))?",
+        _TABLES,
+    ),
+    (
+        r"criticality",
+        rf"toggle .*\blaunch_configuration(\.(?!{_COMPARED}).*)?",
         _TABLES,
     ),
     (
