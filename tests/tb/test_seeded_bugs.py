@@ -42,6 +42,7 @@ INSIDE = {
     "LinkSender": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "ProtectedQueue": Inside(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),
     "SecdedCheck": Inside(bench="protected_memory", user="rtl.lib.protected_memory"),
+    "SerialProduct": Inside(bench="criticality", user="rtl.trigger.criticality"),
     "TrackerTable": Inside(bench="tracker_bank", user="rtl.tracker.bank"),
 }
 

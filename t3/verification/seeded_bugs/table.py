@@ -92,9 +92,9 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.lib.serial_product",
         block="SerialProduct",
-        fault="what is left of a product goes into the next one",
-        right="m.d.sync += [sums.eq(0), carries.eq(0)]",
-        wrong="m.d.sync += sums.eq(0)",
+        fault="gives a bit without its carry",
+        right="self.o.eq(part[0] ^ low[0] ^ carries[0])",
+        wrong="self.o.eq(part[0] ^ low[0])",
     ),
     SeededBug(
         module="rtl.channel.channel",
