@@ -6,14 +6,18 @@ from typing import Annotated
 import typer
 
 from sysmodel.lib.errors import InputError
+from sysmodel.runs.result import ENGINES, EngineName
 
-from .options import Engine, Out, Scheduler, Workers, option
+from .options import Out, Scheduler, Workers, choice, option
 
 __all__ = ["reproduce"]
 
 
 def reproduce(
-    engine: Engine = "rtl",
+    engine: Annotated[
+        EngineName,
+        choice("rtl: simulate a part with the RTL too, which must give the same numbers.", ENGINES),
+    ] = "rtl",
     out: Out = Path("results"),
     page: Annotated[
         Path | None,
@@ -24,8 +28,8 @@ def reproduce(
 ) -> None:
     """Regenerate the paper's evaluation and set it beside the paper's numbers.
 
-    Writes one table, figures, a page and a self-contained report. What an earlier, interrupted
-    run left in the folder is not simulated again.
+    The golden engine simulates. Writes one table, figures, a page and a self-contained report.
+    What an earlier, interrupted run left in the folder is not simulated again.
     """
     if page is not None and page.suffix != ".md":
         raise InputError("page", f"{str(page)!r} is not allowed; allowed: a name that ends in .md")

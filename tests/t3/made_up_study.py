@@ -14,11 +14,11 @@ from sysmodel.energy.counts import Activity, DramBytes, LinkBytes
 from sysmodel.energy.model import energy_of
 from sysmodel.runs.result import CONFIGURATIONS
 from sysmodel.runs.timeline import Timeline
-from t3.experiments.evaluation.study import CUS, LINK, Study
+from t3.experiments.evaluation.study import CUS, DISPATCH, LINK, Study
 from t3.experiments.transformer.bert import bert_breakdown, by_setting
 from t3.experiments.transformer.end_to_end import VARIANTS, end_to_end
 
-__all__ = ["EVALUATED", "made_up_study", "sensitivity_rows", "table_of"]
+__all__ = ["EVALUATED", "SETTINGS", "made_up_study", "sensitivity_rows", "table_of"]
 
 EVALUATED = [
     *itertools.product(("Mega-GPT-2", "T-NLG"), (8, 16)),
@@ -36,21 +36,30 @@ DEFAULTS = {
 }
 
 
-def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
-    """A row for each configuration: GEMM at 0.8 of the peak, communication at the link's rate."""
+# Dispatch, link rate and CUs.
+SETTINGS = (
+    *(("free", 150.0, 80), ("stages", 150.0, 80), ("free", 75.0, 80), ("stages", 75.0, 80)),
+    *(("free", 150.0, 160), ("stages", 150.0, 160)),
+)
+
+
+def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> list[dict]:
+    """A row for each configuration: GEMM at 0.8 of the peak, or 0.7 in stages, communication at
+    the link's rate."""
     gpus, chunk = work.tp, work.output_bytes / work.tp
-    gemm = work.flops / (0.8 * compute_units * 1.4 * 1024)
+    gemm = work.flops / ((0.8 if dispatch == "free" else 0.7) * compute_units * 1.4 * 1024)
     ag = (gpus - 1) * chunk / link
     rs = ag + 3 * chunk / 900
     both = gemm + rs + ag
     t3_gemm, mca_gemm = 1.10 * gemm, 1.02 * gemm
+    t3, mca = 1.05 * max(t3_gemm, ag), 1.01 * max(mca_gemm, ag)
     # GEMM, RS, AG, total
     times = {
         "sequential": (gemm, rs, ag, both),
-        "t3": (t3_gemm, 1.05 * max(t3_gemm, ag), ag, 1.05 * max(t3_gemm, ag) + ag),
-        "t3-mca": (mca_gemm, 1.01 * max(mca_gemm, ag), ag, 1.01 * max(mca_gemm, ag) + ag),
-        "t3-critical": (mca_gemm, max(mca_gemm, ag), ag, max(mca_gemm, ag) + ag),
-        "t3-mca-paper": (gemm, 1.03 * max(gemm, ag), ag, 1.03 * max(gemm, ag) + ag),
+        "t3": (t3_gemm, t3, ag, t3 + ag),
+        "t3-mca": (mca_gemm, mca, ag, mca + ag),
+        "t3-critical": (mca_gemm, mca, ag, 1.005 * mca + ag),
+        "t3-mca-paper": (mca_gemm, mca, ag, 1.02 * mca + ag),
         "ideal-overlap": (gemm, rs, ag, max(gemm, rs) + ag),
         "ideal-rs-nmc": (gemm, ag, ag, max(gemm, ag) + ag),
         "cu-split-8": (gemm / 0.9, 1.41 * rs, 1.41 * ag, max(gemm / 0.9, 1.41 * (rs + ag))),
@@ -59,7 +68,7 @@ def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
     rows = []
     for name in CONFIGURATIONS:
         gemm_ns, rs_ns, ag_ns, total_ns = times[name]
-        tracked = name.startswith("t3")
+        tracked = name in ("t3", "t3-mca", "t3-critical", "t3-mca-paper")
         exposed = total_ns - gemm_ns
         moved = {
             "gemm_read": _GEMM_READS / (1.25 if tracked else 1),
@@ -74,7 +83,7 @@ def rows_of(work: Workload, link: float, compute_units: int) -> list[dict]:
         energy = energy_of(DramBytes(**moved), sent, activity, _SYSTEM, known_constants())
         rows.append(
             dataclasses.asdict(work)
-            | {"system": "asplos24", LINK: link, CUS: compute_units}
+            | {"system": "asplos24", DISPATCH: dispatch, LINK: link, CUS: compute_units}
             | {"engine": "golden", "channels": 1, "gpus": "mirror", "configuration": name}
             | {
                 "gemm_ns": gemm_ns,
@@ -111,12 +120,12 @@ def _activity(moved: dict[str, float], atoms: float, gpus: int, tracked: bool) -
     )
 
 
-def table_of(settings=((150.0, 80), (75.0, 80), (150.0, 160)), points=None) -> pd.DataFrame:
-    """The matrix, for each pair of link rate and number of CUs."""
+def table_of(settings=SETTINGS, points=None) -> pd.DataFrame:
+    """The matrix, for each dispatch, link rate and number of CUs."""
     points = points or [(model, tp, layer) for model, tp in EVALUATED for layer in LAYERS]
     rows = []
-    for (link, units), (model, tp, layer) in itertools.product(settings, points):
-        rows += rows_of(known_workloads().workload(model, layer, tp), link, units)
+    for setting, (model, tp, layer) in itertools.product(settings, points):
+        rows += rows_of(known_workloads().workload(model, layer, tp), *setting)
     return pd.DataFrame(rows)
 
 
@@ -124,7 +133,7 @@ def sensitivity_rows() -> pd.DataFrame:
     """Two points at the defaults, and with parameters changed one at a time, as a sweep has them:
     every system key that changes somewhere has its value in each row."""
     points = [("T-NLG", 8, "fc2"), ("T-NLG", 16, "op")]
-    base = table_of(settings=[(150.0, 80)], points=points).drop(columns=[LINK, CUS])
+    base = table_of(settings=SETTINGS[:1], points=points).drop(columns=[DISPATCH, LINK, CUS])
     base = base.assign(**DEFAULTS)
     changes = [
         {},
@@ -178,12 +187,20 @@ def made_up_study(**changes) -> Study:
     } | {"DRAM queue, channel 0 (entries)": 30 + 25 * np.cos(time / 31)}
     whole = {
         "table": table_of(),
+        "rtl": table_of(SETTINGS[:2], [("T-NLG", 8, layer) for layer in LAYERS]),
         "sensitivity": sensitivity_rows(),
         **{name: table.copy() for name, table in _derived().items()},
         "variation": variation_rows(),
-        "efficiency": [(128, 0.6, 0.36), (512, 0.85, 0.67), (2048, 0.9, 0.85), (4096, 0.92, 0.89)],
-        "timelines": {name: Timeline(bucket_ns=1024.0, series=series) for name in ("t3", "t3-mca")},
+        "efficiency": [
+            (k, {"free": free, "stages": stages}, library)
+            for k, free, stages, library in (
+                *((128, 0.6, 0.4, 0.36), (512, 0.85, 0.7, 0.67)),
+                *((2048, 0.9, 0.85, 0.85), (4096, 0.92, 0.9, 0.89)),
+            )
+        ],
+        "timelines": {
+            name: Timeline(bucket_ns=1024.0, series=series) for name in ("t3", "t3-mca-paper")
+        },
         "system": load_system(),
-        "engine": "golden",
     }
     return Study(**(whole | changes))

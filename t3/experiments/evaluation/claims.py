@@ -1,6 +1,7 @@
 """What the paper says, beside what was measured."""
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from sysmodel.config.schema import Strict, number, read_toml, text, validate
 from sysmodel.lib.errors import InputError
 
 from .metrics import METRICS
-from .study import Study
+from .study import Case, Study
 
 __all__ = ["Claim", "Comparison", "Difference", "compare", "known_claims", "load_claims"]
 
@@ -44,7 +45,7 @@ class Claim(Strict):
     @model_validator(mode="after")
     def _arguments_fit(self) -> "Claim":
         try:
-            inspect.signature(METRICS[self.metric]).bind(None, 0.0, **self.arguments)
+            inspect.signature(METRICS[self.metric]).bind(None, None, **self.arguments)
         except TypeError as error:
             raise InputError("arguments", f"{self.metric}: {error}") from error
         return self
@@ -104,22 +105,22 @@ class Comparison:
     claim : Claim
         What the paper says.
     ours : dict
-        By link rate in GB/s; NaN where it was not measured.
+        By case; NaN where it was not measured.
     """
 
     claim: Claim
-    ours: dict[float, float]
+    ours: dict[Case, float]
 
-    def difference(self, link: float) -> float:
+    def difference(self, case: Case) -> float:
         """How far ours is from the paper's number: percent of it for a ratio, percentage points for
         a percentage; NaN without a measurement."""
-        ours, paper = self.ours[link], self.claim.value
+        ours, paper = self.ours[case], self.claim.value
         return 100 * (ours / paper - 1) if self.claim.unit == "x" else ours - paper
 
-    def agrees(self, link: float) -> bool:
+    def agrees(self, case: Case) -> bool:
         """Whether a bound or a trend holds, or ours is within 5 % of a ratio or 2 points of a
         percentage."""
-        apart = self.difference(link)
+        apart = self.difference(case)
         return {
             "is": abs(apart) <= (5 if self.claim.unit == "x" else 2),
             "at most": apart <= 0,
@@ -128,17 +129,24 @@ class Comparison:
             "shrinks": apart < 0,
         }[self.claim.relation]
 
+    def holds_in(self, cases: Sequence[Case]) -> str:
+        """Ways of dispatch, one for each of ``cases``, in which it agrees, in a word or two."""
+        where = [case.dispatch for case in cases if self.agrees(case)]
+        if len(where) == len(cases) > 1:
+            return "both"
+        return ", ".join(where) or "none"
+
 
 def compare(study: Study) -> list[Comparison]:
-    """Compute every claim's metric at each link rate of the study."""
+    """Compute every claim's metric in each case of the study."""
     return [
         Comparison(
             claim=claim,
-            ours={link: _measure(claim, study, link) for link in study.links},
+            ours={case: _measure(claim, study, case) for case in study.cases},
         )
         for claim in known_claims().claim
     ]
 
 
-def _measure(claim: Claim, study: Study, link: float) -> float:
-    return METRICS[claim.metric](study, link, **claim.arguments)
+def _measure(claim: Claim, study: Study, case: Case) -> float:
+    return METRICS[claim.metric](study, case, **claim.arguments)

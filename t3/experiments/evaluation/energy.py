@@ -9,11 +9,10 @@ from sysmodel.energy.constants import Constants, known_constants
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
 
-from .study import Study
+from .study import BASE, REPRODUCED, Case, Study
 
 __all__ = ["PARTS", "Range", "energies", "ranges", "reductions"]
 
-_BASE, _COMPARED = "sequential", "t3-mca"
 # The parts of the energy as they are shown.
 PARTS: dict[str, tuple[str, ...]] = {
     "DRAM rows": ("dram_activate",),
@@ -58,22 +57,22 @@ def energies(table: pd.DataFrame, study: Study, constants: Constants) -> Energy:
     )
 
 
-def reductions(study: Study, link: float, constants: Constants, group: str = "main") -> pd.Series:
+def reductions(study: Study, case: Case, constants: Constants, group: str = "main") -> pd.Series:
     """Percent of sequential's energy that T3-MCA saves on every sublayer."""
-    table = study.table[study.table["configuration"].isin((_BASE, _COMPARED))]
+    table = study.table[study.table["configuration"].isin((BASE, REPRODUCED))]
     total = energies(table, study, constants).total
     moved = replace(study, table=table.assign(energy_total_j=total))
-    wide = moved.points("energy_total_j", link, group=group)
-    return 100 * (1 - wide[_COMPARED] / wide[_BASE])
+    wide = moved.points("energy_total_j", case, group=group)
+    return 100 * (1 - wide[REPRODUCED] / wide[BASE])
 
 
 def ranges(study: Study) -> list[Range]:
     """The constants one by one, the DRAM's together, and all of them at the ends that save least
     (``at_low``) and most."""
-    constants, link = known_constants(), study.links[0]
+    constants, case = known_constants(), study.cases[0]
 
     def mean(changed: Constants) -> float:
-        return float(reductions(study, link, changed).mean())
+        return float(reductions(study, case, changed).mean())
 
     def ends(names: tuple[str, ...], title: str) -> Range:
         low, high = (mean(constants.moved(end, *names)) for end in ("low", "high"))

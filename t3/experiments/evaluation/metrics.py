@@ -1,7 +1,7 @@
 """A number for each claim of the paper, out of what was measured.
 
-Every function takes the study and the link rate in GB/s, and further arguments by keyword. What was
-not measured at that link rate is NaN. Speedups and ratios are plain numbers, changes are percent.
+Every function takes the study and the case, and further arguments by keyword. What was not measured
+in that case is NaN. Speedups and ratios are plain numbers, changes are percent.
 G, RS and AG are the times of GEMM, reduce-scatter and all-gather in ``sequential``.
 """
 
@@ -12,7 +12,7 @@ from operator import add
 import numpy as np
 import pandas as pd
 
-from .study import Study
+from .study import BASE, REPRODUCED, Case, Study
 
 __all__ = ["METRICS", "geomean"]
 
@@ -41,7 +41,7 @@ def geomean(values: pd.Series) -> float:
 
 def speedup(
     study: Study,
-    link: float,
+    case: Case,
     *,
     configuration: str,
     statistic: str,
@@ -49,13 +49,13 @@ def speedup(
     layers: str = "all",
 ) -> float:
     """Statistic over sublayers of total(sequential) / total(configuration)."""
-    total = study.points("total_ns", link, group=group, layers=_LAYERS[layers])
-    return _statistic(statistic, _column(total, "sequential") / _column(total, configuration))
+    total = study.points("total_ns", case, group=group, layers=_LAYERS[layers])
+    return _statistic(statistic, _column(total, BASE) / _column(total, configuration))
 
 
 def gain(
     study: Study,
-    link: float,
+    case: Case,
     *,
     configuration: str,
     over: str,
@@ -64,13 +64,13 @@ def gain(
     layers: str = "all",
 ) -> float:
     """100 · (statistic over sublayers of total(over) / total(configuration) - 1)."""
-    total = study.points("total_ns", link, group=group, layers=_LAYERS[layers])
+    total = study.points("total_ns", case, group=group, layers=_LAYERS[layers])
     return 100 * (_statistic(statistic, _column(total, over) / _column(total, configuration)) - 1)
 
 
 def shortfall(
     study: Study,
-    link: float,
+    case: Case,
     *,
     configuration: str,
     statistic: str,
@@ -82,73 +82,72 @@ def shortfall(
     100 · (1 - s), s the statistic over sublayers of total(ideal-overlap) / total(configuration);
     ``min`` of s is the largest shortfall.
     """
-    total = study.points("total_ns", link, group=group, layers=_LAYERS[layers])
+    total = study.points("total_ns", case, group=group, layers=_LAYERS[layers])
     ratios = _column(total, "ideal-overlap") / _column(total, configuration)
     return 100 * (1 - _statistic(statistic, ratios))
 
 
-def reduce_scatter_gain(study: Study, link: float, *, group: str) -> float:
+def reduce_scatter_gain(study: Study, case: Case, *, group: str) -> float:
     """100 · (geomean over sublayers of RS / RS(ideal-rs-nmc) - 1): near-memory reduction alone."""
-    alone = study.points("rs_ns", link, group=group)
-    ratios = _column(alone, "sequential") / _column(alone, "ideal-rs-nmc")
+    alone = study.points("rs_ns", case, group=group)
+    ratios = _column(alone, BASE) / _column(alone, "ideal-rs-nmc")
     return 100 * (geomean(ratios) - 1)
 
 
-def traffic_saving(study: Study, link: float, *, statistic: str, group: str = "main") -> float:
-    """100 · statistic over sublayers of 1 - bytes(t3-mca) / bytes(sequential), all DRAM traffic."""
-    moved = study.points("dram_total_bytes", link, group=group)
-    savings = 1 - _column(moved, "t3-mca") / _column(moved, "sequential")
+def traffic_saving(study: Study, case: Case, *, statistic: str, group: str = "main") -> float:
+    """100 · statistic over sublayers of 1 - bytes(t3-mca-paper) / bytes(sequential), all traffic of
+    the DRAM."""
+    moved = study.points("dram_total_bytes", case, group=group)
+    savings = 1 - _column(moved, REPRODUCED) / _column(moved, BASE)
     return 100 * _statistic(statistic, savings)
 
 
-def traffic_ratio(study: Study, link: float, *, kinds: str, group: str = "main") -> float:
-    """Geomean over sublayers of bytes(sequential) / bytes(t3-mca).
+def traffic_ratio(study: Study, case: Case, *, kinds: str, group: str = "main") -> float:
+    """Geomean over sublayers of bytes(sequential) / bytes(t3-mca-paper).
 
     ``kinds`` are the categories that are added, separated by spaces, such as
     ``gemm_write rs_write``.
     """
     names = [f"dram_{kind}_bytes" for kind in kinds.split()]
-    moved = reduce(add, (study.points(name, link, group=group) for name in names))
-    return geomean(_column(moved, "sequential") / _column(moved, "t3-mca"))
+    moved = reduce(add, (study.points(name, case, group=group) for name in names))
+    return geomean(_column(moved, BASE) / _column(moved, REPRODUCED))
 
 
-def traffic_cut(study: Study, link: float, *, kinds: str, group: str = "main") -> float:
+def traffic_cut(study: Study, case: Case, *, kinds: str, group: str = "main") -> float:
     """100 · (1 - 1 / r), r the ``traffic_ratio``: bytes that T3 saves of these categories."""
-    return 100 * (1 - 1 / traffic_ratio(study, link, kinds=kinds, group=group))
+    return 100 * (1 - 1 / traffic_ratio(study, case, kinds=kinds, group=group))
 
 
-def concurrent_ideal(study: Study, link: float, *, statistic: str, group: str = "main") -> float:
+def concurrent_ideal(study: Study, case: Case, *, statistic: str, group: str = "main") -> float:
     """Statistic over sublayers of (G + C) / max(G, C), C = RS + AG: the whole all-reduce beside
     a GEMM that does not feed it."""
-    gemm = _column(study.points("gemm_ns", link, group=group), "sequential")
-    communication = _all_reduce(study, link, group, "sequential")
+    gemm = _column(study.points("gemm_ns", case, group=group), BASE)
+    communication = _all_reduce(study, case, group, BASE)
     ideal: pd.Series = (gemm + communication) / np.maximum(gemm, communication)
     return _statistic(statistic, ideal)
 
 
 def all_reduce_slowdown(
-    study: Study, link: float, *, configuration: str, group: str = "main"
+    study: Study, case: Case, *, configuration: str, group: str = "main"
 ) -> float:
     """100 · (geomean over sublayers of (RS + AG)(configuration) / (RS + AG) - 1)."""
-    ratios = _all_reduce(study, link, group, configuration) / _all_reduce(
-        study, link, group, "sequential"
-    )
+    ratios = _all_reduce(study, case, group, configuration) / _all_reduce(study, case, group, BASE)
     return 100 * (geomean(ratios) - 1)
 
 
-def gemm_slowdown(study: Study, link: float, *, configuration: str, group: str = "main") -> float:
+def gemm_slowdown(study: Study, case: Case, *, configuration: str, group: str = "main") -> float:
     """100 · (geomean over sublayers of G(configuration) / G - 1)."""
-    slower = study.points("gemm_slowdown", link, group=group)
+    slower = study.points("gemm_slowdown", case, group=group)
     return 100 * (geomean(_column(slower, configuration)) - 1)
 
 
 def doubled_compute_change(
-    study: Study, link: float, *, configuration: str, layers: str, group: str = "main"
+    study: Study, case: Case, *, configuration: str, layers: str, group: str = "main"
 ) -> float:
     """100 · (geomean over sublayers of speedup with twice the CUs / speedup - 1)."""
     units = study.compute_units
     once, twice = (
-        study.points("speedup", link, group=group, layers=_LAYERS[layers], compute_units=count)
+        study.points("speedup", case, group=group, layers=_LAYERS[layers], compute_units=count)
         for count in (units, 2 * units)
     )
     if twice.empty:
@@ -159,7 +158,7 @@ def doubled_compute_change(
 
 def model_gain(
     study: Study,
-    link: float,
+    case: Case,
     *,
     configuration: str,
     phase: str,
@@ -169,12 +168,12 @@ def model_gain(
 ) -> float:
     """100 · (statistic over models of their end-to-end speedup - 1); ``variant`` as in
     ``transformer.end_to_end``."""
-    speedups = study.model_points("speedup", link, phase, group=group, variant=variant)
+    speedups = study.model_points("speedup", case, phase, group=group, variant=variant)
     return 100 * (_statistic(statistic, _column(speedups, configuration)) - 1)
 
 
 def communication_share(
-    study: Study, link: float, *, phase: str, group: str, compute: str = "as is"
+    study: Study, case: Case, *, phase: str, group: str, compute: str = "as is"
 ) -> float:
     """100 · the largest share, over models, of a sequential model's time that is communication.
 
@@ -182,13 +181,13 @@ def communication_share(
     """
     units = study.compute_units * (2 if compute == "doubled" else 1)
     shares = study.model_points(
-        "communication_share", link, phase, group=group, compute_units=units
+        "communication_share", case, phase, group=group, compute_units=units
     )
-    return 100 * _statistic("max", _column(shares, "sequential"))
+    return 100 * _statistic("max", _column(shares, BASE))
 
 
-def _all_reduce(study: Study, link: float, group: str, configuration: str) -> pd.Series:
-    both = study.points("rs_ns", link, group=group) + study.points("ag_ns", link, group=group)
+def _all_reduce(study: Study, case: Case, group: str, configuration: str) -> pd.Series:
+    both = study.points("rs_ns", case, group=group) + study.points("ag_ns", case, group=group)
     return _column(both, configuration)
 
 

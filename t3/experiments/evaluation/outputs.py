@@ -10,7 +10,7 @@ from sysmodel.lib.output import OutputFolder
 
 from .figures import FIGURES, draw_figures
 from .html import report
-from .page import origin_of, page
+from .page import origin, page
 from .study import Study
 from .tables import DETAILS
 
@@ -76,18 +76,18 @@ class Outputs:
         InputError
             A file cannot be written, or the study lacks something that is shown.
         """
-        origin = origin_of(study.engine)
-        whole = page(study, origin, FOLDER, is_whole=True)
+        made_by = origin()
+        whole = page(study, made_by, FOLDER, is_whole=True)
         beside = self._beside.staging
         try:
             draw_figures(study, beside)
             for name, file in _FILES.items():
                 _write(beside / file, DETAILS[name].csv(study))
-            _write(self._results.staging / PAGE, page(study, origin, FOLDER))
+            _write(self._results.staging / PAGE, page(study, made_by, FOLDER))
             _write(self._results.staging / REPORT, report(whole, beside, study.system.name))
             if self._copy is not None:
                 pages, beside_copy = self._copies
-                _write(pages.staging / self._copy.name, page(study, origin, self._copy.stem))
+                _write(pages.staging / self._copy.name, page(study, made_by, self._copy.stem))
                 shutil.copytree(beside, beside_copy.staging, dirs_exist_ok=True)
             self._beside.publish()
             published = self._results.publish()

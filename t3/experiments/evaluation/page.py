@@ -17,11 +17,10 @@ from .figures import FIGURES
 from .study import POINT, Study
 from .variation import variation, variation_table
 
-__all__ = ["Origin", "origin_of", "page"]
+__all__ = ["Origin", "origin", "page"]
 
 _HERE = Path(__file__).parent
 _WIDTH = 120  # of a line of prose
-_HARDWARE = {"rtl": "compiled RTL", "golden": "golden model of the RTL"}
 
 
 @dataclass(frozen=True)
@@ -30,32 +29,29 @@ class Origin:
 
     Parameters
     ----------
-    hardware : str
-        The engine, in words.
     version : str
         Of this program.
     revision : str or None
         Of the source, where it is known.
     """
 
-    hardware: str
     version: str
     revision: str | None
 
 
-def origin_of(engine: str) -> Origin:
+def origin() -> Origin:
     """Program and revision that are running."""
-    return Origin(_HARDWARE[engine], f"t3 {project_version()}", revision())
+    return Origin(f"t3 {project_version()}", revision())
 
 
-def page(study: Study, origin: Origin, folder: str, *, is_whole: bool = False) -> str:
+def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) -> str:
     """The page in Markdown.
 
     Parameters
     ----------
     study : Study
         What was measured.
-    origin : Origin
+    made_by : Origin
         What made it.
     folder : str
         Where the figures and the files of tables lie, seen from the page.
@@ -70,36 +66,38 @@ def page(study: Study, origin: Origin, folder: str, *, is_whole: bool = False) -
     environment = Environment(
         loader=FileSystemLoader(_HERE), undefined=StrictUndefined, keep_trailing_newline=True
     )
-    comparisons = compare(study)
-    first = study.links[0]
+    comparisons, main = compare(study), study.main_cases
     by_figure = groupby(comparisons, key=lambda one: one.claim.figure)
     environment.filters["item"] = _item
     return environment.get_template("page.md.j2").render(
         study=study,
-        origin=origin,
+        origin=made_by,
+        engine=_engine(study),
         folder=folder,
         is_whole=is_whole,
         details=tables.DETAILS,
         figures=FIGURES,
-        first=f"{first:g} GB/s",
-        rates=" and ".join(f"{link:g} GB/s" for link in study.links),
+        first=study.cases[0].label,
+        rate=f"{study.cases[0].link:g} GB/s",
+        rates=" and ".join(f"{link:g} GB/s" for link in _values(study, "link")),
+        dispatches=" and ".join(f"`{name}`" for name in _values(study, "dispatch")),
         sublayers=len(study.table[POINT].drop_duplicates()),
         configurations=", ".join(
             f"`{name}`" for name in CONFIGURATIONS if name in set(study.table["configuration"])
         ),
         sampling=_sampling(study),
         comparisons=comparisons,
-        agreeing=sum(one.agrees(first) for one in comparisons),
+        agreeing={case.dispatch: sum(one.agrees(case) for one in comparisons) for case in main},
+        agreeing_somewhere=sum(any(map(one.agrees, main)) for one in comparisons),
         differences=known_claims().difference,
         claims={
-            f"{figure}: {known_claims().figure[figure]}": tables.claim_table(
-                list(some), study.links
-            )
+            f"{figure}: {known_claims().figure[figure]}": tables.claim_table(list(some), main)
             for figure, some in by_figure
         },
-        means={words: tables.mean_table(study, group) for group, words in tables.GROUPS.items()},
-        savings=tables.saving_table(study, tables.GROUPS),
-        models=tables.model_table(study, "megatron"),
+        means=tables.mean_table(study, tables.GROUPS, main),
+        worst=tables.worst_table(study),
+        savings=tables.saving_table(study, tables.GROUPS, study.cases),
+        models=tables.model_table(study, "megatron", main),
         operators=tables.operator_table(study.operators),
         efficiency=tables.efficiency_table(study),
         parameters=tables.parameter_table(study),
@@ -110,6 +108,23 @@ def page(study: Study, origin: Origin, folder: str, *, is_whole: bool = False) -
             for name in dict.fromkeys(study.variation["configuration"])
             if name != ROUND_ROBIN
         },
+    )
+
+
+def _values(study: Study, part: str) -> list[object]:
+    """Values of a part of the cases, in their order."""
+    return list(dict.fromkeys(getattr(case, part) for case in study.cases))
+
+
+def _engine(study: Study) -> str:
+    """What stood for the T3 hardware, in words."""
+    if study.rtl.empty:
+        return "golden model of the RTL"
+    pairs = study.rtl[["model", "tp"]].drop_duplicates().itertuples(index=False, name=None)
+    models = ", ".join(f"{name} at TP {tp}" for name, tp in pairs)
+    return (
+        f"golden model of the RTL; {len(study.rtl)} results again with the compiled RTL in the "
+        f"loop ({models}), equal in every number"
     )
 
 

@@ -12,7 +12,7 @@ from .study import POINT, Study, system_value
 
 __all__ = ["MEASURED", "effects"]
 
-MEASURED = ("t3", "t3-mca", "ideal-overlap")
+MEASURED = ("t3", "t3-mca", "t3-critical", "ideal-overlap")
 _CUSTOM = "gemm"  # layer of a point whose sizes the grid gives
 
 

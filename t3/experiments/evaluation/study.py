@@ -10,14 +10,28 @@ import pandas as pd
 from sysmodel.config.system import System
 from sysmodel.energy.counts import Activity, Energy
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import EngineName
 
 if TYPE_CHECKING:
     from sysmodel.runs.timeline import Timeline
 
-__all__ = ["CUS", "GROUPS", "LINK", "POINT", "Study", "system_value"]
+__all__ = [
+    "BASE",
+    "CUS",
+    "DISPATCH",
+    "GROUPS",
+    "LINK",
+    "POINT",
+    "REPRODUCED",
+    "Case",
+    "Study",
+    "system_value",
+]
 
-LINK, CUS = "link.bandwidth_gb_per_s", "gpu.compute_units"
+DISPATCH, LINK, CUS = "gpu.dispatch", "link.bandwidth_gb_per_s", "gpu.compute_units"
+BASE = "sequential"
+REPRODUCED = "t3-mca-paper"
+"""The configuration that stands for the paper's T3-MCA."""
+
 POINT = ["model", "tp", "layer"]
 # Models by the degree of tensor parallelism at which the paper studies them.
 GROUPS: dict[str, tuple[int, ...]] = {
@@ -45,12 +59,12 @@ _TIMES = (
 )
 _COLUMNS = {
     "table": (
-        *(*POINT, "m", "n", "k", LINK, CUS, "channels", "gpus", "configuration"),
+        *(*POINT, "m", "n", "k", DISPATCH, LINK, CUS, "channels", "gpus", "configuration"),
         *(*_TIMES, *_BYTES, *_ENERGY),
     ),
     "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),
     "models": (
-        *("model", "tp", LINK, CUS, "variant", "phase", "configuration"),
+        *("model", "tp", DISPATCH, LINK, CUS, "variant", "phase", "configuration"),
         *("model_ms", "speedup", "communication_share"),
     ),
     "variation": (
@@ -69,6 +83,26 @@ def system_value(system: System, key: str) -> Any:
     return json.dumps(value) if isinstance(value, (list, tuple)) else value
 
 
+@dataclass(frozen=True)
+class Case:
+    """A machine of the matrix.
+
+    Parameters
+    ----------
+    dispatch : str
+        ``free`` or ``stages``.
+    link : float
+        GB/s in each direction.
+    """
+
+    dispatch: str
+    link: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.dispatch}, {self.link:g} GB/s"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """What was measured.
@@ -77,7 +111,9 @@ class Study:
     ----------
     table : DataFrame
         The evaluation matrix: a row for each point and configuration, with the columns of a
-        sweep's table. Link rate and number of compute units are columns of it.
+        sweep's table. Dispatch, link rate and number of compute units are columns of it.
+    rtl : DataFrame
+        Rows of the matrix again, with the compiled RTL in the loop; none if it was not run.
     sensitivity : DataFrame
         The same columns, where one parameter at a time leaves its default.
     models : DataFrame
@@ -86,13 +122,12 @@ class Study:
         Operators of BERT-Large, as they are to be shown.
     variation : DataFrame
         A few sublayers, repeated, as ``measure_variation`` gives them.
-    efficiency : sequence of (int, float, float)
-        K, and share of the peak that our GEMM and a tuned library's reach.
+    efficiency : sequence of (int, mapping, float)
+        K, and share of the peak that our GEMM reaches, by way of dispatch, and a tuned library's.
     timelines : mapping
-        Of T-NLG FC-2 on 8 GPUs, by configuration.
+        Of T-NLG FC-2 on 8 GPUs, dispatched in stages, by configuration.
     system : System
         The preset whose values hold where a column does not say otherwise.
-    engine : "rtl" or "golden"
 
     Raises
     ------
@@ -101,28 +136,37 @@ class Study:
     """
 
     table: pd.DataFrame
+    rtl: pd.DataFrame
     sensitivity: pd.DataFrame
     models: pd.DataFrame
     operators: pd.DataFrame
     variation: pd.DataFrame
-    efficiency: Sequence[tuple[int, float, float]]
+    efficiency: Sequence[tuple[int, Mapping[str, float], float]]
     timelines: "Mapping[str, Timeline]" = field(default_factory=dict)
     system: System
-    engine: EngineName
 
     def __post_init__(self) -> None:
         for name, columns in _COLUMNS.items():
             missing = [column for column in columns if column not in getattr(self, name)]
             if missing:
                 raise InputError(name, f"column {missing[0]!r} is missing")
-        for link in self.links:
-            self.points("total_ns", link)
+        for case in self.cases:
+            self.points("total_ns", case)
 
     @property
-    def links(self) -> list[float]:
-        """Link rates of the matrix, in GB/s, the system's own first."""
-        own = self.system.link.bandwidth_gb_per_s
-        return sorted(set(self.table[LINK]), key=lambda link: (link != own, -link))
+    def cases(self) -> list[Case]:
+        """Cases of the matrix, the system's own link rate first, and its own dispatch in each."""
+        rate, dispatch = self.system.link.bandwidth_gb_per_s, self.system.gpu.dispatch
+        pairs = self.table[[DISPATCH, LINK]].drop_duplicates()
+        return sorted(
+            (Case(*pair) for pair in pairs.itertuples(index=False, name=None)),
+            key=lambda one: (one.link != rate, -one.link, one.dispatch != dispatch, one.dispatch),
+        )
+
+    @property
+    def main_cases(self) -> list[Case]:
+        """Those at the system's own link rate, which page and figures show."""
+        return [one for one in self.cases if one.link == self.cases[0].link]
 
     @property
     def compute_units(self) -> int:
@@ -131,7 +175,7 @@ class Study:
     def points(
         self,
         column: str,
-        link: float,
+        case: Case,
         *,
         group: str = "all",
         layers: Sequence[str] | None = None,
@@ -154,13 +198,14 @@ class Study:
             A point lacks a configuration that others have, or has it twice.
         """
         rows = self.table[
-            (self.table[LINK] == link)
+            (self.table[DISPATCH] == case.dispatch)
+            & (self.table[LINK] == case.link)
             & (self.table[CUS] == (compute_units or self.compute_units))
             & self.table["tp"].isin(GROUPS[group])
         ]
         if layers is not None:
             rows = rows[rows["layer"].isin(layers)]
-        where = f"at {link:g} GB/s"
+        where = f"at {case.label}"
         if rows.duplicated([*POINT, "configuration"]).any():
             raise InputError("table", f"a point has a configuration twice {where}")
         wide = rows.pivot(index=POINT, columns="configuration", values=column)
@@ -174,7 +219,7 @@ class Study:
     def model_points(
         self,
         column: str,
-        link: float,
+        case: Case,
         phase: str,
         *,
         group: str = "all",
@@ -184,7 +229,8 @@ class Study:
         """A column of the end-to-end results, with a row for each model and degree of tensor
         parallelism and a column for each configuration."""
         rows = self.models[
-            (self.models[LINK] == link)
+            (self.models[DISPATCH] == case.dispatch)
+            & (self.models[LINK] == case.link)
             & (self.models[CUS] == (compute_units or self.compute_units))
             & (self.models["variant"] == variant)
             & (self.models["phase"] == phase)

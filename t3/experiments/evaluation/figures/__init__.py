@@ -48,7 +48,7 @@ FIGURES: dict[str, FigureFile] = {
             "Speedup over sequential, large and futuristic models",
             lambda study, path: draw_speedups(study, _LARGE, path),
         ),
-        FigureFile("ideal.svg", "Speedup of T3 and T3-MCA as a share of the ideal's", draw_ideal),
+        FigureFile("ideal.svg", "Speedup of T3 by policy as a share of the ideal's", draw_ideal),
         FigureFile(
             "time.svg",
             "Where the time goes, Mega-GPT-2 and T-NLG",
@@ -62,7 +62,7 @@ FIGURES: dict[str, FigureFile] = {
         FigureFile("traffic.svg", "DRAM traffic by category", draw_traffic),
         FigureFile(
             "traffic-over-time.png",
-            "DRAM traffic over time, T-NLG FC-2 on 8 GPUs",
+            "DRAM traffic over time, T-NLG FC-2 on 8 GPUs in stages",
             draw_traffic_over_time,
         ),
         FigureFile("energy.svg", "Energy of one GPU by part", draw_energy),

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from t3.experiments.evaluation.energy import PARTS
-from t3.experiments.evaluation.study import Study
+from t3.experiments.evaluation.study import BASE, REPRODUCED, Study
 
 from .style import clean, drawn, legend_below, save, sublayer_places
 
@@ -18,29 +18,29 @@ _COLOURS = ("#30507a", "#7d9cc7", "#b9cbe2", "#d9722e", "#f2c879")
 
 
 def draw_energy(study: Study, path: Path) -> None:
-    """Energy by part of sequential and T3-MCA, as a share of sequential's, for each link rate."""
-    with drawn(10, 6.4, rows=len(study.links), sharex=True, sharey=True) as (figure, grid):
-        for axes, link in zip(grid[:, 0], study.links, strict=True):
-            total = study.points("energy_total_j", link, group="main")["sequential"]
-            places = sublayer_places(study.points("energy_total_j", link, group="main"))
-            for side, configuration in ((-0.21, "sequential"), (0.21, "t3-mca")):
+    """Energy by part of sequential and T3-MCA, as a share of sequential's, for each dispatch."""
+    with drawn(10, 6.4, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
+        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
+            total = study.points("energy_total_j", case, group="main")[BASE]
+            places = sublayer_places(study.points("energy_total_j", case, group="main"))
+            for side, configuration in ((-0.21, BASE), (0.21, REPRODUCED)):
                 bottom = np.zeros(len(places.at))
                 at = np.array(places.at) + side
                 for (name, parts), colour in zip(_SHOWN.items(), _COLOURS, strict=True):
                     energy = sum(
-                        study.points(f"energy_{part}_j", link, group="main")[configuration]
+                        study.points(f"energy_{part}_j", case, group="main")[configuration]
                         for part in parts
                     )
                     heights = 100 * (energy / total).to_numpy()
                     label = name if side < 0 else None
                     axes.bar(at, heights, 0.38, bottom=bottom, color=colour, label=label)
                     bottom += heights
-                if configuration == "t3-mca":
+                if configuration == REPRODUCED:
                     for x, top in zip(at, bottom, strict=True):
                         axes.text(x, top + 1, f"{top - 100:+.0f}", ha="center", fontsize=9)
             axes.set_ylabel("share of sequential (%)")
             axes.set_title(
-                f"{link:g} GB/s: sequential (left bar) and t3-mca (right bar; change in %)"
+                f"{case.label}: {BASE} (left bar) and {REPRODUCED} (right bar; change in %)"
             )
             clean(axes)
         places.label(grid[-1, 0])

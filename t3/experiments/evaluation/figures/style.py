@@ -36,6 +36,8 @@ COLOURS = {
     "sequential": "#8c8c8c",
     "t3": "#7d9cc7",
     "t3-mca": "#30507a",
+    "t3-mca-paper": "#30507a",
+    "t3-critical": "#3f8f5f",
     "ideal-overlap": "#d9722e",
     "ideal-rs-nmc": "#f2c879",
     "cu-split-8": "#cdb5d6",

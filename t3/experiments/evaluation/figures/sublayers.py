@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from t3.experiments.evaluation.metrics import geomean
-from t3.experiments.evaluation.study import Study
+from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
 
 from .style import (
     COLOURS,
@@ -23,7 +24,8 @@ from .style import (
 
 __all__ = ["draw_compute", "draw_cu_split", "draw_ideal", "draw_speedups", "draw_time"]
 
-_SHOWN = ("t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc")
+_TRACKED = ("t3", REPRODUCED, "t3-critical")
+_SHOWN = (*_TRACKED, "ideal-overlap", "ideal-rs-nmc")
 # Colours as in the picture of a single run, sysmodel/runs/plots.py.
 _PARTS = {
     "GEMM": "#30507a",
@@ -34,17 +36,17 @@ _PARTS = {
 
 
 def draw_speedups(study: Study, group: str, path: Path) -> None:
-    """Speedup over sequential of every sublayer and configuration, a panel for each link rate."""
-    with drawn(10, 6.4, rows=len(study.links), sharex=True, sharey=True) as (figure, grid):
-        for axes, link in zip(grid[:, 0], study.links, strict=True):
-            speedups = study.points("speedup", link, group=group)
+    """Speedup over sequential of every sublayer and configuration, a panel for each dispatch."""
+    with drawn(10, 6.4, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
+        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
+            speedups = study.points("speedup", case, group=group)
             places = sublayer_places(speedups, ["geo-\nmean"])
             means = {name: geomean(speedups[name]) for name in _SHOWN}
             series = {name: [*speedups[name], means[name]] for name in _SHOWN}
             bars(axes, [*places.at, *places.after], series, base=1.0)
             axes.axhline(1, color="#555555", linewidth=0.8)
             axes.set_title(
-                f"{link:g} GB/s:  geomean "
+                f"{case.label}:  geomean "
                 + ",  ".join(f"{name} {mean:.2f}x" for name, mean in means.items())
             )
             axes.set_ylabel("speedup (x)")
@@ -56,11 +58,11 @@ def draw_speedups(study: Study, group: str, path: Path) -> None:
 
 def draw_time(study: Study, group: str, path: Path) -> None:
     """Share of the sequential time that each part takes: sequential on the left, T3-MCA right."""
-    with drawn(10, 6.4, rows=len(study.links), sharex=True, sharey=True) as (figure, grid):
-        for axes, link in zip(grid[:, 0], study.links, strict=True):
-            parts = _parts(study, link, group)
+    with drawn(10, 6.4, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
+        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
+            parts = _parts(study, case, group)
             places = sublayer_places(parts["GEMM"])
-            for side, name in ((-0.21, "sequential"), (0.21, "t3-mca")):
+            for side, name in ((-0.21, BASE), (0.21, REPRODUCED)):
                 bottom = np.zeros(len(places.at))
                 for part, colour in _PARTS.items():
                     heights = parts[part][name].to_numpy()
@@ -68,16 +70,16 @@ def draw_time(study: Study, group: str, path: Path) -> None:
                     at = np.array(places.at) + side
                     axes.bar(at, heights, 0.38, bottom=bottom, color=colour, label=label)
                     bottom += heights
-            axes.set_title(f"{link:g} GB/s: sequential (left bar) and t3-mca (right bar)")
+            axes.set_title(f"{case.label}: {BASE} (left bar) and {REPRODUCED} (right bar)")
             axes.set_ylabel("share of sequential (%)")
             clean(axes)
         _finish(figure, grid, places)
         save(figure, path)
 
 
-def _parts(study: Study, link: float, group: str) -> dict[str, pd.DataFrame]:
+def _parts(study: Study, case: Case, group: str) -> dict[str, pd.DataFrame]:
     column = {
-        name: study.points(name, link, group=group)
+        name: study.points(name, case, group=group)
         for name in ("total_ns", "gemm_ns", "gemm_slowdown", "ag_ns")
     }
     alone = column["gemm_ns"] / column["gemm_slowdown"]
@@ -88,25 +90,26 @@ def _parts(study: Study, link: float, group: str) -> dict[str, pd.DataFrame]:
         "reduce-scatter, exposed": exposed.clip(lower=0),
         "all-gather": column["ag_ns"],
     }
-    whole = column["total_ns"]["sequential"]
+    whole = column["total_ns"][BASE]
     return {name: part.div(whole, axis=0) * 100 for name, part in parts.items()}
 
 
 def draw_ideal(study: Study, path: Path) -> None:
-    """Speedup of T3 and T3-MCA as a share of the ideal overlap's."""
-    marks = {"t3": "o", "t3-mca": "D"}
-    with drawn(10, 5.6, rows=len(study.links), sharex=True, sharey=True) as (figure, grid):
-        for axes, link in zip(grid[:, 0], study.links, strict=True):
-            speedups = study.points("speedup", link, group="all")
+    """Speedup of T3 under three policies as a share of the ideal overlap's."""
+    marks = dict(zip(_TRACKED, "oDs", strict=True))
+    with drawn(10, 5.6, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
+        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
+            speedups = study.points("speedup", case, group="all")
             places = sublayer_places(speedups)
-            shares = {
-                name: 100 * speedups[name] / speedups["ideal-overlap"] for name in ("t3", "t3-mca")
-            }
-            axes.vlines(places.at, shares["t3"], shares["t3-mca"], color="#bbbbbb", linewidth=2)
+            shares = pd.DataFrame(
+                {name: 100 * speedups[name] / speedups["ideal-overlap"] for name in _TRACKED}
+            )
+            ends = shares.min(axis=1), shares.max(axis=1)
+            axes.vlines(places.at, *ends, color="#bbbbbb", linewidth=2)
             for name, share in shares.items():
                 axes.plot(places.at, share, marks[name], color=COLOURS[name], label=name, ms=5)
             axes.axhline(100, color=COLOURS["ideal-overlap"], label="ideal-overlap", linewidth=1.4)
-            axes.set_title(f"{link:g} GB/s")
+            axes.set_title(case.label)
             axes.set_ylabel("share of ideal (%)")
             clean(axes)
         _finish(figure, grid, places)
@@ -115,53 +118,50 @@ def draw_ideal(study: Study, path: Path) -> None:
 
 def draw_compute(study: Study, path: Path) -> None:
     """T3-MCA's speedup with the system's CUs and with twice as many, geomean by layer."""
-    link, units = study.links[0], study.compute_units
-    layers = list(study.points("speedup", link, group="main").index.unique("layer"))
-    with drawn(7, 3.2) as (figure, grid):
-        axes = grid[0, 0]
-        for side, count, colour in ((-0.2, units, "t3-mca"), (0.2, 2 * units, "ideal-overlap")):
-            speedups = [
-                geomean(
-                    study.points(
-                        "speedup", link, group="main", layers=[layer], compute_units=count
-                    )["t3-mca"]
-                )
-                for layer in layers
-            ]
-            at = np.arange(len(layers)) + side
-            drawn_bars = axes.bar(
-                at,
-                np.array(speedups) - 1,
-                0.38,
-                bottom=1,
-                color=COLOURS[colour],
-                label=f"{count} CUs",
-            )
-            labels = [f"{value:.2f}x" for value in speedups]
-            axes.bar_label(drawn_bars, labels, padding=2, fontsize=9)
-        axes.set_xticks(range(len(layers)), [layer.upper() for layer in layers])
-        axes.set_ylabel("speedup (x)")
-        axes.margins(y=0.15)
-        axes.set_title(f"t3-mca, Mega-GPT-2 and T-NLG at {link:g} GB/s, geomean")
-        legend_below(figure, axes, columns=2)
-        clean(axes)
+    layers = list(study.points("speedup", study.cases[0], group="main").index.unique("layer"))
+    with drawn(10, 3.2, columns=len(study.main_cases), sharey=True) as (figure, grid):
+        for axes, case in zip(grid[0], study.main_cases, strict=True):
+            _compute_bars(axes, study, case, layers)
+            axes.set_xticks(range(len(layers)), [layer.upper() for layer in layers])
+            axes.margins(y=0.15)
+            axes.set_title(f"{case.label}: {REPRODUCED}, geomean")
+            clean(axes)
+        grid[0, 0].set_ylabel("speedup (x)")
+        legend_below(figure, grid[0, 0], columns=2)
         save(figure, path)
+
+
+def _compute_bars(axes: Axes, study: Study, case: Case, layers: list[str]) -> None:
+    units = study.compute_units
+    for side, count, colour in ((-0.2, units, REPRODUCED), (0.2, 2 * units, "ideal-overlap")):
+        wide = study.points("speedup", case, group="main", compute_units=count)[REPRODUCED]
+        speedups = [geomean(wide[wide.index.get_level_values("layer") == one]) for one in layers]
+        drawn_bars = axes.bar(
+            np.arange(len(layers)) + side,
+            np.array(speedups) - 1,
+            0.38,
+            bottom=1,
+            color=COLOURS[colour],
+            label=f"{count} CUs",
+        )
+        labels = [f"{value:.2f}x" for value in speedups]
+        axes.bar_label(drawn_bars, labels, padding=2, fontsize=9)
 
 
 def draw_cu_split(study: Study, path: Path) -> None:
     """Geomean speedups of splitting the CUs between GEMM and collective, beside T3's."""
-    shown = ("cu-split-8", "cu-split-16", "t3", "t3-mca", "ideal-overlap")
-    with drawn(7, 3.4) as (figure, grid):
+    shown = ("cu-split-8", "cu-split-16", *_TRACKED, "ideal-overlap")
+    with drawn(8, 3.4) as (figure, grid):
         axes = grid[0, 0]
-        for i, link in enumerate(study.links):
-            speedups = study.points("speedup", link, group="main")
+        for i, case in enumerate(study.main_cases):
+            speedups = study.points("speedup", case, group="main")
             means = {name: geomean(speedups[name]) for name in shown}
             bars(axes, [i], {name: [mean] for name, mean in means.items()}, base=1.0)
         handles = axes.containers[: len(shown)]
         for container in axes.containers:
             labels = [f"{bar.get_y() + bar.get_height():.2f}x" for bar in container]
             axes.bar_label(container, labels, padding=2, fontsize=9)
-        axes.set_xticks(range(len(study.links)), [f"{link:g} GB/s" for link in study.links])
+        axes.set_xticks(range(len(study.main_cases)), [case.label for case in study.main_cases])
         axes.axhline(1, color="#555555", linewidth=0.8)
         axes.set_ylabel("speedup (x)")
         axes.margins(y=0.15)

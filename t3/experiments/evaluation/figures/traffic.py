@@ -4,12 +4,13 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from t3.experiments.evaluation.study import Study
+from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
 
-from .style import COLOURS, clean, drawn, legend_below, sublayer_places
+from .style import COLOURS, Places, clean, drawn, legend_below, sublayer_places
 from .style import save as save_figure
 
 __all__ = ["draw_traffic", "draw_traffic_over_time"]
@@ -27,32 +28,38 @@ _SAMPLES = 400  # across the width of a page, more cannot be told apart
 
 def draw_traffic(study: Study, path: Path) -> None:
     """Bytes by category of sequential and T3-MCA, as a share of sequential's total."""
-    link = study.links[0]
+    with drawn(10, 6.4, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
+        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
+            places = _traffic_bars(axes, study, case)
+            axes.set_ylabel("share of sequential (%)")
+            axes.set_title(
+                f"{case.label}: {BASE} (left bar) and {REPRODUCED} (right bar; change in %)"
+            )
+            clean(axes)
+        places.label(grid[-1, 0])
+        legend_below(figure, grid[0, 0], columns=len(_CATEGORIES))
+        save_figure(figure, path)
+
+
+def _traffic_bars(axes: Axes, study: Study, case: Case) -> Places:
     moved = {
-        name: study.points(f"dram_{name.lower().replace(' ', '_')}_bytes", link, group="main")
+        name: study.points(f"dram_{name.lower().replace(' ', '_')}_bytes", case, group="main")
         for name in _CATEGORIES
     }
-    total = study.points("dram_total_bytes", link, group="main")
+    total = study.points("dram_total_bytes", case, group="main")
     places = sublayer_places(total)
-    with drawn(10, 4.4) as (figure, grid):
-        axes = grid[0, 0]
-        for side, configuration in ((-0.21, "sequential"), (0.21, "t3-mca")):
-            bottom = np.zeros(len(places.at))
-            for name, colour in _CATEGORIES.items():
-                heights = 100 * (moved[name][configuration] / total["sequential"]).to_numpy()
-                label = name if side < 0 else None
-                at = np.array(places.at) + side
-                axes.bar(at, heights, 0.38, bottom=bottom, color=colour, label=label)
-                bottom += heights
-            if configuration == "t3-mca":
-                for x, top in zip(places.at, bottom, strict=True):
-                    axes.text(x + side, top + 1, f"{top - 100:+.0f}", ha="center", fontsize=9)
-        axes.set_ylabel("share of sequential (%)")
-        axes.set_title(f"{link:g} GB/s: sequential (left bar) and t3-mca (right bar; change in %)")
-        places.label(axes)
-        clean(axes)
-        legend_below(figure, axes, columns=len(_CATEGORIES))
-        save_figure(figure, path)
+    for side, configuration in ((-0.21, BASE), (0.21, REPRODUCED)):
+        bottom = np.zeros(len(places.at))
+        for name, colour in _CATEGORIES.items():
+            heights = 100 * (moved[name][configuration] / total[BASE]).to_numpy()
+            label = name if side < 0 else None
+            at = np.array(places.at) + side
+            axes.bar(at, heights, 0.38, bottom=bottom, color=colour, label=label)
+            bottom += heights
+        if configuration == REPRODUCED:
+            for x, top in zip(places.at, bottom, strict=True):
+                axes.text(x + side, top + 1, f"{top - 100:+.0f}", ha="center", fontsize=9)
+    return places
 
 
 def draw_traffic_over_time(study: Study, path: Path) -> None:
@@ -60,7 +67,7 @@ def draw_traffic_over_time(study: Study, path: Path) -> None:
 
     A PNG file: areas of many samples are smaller so.
     """
-    shown = {name: study.timelines[name] for name in ("t3", "t3-mca")}
+    shown = {name: study.timelines[name] for name in ("t3", REPRODUCED)}
     end = max(_samples(one.series) * one.bucket_ns for one in shown.values()) / 1e3
     with drawn(10, 7.2, rows=3, sharex=True) as (figure, grid):
         for axes, (name, timeline) in zip(grid[:2, 0], shown.items(), strict=True):

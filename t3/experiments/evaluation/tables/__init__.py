@@ -5,6 +5,7 @@ from .details import DETAILS, GROUPS, UNSLICED
 from .energy import saving_table
 from .models import efficiency_table, model_table, operator_table, shape_table
 from .parameters import parameter_table
+from .policies import worst_table
 from .sublayers import mean_table
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "parameter_table",
     "saving_table",
     "shape_table",
+    "worst_table",
 ]

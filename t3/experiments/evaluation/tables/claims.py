@@ -6,44 +6,50 @@ import numpy as np
 
 from sysmodel.lib.markdown import MISSING, signed, with_unit
 from t3.experiments.evaluation.claims import Comparison, known_claims
+from t3.experiments.evaluation.study import Case, Study
 
 from .table import Table
 
 __all__ = ["claim_table", "full_claim_table"]
 
 
-def claim_table(comparisons: list[Comparison], links: Sequence[float]) -> Table:
-    """What the paper says, ours at each link rate, the difference and its reason."""
-    rates = " / ".join(f"{link:g}" for link in links)
+def claim_table(comparisons: list[Comparison], cases: Sequence[Case]) -> Table:
+    """What the paper says, ours by dispatch, the difference, where the claim holds, and why not.
+
+    ``cases`` differ in their dispatch only.
+    """
+    dispatch = [case.dispatch for case in cases]
     headings = (
         "claim",
         "paper",
-        *(f"ours, {link:g} GB/s" for link in links),
-        f"difference, {rates} GB/s",
+        *(f"ours, {name}" for name in dispatch),
+        f"difference, {' / '.join(dispatch)}",
+        "holds in:",
         "reason:",
     )
-    return Table(headings, [_claim_row(one, links) for one in comparisons])
+    return Table(headings, [_claim_row(one, cases) for one in comparisons])
 
 
-def full_claim_table(comparisons: list[Comparison], links: Sequence[float]) -> Table:
-    """Every claim with where it comes from, and numbers without their units."""
+def full_claim_table(comparisons: list[Comparison], study: Study) -> Table:
+    """Every claim in every case with where it comes from, and numbers without their units."""
+    cases, main = study.cases, study.main_cases
     headings = ["figure", "about", "id", "claim", "relation", "paper:", "unit:", "confidence:"]
-    headings += [f"ours, {link:g} GB/s" for link in links]
-    headings += [f"difference, {link:g} GB/s:" for link in links]
-    headings += ["reason:", "source:"]
+    headings += [f"ours, {case.label}" for case in cases]
+    headings += [f"difference, {case.label}:" for case in cases]
+    headings += [f"holds in, {main[0].link:g} GB/s:", "reason:", "source:"]
     rows = []
     for one in comparisons:
         claim = one.claim
         about = known_claims().figure[claim.figure]
         row = [claim.figure, about, claim.id, claim.what, claim.relation, f"{claim.value:g}"]
         row += [claim.unit, claim.confidence]
-        row += [with_unit(one.ours[link], claim.unit).rstrip("x %") for link in links]
-        row += [_apart(one, link) for link in links]
-        rows.append([*row, claim.reason or MISSING, claim.source])
+        row += [with_unit(one.ours[case], claim.unit).rstrip("x %") for case in cases]
+        row += [_apart(one, case) for case in cases]
+        rows.append([*row, one.holds_in(main), claim.reason or MISSING, claim.source])
     return Table(headings, rows, text_columns=5)
 
 
-def _claim_row(one: Comparison, links: Sequence[float]) -> list[str]:
+def _claim_row(one: Comparison, cases: Sequence[Case]) -> list[str]:
     claim = one.claim
     value = f"{claim.value:.2f}x" if claim.unit == "x" else f"{claim.value:g} %"
     paper = {"is": value, "at most": f"≤ {value}", "at least": f"≥ {value}"}.get(
@@ -52,17 +58,18 @@ def _claim_row(one: Comparison, links: Sequence[float]) -> list[str]:
     return [
         claim.what,
         f"{paper} ({claim.confidence})",
-        *(with_unit(one.ours[link], claim.unit) for link in links),
-        " / ".join(_apart(one, link) for link in links),
+        *(with_unit(one.ours[case], claim.unit) for case in cases),
+        " / ".join(_apart(one, case) for case in cases),
+        one.holds_in(cases),
         claim.reason or MISSING,
     ]
 
 
-def _apart(one: Comparison, link: float) -> str:
-    if np.isnan(one.ours[link]):
+def _apart(one: Comparison, case: Case) -> str:
+    if np.isnan(one.ours[case]):
         return MISSING
-    if one.claim.relation != "is" and one.agrees(link):
+    if one.claim.relation != "is" and one.agrees(case):
         return "holds"
     if one.claim.relation in ("grows", "shrinks"):
         return "does not hold"
-    return signed(one.difference(link), "%" if one.claim.unit == "x" else "points")
+    return signed(one.difference(case), "%" if one.claim.unit == "x" else "points")

@@ -11,7 +11,8 @@ from .claims import full_claim_table
 from .energy import constant_range_table, energy_table
 from .models import layer_table, model_table
 from .parameters import sensitivity_table
-from .sublayers import byte_table, speedup_table, time_table
+from .policies import policy_table
+from .sublayers import byte_table, mean_table, speedup_table, time_table
 from .table import Table, csv_text
 
 __all__ = ["DETAILS", "GROUPS", "UNSLICED", "Detail"]
@@ -54,7 +55,14 @@ DETAILS: Mapping[str, Detail] = MappingProxyType(
     {
         "claims": _single(
             "Every claim with its source",
-            lambda study: full_claim_table(compare(study), study.links),
+            lambda study: full_claim_table(compare(study), study),
+        ),
+        "means": _single(
+            "Speedups of all sublayers together, every case",
+            lambda study: mean_table(study, GROUPS, study.cases),
+        ),
+        "policies": _single(
+            "`t3-critical` beside the best of the other policies, every sublayer", policy_table
         ),
         "speedups": _by_group("Speedups", speedup_table),
         "times": _by_group("Times", time_table),
@@ -63,9 +71,13 @@ DETAILS: Mapping[str, Detail] = MappingProxyType(
         "energy-constants": _single(
             "What T3-MCA saves at the ends of each constant's range", constant_range_table
         ),
+        "models": _single(
+            "The same in every case",
+            lambda study: model_table(study, "megatron", study.cases),
+        ),
         "models-unsliced": _single(
             "The same if every GPU computes the attention of all heads",
-            lambda study: model_table(study, UNSLICED),
+            lambda study: model_table(study, UNSLICED, study.cases),
         ),
         "layers": _single("Where a layer's time goes, sequential", layer_table),
         "sensitivity": _single(

@@ -1,51 +1,48 @@
 """Tables of whole models and of the GEMM alone."""
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.markdown import MISSING, signed
-from t3.experiments.evaluation.study import Study
+from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
 
 from .table import Table
 
 __all__ = ["model_table", "layer_table", "operator_table", "efficiency_table", "shape_table"]
 
-_BASE = "sequential"
 
-
-def model_table(study: Study, variant: str) -> Table:
-    """End-to-end results of every model and phase, link rates side by side."""
-    shown = ("t3", "t3-mca", "ideal-overlap")
+def model_table(study: Study, variant: str, cases: Sequence[Case]) -> Table:
+    """End-to-end results of every model and phase, cases side by side."""
+    shown = ("t3", REPRODUCED, "t3-critical", "ideal-overlap")
     headings = ["model", "TP", "phase"]
-    for link in study.links:
-        headings += [f"sequential, {link:g} GB/s (ms)", f"comm. share, {link:g} GB/s (%)"]
-    headings += [f"{name}, {link:g} GB/s (x)" for name in shown for link in study.links]
+    for case in cases:
+        headings += [f"sequential, {case.label} (ms)", f"comm. share, {case.label} (%)"]
+    headings += [f"{name}, {case.label} (x)" for name in shown for case in cases]
     rows = []
     for phase in study.models["phase"].unique():
         time, share, speedup = (
-            {link: study.model_points(column, link, phase, variant=variant) for link in study.links}
+            {case: study.model_points(column, case, phase, variant=variant) for case in cases}
             for column in ("model_ms", "communication_share", "speedup")
         )
-        for point in time[study.links[0]].index:
+        for point in time[cases[0]].index:
             row = [point[0], str(point[1]), phase]
-            for link in study.links:
+            for case in cases:
                 row += [
-                    f"{time[link].loc[point, _BASE]:,.1f}",
-                    f"{100 * share[link].loc[point, _BASE]:.1f}",
+                    f"{time[case].loc[point, BASE]:,.1f}",
+                    f"{100 * share[case].loc[point, BASE]:.1f}",
                 ]
-            row += [
-                f"{speedup[link].loc[point, name]:.3f}" for name in shown for link in study.links
-            ]
+            row += [f"{speedup[case].loc[point, name]:.3f}" for name in shown for case in cases]
             rows.append(row)
     return Table(headings, rows, text_columns=3)
 
 
 def layer_table(study: Study) -> Table:
-    """Where a layer's time goes in sequential execution, by kind of operator, at the first link
-    rate, attention sliced."""
+    """Where a layer's time goes in sequential execution, by kind of operator, in the first
+    case, attention sliced."""
     columns = map(str, study.models.columns)
     kinds = [name for name in columns if re.fullmatch(r"layer_.+_ns", name)]
     words = (name.removeprefix("layer_").removesuffix("_ns").replace("_", " ") for name in kinds)
@@ -53,13 +50,13 @@ def layer_table(study: Study) -> Table:
         "model",
         "TP",
         "phase",
-        f"layer, {study.links[0]:g} GB/s (µs)",
+        f"layer, {study.cases[0].label} (µs)",
         *(f"{name} (%)" for name in words),
     ]
     rows = []
     for phase in study.models["phase"].unique():
         wide = {
-            name: study.model_points(name, study.links[0], phase)[_BASE]
+            name: study.model_points(name, study.cases[0], phase)[BASE]
             for name in ("layer_ns", *kinds)
         }
         layers = wide["layer_ns"]
@@ -89,12 +86,20 @@ def _cell(value: object) -> str:
 
 def efficiency_table(study: Study) -> Table:
     """Efficiency of the GEMM alone over K, ours and a tuned library's."""
-    rows = (
-        [str(k), f"{100 * ours:.1f}", f"{100 * library:.1f}", signed(100 * (ours - library))]
+    names = list(study.efficiency[0][1])
+    rows = [
+        [str(k), f"{100 * library:.1f}"]
+        + [
+            text
+            for name in names
+            for text in (f"{100 * ours[name]:.1f}", signed(100 * (ours[name] - library)))
+        ]
         for k, ours, library in study.efficiency
-    )
-    headings = ("K", "model (%)", "tuned library (%)", "difference (points)")
-    return Table(headings, list(rows), text_columns=0)
+    ]
+    headings = ["K", "tuned library (%)"]
+    for name in names:
+        headings += [f"model, {name} (%)", f"difference, {name} (points)"]
+    return Table(headings, rows, text_columns=0)
 
 
 def shape_table(study: Study) -> Table:

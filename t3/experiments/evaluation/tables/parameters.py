@@ -10,9 +10,11 @@ from .table import Table
 
 __all__ = ["sensitivity_table", "parameter_table"]
 
+_SHOWN = ("t3-mca", "t3-critical")
+
 
 def sensitivity_table(study: Study) -> Table:
-    """Speedups of T3, T3-MCA and the ideal at each value of each parameter that is not public."""
+    """Speedups of what was run at each value of each parameter that is not public."""
     moved = effects(study)
     points = list(moved[POINT].drop_duplicates().itertuples(index=False, name=None))
     headings = ["parameter", "default", "value"]
@@ -47,11 +49,15 @@ def parameter_table(study: Study) -> Table:
     """Parameters that are assumed or recalled, with the preset's reason and how much the result
     depends on them."""
     moved = effects(study)
-    change = 100 * (moved["t3-mca"] / moved["t3-mca default"] - 1)
+    change = {name: 100 * (moved[name] / moved[f"{name} default"] - 1) for name in _SHOWN}
     rows = []
     for one in assumptions(preset_path(study.system.name)):
-        mine = change[[one.key in names.split(", ") for names in moved["parameter"]]]
-        span = f"{signed(mine.min())} to {signed(mine.max())}" if len(mine) else MISSING
-        rows.append([f"`{one.key}`", one.value, span, one.source])
-    headings = ("parameter", "value:", "t3-mca's speedup over its range (%)", "source:")
+        mine = [one.key in names.split(", ") for names in moved["parameter"]]
+        spans = [
+            f"{signed(of[mine].min())} to {signed(of[mine].max())}" if any(mine) else MISSING
+            for of in change.values()
+        ]
+        rows.append([f"`{one.key}`", one.value, *spans, one.source])
+    headings = ["parameter", "value:"]
+    headings += [f"{name}'s speedup over its range (%)" for name in _SHOWN] + ["source:"]
     return Table(headings, rows)

@@ -1,60 +1,66 @@
 """Tables of the sublayers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
+from sysmodel.lib.markdown import MISSING
 from sysmodel.runs.result import CONFIGURATIONS
 from t3.experiments.evaluation.metrics import geomean
-from t3.experiments.evaluation.study import POINT, Study
+from t3.experiments.evaluation.study import BASE, POINT, REPRODUCED, Case, Study
 
 from .table import Table
 
 __all__ = ["byte_table", "mean_table", "speedup_table", "time_table"]
 
-_BASE = "sequential"
-_COMPARED = ("sequential", "t3", "t3-mca")
+_IDEAL = "ideal-overlap"
+_COMPARED = (BASE, "t3", "t3-mca", REPRODUCED, "t3-critical")
 _POINT = ["model", "TP", "layer"]
 _STATISTICS: Mapping[str, Callable[[pd.Series], float]] = {
     "geomean": geomean,
-    "largest": max,
-    "smallest": min,
+    "least": min,
+    "most": max,
 }
 
 
 def speedup_table(study: Study, group: str) -> Table:
-    """Speedup of every sublayer and configuration, link rates side by side."""
-    wide = {link: study.points("speedup", link, group=group) for link in study.links}
-    columns = _configurations(study)
-    headings = [*_POINT, "M x N x K", *(f"{name}, {link:g} GB/s (x)" for name, link in columns)]
+    """Speedup of every sublayer and configuration, cases side by side."""
+    wide = {case: study.points("speedup", case, group=group) for case in study.cases}
+    columns = [(name, case) for name in _configurations(study) for case in study.cases]
+    headings = [*_POINT, "M x N x K", *(f"{name}, {case.label} (x)" for name, case in columns)]
     shapes = study.table.drop_duplicates(POINT).set_index(POINT)[["m", "n", "k"]]
     rows = [
         [*_named(point), " x ".join(map(str, shapes.loc[point]))]
-        + [f"{wide[link].loc[point, name]:.3f}" for name, link in columns]
-        for point in wide[study.links[0]].index
+        + [f"{wide[case].loc[point, name]:.3f}" for name, case in columns]
+        for point in wide[study.cases[0]].index
     ]
     return Table(headings, rows, text_columns=4)
 
 
-def mean_table(study: Study, group: str) -> Table:
-    """Speedups of a group's sublayers together."""
-    wide = {link: study.points("speedup", link, group=group) for link in study.links}
-    headings = ["configuration"]
-    headings += [f"{name}, {link:g} GB/s (x)" for link in study.links for name in _STATISTICS]
-    names = dict.fromkeys(name for name, _ in _configurations(study))
-    rows = [
-        [f"`{name}`"]
-        + [f"{one(wide[link][name]):.3f}" for link in study.links for one in _STATISTICS.values()]
-        for name in names
-    ]
+def mean_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -> Table:
+    """Speedups of a group's sublayers together, and the gain of their geomean as a share of the
+    ideal overlap's; ``groups`` has the words for each group."""
+    headings = ["sublayers", "configuration:"]
+    for case in cases:
+        headings += [f"{name}, {case.label} (x)" for name in _STATISTICS]
+        headings += [f"of the ideal gain, {case.label} (%)"]
+    rows = []
+    for group, words in groups.items():
+        wide = [study.points("speedup", case, group=group) for case in cases]
+        for name in _configurations(study):
+            row = [words, f"`{name}`"]
+            for one in wide:
+                row += [f"{statistic(one[name]):.3f}" for statistic in _STATISTICS.values()]
+                gain, ideal = geomean(one[name]) - 1, geomean(one[_IDEAL]) - 1
+                row.append(f"{100 * gain / ideal:.0f}" if ideal > 0 else MISSING)
+            rows.append(row)
     return Table(headings, rows)
 
 
-def _configurations(study: Study) -> list[tuple[str, float]]:
-    """What is compared with the base, at each link rate."""
+def _configurations(study: Study) -> list[str]:
+    """What is compared with the base."""
     measured = set(study.table["configuration"])
-    shown = [name for name in CONFIGURATIONS if name != _BASE and name in measured]
-    return [(name, link) for name in shown for link in study.links]
+    return [name for name in CONFIGURATIONS if name != BASE and name in measured]
 
 
 def time_table(study: Study, group: str) -> Table:
@@ -68,11 +74,11 @@ def time_table(study: Study, group: str) -> Table:
         "comm. exposed (µs)": ("exposed_communication_ns", 1e-3, ",.1f"),
         "total (µs)": ("total_ns", 1e-3, ",.1f"),
     }
-    columns = [(name, link) for link in study.links for name in quantities]
+    columns = [(name, case) for case in study.cases for name in quantities]
     wide = {
-        (name, link): study.points(quantities[name][0], link, group=group) for name, link in columns
+        (name, case): study.points(quantities[name][0], case, group=group) for name, case in columns
     }
-    headings = [*_POINT, "configuration", *(f"{name}, {link:g} GB/s" for name, link in columns)]
+    headings = [*_POINT, "configuration", *(f"{name}, {case.label}" for name, case in columns)]
     rows = []
     for point in wide[columns[0]].index:
         for configuration in _COMPARED:
@@ -85,8 +91,8 @@ def time_table(study: Study, group: str) -> Table:
 
 
 def byte_table(study: Study, group: str) -> Table:
-    """Bytes of one GPU by DRAM category and on its link; the DRAM's total at every link rate."""
-    link, others = study.links[0], study.links[1:]
+    """Bytes of one GPU by DRAM category and on its link; the DRAM's total in every case."""
+    first, others = study.cases[0], study.cases[1:]
     columns = {
         f"{part.upper()} {way}": f"dram_{part}_{way}_bytes"
         for part in ("gemm", "rs", "ag")
@@ -96,10 +102,10 @@ def byte_table(study: Study, group: str) -> Table:
         "link RS": "link_rs_bytes",
         "link AG": "link_ag_bytes",
     }
-    wide = [study.points(column, link, group=group) for column in columns.values()]
+    wide = [study.points(column, first, group=group) for column in columns.values()]
     wide += [study.points("dram_total_bytes", other, group=group) for other in others]
-    headings = [*_POINT, "configuration", *(f"{name}, {link:g} GB/s (MB)" for name in columns)]
-    headings += [f"DRAM total, {other:g} GB/s (MB)" for other in others]
+    headings = [*_POINT, "configuration", *(f"{name}, {first.label} (MB)" for name in columns)]
+    headings += [f"DRAM total, {other.label} (MB)" for other in others]
     rows = [
         [*_named(point), configuration]
         + [f"{one.loc[point, configuration] / 1e6:,.1f}" for one in wide]

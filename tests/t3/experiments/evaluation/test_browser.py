@@ -11,7 +11,7 @@ from made_up_study import made_up_study
 
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
 from t3.experiments.evaluation.html import report
-from t3.experiments.evaluation.page import origin_of, page
+from t3.experiments.evaluation.page import origin, page
 
 pytestmark = pytest.mark.verify
 
@@ -66,7 +66,7 @@ def document(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     study = made_up_study()
     draw_figures(study, folder)
-    return report(page(study, origin_of("golden"), "figures", is_whole=True), folder, "asplos24")
+    return report(page(study, origin(), "figures", is_whole=True), folder, "asplos24")
 
 
 def look(chromium, text, folder, width):

@@ -7,7 +7,9 @@ from made_up_study import made_up_study
 
 from sysmodel.lib.errors import InputError
 from t3.experiments.evaluation.claims import Claim, Comparison, compare, known_claims, load_claims
+from t3.experiments.evaluation.study import Case
 
+FREE, STAGES = Case("free", 150.0), Case("stages", 150.0)
 GOOD = """
 [figure]
 "Fig. 1" = "something"
@@ -34,17 +36,19 @@ def test_every_claim_can_be_computed():
     found = compare(study)
     assert [one.claim for one in found] == known_claims().claim
     for one in found:
-        assert list(one.ours) == [150.0, 75.0]
-        assert math.isfinite(one.ours[150.0]), one.claim.id
-        doubled = "doubled" in one.claim.id
-        assert math.isnan(one.ours[75.0]) == doubled, one.claim.id
+        assert list(one.ours) == study.cases
+        for case, ours in one.ours.items():
+            not_run = case.link == 75 and "doubled" in one.claim.id
+            assert math.isnan(ours) == not_run, one.claim.id
 
 
 def test_closed_forms_of_the_claims_agree_with_bytes_that_follow_them():
     found = {one.claim.id: one for one in compare(made_up_study())}
     exact = ("rs-reads-tp8", "writes-tp8", "writes-tp16", "total-tp8", "total-tp16", "ag-traffic")
     for name in exact:
-        assert found[name].ours[75.0] == pytest.approx(found[name].claim.value, abs=0.06)
+        assert found[name].ours[Case("stages", 75.0)] == pytest.approx(
+            found[name].claim.value, abs=0.06
+        )
 
 
 @pytest.mark.parametrize(
@@ -65,9 +69,25 @@ def test_closed_forms_of_the_claims_agree_with_bytes_that_follow_them():
 def test_difference(relation, unit, value, ours, difference, agrees):
     claim = known_claims().claim[0]
     changed = {"relation": relation, "unit": unit, "value": value}
-    one = Comparison(claim=Claim.model_validate(claim.model_dump() | changed), ours={150.0: ours})
-    assert one.difference(150.0) == pytest.approx(difference, nan_ok=True)
-    assert one.agrees(150.0) == agrees
+    one = Comparison(claim=Claim.model_validate(claim.model_dump() | changed), ours={FREE: ours})
+    assert one.difference(FREE) == pytest.approx(difference, nan_ok=True)
+    assert one.agrees(FREE) == agrees
+
+
+@pytest.mark.parametrize(
+    ("free", "stages", "where"),
+    [
+        (1.2, 1.3, "both"),
+        (1.2, 2.0, "free"),
+        (2.0, 1.2, "stages"),
+        (2.0, float("nan"), "none"),
+    ],
+)
+def test_a_claim_says_with_which_dispatch_it_holds(free, stages, where):
+    changed = known_claims().claim[0].model_dump() | {"unit": "x", "value": 1.25}
+    ours = {FREE: free, STAGES: stages}
+    one = Comparison(claim=Claim.model_validate(changed), ours=ours)
+    assert one.holds_in([FREE, STAGES]) == where
 
 
 def test_a_good_file_loads(tmp_path):

@@ -6,6 +6,7 @@ from made_up_study import made_up_study
 from sysmodel.energy.constants import Constants, known_constants
 from sysmodel.energy.counts import Energy
 from t3.experiments.evaluation.energy import PARTS, energies, ranges, reductions
+from t3.experiments.evaluation.study import Case
 from t3.experiments.evaluation.tables.energy import constant_range_table, energy_table
 
 
@@ -31,10 +32,10 @@ def test_counts_give_the_energies_of_the_table(study):
 
 
 def test_reductions_are_those_of_the_table(study):
-    total = study.points("energy_total_j", 75.0, group="main")
-    saved = reductions(study, 75.0, known_constants())
+    total = study.points("energy_total_j", Case("stages", 75.0), group="main")
+    saved = reductions(study, Case("stages", 75.0), known_constants())
     assert list(saved.index) == list(total.index)
-    expected = 100 * (1 - total["t3-mca"] / total["sequential"])
+    expected = 100 * (1 - total["t3-mca-paper"] / total["sequential"])
     assert saved.to_list() == pytest.approx(expected.to_list())
 
 
@@ -53,13 +54,13 @@ def test_all_constants_together_bound_each_alone(moved):
 
 def test_tables(study):
     rows = energy_table(study, "main").rows
-    assert len(rows) == 16 * 3
+    assert len(rows) == 16 * 4
     cells = rows[2]
-    assert cells[:4] == ["Mega-GPT-2", "8", "op", "t3-mca"]
+    assert cells[:4] == ["Mega-GPT-2", "8", "op", "t3-mca-paper"]
     parts, total = cells[4 : 4 + len(PARTS)], cells[4 + len(PARTS)]
     assert sum(map(float, parts)) == pytest.approx(float(total), abs=0.04)
     row = study.table[
-        (study.table["model"] == "Mega-GPT-2") & (study.table["configuration"] == "t3-mca")
+        (study.table["model"] == "Mega-GPT-2") & (study.table["configuration"] == "t3-mca-paper")
     ].iloc[0]
     assert float(total) == pytest.approx(1e3 * row["energy_total_j"], abs=0.006)
     assert len(constant_range_table(study).rows) == len(Constants.model_fields) + 2

@@ -5,7 +5,7 @@ import importlib.resources
 import pytest
 
 from sysmodel.runs.result import CONFIGURATIONS
-from t3.experiments.evaluation.study import CUS, LINK
+from t3.experiments.evaluation.study import CUS, DISPATCH, LINK
 from t3.experiments.sweep.grid import load_grid
 
 EVALUATED = {
@@ -23,7 +23,8 @@ def grid(request):
 
 
 def varied(point):
-    return point.system.link.bandwidth_gb_per_s, point.system.gpu.compute_units
+    gpu = point.system.gpu
+    return gpu.dispatch, point.system.link.bandwidth_gb_per_s, gpu.compute_units
 
 
 @pytest.mark.parametrize("grid", ["paper"], indirect=True)
@@ -32,18 +33,33 @@ def test_the_matrix_is_the_papers(grid):
         (one.workload.model, one.workload.tp, one.workload.layer, *varied(one))
         for one in grid.points
     }
-    settings = {(150.0, 80), (75.0, 80), (150.0, 160)}
+    settings = {
+        (dispatch, *setting)
+        for dispatch in ("free", "stages")
+        for setting in ((150.0, 80), (75.0, 80), (150.0, 160))
+    }
     assert points == {
         (*model, layer, *setting)
         for model in EVALUATED
         for layer in ("op", "fc1", "fc2", "ip")
         for setting in settings
     }
-    assert set(grid.system_keys) == {LINK, CUS}
+    assert set(grid.system_keys) == {DISPATCH, LINK, CUS}
     for point in grid.points:
         assert point.options.engine == "golden"
-        if varied(point)[1] == 80:
+        if varied(point)[2] == 80:
             assert point.options.configurations == CONFIGURATIONS
+
+
+@pytest.mark.parametrize("grid", ["rtl"], indirect=True)
+def test_the_rtl_has_a_part_of_the_matrix_in_both_dispatches(grid):
+    path = importlib.resources.files("t3.experiments.evaluation") / "paper.toml"
+    matrix = {one.identity: one for one in load_grid(str(path), engine="golden").points}
+    for point in grid.points:
+        whole = matrix[point.identity]
+        assert set(point.options.configurations) <= set(whole.options.configurations)
+    assert {one.system.gpu.dispatch for one in grid.points} == {"free", "stages"}
+    assert set(grid.system_keys) == {DISPATCH, LINK, CUS}
 
 
 @pytest.mark.parametrize("grid", ["sensitivity"], indirect=True)
@@ -55,7 +71,13 @@ def test_every_parameter_leaves_its_default_alone(grid):
     }
     seen = {}
     for point in grid.points:
-        assert set(point.options.configurations) >= {"sequential", "t3", "t3-mca", "ideal-overlap"}
+        assert set(point.options.configurations) >= {
+            "sequential",
+            "t3",
+            "t3-mca",
+            "t3-critical",
+            "ideal-overlap",
+        }
         changed = set(_differing(point.system.model_dump(), _defaults(grid)))
         changed = {key for key in changed if needed.get(key) not in changed}
         seen.setdefault(tuple(sorted(changed)), []).append(point)

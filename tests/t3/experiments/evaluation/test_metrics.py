@@ -4,18 +4,20 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_study import made_up_study, table_of
+from made_up_study import SETTINGS, made_up_study, table_of
 
 from t3.experiments.evaluation.metrics import METRICS
+from t3.experiments.evaluation.study import Case
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2"), ("T-NLG", 16, "fc2"), ("GPT-3", 32, "op")]
 MAIN = POINTS[:3]
+FREE = Case("free", 150.0)
 
 
 def with_values(**values):
-    """A study of four sublayers at 150 GB/s; each keyword is a column, and gives for a
+    """A study of four sublayers in one case; each keyword is a column, and gives for a
     configuration its values in the order of ``POINTS``."""
-    table = table_of([(150.0, 80)], POINTS)
+    table = table_of(SETTINGS[:1], POINTS)
     for column, of in values.items():
         for configuration, numbers in of.items():
             for (model, tp, layer), number in zip(POINTS, numbers, strict=True):
@@ -24,14 +26,14 @@ def with_values(**values):
     return made_up_study(table=table)
 
 
-def metric(study, name, link=150.0, **arguments):
-    return METRICS[name](study, link, **arguments)
+def metric(study, name, case=FREE, **arguments):
+    return METRICS[name](study, case, **arguments)
 
 
 TOTALS = {
     "sequential": (300.0, 600.0, 900.0, 100.0),
     "t3": (200.0, 500.0, 800.0, 80.0),
-    "t3-mca": (150.0, 480.0, 720.0, 50.0),
+    "t3-mca-paper": (150.0, 480.0, 720.0, 50.0),
     "ideal-overlap": (160.0, 400.0, 600.0, 40.0),
     "ideal-rs-nmc": (150.0, 400.0, 600.0, 40.0),
 }
@@ -44,14 +46,14 @@ TOTALS = {
         ("speedup", {"configuration": "t3", "statistic": "mean"}, (1.5 + 1.2 + 1.125) / 3),
         (
             "speedup",
-            {"configuration": "t3-mca", "statistic": "geomean"},
+            {"configuration": "t3-mca-paper", "statistic": "geomean"},
             (2.0 * 1.25 * 1.25) ** (1 / 3),
         ),
         ("speedup", {"configuration": "t3", "statistic": "max", "layers": "fc"}, 1.2),
-        ("speedup", {"configuration": "t3-mca", "statistic": "max", "group": "large"}, 2.0),
+        ("speedup", {"configuration": "t3-mca-paper", "statistic": "max", "group": "large"}, 2.0),
         (
             "gain",
-            {"configuration": "t3-mca", "over": "t3", "statistic": "max"},
+            {"configuration": "t3-mca-paper", "over": "t3", "statistic": "max"},
             100 * (200 / 150 - 1),
         ),
         (
@@ -63,7 +65,11 @@ TOTALS = {
         ("shortfall", {"configuration": "t3", "statistic": "min"}, 25.0),
         ("shortfall", {"configuration": "t3", "statistic": "mean", "layers": "op"}, 20.0),
         # Faster than the ideal: nothing is missing.
-        ("shortfall", {"configuration": "t3-mca", "statistic": "max", "layers": "op"}, -100 / 15),
+        (
+            "shortfall",
+            {"configuration": "t3-mca-paper", "statistic": "max", "layers": "op"},
+            -100 / 15,
+        ),
     ],
 )
 def test_ratios_of_totals(name, arguments, expected):
@@ -120,7 +126,7 @@ def test_saving_of_all_traffic():
     study = with_values(
         dram_total_bytes={
             "sequential": (100.0, 200.0, 400.0, 100.0),
-            "t3-mca": (80.0, 150.0, 256.0, 10.0),
+            "t3-mca-paper": (80.0, 150.0, 256.0, 10.0),
         }
     )
     assert metric(study, "traffic_saving", statistic="max") == pytest.approx(36)
@@ -128,16 +134,16 @@ def test_saving_of_all_traffic():
 
 
 def test_twice_the_compute():
-    table = table_of([(150.0, 80), (150.0, 160), (75.0, 80)], POINTS)
-    mca, doubled = table["configuration"] == "t3-mca", table["gpu.compute_units"] == 160
+    table = table_of([SETTINGS[0], SETTINGS[4], SETTINGS[2]], POINTS)
+    mca, doubled = table["configuration"] == "t3-mca-paper", table["gpu.compute_units"] == 160
     fc = table["layer"] == "fc2"
     for here, speedup in ((fc, 1.2), (~fc, 1.3), (fc & doubled, 1.5), (~fc & doubled, 1.17)):
         table.loc[mca & here, "speedup"] = speedup
     study = made_up_study(table=table)
-    change = {"configuration": "t3-mca"}
+    change = {"configuration": "t3-mca-paper"}
     assert metric(study, "doubled_compute_change", layers="fc", **change) == pytest.approx(25)
     assert metric(study, "doubled_compute_change", layers="op", **change) == pytest.approx(-10)
-    not_run = metric(study, "doubled_compute_change", 75.0, layers="fc", **change)
+    not_run = metric(study, "doubled_compute_change", Case("free", 75.0), layers="fc", **change)
     assert math.isnan(not_run)
 
 
@@ -145,7 +151,7 @@ def test_whole_models():
     table = made_up_study().models
     doubled = table["gpu.compute_units"] == 160
     training = (table["link.bandwidth_gb_per_s"] == 150.0) & (table["phase"] == "training")
-    training &= table["variant"] == "megatron"
+    training &= (table["variant"] == "megatron") & (table["gpu.dispatch"] == "free")
     for (model, tp), speedup in {("T-NLG", 8): 1.1, ("T-NLG", 16): 1.2, ("GPT-3", 32): 1.4}.items():
         here = training & (table["model"] == model) & (table["tp"] == tp)
         table.loc[here & ~doubled & (table["configuration"] == "t3"), "speedup"] = speedup
@@ -161,7 +167,9 @@ def test_whole_models():
     share = {"phase": "training", "group": "main"}
     assert metric(study, "communication_share", **share) == pytest.approx(20)
     assert metric(study, "communication_share", compute="doubled", **share) == pytest.approx(30)
-    assert math.isnan(metric(study, "communication_share", 75.0, compute="doubled", **share))
+    assert math.isnan(
+        metric(study, "communication_share", Case("free", 75.0), compute="doubled", **share)
+    )
 
 
 def test_what_was_not_measured_is_nan_and_not_zero():
@@ -178,7 +186,7 @@ def test_what_was_not_measured_is_nan_and_not_zero():
             "group": "main",
         },
     }.items():
-        assert math.isnan(metric(study, name, 37.5, **arguments)), name
+        assert math.isnan(metric(study, name, Case("free", 37.5), **arguments)), name
 
 
 def test_order_of_the_rows_does_not_matter():
