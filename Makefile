@@ -27,7 +27,7 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the loop; results in build/run/
 	@$(T3) run --out build/run
 
-reproduce: $(READY)        ## The paper's evaluation, RTL in the loop; tables, figures and a report in results/
+reproduce: $(READY)        ## The paper's evaluation, a part with the RTL in the loop; tables, figures and a report in results/
 	@$(T3) reproduce --out results
 
 docs: $(READY)             ## Run evaluation, validation, area, timing, evidence; write their pages into docs/
