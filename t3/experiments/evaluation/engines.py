@@ -17,8 +17,8 @@ def check_engines(golden: pd.DataFrame, rtl: pd.DataFrame) -> None:
     SimulationError
         A number differs, or a row has no counterpart; the first one is named.
     """
-    place = list(rtl.columns[: rtl.columns.get_loc("configuration") + 1])
-    place = [name for name in place if name != _ENGINE and name in golden]
+    names = list(rtl.columns)
+    place = [one for one in names[: names.index("configuration") + 1] if one != _ENGINE]
     expected = dict(golden.set_index(place).drop(columns=_ENGINE).iterrows())
     for key, found in rtl.set_index(place).iterrows():
         where = ", ".join(f"{name} {value}" for name, value in zip(place, key, strict=True))

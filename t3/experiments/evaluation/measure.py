@@ -85,6 +85,8 @@ def _efficiency(progress: Report) -> list[tuple[int, dict[str, float], float]]:
     found = []
     for done, k in enumerate(_DEPTHS):
         progress("GEMM alone", done / len(_DEPTHS))
-        ours = {one.gpu.dispatch: gemm_efficiency(one, _SHOWN.m, _SHOWN.n, k) for one in systems}
+        ours: dict[str, float] = {
+            one.gpu.dispatch: gemm_efficiency(one, _SHOWN.m, _SHOWN.n, k) for one in systems
+        }
         found.append((k, ours, library_efficiency(k)))
     return found

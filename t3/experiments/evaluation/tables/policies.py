@@ -1,5 +1,7 @@
 """Arbitration policies beside each other."""
 
+from typing import Any
+
 import pandas as pd
 
 from t3.experiments.evaluation.study import REPRODUCED, Case, Study
@@ -22,7 +24,8 @@ def worst_table(study: Study) -> Table:
     rows = []
     for case in study.cases:
         behind = _behind(study, case)
-        model, tp, layer = worst = behind["share"].idxmax()
+        worst: Any = behind["share"].idxmax()
+        model, tp, layer = worst
         rows.append(
             [case.label, str(len(behind)), str((behind["share"] <= CLOSE).sum())]
             + [f"{100 * behind.loc[worst, 'share']:+.2f}"]
@@ -52,4 +55,5 @@ def _behind(study: Study, case: Case) -> pd.DataFrame:
     total = study.points("total_ns", case)
     others = total[_OTHERS]
     share = total[_POLICY] / others.min(axis=1) - 1
-    return pd.DataFrame({"share": share, "best": others.idxmin(axis=1)})
+    found: pd.DataFrame = pd.DataFrame({"share": share, "best": others.idxmin(axis=1)})
+    return found
