@@ -67,8 +67,7 @@ def draw_sensitivity(study: Study, path: Path) -> None:
             axes.axvline(0, color="#555555", linewidth=0.8)
             first = rows.iloc[0]
             axes.set_title(
-                f"{model} {layer.upper()}, TP {tp}\n"
-                "at the defaults: "
+                f"{model} {layer.upper()}, TP {tp}, at the defaults:\n"
                 + ", ".join(f"{name} {first[f'{name} default']:.3f}x" for name in _POLICIES)
             )
             axes.set_yticks(range(len(order)), order, fontsize=9)
