@@ -44,6 +44,8 @@ module memory_controller #(
   input  wire [`T3_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
   output wire [`T3_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
   output wire [`T3_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
+  input  wire [`T3_DISPATCHED_BITS-1:0] dispatched,
+  input  wire [`T3_FINISHED_BITS-1:0] finished,
   output wire done,
   output wire idle,
   output wire irq
@@ -112,6 +114,8 @@ module memory_controller #(
     .credit_limit_in(credit_limit_in),
     .credit_limit_out(credit_limit_out),
     .dispatch_limit(dispatch_limit),
+    .dispatched(dispatched),
+    .finished(finished),
     .tiles(tiles),
     .done(done),
     .idle(idle),

@@ -84,6 +84,9 @@ module memory_controller_tb;
     .credit_limit_in({`T3_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
     .credit_limit_out(credit_limit_out),
     .dispatch_limit(dispatch_limit),
+    // They only guide the arbiter, whose policy here does not ask.
+    .dispatched({`T3_DISPATCHED_BITS{1'b0}}),
+    .finished({`T3_FINISHED_BITS{1'b0}}),
     .done(done),
     .idle(idle),
     .irq(irq)
