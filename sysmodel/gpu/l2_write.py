@@ -20,7 +20,25 @@ from .l2_tags import (
     write_back,
 )
 
-__all__ = ["l2_flush", "l2_write", "next_write_back", "pop_write_back"]
+__all__ = ["check_room", "l2_flush", "l2_write", "next_write_back", "pop_write_back"]
+
+
+def check_room(queue: int, slices: int, mshrs: int) -> None:
+    """Whether a channel's write-backs have room.
+
+    Reads wait while ``queue`` sectors do, but every miss that is under way may still evict a line.
+
+    Raises
+    ------
+    ValueError
+        If they may be more than the model has room for.
+    """
+    most = queue + LINE_ATOMS * (1 + slices * mshrs)
+    if most > WRITE_BACKS:
+        raise ValueError(
+            f"l2: a queue of {queue} sectors and {slices} slices of {mshrs} MSHRs may write back "
+            f"{most} sectors of a channel at once, more than the {WRITE_BACKS} of the model"
+        )
 
 
 @compiled

@@ -106,8 +106,8 @@ def _l2_stores(s, g, q, now):
 
 @inlined
 def _l2(s, g, q, now):
-    """Serve what is at the heads of the channel's queues; stores and reads take turns in going
-    first."""
+    """Serve what is at the heads of the channel's queues: a line of stores, then reads; where there
+    is one lookup in a cycle they take turns."""
     f, channel = s.fixed[0], s.channel[q]
     served = 0
     if f.cached_stores and channel.store_count > 0 and (f.l2_requests > 1 or now & 1):

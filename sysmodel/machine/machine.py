@@ -21,6 +21,7 @@ from sysmodel.engine.ports import (
 from sysmodel.gpu.collective import set_up_collective
 from sysmodel.gpu.kernel import ELEMENT_BYTES, Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
+from sysmodel.gpu.l2_write import check_room
 from sysmodel.gpu.producer import MODE_GEMM, set_up
 from sysmodel.gpu.tables import kernel_tables
 from sysmodel.lib.errors import SimulationError
@@ -385,7 +386,9 @@ class Machine:
         fixed["hit_latency"] = system.memory_cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel
         fixed["cached_stores"] = self._cached_stores
-        fixed["write_back_queue"] = system.l2.write_back_atoms * self._slices_per_channel
+        write_back_queue = system.l2.write_back_atoms * self._slices_per_channel
+        check_room(write_back_queue, self._slices_per_channel, system.l2.mshrs_per_slice)
+        fixed["write_back_queue"] = write_back_queue
         fixed["work"] = 1
         fixed["with_data"] = with_data
         fixed["contents_base"] = kernel.output_atom

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, new_l2
-from sysmodel.gpu.l2_write import l2_flush, l2_write, next_write_back, pop_write_back
+from sysmodel.gpu.l2_write import check_room, l2_flush, l2_write, next_write_back, pop_write_back
 
 ROOM = 64
 
@@ -91,3 +91,9 @@ def test_every_written_sector_reaches_the_memory_once(slices, sets, ways):
     for ch in (0, 1):
         seen[ch] += cache.drain(ch) + cache.flush(ch)
         assert sorted(seen[ch]) == sorted(written[ch])
+
+
+def test_more_write_backs_than_there_is_room_for_are_refused():
+    check_room(128, 2, 192)
+    with pytest.raises(ValueError, match="l2: a queue of 64 sectors and 64 slices of 192 MSHRs"):
+        check_room(64, 64, 192)
