@@ -207,6 +207,7 @@ class Channel(wiring.Component):
             arbiter.relaxed.eq(self.relaxed),
             arbiter.critical.eq(self.critical),
             arbiter.sample.eq(self.sample),
+            arbiter.sends.eq(queues.link.o.valid),
         ]
 
     def _as_request(self, m: Module, source: Queue, sink, origin: Origin) -> None:

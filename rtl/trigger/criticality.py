@@ -18,19 +18,18 @@ _FRACTION_BITS = 10  # cycles in a unit of elapsed time
 _GROUP_BITS = 5  # workgroups whose sending is timed at once
 _PHASE_BITS = 6
 # Steps of a comparison, by their phase of the period.
-_GONE, _WHOLE, _REMAINING, _WEIGHTED, _LOAD = range(5)
+_GONE, _WHOLE, _REMAINING, _LOAD = range(4)
 _FIRST = _LOAD + 1  # in which bit 0 of the link's product comes
 _LAST = (1 << _PHASE_BITS) - 1
-# The kernel's product counts this much more: units of elapsed time, groups, and quarters.
-_SHIFT = _FRACTION_BITS + _GROUP_BITS + 2
+# The kernel's product counts this much more: units of elapsed time, and groups.
+_SHIFT = _FRACTION_BITS + _GROUP_BITS
 
 
 class Criticality(wiring.Component):
     """Compares, every 64 cycles, the time that is left for the link with that of the kernel.
 
     The link's time is the workgroups that are still to be sent, each as long as those of the
-    fastest group were, and a quarter more. The kernel's time is extrapolated from the workgroups
-    that have ended.
+    fastest group were. The kernel's time is extrapolated from the workgroups that have ended.
     Time counts while the kernel runs and is not kept from dispatching. The contract page has the
     steps and their cycles.
 
@@ -75,7 +74,7 @@ class Criticality(wiring.Component):
     measuring, group, group_time, link_time : Signal
         A group is being timed; its workgroups and cycles so far; the shortest time, 0 for none.
     remaining : Signal
-        Workgroups to be sent, while the comparison is prepared; then five times as many.
+        Workgroups to be sent, while the comparison is prepared.
     late : Signal
         The last comparison's result.
     gone : Signal
@@ -130,7 +129,7 @@ class Criticality(wiring.Component):
         self.group = Signal(_GROUP_BITS)
         self.group_time = Signal(_TIME_BITS)
         self.link_time = Signal(_TIME_BITS)
-        self.remaining = Signal(bits + 3)
+        self.remaining = Signal(bits)
         self.late = Signal()
         self._runs = Signal()
         self._waits = Signal()
@@ -145,7 +144,7 @@ class Criticality(wiring.Component):
         self.overdue = Signal()
         self.less = Signal()
         self.void = Signal()
-        self.products = [SerialProduct(width) for width in (bits + 3, _TIME_BITS, bits, bits)]
+        self.products = [SerialProduct(width) for width in (bits, _TIME_BITS, bits, bits)]
 
     def elaborate(self, platform):
         m = Module()
@@ -169,8 +168,10 @@ class Criticality(wiring.Component):
         """What the arbiters are told."""
         launch = self.launch_configuration
         window = launch.credit_window
-        lags, leads = Signal(), Signal()
+        lags, leads, unknown = Signal(), Signal(), Signal()
         m.d.comb += [
+            # What the first group shows is the link's rate only if nothing else holds it up.
+            unknown.eq(self.measuring & (self.link_time == 0)),
             # Half of the window to three quarters: without an adder.
             leads.eq(sum_less_than(self.oldest, (window >> 1) | (window >> 2), self.dispatched)),
             lags.eq(sum_less_than(self.oldest, window >> 3, self.finished)),
@@ -184,7 +185,7 @@ class Criticality(wiring.Component):
         m.d.sync += [
             self.active.eq(self._runs & ~self._waits),
             self.relaxed.eq(self._runs & ~self._waits & ~self.late & ~lags),
-            self.critical.eq(self._runs & (self._waits | leads | self.late)),
+            self.critical.eq(self._runs & (self._waits | leads | self.late | unknown)),
         ]
 
     def _time_kernel(self, m: Module) -> None:
@@ -218,9 +219,9 @@ class Criticality(wiring.Component):
                 m.d.sync += self.link_time.eq(cycles)
 
     def _prepare(self, m: Module) -> None:
-        """How many workgroups are still to be sent, times five."""
+        """How many workgroups are still to be sent."""
         launch = self.launch_configuration
-        left = Signal(len(self.remaining) + 1)
+        left = Signal(len(self.gone) + 1)
         m.d.comb += left.eq(self.remaining - self.gone)
         with m.Switch(self.phase):
             with m.Case(_GONE):
@@ -232,8 +233,6 @@ class Criticality(wiring.Component):
                 m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
             with m.Case(_REMAINING):
                 m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
-            with m.Case(_WEIGHTED):
-                m.d.sync += self.remaining.eq(self.remaining + (self.remaining << 2))
 
     def _compare(self, m: Module) -> None:
         """remaining x link_time x finished against workgroups x finish_time - finished x elapsed,

@@ -39,9 +39,9 @@ Writes = list[tuple[int, int]]
 # Command templates: what leaves by remote_map and dma_map, and the copies.
 _TRANSFER, _COPY = 0, 1
 _PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
-# While communication has time it leaves a quarter of the DRAM queue to compute; with seven eighths
-# of it full on average, the memory itself holds communication up.
-_CALM, _CONGESTED = 3 / 4, 7 / 8
+# The DRAM queue counts as full with so much of it taken: while communication has time it leaves the
+# rest to compute; and if it is critical and the link idle, the memory is what holds it up.
+_FULL = 7 / 8
 STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
@@ -234,13 +234,13 @@ def _arbiter_writes(kernel: Kernel, system: System, policy: str) -> Writes:
         starvation = round(t3.starvation_latencies * system.read_latency_cycles)
         levels, cuts = (_share(numbers, depth) for numbers in (levels, cuts))
     if policy == "critical":
-        cuts[2] = max(1, int(depth * _CONGESTED))
+        cuts[2] = max(1, int(depth * _FULL))
     return [
         _write(
             "ARBITER",
             policy=_code(Policy, policy),
             automatic=policy in ("mca", "mca-paper"),
-            threshold=max(1, int(depth * _CALM)),
+            threshold=max(1, int(depth * _FULL)),
         ),
         _write("STARVATION", cycles=min(starvation, MOST_STARVATION_CYCLES)),
         _write("MEASURE", log2=stage_cycles(kernel, system).bit_length() - 1),

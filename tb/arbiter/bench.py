@@ -11,7 +11,7 @@ from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import TOLD, Model
+from tb.arbiter.model import CONDITIONS, Model
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
@@ -53,6 +53,7 @@ expect(
     "critical, communication goes first",
     "critical, compute has waited for its limit",
     "not critical, compute goes first",
+    "congested, compute goes first",
     "not critical, room is left",
     "not critical, no time to leave room",
     "starvation count of compute saturated",
@@ -121,7 +122,7 @@ class _Bench:
     ) -> None:
         """Inputs of a cycle in which the named streams have a request."""
         dut = self.dut
-        for name in TOLD:
+        for name in CONDITIONS:
             getattr(dut, name).value = int(name in told)
         for name, stream in _STREAMS.items():
             getattr(dut, f"{stream}__valid").value = int(name in requests)
@@ -244,11 +245,13 @@ class _Bench:
             cover("queue full while starving", m and not ready and not urgent)
         if policy == Policy.CRITICAL:
             patient = model.compute_starved < configuration["starvation_limit"]
-            on = "critical" in told
+            on = "critical" in told and not model.congested
+            stuck = "critical" in told and model.congested
             cover("critical, communication goes first", on and both and patient)
             cover("critical, compute has waited for its limit", on and both and not patient)
             cover("not critical, compute goes first", not on and both and not urgent)
-            relaxed = "relaxed" in told
+            relaxed = "relaxed" in told and not model.congested
+            cover("congested, compute goes first", stuck and both and not urgent)
             cover("not critical, room is left", not on and only and relaxed and not calm)
             cover(
                 "not critical, no time to leave room", not on and only and not relaxed and not calm
@@ -266,6 +269,7 @@ async def every_choice(dut):
         bench.configure(**_random_configuration(rng) | {"policy": policy})
         rates = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in "cm"}
         room, most = rng.choice([0.3, 0.9, 1]), rng.randrange(1, 128)
+        on = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in CONDITIONS}
         for cycle in range(scaled(_CYCLES)):
             requests = "".join(name for name in "cm" if rng.random() < rates[name])
             await bench.cycle(
@@ -273,7 +277,7 @@ async def every_choice(dut):
                 ready=rng.random() < room,
                 occupancy=rng.randrange(most),
                 start=cycle == 5 or rng.random() < 0.002,
-                told=[name for name in TOLD if rng.random() < 0.5],
+                told=[name for name in CONDITIONS if rng.random() < on[name]],
             )
     assert min(bench.served.values()) > 500
 
@@ -310,6 +314,24 @@ async def nothing_starves(dut):
         for _ in range(10 * (limit + 1)):
             await bench.cycle("cm", occupancy=64, told=("critical",))
         assert bench.served["c"] - before == 10
+
+
+@cocotb.test()
+async def congestion_comes_and_goes(dut):
+    """A full DRAM queue and an idle link turn the order; a busy link, or no kernel, turns it back.
+    Where the share of such samples is about an eighth, one of them decides."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = _Bench(dut)
+    await bench.start()
+    bench.configure(policy=Policy.CRITICAL, threshold=5, cuts=[0, 0, 56], starvation_limit=90)
+    told = ("active", "critical", "sample")
+    for share, busy in ((1, "sends"), (0.3, "sends"), (0.125, "sends"), (1, "critical")):
+        for _ in range(scaled(400)):
+            await bench.cycle("cm", occupancy=56 if rng.random() < share else 55, told=told)
+        for _ in range(scaled(400)):
+            after = (*told, busy) if busy == "sends" else ("sample",)
+            await bench.cycle("cm", occupancy=127, told=after)
+        await bench.cycle("m", occupancy=127, told=("active", "relaxed"))
 
 
 @cocotb.test()

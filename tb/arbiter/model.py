@@ -4,13 +4,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, follow_load, measure
+from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, follow_congestion, measure
 from tb.golden import golden_state, set_arbiter
 
-__all__ = ["TOLD", "Model"]
+__all__ = ["CONDITIONS", "TOLD", "Model"]
 
 TOLD = ("active", "relaxed", "critical", "sample")
 """What the criticality unit tells; the last one every 64 cycles."""
+CONDITIONS = (*TOLD, "sends")
+"""And that a packet waits for the link."""
 
 
 _STREAMS = {0: "c", 1: "m", -1: None}
@@ -32,6 +34,11 @@ class Model:
     def compute_starved(self) -> int:
         """Cycles for which compute has waited."""
         return int(self._channel["compute_starved"])
+
+    @property
+    def congested(self) -> bool:
+        """The memory holds communication up."""
+        return int(self._channel["congestion"]) >= 256
 
     @property
     def level(self) -> int:
@@ -72,7 +79,7 @@ class Model:
         start : bool
             Begin the measurement.
         told : collection of str
-            Outputs of the criticality unit that are on.
+            Of :data:`CONDITIONS`, those that are on.
         """
         set_arbiter(self._state, config)
         arbiter, channel = self._state.config["arbiter"], self._channel
@@ -84,7 +91,7 @@ class Model:
         offered = arbitrate(self._state, channel.copy(), c, m, True)
         arbitrate(self._state, channel, c, m, ready)
         if "sample" in told:
-            follow_load(channel)
+            follow_congestion(self._state, channel, "sends" in told)
         measure(arbiter, channel, start)
         return _STREAMS[offered]
 

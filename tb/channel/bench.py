@@ -185,11 +185,13 @@ async def random_traffic(dut):
             bench.base = rng.choice([0, 10, 12, 30])
             bench.limit = rng.choice([12, 30, 45, 64])
             most = rng.choice([1, 30, 127])
-        if cycle % 100 == 0:
+        if cycle % 50 == 0:
             bench.arbiter = random_arbiter(rng)
         if cycle % 20 == 0:
             bench.configure()
-            told = [name for name in TOLD if rng.random() < 0.5]
+            told = [name for name in TOLD if rng.random() < (0.1 if name == "sample" else 0.5)]
+            if cycle % 100 == 0:  # no kernel, and no congestion is remembered
+                told = ["sample"]
         offers = [name for name, acts in pace.acts().items() if acts]
         takes = [name for name, acts in room.acts().items() if acts]
         await bench.cycle(

@@ -81,7 +81,7 @@ def cover_cycle(
     if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):
         channel = model.state.channels[0]
         patient = channel["compute_starved"] < arbiter["starvation_limit"]
-        first = "critical" in told and channel["load"] >> 8 < arbiter["cuts"][2]
+        first = "critical" in told and channel["congestion"] < 256
         cover("critical communication goes first", first and patient)
         cover("compute has waited behind it for its limit", first and not patient)
     if arbiter["policy"] == Policy.MCA.value and "active" in told and any(communication):

@@ -121,14 +121,14 @@ class _Bench:
         cover("launch while a comparison is under way", launch and LOAD <= own["phase"] < 63)
         if own["phase"] == LOAD:
             kernel = workgroups * int(own["finish_time"]) - finished * int(own["elapsed"])
-            link = int(own["weighted"]) * int(own["link_time"]) * finished
-            difference = (kernel << 17) - link
+            link = int(own["remaining"]) * int(own["link_time"]) * finished
+            difference = (kernel << 15) - link
             cover("late, because a workgroup is overdue", kernel < 0)
             cover("late, because the link takes longer", kernel >= 0 > difference)
             cover("link and kernel take equally long", kernel > 0 and not difference)
-            near = int(own["weighted"]) * finished
+            near = int(own["remaining"]) * finished
             cover("link takes nearly as long as the kernel", 0 < difference < near)
-            cover("nothing is left to be sent", finished and not own["weighted"])
+            cover("nothing is left to be sent", finished and not own["remaining"])
 
 
 async def _start(dut) -> _Bench:
@@ -180,10 +180,9 @@ async def every_verdict(dut):
             await bench.cycle(**values)
         times = near_the_verdict(rng, bench.own, bench.launch_configuration, int(finished))
         if whole:
-            # Five times as long as a time that is a whole number.
-            elapsed = 5 * int(rng.integers(0, 200))
-            kernel = (1000 - int(finished)) * elapsed << 17
-            link_time = kernel // (5 * int(remaining) * int(finished))
+            elapsed = int(rng.integers(0, 1000))
+            kernel = (1000 - int(finished)) * elapsed << 15
+            link_time = kernel // (int(remaining) * int(finished))
             times = dict.fromkeys(("elapsed", "finish_time"), elapsed)
             times["link_time"] = min(link_time, _MOST_TIME)
         bench.preset(**times)

@@ -15,7 +15,7 @@ __all__ = [
     "random_configuration",
 ]
 
-LOAD = 4
+LOAD = 3
 """Phase in which a comparison takes what was measured."""
 REGISTERS = (
     *("launched", "phase", "fraction", "elapsed", "finished_seen", "finish_time", "sent"),
@@ -84,8 +84,8 @@ def near_the_verdict(
     elapsed = int(rng.integers(0, rng.choice([30, 3000, _MOST + 1])))
     finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
     kernel = int(launch["workgroups"]) * finish_time - finished * elapsed
-    factor = int(own["weighted"]) * finished
-    link_time = max(kernel, 0) * (1 << 17) // factor if factor else 0
+    factor = int(own["remaining"]) * finished
+    link_time = max(kernel, 0) * (1 << 15) // factor if factor else 0
     link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), _MOST)
     return {"elapsed": elapsed, "finish_time": finish_time, "link_time": link_time}
 

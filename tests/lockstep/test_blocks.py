@@ -17,7 +17,7 @@ from rtl.tracker.bank import TrackerBank
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger
-from sysmodel.engine.golden.arbitration import arbitrate, follow_load, measure
+from sysmodel.engine.golden.arbitration import arbitrate, follow_congestion, measure
 from sysmodel.engine.golden.credit_window import step_credit_window
 from sysmodel.engine.golden.criticality import step_criticality
 from sysmodel.engine.golden.dma import step_engine
@@ -115,8 +115,9 @@ def test_arbiter(rng):
                 told = chance(rng, 0.5)
                 ctx.set(getattr(dut, name), told)
                 state.gpu["criticality"][name] = told
-            sample = chance(rng, 0.5)
+            sample, sends = chance(rng, 0.5), chance(rng, 0.5)
             ctx.set(dut.sample, sample)
+            ctx.set(dut.sends, sends)
             found = [
                 compute and ctx.get(dut.compute.ready),
                 communication and ctx.get(dut.communication.ready),
@@ -128,7 +129,7 @@ def test_arbiter(rng):
                 assert ctx.get(dut.o.p.atom) == choice + 1, cycle
             measure(arbiter, channel, start)
             if sample:
-                follow_load(channel)
+                follow_congestion(state, channel, sends)
             await ctx.tick()
 
     simulate(dut, bench)

@@ -10,11 +10,12 @@ __all__ = ["critical"]
 
 
 def critical(now: Situation) -> Value:
-    """While communication is critical and the DRAM queue is on average shorter than ``cuts[2]`` it
-    goes first, unless compute has waited for ``starvation_limit`` cycles. Else it goes if
-    compute has no request, and, as long as it has time, only into a calm DRAM queue; or if it is
+    """While communication is critical and the memory is not congested it goes first, unless compute
+    has waited for ``starvation_limit`` cycles. Else it goes if compute has no request, and, as
+    long as it has time and the memory is not congested, only into a calm DRAM queue; or if it is
     urgent."""
     patient = now.compute_starved < now.configuration.starvation_limit
     first = ~now.compute | patient
-    after = urgent(now) | (~now.compute & (calm(now) | ~now.relaxed))
-    return Mux(now.critical & (now.load < now.configuration.cuts[2]), first, after)
+    waits = now.relaxed & ~now.congested & ~calm(now)
+    after = urgent(now) | (~now.compute & ~waits)
+    return Mux(now.critical & ~now.congested, first, after)

@@ -27,10 +27,10 @@ class Situation:
         Of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
     measured : Value
         Threshold that the last measurement chose, 127 for none.
-    load : Value
-        Running mean of the occupancy.
     active, relaxed, critical : Value
         What :class:`~rtl.trigger.criticality.Criticality` tells.
+    congested : Value
+        The memory holds communication up, whoever goes first.
     """
 
     compute: Value
@@ -41,7 +41,7 @@ class Situation:
     occupancy: Value
     configuration: data.View
     measured: Value
-    load: Value
     active: Value
     relaxed: Value
     critical: Value
+    congested: Value

@@ -6,7 +6,7 @@ from sysmodel.lib.compiled import compiled, inlined
 __all__ = ["LAST_PHASE", "step_criticality"]
 
 # Of a period.
-_WEIGHTED, _JUDGED, LAST_PHASE = 3, 4, 63
+_JUDGED, LAST_PHASE = 3, 63
 _FRACTIONS = 1024  # cycles in a unit of elapsed time
 _GROUP = 32  # workgroups whose sending is timed at once
 _MOST = (1 << 20) - 1
@@ -23,13 +23,11 @@ def _judge(s, finished):
         own.remaining = launch.tracked_end - launch.shift
     elif own.phase == 2:
         own.remaining = max(own.remaining - own.gone, 0)
-    elif own.phase == _WEIGHTED:
-        own.weighted = 5 * own.remaining
     elif own.phase == _JUDGED:
-        # Quarters of a cycle, on both sides times `finished`.
-        link = own.weighted * own.link_time * finished
+        # Cycles of a group of workgroups, on both sides times `finished`.
+        link = own.remaining * own.link_time * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
-        own.verdict = kernel < 0 or kernel * (4 * _GROUP * _FRACTIONS) < link
+        own.verdict = kernel < 0 or kernel * (_GROUP * _FRACTIONS) < link
     elif own.phase == LAST_PHASE:
         own.late = own.verdict
 
@@ -72,9 +70,10 @@ def step_criticality(s, dispatched, finished, issued, launch):
     leads = dispatched > gpu.oldest + ((window >> 1) | (window >> 2))
     lags = finished > gpu.oldest + (window >> 3)
     late = own.late != 0
+    unknown = own.measuring and own.link_time == 0
     own.active = runs and not waits
     own.relaxed = own.active and not late and not lags
-    own.critical = runs and (waits or leads or late)
+    own.critical = runs and (waits or leads or late or unknown)
     phase = own.phase
     if phase <= _JUDGED or phase == LAST_PHASE:
         _judge(s, finished)

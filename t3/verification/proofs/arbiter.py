@@ -31,9 +31,8 @@ class ArbiterHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._arbiter(T3Parameters())
         compute, communication, o = dut.compute, dut.communication, dut.o
-        free(
-            m, dut.occupancy, dut.start, dut.active, dut.relaxed, dut.critical, dut.sample, o.ready
-        )
+        free(m, dut.occupancy, dut.start, dut.sends, o.ready)
+        free(m, dut.active, dut.relaxed, dut.critical, dut.sample)
         free(m, compute.valid, compute.p, communication.valid, communication.p)
         free(m, *(dut.configuration[name] for name in _CHANGING))
         limit = Signal(16)
@@ -43,15 +42,11 @@ class ArbiterHarness(Elaboratable):
         m.d.comb += [c_moves.eq(moves(compute)), m_moves.eq(moves(communication))]
         self._assert_one_grant(m, dut, c_moves, m_moves)
         self._assert_order(m, dut)
+        self._assert_congestion(m, dut)
 
         due, compute_due = self._assert_starvation(m, dut, limit, c_moves, m_moves)
         self._assert_policies(m, dut, due, compute_due, c_moves, m_moves)
         return m
-
-    @staticmethod
-    def _urges(dut: Arbiter) -> Value:
-        """Communication is critical, and the memory not congested."""
-        return dut.critical & (dut.load[8:] < dut.configuration.cuts[2])
 
     def _assert_one_grant(self, m: Module, dut: Arbiter, c_moves: Value, m_moves: Value) -> None:
         """What leaves is what one stream offers, and that stream alone is told so."""
@@ -81,6 +76,24 @@ class ArbiterHarness(Elaboratable):
                 invariant(taken == given, f"{name}: not as many given as taken"),
             ]
 
+    @staticmethod
+    def _assert_congestion(m: Module, dut: Arbiter) -> None:
+        """It is forgotten without a kernel, and else follows what is seen while communication is
+        critical."""
+        count = Signal(range(512))
+        full = dut.occupancy >= dut.configuration.cuts[2]
+        held_up = dut.critical & full & ~dut.sends
+        with m.If(dut.sample & held_up):
+            m.d.sync += count.eq(Mux(count > 511 - 7, 511, count + 7))
+        with m.Elif(dut.sample & dut.critical & (count > 0)):
+            m.d.sync += count.eq(count - 1)
+        with m.Elif(dut.sample & ~dut.active & ~dut.critical):
+            m.d.sync += count.eq(0)
+        m.d.comb += [
+            Assert(dut.congestion == count, "another congestion"),
+            Cover(dut.congestion == 20, "congestion falls"),
+        ]
+
     def _assert_starvation(
         self, m: Module, dut: Arbiter, limit: Value, c_moves: Value, m_moves: Value
     ) -> tuple[Value, Value]:
@@ -88,7 +101,7 @@ class ArbiterHarness(Elaboratable):
         something; gives which of the two, communication first, has waited for the limit."""
         policy = dut.configuration.policy
         criticality = policy == Policy.CRITICAL
-        urges = self._urges(dut)
+        urges = _urges(dut)
         first, second = Signal(), Signal()  # communication's protection by the limit; compute's
         m.d.comb += [
             first.eq(
@@ -146,7 +159,9 @@ class ArbiterHarness(Elaboratable):
             Policy.MCA_PAPER: due | (~c & calm),
             Policy.MCA: due | (~c & (calm | ~dut.active)),
             Policy.CRITICAL: Mux(
-                self._urges(dut), ~c | ~compute_due, due | (~c & (calm | ~dut.relaxed))
+                _urges(dut),
+                ~c | ~compute_due,
+                due | (~c & (calm | ~dut.relaxed | _congested(dut))),
             ),
         }
         in_turn = ~c | (last == Origin.COMPUTE)
@@ -157,7 +172,7 @@ class ArbiterHarness(Elaboratable):
             with m.Default():
                 self._assert_choice(m, dut, "ROUND_ROBIN", in_turn, m_moves)
         both = room & c & communication
-        critical = self._urges(dut) & (config.policy == Policy.CRITICAL)
+        critical = _urges(dut) & (config.policy == Policy.CRITICAL)
         m.d.comb += [
             Assert(~room | ~c | c_moves | m_moves, "compute waits for nothing"),
             Cover(room & ~c & communication & ~m_moves, "held back"),
@@ -176,6 +191,16 @@ class ArbiterHarness(Elaboratable):
             Cover(offered & dut.compute.valid & ~m_moves, f"{name}: compute goes first"),
             Cover(m_moves, f"{name}: communication goes"),
         ]
+
+
+def _congested(dut: Arbiter) -> Value:
+    """The memory holds communication up."""
+    return dut.congestion >= 256
+
+
+def _urges(dut: Arbiter) -> Value:
+    """Communication is critical, and the memory not congested."""
+    return dut.critical & ~_congested(dut)
 
 
 _CHANGING = ("policy", "automatic", "threshold", "measure_log2", "cuts", "levels")

@@ -12,7 +12,7 @@ __all__ = ["PROOFS"]
 
 _LINK_TIME_LOW, _LINK_TIME_BITS = 9, 3  # of the link's time: 0 below, where it hardly decides
 _ELAPSED_BITS = 2
-_TAKEN, _KNOWN = 4, 63  # phases
+_TAKEN = 3  # phase
 
 
 class ComparisonHarness(Elaboratable):
@@ -36,7 +36,7 @@ class ComparisonHarness(Elaboratable):
 
         known, launched, late = Signal(), Signal(), Signal()
         overdue, longer = Signal(), Signal()
-        m.d.comb += [overdue.eq(kernel < 0), longer.eq((kernel << 17) < link)]
+        m.d.comb += [overdue.eq(kernel < 0), longer.eq((kernel << 15) < link)]
         taken = dut.phase == _TAKEN
         with m.If(taken):
             m.d.sync += [known.eq(1), launched.eq(dut.launch), late.eq(overdue | longer)]

@@ -96,7 +96,7 @@ class LaunchHarness(Elaboratable):
             ]
 
 
-_LOAD = 4  # phase
+_LOAD = 3
 _SENT, _LINK, _WHOLE, _PASSED = range(4)  # products
 _INPUTS = (
     "launch_configuration", "launch", "dispatched", "finished", "issued", "oldest",

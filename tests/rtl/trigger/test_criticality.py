@@ -80,7 +80,7 @@ def verdict(now, finished, sent, kernel_pace, link_pace):
 
     A workgroup's end is known to a unit of time, which is extrapolated over the whole kernel.
     """
-    link = 1.25 * (WORKGROUPS - FIRST - sent) * link_pace
+    link = (WORKGROUPS - FIRST - sent) * link_pace
     kernel = WORKGROUPS * kernel_pace - now
     grain = UNIT * (WORKGROUPS / max(finished, 1) + 1) + DELAY
     if abs(link - kernel) <= grain:
@@ -183,6 +183,26 @@ def test_a_kernel_far_ahead_makes_communication_critical(window):
         for dispatched in (most, most + 1):
             await bench.progress(40, dispatched=dispatched, oldest=40)
             assert ("critical" in bench.told) == (dispatched > most)
+
+    simulate(run)
+
+
+def test_the_first_group_is_timed_with_communication_first():
+    """From the first workgroup sent to the 33rd; after a launch again."""
+
+    async def run(bench):
+        for _ in range(2):
+            await bench.strobe("launch")
+            await bench.progress(40)
+            await bench.wait(1)
+            assert "critical" not in bench.told
+            for _ in range(32):
+                await bench.strobe("issued")
+                await bench.wait(1)
+                assert "critical" in bench.told
+            await bench.strobe("issued")
+            await bench.wait(1)
+            assert "critical" not in bench.told
 
     simulate(run)
 

@@ -5,25 +5,35 @@ from sysmodel.lib.compiled import inlined
 
 from .mca_paper import calm
 
-__all__ = ["critical", "follow_load"]
+__all__ = ["critical", "follow_congestion"]
 
-_LOAD_BITS = 8
+_FULL, _EMPTY = 7, 1
+_MOST, _CONGESTED = 511, 256
 
 
 @inlined
-def follow_load(channel):
-    """Take a sample of the DRAM queue's occupancy into its running mean."""
-    channel.load += channel.occupancy - (channel.load >> _LOAD_BITS)
+def follow_congestion(s, channel, sends):
+    """Take a sample of whether the memory holds communication up: although that is critical, the
+    DRAM queue is full and the link has nothing to send."""
+    own = s.gpu.criticality
+    if not own.active and not own.critical:
+        channel.congestion = 0
+    elif own.critical:
+        if channel.occupancy >= s.config.arbiter.cuts[2] and not sends:
+            channel.congestion = min(channel.congestion + _FULL, _MOST)
+        elif channel.congestion:
+            channel.congestion -= _EMPTY
 
 
 @inlined
 def critical(s, channel, compute, communication):
     own, arbiter = s.gpu.criticality, s.config.arbiter
     limit = arbiter.starvation_limit
-    if own.critical and channel.load >> _LOAD_BITS < arbiter.cuts[2]:
+    congested = channel.congestion >= _CONGESTED
+    if own.critical and not congested:
         goes = not compute or channel.compute_starved < limit
     else:
-        passes = not own.relaxed or calm(s, channel)
+        passes = not own.relaxed or congested or calm(s, channel)
         goes = channel.starved >= limit or (not compute and passes)
     if communication and goes:
         return 1
