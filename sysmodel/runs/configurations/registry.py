@@ -57,6 +57,9 @@ CONFIGURATIONS = {
     "t3-mca": Configuration("transparent", "transparent", policy="mca"),
     "t3-critical": Configuration("transparent", "transparent", policy="critical"),
     "t3-mca-paper": Configuration("transparent", "transparent", policy="mca-paper", default=False),
+    "t3-compute-first": Configuration(
+        "transparent", "transparent", policy="compute-first", default=False
+    ),
     "ideal-overlap": Configuration("ideal", "ideal", of=("sequential", "sequential")),
     "ideal-rs-nmc": Configuration("ideal", "ideal", of=("sequential", "rs-nmc")),
     "rs-nmc": Configuration("transparent", "scatter", listed=False),

@@ -37,6 +37,7 @@ COLOURS = {
     "t3": "#7d9cc7",
     "t3-mca": "#30507a",
     "t3-mca-paper": "#30507a",
+    "t3-compute-first": "#30507a",
     "t3-critical": "#3f8f5f",
     "ideal-overlap": "#d9722e",
     "ideal-rs-nmc": "#f2c879",

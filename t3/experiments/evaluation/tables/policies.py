@@ -14,7 +14,7 @@ CLOSE = 0.01
 """What the policy may be behind the best of the others."""
 
 _POLICY = "t3-critical"
-_OTHERS = ["t3", "t3-mca", REPRODUCED]
+_OTHERS = ["t3", "t3-compute-first", "t3-mca", REPRODUCED]
 
 
 def worst_table(study: Study) -> Table:

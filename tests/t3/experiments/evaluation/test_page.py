@@ -84,7 +84,7 @@ def test_page_links_to_every_figure(text, figures):
 
 def test_page_says_what_was_run_and_what_is_assumed(text):
     for words in (
-        "golden model of the RTL; 72 results again with the compiled RTL",
+        "golden model of the RTL; 80 results again with the compiled RTL",
         "dispatched `free` and `stages`, at 150 GB/s and 75 GB/s",
         "revision `0123456789ab`",
         "1 of 32 memory channels",
