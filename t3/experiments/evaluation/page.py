@@ -15,7 +15,7 @@ from . import tables
 from .claims import compare, known_claims
 from .figures import FIGURES
 from .study import POINT, Study
-from .variation import variation, variation_table
+from .variation import variation
 
 __all__ = ["Origin", "origin", "page"]
 
@@ -97,12 +97,8 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
         means=tables.mean_table(study, tables.GROUPS, main),
         worst=tables.worst_table(study),
         savings=tables.saving_table(study, tables.GROUPS, study.cases),
-        models=tables.model_table(study, "megatron", main),
-        operators=tables.operator_table(study.operators),
         efficiency=tables.efficiency_table(study),
         parameters=tables.parameter_table(study),
-        shapes=tables.shape_table(study),
-        repeated=variation_table(study.variation),
         variations={
             name: f"{variation(study.variation, name):.1%}"
             for name in dict.fromkeys(study.variation["configuration"])

@@ -7,14 +7,12 @@ import pandas as pd
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload, known_workloads
 from sysmodel.lib.progress import Report
-from sysmodel.runs.comparison import ROUND_ROBIN, Spread, spreads
+from sysmodel.runs.comparison import Spread, spreads
 from sysmodel.runs.configurations import registry
 from sysmodel.runs.result import CONFIGURATIONS, RunOptions
 from sysmodel.runs.simulate import run
 
-from .tables.table import Table
-
-__all__ = ["COMPARED", "SUBLAYERS", "measure_variation", "variation", "variation_table"]
+__all__ = ["COMPARED", "OVER", "SUBLAYERS", "measure_variation", "variation"]
 
 SUBLAYERS: tuple[tuple[str, str, int], ...] = (
     ("t-nlg", "fc2", 8),
@@ -25,7 +23,8 @@ SUBLAYERS: tuple[tuple[str, str, int], ...] = (
 
 COMPARED = tuple(name for name in CONFIGURATIONS if registry.CONFIGURATIONS[name].tracked)
 _REPETITIONS = 8
-_OVER = "over_round_robin"
+OVER = "over_round_robin"
+"""Columns of the time over that of ``t3``, less 1."""
 
 
 def measure_variation(
@@ -60,7 +59,7 @@ def measure_variation(
         {"model": work.model, "tp": work.tp, "layer": work.layer}
         | {"configuration": one.configuration}
         | _columns("speedup", one.speedup)
-        | _columns(_OVER, one.over_round_robin)
+        | _columns(OVER, one.over_round_robin)
         for work in sublayers
         for one in spreads(run(work, system, options, progress).repetitions)
     ]
@@ -77,20 +76,4 @@ def variation(measured: pd.DataFrame, configuration: str) -> float:
     """Share of the total time below which a configuration's difference to ``t3`` says nothing: its
     largest range over the repetitions of a sublayer that was measured."""
     rows = measured[measured["configuration"] == configuration]
-    return float((rows[f"{_OVER}_most"] - rows[f"{_OVER}_least"]).max())
-
-
-def variation_table(measured: pd.DataFrame) -> Table:
-    """Speedup and difference to round-robin of every sublayer that was repeated."""
-    headings = ["model", "TP", "layer", "configuration"]
-    headings += ["speedup, mean (x)", "least (x)", "most (x)"]
-    headings += [f"time over `{ROUND_ROBIN}`, mean (%)", "least (%)", "most (%)"]
-    rows = []
-    for _, one in measured.iterrows():
-        differences = [one[f"{_OVER}_{part}"] for part in ("mean", "least", "most")]
-        rows.append(
-            [one["model"], str(one["tp"]), one["layer"], f"`{one['configuration']}`"]
-            + [f"{one[f'speedup_{part}']:.3f}" for part in ("mean", "least", "most")]
-            + [f"{100 * difference:+.2f}" for difference in differences]
-        )
-    return Table(headings, rows, text_columns=4)
+    return float((rows[f"{OVER}_most"] - rows[f"{OVER}_least"]).max())

@@ -61,6 +61,7 @@ def test_overlap_helps_and_no_more_than_the_ideal(tnlg):
     assert total["ideal-rs-nmc"] <= total["ideal-overlap"] < total["sequential"]
     for name in T3:
         assert total["ideal-rs-nmc"] < total[name] < total["sequential"]
+    assert total["t3-critical"] <= 1.01 * min(total["t3"], total["t3-mca"])
 
 
 def test_contention_slows_the_gemm_but_little(tnlg):

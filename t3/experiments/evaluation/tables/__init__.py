@@ -3,7 +3,7 @@
 from .claims import claim_table
 from .details import DETAILS, GROUPS, UNSLICED
 from .energy import saving_table
-from .models import efficiency_table, model_table, operator_table, shape_table
+from .models import efficiency_table
 from .parameters import parameter_table
 from .policies import worst_table
 from .sublayers import mean_table
@@ -15,10 +15,7 @@ __all__ = [
     "claim_table",
     "efficiency_table",
     "mean_table",
-    "model_table",
-    "operator_table",
     "parameter_table",
     "saving_table",
-    "shape_table",
     "worst_table",
 ]

@@ -9,11 +9,12 @@ from t3.experiments.evaluation.study import Study
 
 from .claims import full_claim_table
 from .energy import constant_range_table, energy_table
-from .models import layer_table, model_table
+from .models import layer_table, model_table, operator_table, shape_table
 from .parameters import sensitivity_table
 from .policies import policy_table
 from .sublayers import byte_table, mean_table, speedup_table, time_table
 from .table import Table, csv_text
+from .variation import variation_table
 
 __all__ = ["DETAILS", "GROUPS", "UNSLICED", "Detail"]
 
@@ -72,14 +73,19 @@ DETAILS: Mapping[str, Detail] = MappingProxyType(
             "What T3-MCA saves at the ends of each constant's range", constant_range_table
         ),
         "models": _single(
-            "The same in every case",
+            "Times and speedups end to end",
             lambda study: model_table(study, "megatron", study.cases),
         ),
         "models-unsliced": _single(
             "The same if every GPU computes the attention of all heads",
             lambda study: model_table(study, UNSLICED, study.cases),
         ),
+        "operators": _single("Each operator's time", lambda study: operator_table(study.operators)),
         "layers": _single("Where a layer's time goes, sequential", layer_table),
+        "repeated": _single(
+            "The sublayers that were repeated", lambda study: variation_table(study.variation)
+        ),
+        "shapes": _single("The models' shapes", shape_table),
         "sensitivity": _single(
             "Speedup at every value, and its change from the defaults", sensitivity_table
         ),

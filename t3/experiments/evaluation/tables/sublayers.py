@@ -39,7 +39,8 @@ def speedup_table(study: Study, group: str) -> Table:
 
 def mean_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -> Table:
     """Speedups of a group's sublayers together, and the gain of their geomean as a share of the
-    ideal overlap's; ``groups`` has the words for each group."""
+    ideal overlap's; ``groups`` has the words for each group. Split CUs are left out: what they
+    run beside the all-reduce is another GEMM than the one whose output it reduces."""
     headings = ["sublayers", "configuration:"]
     for case in cases:
         headings += [f"{name}, {case.label} (x)" for name in _STATISTICS]
@@ -48,6 +49,8 @@ def mean_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -
     for group, words in groups.items():
         wide = [study.points("speedup", case, group=group) for case in cases]
         for name in _configurations(study):
+            if name.startswith("cu-split"):
+                continue
             row = [words, f"`{name}`"]
             for one in wide:
                 row += [f"{statistic(one[name]):.3f}" for statistic in _STATISTICS.values()]

@@ -82,7 +82,7 @@ def test_page_links_to_every_figure(text, figures):
         assert (figures.parent / figures.name / link.removeprefix("figures/")).is_file()
 
 
-def test_page_says_what_was_run_and_what_is_assumed(text):
+def test_page_says_what_was_run_and_what_is_assumed(text, whole):
     for words in (
         "golden model of the RTL; 80 results again with the compiled RTL",
         "dispatched `free` and `stages`, at 150 GB/s and 75 GB/s",
@@ -90,9 +90,9 @@ def test_page_says_what_was_run_and_what_is_assumed(text):
         "1 of 32 memory channels",
         "| `t3.starvation_limit_cycles` | 256 |",
         "assumption: the paper has a limit and does not give it",
-        "TP H, rest an assumption",
     ):
         assert words in text
+    assert "TP H, rest an assumption" in whole
 
 
 @pytest.mark.parametrize("which", ["text", "whole"])
@@ -103,7 +103,7 @@ def test_tables_are_well_formed(which, request):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
     tables = sum(token.type == "table_open" for token in tokens)
-    assert tables == len(re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)) > 15
+    assert tables == len(re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)) > 10
     rows = sum(token.type == "tr_open" for token in tokens)
     assert rows == len(re.findall(r"^\|", text, flags=re.MULTILINE)) - tables
 

@@ -7,7 +7,8 @@ from small_system import small_system, workload
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
-from t3.experiments.evaluation.variation import measure_variation, variation, variation_table
+from t3.experiments.evaluation.tables.variation import variation_table
+from t3.experiments.evaluation.variation import measure_variation, variation
 
 
 def rows(**over):
