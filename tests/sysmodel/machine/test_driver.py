@@ -217,12 +217,13 @@ def test_only_the_papers_policy_has_the_papers_queue(policy, depth, levels, cuts
     assert program["STARVATION.cycles"] == (256 if policy == "mca-paper" else of_latencies)
 
 
-@pytest.mark.parametrize("depth,threshold", [(64, 48), (10, 7), (1, 1)])
-def test_critical_leaves_a_quarter_of_the_queue(depth, threshold):
+@pytest.mark.parametrize("depth,threshold", [(64, 56), (10, 8), (1, 1)])
+def test_critical_leaves_an_eighth_of_the_queue(depth, threshold):
     system = scaled(small_system(), dram={"queue_depth": depth})
     program = programmed(small_kernel(), system=system, policy="critical")
     assert program["ARBITER.policy"] == Policy.CRITICAL.value
     assert (program["ARBITER.automatic"], program["ARBITER.threshold"]) == (0, threshold)
+    assert program["CUTS.cut2"] == threshold
 
 
 @pytest.mark.parametrize(
