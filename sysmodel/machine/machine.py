@@ -31,7 +31,6 @@ from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
 from sysmodel.network.link import set_up_link
 
-from . import loop
 from .bus import load_writes
 from .driver import (
     Writes,
@@ -41,8 +40,10 @@ from .driver import (
     register_address,
     register_at,
 )
+from .loop import advance
 from .sampling import require_output_atoms, require_symmetry
 from .state import State, new_state
+from .until import NEVER, UNTIL_PROGRAMMED
 from .variation import Variation
 
 __all__ = ["Machine", "kernel_of"]
@@ -161,7 +162,7 @@ class Machine:
         self.hardware = np.array(hardware, np.uint64)
         if progress:
             progress("Compiling the cycle loop, once", 0.0)
-        loop.advance(self.state, self.hardware, loop.NEVER, 0)
+        advance(self.state, self.hardware, NEVER, 0)
         if progress:
             progress("Compiling the cycle loop, once", 1.0)
 
@@ -219,7 +220,7 @@ class Machine:
         """
         begin = self.now
         moved, last = begin, None
-        while not loop.advance(self.state, self.hardware, until, _SLICE_CYCLES):
+        while not advance(self.state, self.hardware, until, _SLICE_CYCLES):
             self._check()
             if progress:
                 progress(self.now)
@@ -244,7 +245,7 @@ class Machine:
         fixed = self.state.fixed
         fixed["work"], fixed["flow"] = 0, 1
         self.write([one + launch_writes() for one in maps])
-        self.run(loop.UNTIL_PROGRAMMED)
+        self.run(UNTIL_PROGRAMMED)
         self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
@@ -263,7 +264,7 @@ class Machine:
         """Let time pass, with nothing to wait for."""
         end = self.now + cycles
         while self.now < end:
-            loop.advance(self.state, self.hardware, loop.NEVER, end - self.now)
+            advance(self.state, self.hardware, NEVER, end - self.now)
 
     def expect(self, chunks: list[int]) -> None:
         """Wait, from now on, for one more chunk on each GPU."""
@@ -294,7 +295,7 @@ class Machine:
         """Fields of a register, read over the bus."""
         self.state.gpu["read_address"][gpu] = register_address(name)
         for _ in range(100):
-            loop.advance(self.state, self.hardware, loop.NEVER, 1)
+            advance(self.state, self.hardware, NEVER, 1)
             if self.state.gpu["read_address"][gpu] < 0:
                 return fields_of(name, int(self.state.gpu["read_value"][gpu]))
         raise SimulationError(f"GPU {gpu}: the register port does not answer")

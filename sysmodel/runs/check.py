@@ -10,8 +10,9 @@ from sysmodel.config.system import System, load_system
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.machine.driver import Writes, map_writes
-from sysmodel.machine.loop import CONTEXT_GEMM, UNTIL_REDUCED
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.until import UNTIL_REDUCED
 
 from .check_options import CheckOptions, CheckResult, Mismatch
 

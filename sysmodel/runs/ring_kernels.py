@@ -4,13 +4,8 @@ from sysmodel.gpu.collective import begin_step
 from sysmodel.lib.phases import AG, RS
 from sysmodel.lib.ring import gathered, scattered
 from sysmodel.machine.driver import collective_writes, staging_offset
-from sysmodel.machine.loop import (
-    CONTEXT_COLLECTIVE,
-    CONTEXT_NONE,
-    UNTIL_COLLECTIVE,
-    UNTIL_PROGRAMMED,
-    UNTIL_QUIET,
-)
+from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
+from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
 from .phases import RunContext, Simulation
 

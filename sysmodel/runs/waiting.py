@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sysmodel.machine.loop import UNTIL_GEMM
+from sysmodel.machine.until import UNTIL_GEMM
 
 from .phases import PhaseResult, RunContext, Simulation
 

@@ -13,8 +13,10 @@ from rtl.top import T3
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.machine.driver import map_writes
-from sysmodel.machine.loop import CONTEXT_GEMM, NEVER, advance
+from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.until import NEVER
 from sysmodel.runs.result import EngineName
 
 __all__ = ["amaranth_cycles_per_s", "loop_cycles_per_s", "main"]

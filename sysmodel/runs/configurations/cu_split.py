@@ -1,6 +1,6 @@
 """Two kernels at once: the CUs are split between a GEMM and the collectives of the one before."""
 
-from sysmodel.machine.loop import UNTIL_GEMM
+from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
 from sysmodel.runs.ring_kernels import all_gather, reduce_scatter

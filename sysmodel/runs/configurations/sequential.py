@@ -1,7 +1,7 @@
 """The baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
 
 from sysmodel.lib.phases import GEMM, RS
-from sysmodel.machine.loop import UNTIL_GEMM
+from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
 from sysmodel.runs.ring_kernels import all_gather, reduce_scatter

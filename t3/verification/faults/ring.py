@@ -13,9 +13,11 @@ from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
-from sysmodel.machine import loop
 from sysmodel.machine.driver import Writes, credit_windows, map_writes
+from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
+from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.until import UNTIL_REDUCED
 from sysmodel.runs.check import reference
 
 from .hook import FAULT, FaultyInstance, Hooked
@@ -269,7 +271,7 @@ class Ring:
                 self.kernel,
                 self._system,
                 g,
-                context=loop.CONTEXT_GEMM,
+                context=CONTEXT_GEMM,
                 dtype="fp16",
                 updates_per_atom=setup.updates_per_atom[g],
             )
@@ -313,7 +315,7 @@ class Ring:
             state.gpu["start"][stop[0]] = NEVER_STARTS
         finished = False
         while not finished and machine.now < bound and not self._errors:
-            loop.advance(state, hardware, loop.UNTIL_REDUCED, _SLICE_CYCLES)
+            advance(state, hardware, UNTIL_REDUCED, _SLICE_CYCLES)
             finished = self._finished(living)
         if finished:
             machine.idle(_DRAIN_CYCLES)

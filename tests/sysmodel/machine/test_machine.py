@@ -9,8 +9,8 @@ from sysmodel.config.system import load_system
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine import machine as machine_module
 from sysmodel.machine.driver import map_writes
-from sysmodel.machine.loop import UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.until import UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
 
 SYSTEM = small_system()
 

@@ -1,0 +1,84 @@
+"""What the L2 does for a channel's queues in a cycle, and at a kernel's end."""
+
+import numpy as np
+
+from sysmodel.gpu.kernel import LINE_ATOM_BITS, LINE_ATOMS
+from sysmodel.gpu.l2 import l2_access
+from sysmodel.gpu.l2_write import l2_flush, l2_write
+from sysmodel.gpu.producer import REQUESTS, STORES, buffer_progress, pop_store
+from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.interleave import local_of_atom
+from sysmodel.memory.accesses import MISSES
+
+__all__ = ["drained", "serve_l2"]
+
+
+@inlined
+def _l2_stores(s, g, q, now):
+    """Write the stores at the head of the channel's queue; returns the lookups that took."""
+    f, channel = s.fixed[0], s.channel[q]
+    line, mask = np.int64(-1), np.int64(0)
+    count = 0
+    while count < channel.store_count:
+        what = np.int64(channel.store_what[(channel.store_head + count) & (STORES - 1)])
+        if what >= 0:
+            local = local_of_atom(s.output_atom[what], f.offset_bits, f.channel_bits)
+            if line >= 0 and local >> LINE_ATOM_BITS != line:
+                break
+            line = local >> LINE_ATOM_BITS
+            mask |= np.int64(1) << (local & (LINE_ATOMS - 1))
+        count += 1
+    if line >= 0 and not l2_write(s.l2, q, line, mask, f.write_back_queue):
+        return 0
+    for _ in range(count):
+        pop_store(s, g, channel, now)
+    return 1 if line >= 0 else 0
+
+
+@inlined
+def serve_l2(s, g, q, now):
+    """Serve what is at the heads of the channel's queues: a line of stores, then reads; where there
+    is one lookup in a cycle they take turns."""
+    f, channel = s.fixed[0], s.channel[q]
+    served = 0
+    if f.cached_stores and channel.store_count > 0 and (f.l2_requests > 1 or now & 1):
+        served = _l2_stores(s, g, q, now)
+    while (
+        channel.request_count > 0
+        and served < f.l2_requests
+        and channel.misses <= MISSES - LINE_ATOMS
+        and s.l2.channels[q].write_backs <= f.write_back_queue
+    ):
+        head = channel.request_head
+        line = channel.request_line[head]
+        token = np.int64(channel.request_token[head])
+        mask = np.int64(channel.request_mask[head])
+        _, new, merged, ok = l2_access(s.l2, q, line, mask, token)
+        if not ok:
+            return
+        channel.request_head = (head + 1) & (REQUESTS - 1)
+        channel.request_count -= 1
+        served += 1
+        missing = 0
+        for atom in range(LINE_ATOMS):
+            if (new | merged) >> atom & 1:
+                missing += 1
+            if new >> atom & 1:
+                i = (channel.miss_head + channel.misses) & (MISSES - 1)
+                channel.miss_atom[i] = line * LINE_ATOMS + atom
+                channel.misses += 1
+        buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
+
+
+@compiled
+def drained(s, g):
+    """Whether all stores of the ended kernel have left; one cycle of the L2's flush if they are in
+    the L2."""
+    f = s.fixed[0]
+    empty = True
+    for q in range(g * f.channels, (g + 1) * f.channels):
+        if s.channel[q].store_count > 0:
+            empty = False
+        elif f.cached_stores and not l2_flush(s.l2, q, f.write_back_queue):
+            empty = False
+    return empty

@@ -1,0 +1,140 @@
+"""What CUs and L2 offer to a channel: the next read, and the next store."""
+
+import numpy as np
+
+from sysmodel.engine.codes import END_OF_TILE, STORE
+from sysmodel.engine.ports import I
+from sysmodel.gpu.collective import (
+    collective_next_read,
+    collective_read_taken,
+    collective_store,
+    collective_store_left,
+)
+from sysmodel.gpu.l2_write import next_write_back, pop_write_back
+from sysmodel.gpu.producer import pop_store
+from sysmodel.lib.compiled import inlined
+from sysmodel.lib.interleave import system_atom
+from sysmodel.memory.accesses import COLLECTIVE_TAG, MISSES, value_of
+
+__all__ = [
+    "CONTEXT_COLLECTIVE",
+    "CONTEXT_GEMM",
+    "CONTEXT_NONE",
+    "offer_read",
+    "offer_store",
+]
+
+CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
+
+# Whose access a port offers, or took last.
+_TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
+
+
+@inlined
+def _collective_first(offer, kernel_waits, begin):
+    """Whether a port goes on with, or begins with, an access of the collective: what is offered
+    stays, and after one's transfer it is the other's turn."""
+    if offer == _COLLECTIVE:
+        return True
+    return begin and offer != _KERNEL and not (kernel_waits > 0 and offer == _TAKEN_COLLECTIVE)
+
+
+@inlined
+def offer_read(s, gpu, channel, c, now, inputs, ready):
+    """Offer the next read, of a collective or of the L2; if both have one they take turns."""
+    f = s.fixed[0]
+    inputs[I.reads_valid] = 0
+    atom, wave = np.int64(-1), np.int64(0)
+    if gpu.operands and _collective_first(channel.read_offer, channel.misses, True):
+        atom, wave = collective_next_read(s, gpu, channel, c, now)
+    if atom >= 0:
+        inputs[I.reads_valid] = 1
+        inputs[I.reads_atom] = atom
+        inputs[I.reads_tag] = wave | COLLECTIVE_TAG
+        channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
+        if ready:
+            collective_read_taken(f, gpu, channel)
+    elif channel.misses > 0:
+        channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
+        inputs[I.reads_valid] = 1
+        inputs[I.reads_atom] = system_atom(
+            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
+        )
+        inputs[I.reads_tag] = 0
+        if ready:
+            channel.miss_head = (channel.miss_head + 1) & (MISSES - 1)
+            channel.misses -= 1
+
+
+@inlined
+def _gemm_store(s, g, channel, now, inputs, ready):
+    """Offer the oldest store or end-of-tile marker of the kernel."""
+    f = s.fixed[0]
+    head = channel.store_head
+    w, what = np.int64(channel.store_workgroup[head]), np.int64(channel.store_what[head])
+    inputs[I.stores_valid] = 1
+    inputs[I.stores_context] = CONTEXT_GEMM
+    inputs[I.stores_workgroup] = w
+    if what >= 0:
+        inputs[I.stores_kind] = STORE
+        inputs[I.stores_atom] = s.output_atom[what]
+        inputs[I.stores_wavefront] = s.output_wave[what]
+        if f.with_data:
+            value_of(s, g, s.output_atom[what], inputs)
+    else:
+        wave = -1 - what
+        inputs[I.stores_kind] = END_OF_TILE
+        inputs[I.stores_atom] = s.output_atom[s.output_start[w]]
+        inputs[I.stores_wavefront] = wave
+        inputs[I.stores_tile_atoms] = s.per_wave[w, wave]
+        inputs[I.stores_outer_edge] = s.outer_edge[w]
+        inputs[I.stores_inner_edge] = s.inner_edge[w]
+    if ready:
+        pop_store(s, g, channel, now)
+
+
+@inlined
+def _offer_write_back(f, l2, c, inputs, ready):
+    """Offer what the L2 writes back next."""
+    atom = next_write_back(l2)
+    inputs[I.stores_valid] = 1
+    inputs[I.stores_kind] = STORE
+    inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.channel_bits)
+    inputs[I.stores_context] = CONTEXT_NONE
+    inputs[I.stores_workgroup] = 0
+    inputs[I.stores_wavefront] = 0
+    if ready:
+        pop_write_back(l2)
+
+
+@inlined
+def offer_store(s, g, c, now, inputs, ready, link_free):
+    """Offer the next store, of the kernel or of a collective; if both have one they take turns.
+
+    A collective's store waits in its CU while the link is backed up, not in front of the kernel's.
+    """
+    f, gpu = s.fixed[0], s.gpu[g]
+    channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
+    waiting = l2.write_backs if f.cached_stores else channel.store_count
+    inputs[I.stores_valid] = 0
+    atom = np.int64(-1)
+    if gpu.operands and _collective_first(channel.store_offer, waiting, link_free):
+        atom = collective_store(s, gpu, channel, c, now)
+    if atom >= 0:
+        inputs[I.stores_valid] = 1
+        inputs[I.stores_kind] = STORE
+        inputs[I.stores_atom] = atom
+        inputs[I.stores_context] = gpu.store_context
+        inputs[I.stores_workgroup] = 0
+        inputs[I.stores_wavefront] = 0
+        channel.store_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
+        if ready:
+            collective_store_left(s, g, channel)
+            if gpu.store_context == CONTEXT_NONE:
+                gpu.kept += 1
+    elif waiting > 0:
+        channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
+        if f.cached_stores:
+            _offer_write_back(f, l2, c, inputs, ready)
+        else:
+            _gemm_store(s, g, channel, now, inputs, ready)

@@ -1,0 +1,75 @@
+"""What the cycle loop can be told to run until."""
+
+import numpy as np
+
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O
+from sysmodel.gpu.collective import step_done
+from sysmodel.lib.compiled import inlined
+from sysmodel.memory.dram import dram_level
+
+from .bus import bus_idle
+
+__all__ = [
+    "NEVER",
+    "UNTIL_COLLECTIVE",
+    "UNTIL_COPIED",
+    "UNTIL_GEMM",
+    "UNTIL_PROGRAMMED",
+    "UNTIL_QUIET",
+    "UNTIL_REDUCED",
+    "reached",
+]
+
+(
+    NEVER,
+    UNTIL_PROGRAMMED,
+    UNTIL_GEMM,
+    UNTIL_REDUCED,
+    UNTIL_COLLECTIVE,
+    UNTIL_QUIET,
+    UNTIL_COPIED,
+) = range(7)
+
+
+@inlined
+def _quiet(s, g):
+    """Nothing of GPU ``g`` is under way outside the hardware."""
+    channels = s.fixed[0].channels
+    for c in range(channels):
+        q = g * channels + c
+        if dram_level(s.dram, q) or s.channel[q].back_count or s.channel[q].packet_count:
+            return False
+        if s.channel[q].in_unit_count:
+            return False
+        if s.outputs[g, c * CHANNEL_OUTPUTS + O.dram_valid]:
+            return False
+    return True
+
+
+@inlined
+def _arrived(s, g):
+    total = np.int64(0)
+    for c in range(s.fixed[0].channels):
+        total += np.int64(s.outputs[g, c * CHANNEL_OUTPUTS + O.stored])
+    return total >= s.gpu[g].expected
+
+
+@inlined
+def reached(s, g, until):
+    """Whether the condition holds on GPU ``g``."""
+    gpu = s.gpu[g]
+    if until == NEVER or not bus_idle(gpu):
+        return False
+    if until == UNTIL_GEMM:
+        return gpu.finish_cycle >= 0 and _quiet(s, g)
+    if until == UNTIL_REDUCED:
+        if gpu.finish_cycle < 0 or gpu.done_cycle < 0:
+            return False
+        return s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle] and _quiet(s, g)
+    if until == UNTIL_COLLECTIVE:
+        return step_done(s, g) and _arrived(s, g)
+    if until == UNTIL_QUIET:
+        return _quiet(s, g)
+    if until == UNTIL_COPIED:
+        return _arrived(s, g) and s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle]
+    return True
