@@ -1,0 +1,254 @@
+"""The DMA engine's ports, driven and checked in every cycle against a reference of its walk."""
+
+from amaranth.sim import Simulator
+
+from rtl.dma.engine import DmaEngine
+from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind
+
+
+def command_entry(**fields):
+    return {
+        "kind": PacketKind.UPDATE,
+        "op": Operation.SUM,
+        "dtype": Datatype.FP16,
+        "context": 1,
+        "atom_offset": 0,
+        "granularity": Granularity.WORKGROUP,
+        "group_log2": 0,
+        "outer_extent": 4,
+        "outer_extent_edge": 3,
+        "inner_extent": 16,
+        "inner_extent_edge": 10,
+        "stride": 100,
+        "wave_outer_extent": 2,
+        "wave_inner_log2": 3,
+        "waves_inner_log2": 1,
+        "waves": [0, 0, 0, 0],
+    } | fields
+
+
+def random_command(rng, p):
+    """Geometry of which wavefronts and edges may cut anything."""
+    return command_entry(
+        kind=rng.choice(list(PacketKind)),
+        op=rng.choice(list(Operation)),
+        dtype=rng.choice(list(Datatype)),
+        context=rng.getrandbits(p.context_bits),
+        atom_offset=rng.getrandbits(p.atom_address_bits),
+        granularity=rng.choice(list(Granularity)),
+        outer_extent=rng.randint(0, 9),
+        outer_extent_edge=rng.randint(1, 5),
+        inner_extent=rng.choice([0, 1, 7, 8, 16, 33]),
+        inner_extent_edge=rng.randint(1, 20),
+        stride=rng.choice([0, 16, 37, 1 << 23]),
+        wave_outer_extent=rng.randint(1, 4),
+        wave_inner_log2=rng.choice([0, 2, 3, 5, 15]),
+        waves_inner_log2=rng.randrange(4),
+    )
+
+
+def random_ready(rng, p):
+    return {
+        "command": rng.randrange(p.commands),
+        "dispatch_index": rng.choice([0, 5, 99]),
+        "wavefront": rng.randrange(p.wavefronts),
+        "start": rng.choice([rng.getrandbits(p.atom_address_bits), 2**p.atom_address_bits - 3]),
+        "outer_edge": rng.getrandbits(1),
+        "inner_edge": rng.getrandbits(1),
+        "last": rng.getrandbits(1),
+    }
+
+
+def channel_number(p, atom):
+    block = atom // p.interleave_atoms
+    number = 0
+    while block:
+        number ^= block % p.system_channels
+        block //= p.system_channels
+        if p.system_channels == 1:
+            return 0
+    return number
+
+
+def atoms_of(p, launch_configuration, command, taken):
+    """Atoms in row-major order: (row, position in it, atom, wavefront, workgroup)."""
+    copy = "dispatch_index" not in taken
+    outer_extent = (
+        command["outer_extent_edge"] if taken.get("outer_edge") else command["outer_extent"]
+    )
+    inner_extent = (
+        command["inner_extent_edge"] if taken.get("inner_edge") else command["inner_extent"]
+    )
+    first_row = first_atom = 0
+    minor = 2 ** command["waves_inner_log2"]
+    width, height = 2 ** command["wave_inner_log2"], command["wave_outer_extent"]
+    by_wavefront = not copy and command["granularity"] == Granularity.WAVEFRONT
+    if by_wavefront:
+        first_atom = taken["wavefront"] % minor * width
+        first_row = taken["wavefront"] // minor * height
+        outer_extent = max(0, min(outer_extent, first_row + height) - first_row)
+        inner_extent = max(0, min(inner_extent, first_atom + width) - first_atom)
+    workgroup = 0
+    if not copy:
+        workgroup = taken["dispatch_index"] + launch_configuration["first_workgroup"]
+        if workgroup >= launch_configuration["workgroups"]:
+            workgroup -= launch_configuration["workgroups"]
+    for row in range(outer_extent):
+        for index in range(inner_extent):
+            atom = (taken["start"] + row * command["stride"] + index) % 2**p.atom_address_bits
+            wavefront = 0
+            if by_wavefront:
+                wavefront = taken["wavefront"]
+            elif not copy:
+                above = row // height if height else 0  # 0: the rows of one wavefront
+                wavefront = (above * minor + index // width) % p.wavefronts
+            yield row, index, atom, wavefront, workgroup
+
+
+class Reference:
+    """The engine, one cycle at a time, from :func:`atoms_of`."""
+
+    def __init__(self, p, launch_configuration, commands):
+        self.p, self.launch_configuration, self.commands = p, launch_configuration, commands
+        self.last = 1
+        # Of each walker: (channel, command, workgroup, atoms), the next segment first.
+        self.walks = [[] for _ in range(p.dma_walkers)]
+        self.preparing = 0  # cycles until it begins
+        self.kept = {}  # walkers whose offer was not taken, by lane
+
+    @property
+    def walking(self):
+        return any(self.walks)
+
+    def segments_of(self, taken):
+        p = self.p
+        command = self.commands[taken["command"]]
+        walks = [[] for _ in range(p.dma_walkers)]
+        for row, index, atom, wavefront, workgroup in atoms_of(
+            p, self.launch_configuration, command, taken
+        ):
+            walk = walks[row % p.dma_walkers]
+            if index == 0 or atom % p.interleave_atoms == 0:
+                walk.append((channel_number(p, atom), command, workgroup, []))
+            walk[-1][3].append((atom, wavefront))
+        return walks
+
+    def offers(self):
+        """The walker that offers to each lane."""
+        offers = {}
+        for number, walk in enumerate(self.walks):
+            lane = walk[0][0] - self.p.first_channel if walk else -1
+            if 0 <= lane < self.p.channels:
+                offers.setdefault(lane, number)
+        return offers | self.kept
+
+    def cycle(self, ready, copy, credit_limit_in, rooms):
+        """What happens: ``(which is taken, the segment that is offered to each lane, issued)``."""
+        p = self.p
+        if self.preparing:
+            self.preparing -= 1
+            return None, {}, 0
+        if self.walking:
+            offers = self.offers()
+            offered = {lane: self.walks[number][0] for lane, number in offers.items()}
+            for walk in self.walks:
+                if walk and not 0 <= walk[0][0] - p.first_channel < p.channels:
+                    walk.pop(0)
+            for lane, number in offers.items():
+                if rooms[lane]:
+                    self.walks[number].pop(0)
+            self.kept = {lane: number for lane, number in offers.items() if not rooms[lane]}
+            return None, offered, 0
+        eligible = (
+            ready and ready["dispatch_index"] + self.launch_configuration["shift"] < credit_limit_in
+        )
+        order = [ready if eligible else None, copy]
+        first = 1 - self.last
+        which = next((w for w in (first, 1 - first) if order[w]), None)
+        if which is None:
+            return None, {}, 0
+        self.last = which
+        self.walks = self.segments_of(order[which])
+        self.preparing = 2
+        return "ready" if which == 0 else "copy", {}, int(which == 0 and ready["last"])
+
+
+class Bench:
+    """Drives an engine and checks every port in every cycle against the reference."""
+
+    def __init__(self, ctx, dut, p, launch_configuration, commands):
+        self.ctx, self.dut, self.p = ctx, dut, p
+        self.reference = Reference(p, launch_configuration, commands)
+        maps = dut.maps.shape().const({"commands": commands})
+        ctx.set(dut.maps, maps)
+        ctx.set(dut.launch_configuration, launch_configuration)
+
+    async def cycle(self, *, ready=None, copy=None, credit_limit_in=1 << 16, rooms=None):
+        """One cycle. Gives what was taken and the segments that left."""
+        ctx, dut = self.ctx, self.dut
+        rooms = rooms or [1] * self.p.channels
+        ctx.set(dut.ready.valid, ready is not None)
+        ctx.set(dut.copies.valid, copy is not None)
+        if ready is not None:
+            ctx.set(dut.ready.p, ready)
+        if copy is not None:
+            ctx.set(dut.copies.p, copy)
+        ctx.set(dut.credit_limit_in, credit_limit_in)
+        for lane, room in zip(dut.segments, rooms, strict=True):
+            ctx.set(lane.ready, room)
+        busy = self.reference.preparing or self.reference.walking
+        idle = not busy and ready is None and copy is None
+        taken, offered, issued = self.reference.cycle(ready, copy, credit_limit_in, rooms)
+        assert ctx.get(dut.idle) == idle
+        assert ctx.get(dut.issued) == issued
+        assert ctx.get(dut.ready.ready & dut.ready.valid) == (taken == "ready")
+        assert ctx.get(dut.copies.ready & dut.copies.valid) == (taken == "copy")
+        for index, lane in enumerate(dut.segments):
+            assert ctx.get(lane.valid) == (index in offered)
+        for lane, segment in offered.items():
+            self.check_segment(ctx.get(dut.segments[lane].p), *segment[1:])
+        await ctx.tick()
+        return taken, [segment for lane, segment in sorted(offered.items()) if rooms[lane]]
+
+    def check_segment(self, segment, command, workgroup, atoms):
+        assert segment.length == len(atoms)
+        for index, (atom, wavefront) in enumerate(atoms):
+            atoms_in_all = 2**self.p.atom_address_bits
+            assert (segment.atom + index) % atoms_in_all == atom
+            wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
+            assert wave % self.p.wavefronts == wavefront
+        assert segment.workgroup == workgroup
+        for name in ("context", "kind", "op", "dtype", "atom_offset"):
+            assert getattr(segment, name) == command[name]
+
+    async def prepare(self):
+        while self.reference.preparing:
+            assert await self.cycle() == (None, [])
+
+    async def walk(self, **command):
+        """Segments of one command, without any waiting; also the cycles between."""
+        taken, _ = await self.cycle(**command)
+        assert taken
+        await self.prepare()
+        segments = []
+        while self.reference.walking:
+            segments += (await self.cycle())[1]
+        return segments
+
+
+def simulate(p, commands, bench, **launch_configuration):
+    dut = DmaEngine(p)
+    commands = commands + [command_entry()] * (p.commands - len(commands))
+    launch_configuration = {
+        "first_workgroup": 0,
+        "workgroups": 100,
+        "shift": 0,
+    } | launch_configuration
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await bench(Bench(ctx, dut, p, launch_configuration, commands))
+
+    sim.add_testbench(run)
+    sim.run()
