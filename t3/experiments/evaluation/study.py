@@ -144,6 +144,9 @@ class Study:
     efficiency: Sequence[tuple[int, Mapping[str, float], float]]
     timelines: "Mapping[str, Timeline]" = field(default_factory=dict)
     system: System
+    _points: dict[tuple[object, ...], pd.DataFrame] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         for name, columns in _COLUMNS.items():
@@ -197,10 +200,19 @@ class Study:
         InputError
             A point lacks a configuration that others have, or has it twice.
         """
+        units = compute_units or self.compute_units
+        key = (column, case, group, layers and tuple(layers), units)
+        if key not in self._points:  # tables and claims ask for the same ones again and again
+            self._points[key] = self._pivot(column, case, group, layers, units)
+        return self._points[key].copy()
+
+    def _pivot(
+        self, column: str, case: Case, group: str, layers: Sequence[str] | None, units: int
+    ) -> pd.DataFrame:
         rows = self.table[
             (self.table[DISPATCH] == case.dispatch)
             & (self.table[LINK] == case.link)
-            & (self.table[CUS] == (compute_units or self.compute_units))
+            & (self.table[CUS] == units)
             & self.table["tp"].isin(GROUPS[group])
         ]
         if layers is not None:
