@@ -38,6 +38,7 @@ expect(
     "kernel has ended",
     "kernel far ahead",
     "completion lags",
+    "first group is timed, and nothing else is critical",
     "elapsed time saturates",
     "time of a group saturates",
     "group is the fastest",
@@ -110,6 +111,9 @@ class _Bench:
         ahead = dispatched > oldest + (window // 2 | window // 4)
         cover("kernel far ahead", runs and not waits and ahead)
         cover("completion lags", runs and not waits and finished > oldest + window // 8)
+        first = own["measuring"] and not own["link_time"] and not own["late"]
+        alone = runs and not waits and not ahead and first
+        cover("first group is timed, and nothing else is critical", alone)
         full = own["elapsed"] == _MOST_TIME and own["fraction"] == 1023
         cover("elapsed time saturates", full and runs and not waits)
         cover("time of a group saturates", own["measuring"] and own["group_time"] == _MOST_TIME)
