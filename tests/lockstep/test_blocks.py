@@ -407,8 +407,8 @@ def test_engine(rng, channels, walkers):
 
     async def bench(ctx):
         moved = 0
-        for cycle in range(2500):
-            if cycle % 250 == 0:
+        for cycle in range(1000):
+            if cycle % 100 == 0:
                 commands = [random_command(rng) for _ in range(4)]
                 # Rows by the walkers' number, more and fewer; also many rows in one channel.
                 for command in commands[1:]:
