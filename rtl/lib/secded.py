@@ -95,10 +95,14 @@ class SecdedCheck(wiring.Component):
         syndrome = self.syndrome
         flips = Signal(len(read))
         own = Signal()  # a check bit is wrong
+        with m.Switch(syndrome):
+            for bit, column in zip(flips, _columns(len(read)), strict=True):
+                with m.Case(column):
+                    m.d.comb += bit.eq(1)
+            with m.Case(*(1 << row for row in range(len(syndrome)))):
+                m.d.comb += own.eq(1)
         m.d.comb += [
             syndrome.eq(encode(read) ^ self.i.check),
-            flips.eq(Cat(syndrome == column for column in _columns(len(read)))),
-            own.eq(Cat(syndrome == 1 << row for row in range(len(syndrome))).any()),
             Value.cast(self.o).eq(read ^ flips),
             self.corrected.eq(flips.any() | own),
             self.lost.eq(syndrome.any() & ~self.corrected),
