@@ -122,13 +122,16 @@ class DmaEngine(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        copy, take = self._choose(m)
+        copy, loads = self._choose(m)
         of_command = self._template(m, copy)
-        inner_extent = self._connect(m, copy)
+        inner_extent = self._connect(m, copy, loads)
         ended = self._offer(m)
         with m.Switch(self.state):
             with m.Case(State.IDLE):
-                self._take(m, copy, take, of_command)
+                with m.If(loads):
+                    self._load(m, copy, of_command)
+                with m.If(self.choice.o.valid):
+                    m.d.sync += self.state.eq(State.SCALE)
             with m.Case(State.SCALE):
                 self._scale(m)
             with m.Case(State.SHAPE):
@@ -139,9 +142,10 @@ class DmaEngine(wiring.Component):
         return m
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
-        """Whether the command that is chosen is a copy, and whether it is taken."""
+        """Whether the chosen command is a copy, and whether registers load what is at the ports;
+        whether it is taken is known too late to enable them."""
         copy = Signal()
-        take = Signal()
+        loads = Signal()
         m.submodules.choice = choice = self.choice
         eligible = sum_less_than(
             self.ready.p.dispatch_index, self.launch_configuration.shift, self.credit_limit_in
@@ -153,13 +157,13 @@ class DmaEngine(wiring.Component):
             choice.b.p.eq(1),
             choice.o.ready.eq(idle),
             copy.eq(choice.o.p),
-            take.eq(choice.o.valid & choice.o.ready),
+            loads.eq(idle & (self.ready.valid | self.copies.valid)),
             self.ready.ready.eq(choice.a.ready & choice.a.valid),
             self.copies.ready.eq(choice.b.ready),
-            self.issued.eq(take & ~copy & self.ready.p.last),
-            self.idle.eq(idle & ~self.ready.valid & ~self.copies.valid),
+            self.issued.eq(idle & choice.o.valid & ~copy & self.ready.p.last),
+            self.idle.eq(idle & ~loads),
         ]
-        return copy, take
+        return copy, loads
 
     def _template(self, m: Module, copy: Signal) -> Callable[[str], Value]:
         """The fields of the chosen command's template, by name."""
@@ -171,7 +175,7 @@ class DmaEngine(wiring.Component):
             m.d.comb += chosen[index].eq(number == index)
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
 
-    def _connect(self, m: Module, copy: Signal) -> Signal:
+    def _connect(self, m: Module, copy: Signal, loads: Signal) -> Signal:
         """The walkers; gives the atoms of a row that the command moves, when it is shaped."""
         inner_extent = Signal(16, name="inner_extent_now")
         start = Signal(self._p.atom_address_bits)
@@ -183,7 +187,7 @@ class DmaEngine(wiring.Component):
                 walker.start.eq(start),
                 walker.inner_extent.eq(inner_extent),
                 walker.is_fixed.eq(self.is_copy | self.by_wavefront),
-                walker.loads.eq(self.state == State.IDLE),
+                walker.loads.eq(loads),
                 walker.scales.eq(self.state == State.SCALE),
                 walker.shapes.eq(self.state == State.SHAPE),
                 walker.walks.eq(self.state == State.WALK),
@@ -236,10 +240,8 @@ class DmaEngine(wiring.Component):
                 behind |= same & self.waits[other]
         return behind
 
-    def _take(
-        self, m: Module, copy: Signal, take: Signal, of_command: Callable[[str], Value]
-    ) -> None:
-        """Load the chosen command, and what its template says."""
+    def _load(self, m: Module, copy: Signal, of_command: Callable[[str], Value]) -> None:
+        """The chosen command, and what its template says."""
         ready, common, walk = self.ready.p, self.common, self.walk
         outer_edge, inner_edge = ready.outer_edge & ~copy, ready.inner_edge & ~copy
         m.d.sync += [
@@ -261,8 +263,6 @@ class DmaEngine(wiring.Component):
             Value.cast(common[name]).eq(of_command(name))
             for name in ("wave_inner_log2", "context", "kind", "op", "dtype", "atom_offset")
         ]
-        with m.If(take):
-            m.d.sync += self.state.eq(State.SCALE)
 
     def _scale(self, m: Module) -> None:
         """What the wavefronts before the command's have, and the command's workgroup."""
