@@ -272,7 +272,7 @@ async def longest_walks(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await _start(dut, rng)
     most = min(scaled(_LONG), (1 << 16) - 1)
-    for outer_extent, inner_extent in ((most, 1), (2, most)):
+    for outer_extent, inner_extent in ((most, 1), (PARAMETERS.dma_walkers, most)):
         tile = {
             "granularity": Granularity.WORKGROUP.value,
             "outer_extent": outer_extent,

@@ -80,7 +80,8 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
     little is left behind those of other wavefronts."""
     minor_log2 = rng.randrange(4)
     minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
-    long, short = (1 << rng.randrange(4, 12)) + rng.randrange(4), rng.randint(1, 2)
+    long = (1 << rng.randrange(4, 12)) + rng.randrange(4)
+    short = rng.randint(1, PARAMETERS.dma_walkers)  # each walker has a long row in its turn
     wave_outer_extent, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(16)
     if rng.random() < 0.3:
         granularity = Granularity.WORKGROUP
