@@ -43,6 +43,7 @@ _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
 _SUMS = 600
 _LONG_LIMITS = (520, 700)
+_MEASURE_LOG2 = 10  # enough samples for a carry into the upper half of their count and sum
 
 
 def make_dut(block: type = Channel):
@@ -284,28 +285,56 @@ async def one_access_per_cycle(dut):
 
 @cocotb.test()
 async def a_long_wait(dut):
-    """Behind compute that never ends, communication is served when its limit is reached.
-
-    Meanwhile the occupancy is measured; then what it says is the threshold.
-    """
+    """Behind compute that never ends, communication is served when its limit is reached."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = await _start(dut, rng)
     _plain(bench)
     limit = rng.randrange(*_LONG_LIMITS)
     bench.arbiter |= {"policy": Policy.MCA.value, "starvation_limit": limit}
-    measured = _LONG_LIMITS[0].bit_length()
-    bench.arbiter |= {"automatic": 1, "measure_log2": measured, "cuts": [0] * 3, "levels": [20] * 3}
     bench.configure()
     _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
     for _ in range(limit - 1):
         await bench.cycle(("reads", "link_in"), ("dram",))
     waiting = bench.checker.transfers["link_in"]
-    for cycle in range(limit + 20):
-        occupancy = rng.randrange(40)
-        await bench.cycle(("reads", "link_in"), ("dram",), occupancy=occupancy, start=cycle == 0)
+    for _ in range(limit + 20):
+        await bench.cycle(("reads", "link_in"), ("dram",))
     assert bench.checker.transfers["link_in"] - waiting == 2
-    for _ in range(1 << measured):
-        await bench.cycle(("link_in",), ("dram",), occupancy=rng.randrange(40))
+
+
+def _occupancies(rng: random.Random, number: int, total: int) -> list[int]:
+    """So many, of this sum."""
+    drawn = [rng.randrange(128) for _ in range(number)]
+    missing = total - sum(drawn)
+    for index in rng.sample(range(number), number):
+        changed = min(max(drawn[index] + missing, 0), 127)
+        missing -= changed - drawn[index]
+        drawn[index] = changed
+    assert not missing
+    return drawn
+
+
+@cocotb.test()
+async def a_long_measurement(dut):
+    """The mean occupancy is the least, and the most, of which the cut in the middle holds."""
+    rng = random.Random(cocotb.RANDOM_SEED + 7)
+    samples = 1 << _MEASURE_LOG2
+    bench = await _start(dut, rng)
+    _plain(bench)
+    _repeat(bench, "link_in", kind=1, atom=1500, context=1, workgroup=20)
+    for beyond in (0, samples - 1):
+        mean = rng.randrange(20, 100)
+        cuts = [mean - 1, mean, mean + 1]
+        bench.arbiter |= {"policy": Policy.MCA.value, "starvation_limit": 0xFFFF}
+        bench.arbiter |= {"automatic": 1, "measure_log2": _MEASURE_LOG2}
+        bench.arbiter |= {"cuts": cuts, "levels": [90, 60, 30]}
+        bench.configure()
+        measured = _occupancies(rng, samples, mean * samples + beyond)
+        later = [rng.randrange(128) for _ in range(100)]
+        # A cycle earlier the sum is the same.
+        for cycle, occupancy in enumerate([measured[-1], *measured, *later]):
+            flowing = ("link_in",), ("dram",)
+            await bench.cycle(*flowing, occupancy=occupancy, start=cycle == 0)
+        assert bench.model.state.channels[0]["measured"] == 60
 
 
 @cocotb.test()
