@@ -62,9 +62,10 @@ def fill(dut, path: str, bits: int, *, short: int = 0) -> int:
 
 
 def _set_carries(dut, path: str, value: int, bits: int) -> None:
-    """Of each block in the lower bits: whether a step carries out of it."""
+    """Of each block in the lower bits with a block above it: whether a step carries out of it."""
     ones = (1 << BLOCK_BITS) - 1
-    for at in range(0, bits, BLOCK_BITS):
+    below = len(inside(dut, f"{path}.o")) - BLOCK_BITS
+    for at in range(0, min(bits, below), BLOCK_BITS):
         inside(dut, f"{path}.full_{at}").value = int(value >> at & ones == ones)
 
 

@@ -49,10 +49,16 @@ class WideCounter(wiring.Component):
         full_below = []
         for low in range(0, width, _BLOCK_BITS):
             block = self.o[low : low + _BLOCK_BITS]
-            full = Signal(name=f"full_{low}")
-            with m.If(self.step & Cat(full_below).all()):
-                m.d.sync += [block.eq(block + 1), full.eq((~block[0]) & block[1:].all())]
+            steps = self.step & Cat(full_below).all()
+            with m.If(steps):
+                m.d.sync += block.eq(block + 1)
             with m.If(self.clear):
-                m.d.sync += [block.eq(0), full.eq(0)]
-            full_below.append(full)
+                m.d.sync += block.eq(0)
+            if low + _BLOCK_BITS < width:  # there is a block above
+                full = Signal(name=f"full_{low}")
+                with m.If(steps):
+                    m.d.sync += full.eq(~block[0] & block[1:].all())
+                with m.If(self.clear):
+                    m.d.sync += full.eq(0)
+                full_below.append(full)
         return m

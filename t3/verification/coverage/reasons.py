@@ -38,11 +38,6 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         "no signal of the source's, but a step of an expression or a second name",
     ),
     (
-        r".*",
-        r"toggle .*\.full_\d+",
-        "whether a counter's last block is full: there is none above it",
-    ),
-    (
         r"top|channel",
         r"\w+ .*\.(corrections|stored_count)\..*",
         "blocks of a counter that only long runs reach; benches of others set theirs",
