@@ -8,7 +8,7 @@ _IN_TOP = (
     r"channel_\d+|tracker\.front|tracker\.bank_\d+|trigger|engine|registers|credit_window|"
     r"criticality"
 )
-_NUMBERS = "dispatch_index|workgroup|wavefront|atom|context|offset|start|command"
+_NUMBERS = "dispatch_index|workgroup|wavefront|atom|tile_atoms|context|offset|start|command"
 _REQUEST = "data|tag|dispatch_index|wavefront|access|dtype|op|origin"
 _IN_CHANNEL = (
     r"arbiter\$\d+|lane|nmc|issue_acks|issue_ack_buffer|compute|communication|\w+_location"
@@ -150,7 +150,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"tracker_bank", r"toggle .*\b(known|old|stored)\b.*", _ENTRY),
     (
         r"tracker_front|channel|top",
-        r"toggle .*\b([ab]__payload|(tile_)?ends__payload|ends__\d__payload)\b.*",
+        r"toggle .*\b([ab]__payload|end_of_tile_markers__payload|ends__\d__payload)\b.*",
         "an end-of-tile marker has no atom and no count, an update no atoms and no edges",
     ),
     (
