@@ -204,7 +204,8 @@ class Study:
         key = (column, case, group, layers and tuple(layers), units)
         if key not in self._points:  # tables and claims ask for the same ones again and again
             self._points[key] = self._pivot(column, case, group, layers, units)
-        return self._points[key].copy()
+        made: pd.DataFrame = self._points[key].copy()
+        return made
 
     def _pivot(
         self, column: str, case: Case, group: str, layers: Sequence[str] | None, units: int
