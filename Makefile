@@ -38,7 +38,7 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, evidence
 	@$(T3) diagrams --out docs/hardware
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
 
-test: lint                 ## Lint, then the tests (under 9 minutes on 2 cores)
+test: lint                 ## Lint, then the tests (about 10 minutes on 2 cores)
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
 verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
