@@ -209,23 +209,23 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def a_launch_configuration(dut):
-    """A whole one, twice: only admitted dispatch indices complete, the oldest ends at the end,
-    and it is done.
+    """A whole one, then one of all dispatch indices: only admitted ones complete, the oldest ends
+    at the end, and it is done.
 
     The last credit_limit is the closed form's.
     """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
-    first, end, credit_window, commands = 6, 150, 20, 25
-    bench.configure(
-        tracked_first=first,
-        tracked_end=end,
-        credit_window=credit_window,
-        command_window=commands,
-        timeout=50,
-    )
-    for _ in range(2):
+    credit_window, commands = 20, 25
+    for first, end in ((6, 150), (0, 1 << PARAMETERS.dispatch_index_bits)):
+        bench.configure(
+            tracked_first=first,
+            tracked_end=end,
+            credit_window=credit_window,
+            command_window=commands,
+            timeout=50,
+        )
         await bench.cycle(launch=True)
         await bench.cycle()  # the credit_limit is still the last launch's
         open_, issued = set(range(first, end)), 0
