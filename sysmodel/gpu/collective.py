@@ -3,9 +3,10 @@
 Every wavefront takes a contiguous part of a chunk and works through it in batches: it loads a batch
 of each operand, waits for the last of these loads, stores the sums, and goes on to the next batch.
 A batch is what a wavefront of the collective's kernel holds in registers. Accesses pass through the
-load and store ports of the wavefront's CU at their rate, at most ``BLOCK`` atoms at a time; among
-the wavefronts whose port is free the one whose turn has lasted longest goes first, and a turn ends
-with the batch. A step begins when the chunk of the step before it has arrived whole.
+load and store ports of the wavefront's CU, at most ``BLOCK`` atoms at a time. A batch lies evenly
+over the channels, so each channel has an equal share of a port's rate; among the wavefronts whose
+share is free the one whose turn has lasted longest goes first, and a turn ends with the batch. A
+step begins when the chunk of the step before it has arrived whole.
 """
 
 import numpy as np
@@ -38,7 +39,7 @@ FIXED_FIELDS = [
     ("collective_waves", np.int64),  # that share a chunk, each with a contiguous part
     ("waves_per_cu", np.int64),
     ("batch_atoms", np.int64),  # of a wavefront's batch, in each channel and operand
-    ("port_cycles", np.float64),  # of a CU's port for an atom of a simulated channel
+    ("port_cycles", np.float64),  # of a channel's share of a CU's port for an atom
 ]
 
 GPU_FIELDS = [
@@ -49,8 +50,6 @@ GPU_FIELDS = [
     ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch that have not been issued
     ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not come back
     ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch that have not left
-    ("load_free", np.float64, (MOST_WAVES,)),  # cycle from which a CU's port takes a block
-    ("store_free", np.float64, (MOST_WAVES,)),
     # Atoms stored, and those that were sums, by phase.
     ("cu_stores", np.int64, (PHASES,)),
     ("cu_additions", np.int64, (PHASES,)),
@@ -70,6 +69,12 @@ CHANNEL_FIELDS = [
     ("storing", np.int64),  # wavefronts with a batch to store
     ("load_wave", np.int64),  # in the middle of a block, or -1
     ("store_wave", np.int64),
+    (
+        "load_free",
+        np.float64,
+        (MOST_WAVES,),
+    ),  # cycle from which the share of a CU's port takes a block
+    ("store_free", np.float64, (MOST_WAVES,)),
 ]
 
 
@@ -78,8 +83,8 @@ def set_up_collective(
 ) -> None:
     """Let ``cus`` CUs work on collectives.
 
-    ``batch_atoms`` is a wavefront's batch in each channel, ``port_cycles`` the time of a CU's port
-    for an atom of a simulated channel and for its share of the other channels.
+    ``batch_atoms`` is a wavefront's batch in each channel, ``port_cycles`` the time that a
+    channel's share of a CU's port takes for an atom.
 
     Raises
     ------
@@ -175,8 +180,8 @@ def collective_next_read(s, gpu, channel, c, now):
         w = gpu.load_turn
         for _ in range(f.collective_waves):
             left = gpu.operands * channel.batch_size[w] - channel.batch_read[w]
-            if left > 0 and gpu.load_free[w // f.waves_per_cu] <= now:
-                _begin_block(gpu.load_free, w // f.waves_per_cu, now, f, left)
+            if left > 0 and channel.load_free[w // f.waves_per_cu] <= now:
+                _begin_block(channel.load_free, w // f.waves_per_cu, now, f, left)
                 channel.load_wave = w
                 break
             w = _following(f, w)
@@ -228,8 +233,8 @@ def collective_store(s, gpu, channel, c, now):
         w = gpu.store_turn
         for _ in range(f.collective_waves):
             left = channel.batch_size[w] - channel.batch_stored[w]
-            if left > 0 and gpu.awaited[w] == 0 and gpu.store_free[w // f.waves_per_cu] <= now:
-                _begin_block(gpu.store_free, w // f.waves_per_cu, now, f, left)
+            if left > 0 and gpu.awaited[w] == 0 and channel.store_free[w // f.waves_per_cu] <= now:
+                _begin_block(channel.store_free, w // f.waves_per_cu, now, f, left)
                 channel.store_wave = w
                 break
             w = _following(f, w)

@@ -433,7 +433,7 @@ class Machine:
             cus=self._collective_cus or gpu.compute_units,
             waves_per_cu=collective.waves_per_cu,
             batch_atoms=collective.bytes_in_flight_per_wave // (dram.atom_bytes * dram.channels),
-            port_cycles=self.whole
+            port_cycles=dram.channels
             * dram.atom_bytes
             / gpu.cu_bandwidth_bytes_per_cycle
             * (dram.clock_mhz / gpu.clock_mhz),
