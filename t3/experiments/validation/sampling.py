@@ -5,31 +5,56 @@ from dataclasses import dataclass, replace
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload, known_workloads
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.comparison import Spread
+from sysmodel.runs.result import RunOptions, RunResult
 from sysmodel.runs.simulate import run
 
-__all__ = ["CHANNELS", "GPUS", "WORKLOADS", "Sampling", "SamplingComparison", "compare_sampling"]
+__all__ = ["CHANNELS", "GPUS", "Sampling", "SamplingComparison", "compare_sampling"]
 
 
-@dataclass(frozen=True)
+_CONFIGURATIONS = ("sequential", "t3", "t3-mca", "t3-critical")
+_SAMPLED = RunOptions(engine="golden", configurations=_CONFIGURATIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sampling:
     """A way to sample, and how far the total time may be from that of the whole machine."""
 
     title: str
     whole: RunOptions  # of the run that is not sampled
     bound: float
+    workloads: tuple[tuple[str, str, int], ...]  # model, layer, TP
+
+    @property
+    def sampled(self) -> RunOptions:
+        return replace(_SAMPLED, repeat=self.whole.repeat)
 
 
-_CONFIGURATIONS = ("sequential", "t3", "t3-mca")
-_SAMPLED = RunOptions(engine="golden", configurations=_CONFIGURATIONS)
-CHANNELS = Sampling("one memory channel against all", replace(_SAMPLED, channels="all"), 0.02)
-GPUS = Sampling("one GPU that stands for all against all", replace(_SAMPLED, gpus="all"), 0.01)
-WORKLOADS = (("t-nlg", "fc2", 8), ("t-nlg", "op", 16), ("mega-gpt-2", "ip", 8))
+# A single run is as far from the next one as a workgroup takes: the last ones of a GEMM may share a
+# CU or not. So means are compared.
+CHANNELS = Sampling(
+    title="one memory channel against all",
+    whole=replace(_SAMPLED, channels="all", repeat=4),
+    bound=0.01,
+    workloads=(
+        *(("t-nlg", layer, 16) for layer in ("op", "ip", "fc1")),
+        ("t-nlg", "fc2", 8),
+        ("mega-gpt-2", "ip", 8),
+        ("mega-gpt-2", "fc2", 16),
+    ),
+)
+# Not repeated: in a repetition real GPUs start apart, and one cannot stand for that.
+GPUS = Sampling(
+    title="one GPU that stands for all against all",
+    whole=replace(_SAMPLED, gpus="all"),
+    bound=0.01,
+    workloads=(("t-nlg", "fc2", 8), ("t-nlg", "op", 16), ("mega-gpt-2", "ip", 8)),
+)
 
 
 @dataclass(frozen=True)
 class SamplingComparison:
-    """Total times of one workload and configuration, sampled and whole."""
+    """Mean total times of one workload and configuration, sampled and whole."""
 
     workload: Workload
     configuration: str
@@ -42,12 +67,8 @@ class SamplingComparison:
         return self.sampled_ns / self.whole_ns - 1
 
 
-def compare_sampling(
-    sampling: Sampling,
-    workloads: tuple[tuple[str, str, int], ...] = WORKLOADS,
-    report: Report = no_progress,
-) -> list[SamplingComparison]:
-    """Simulate workloads (model, layer, TP) both ways, with the golden engine.
+def compare_sampling(sampling: Sampling, report: Report = no_progress) -> list[SamplingComparison]:
+    """Simulate the workloads both ways, with the golden engine.
 
     Raises
     ------
@@ -57,14 +78,22 @@ def compare_sampling(
         If a run loses bytes, or nothing moves any more.
     """
     system, found = load_system(), []
-    for one in workloads:
+    for one in sampling.workloads:
         workload = known_workloads().workload(*one)
         sampled, whole = (
-            run(workload, system, options, report).configurations
-            for options in (_SAMPLED, sampling.whole)
+            _mean_totals(run(workload, system, options, report))
+            for options in (sampling.sampled, sampling.whole)
         )
         found += [
-            SamplingComparison(workload, name, sampled[name].total_ns, whole[name].total_ns)
+            SamplingComparison(workload, name, sampled[name], whole[name])
             for name in _CONFIGURATIONS
         ]
     return found
+
+
+def _mean_totals(result: RunResult) -> dict[str, float]:
+    repetitions = (result.configurations, *result.varied)
+    return {
+        name: Spread.of([one[name].total_ns for one in repetitions]).mean
+        for name in _CONFIGURATIONS
+    }

@@ -37,7 +37,7 @@ def compare_all(report: Report = no_progress) -> list[Section]:
         ring_section(rings, others),
         closed_form_section(others),
         gemm_section(compare_gemm(report)),
-        *(sampling_section(one, compare_sampling(one, report=report)) for one in (CHANNELS, GPUS)),
+        *(sampling_section(one, compare_sampling(one, report)) for one in (CHANNELS, GPUS)),
     ]
 
 

@@ -1,12 +1,14 @@
 """One GPU stands for all, and one channel for all."""
 
+from dataclasses import replace
+
 import pytest
 from small_system import small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
-from t3.experiments.validation.sampling import CHANNELS, GPUS, WORKLOADS, compare_sampling
+from t3.experiments.validation.sampling import CHANNELS, GPUS, compare_sampling
 
 CONFIGURATIONS = ("sequential", "t3", "t3-mca")
 
@@ -36,11 +38,17 @@ def test_mirror_agrees_with_real_gpus(gpus):
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("sampling", [CHANNELS, GPUS], ids=lambda one: one.title)
-@pytest.mark.parametrize("work", WORKLOADS, ids=str)
+@pytest.mark.parametrize(
+    ("sampling", "work"),
+    [
+        pytest.param(one, work, id=f"{one.title}, {work}")
+        for one in (CHANNELS, GPUS)
+        for work in one.workloads
+    ],
+)
 def test_full_layers_sampled_and_whole(sampling, work):
-    compared = compare_sampling(sampling, (work,))
-    assert {one.configuration for one in compared} == set(CONFIGURATIONS)
+    compared = compare_sampling(replace(sampling, workloads=(work,)))
+    assert {one.configuration for one in compared} >= set(CONFIGURATIONS)
     for one in compared:
         assert abs(one.difference) <= sampling.bound, one
 
