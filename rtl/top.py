@@ -105,7 +105,7 @@ class T3(wiring.Component):
                 channel.active.eq(criticality.active),
                 channel.relaxed.eq(criticality.relaxed),
                 channel.critical.eq(criticality.critical),
-                channel.sample.eq(criticality.sample),
+                channel.congested.eq(criticality.congested),
                 channel.oldest.eq(credit_window.oldest),
                 channel.credit_limit.eq(credit_window.credit_limit),
             ]
@@ -156,6 +156,7 @@ class T3(wiring.Component):
             criticality.issued.eq(self.engine.issued),
             criticality.oldest.eq(credit_window.oldest),
             criticality.dispatch_limit.eq(credit_window.dispatch_limit),
+            criticality.held_up.eq(Cat(channel.held_up for channel in self.channels)),
         ]
 
     def _show(self, m: Module) -> None:

@@ -64,8 +64,10 @@ class Channel(wiring.Component):
         Configuration.
     start : In(1)
         Begin the arbiter's measurement.
-    active, relaxed, critical, sample : In(1)
+    active, relaxed, critical, congested : In(1)
         For the arbiter: what :class:`~rtl.trigger.criticality.Criticality` tells.
+    held_up : Out(1)
+        The DRAM queue is full, and nothing waits for the link.
     oldest, credit_limit : In(credit_limit_bits)
         Dispatch indices that may be updated.
     tile_issue_acks : Out(stream)
@@ -114,7 +116,8 @@ class Channel(wiring.Component):
                 "active": In(1),
                 "relaxed": In(1),
                 "critical": In(1),
-                "sample": In(1),
+                "congested": In(1),
+                "held_up": Out(1),
                 "oldest": In(p.credit_limit_bits),
                 "credit_limit": In(p.credit_limit_bits),
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
@@ -206,8 +209,8 @@ class Channel(wiring.Component):
             arbiter.active.eq(self.active),
             arbiter.relaxed.eq(self.relaxed),
             arbiter.critical.eq(self.critical),
-            arbiter.sample.eq(self.sample),
-            arbiter.sends.eq(queues.link.o.valid),
+            arbiter.congested.eq(self.congested),
+            self.held_up.eq((occupancy >= self.arbiter.cuts[2]) & ~queues.link.o.valid),
         ]
 
     def _as_request(self, m: Module, source: Queue, sink, origin: Origin) -> None:

@@ -11,6 +11,8 @@ from rtl.lib.compare import sum_less_than
 from rtl.lib.serial_product import SerialProduct
 from rtl.parameters import T3Parameters
 
+from .congestion import Congestion
+
 __all__ = ["Criticality"]
 
 _TIME_BITS = 20
@@ -48,19 +50,22 @@ class Criticality(wiring.Component):
         The DMA engine takes a workgroup's last command.
     oldest, dispatch_limit : In(credit_limit_bits)
         Of the credit window.
+    held_up : In(channels)
+        Of each channel: the DRAM queue is full, and nothing waits for the link.
     active : Out(1)
         The kernel runs, and is not kept from dispatching. A register.
     relaxed : Out(1)
         Active, and communication has time. A register.
     critical : Out(1)
         The kernel runs, and communication is what it, or everything, will wait for. A register.
-    sample : Out(1)
-        The last cycle of a period.
+    congested : Out(1)
+        The memory holds communication up, whoever goes first. A register.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
+    congestion : Congestion
     launched : Signal
         There was a launch.
     phase : Signal
@@ -112,12 +117,14 @@ class Criticality(wiring.Component):
                 "issued": In(1),
                 "oldest": In(bits),
                 "dispatch_limit": In(bits),
+                "held_up": In(p.channels),
                 "active": Out(1),
                 "relaxed": Out(1),
                 "critical": Out(1),
-                "sample": Out(1),
+                "congested": Out(1),
             }
         )
+        self.congestion = Congestion(p)
         self.launched = Signal()
         self.phase = Signal(_PHASE_BITS)
         self.fraction = Signal(_FRACTION_BITS)
@@ -149,8 +156,8 @@ class Criticality(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.phase.eq(self.phase + 1)
-        m.d.comb += self.sample.eq(self.phase == _LAST)
         self._tell(m)
+        self._follow_congestion(m)
         self._time_kernel(m)
         self._time_link(m)
         self._prepare(m)
@@ -186,6 +193,18 @@ class Criticality(wiring.Component):
             self.active.eq(self._runs & ~self._waits),
             self.relaxed.eq(self._runs & ~self._waits & ~self.late & ~lags),
             self.critical.eq(self._runs & (self._waits | leads | self.late | unknown)),
+        ]
+
+    def _follow_congestion(self, m: Module) -> None:
+        """A sample in each period."""
+        m.submodules.congestion = congestion = self.congestion
+        m.d.comb += [
+            congestion.held_up.eq(self.held_up),
+            congestion.active.eq(self.active),
+            congestion.critical.eq(self.critical),
+            congestion.look.eq(self.phase == _LAST - 1),
+            congestion.count.eq(self.phase == _LAST),
+            self.congested.eq(congestion.congested),
         ]
 
     def _time_kernel(self, m: Module) -> None:

@@ -3,6 +3,7 @@
 
 import random
 from collections.abc import Collection
+from itertools import product
 
 import cocotb
 
@@ -11,7 +12,7 @@ from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import CONDITIONS, Model
+from tb.arbiter.model import TOLD, Model
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled, skip
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
@@ -122,7 +123,7 @@ class _Bench:
     ) -> None:
         """Inputs of a cycle in which the named streams have a request."""
         dut = self.dut
-        for name in CONDITIONS:
+        for name in TOLD:
             getattr(dut, name).value = int(name in told)
         for name, stream in _STREAMS.items():
             getattr(dut, f"{stream}__valid").value = int(name in requests)
@@ -245,12 +246,12 @@ class _Bench:
             cover("queue full while starving", m and not ready and not urgent)
         if policy == Policy.CRITICAL:
             patient = model.compute_starved < configuration["starvation_limit"]
-            on = "critical" in told and not model.congested
-            stuck = "critical" in told and model.congested
+            on = "critical" in told and "congested" not in told
+            stuck = {"critical", "congested"} <= set(told)
             cover("critical, communication goes first", on and both and patient)
             cover("critical, compute has waited for its limit", on and both and not patient)
             cover("not critical, compute goes first", not on and both and not urgent)
-            relaxed = "relaxed" in told and not model.congested
+            relaxed = "relaxed" in told and "congested" not in told
             cover("congested, compute goes first", stuck and both and not urgent)
             cover("not critical, room is left", not on and only and relaxed and not calm)
             cover(
@@ -269,7 +270,7 @@ async def every_choice(dut):
         bench.configure(**_random_configuration(rng) | {"policy": policy})
         rates = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in "cm"}
         room, most = rng.choice([0.3, 0.9, 1]), rng.randrange(1, 128)
-        on = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in CONDITIONS}
+        on = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in TOLD}
         for cycle in range(scaled(_CYCLES)):
             requests = "".join(name for name in "cm" if rng.random() < rates[name])
             await bench.cycle(
@@ -277,7 +278,7 @@ async def every_choice(dut):
                 ready=rng.random() < room,
                 occupancy=rng.randrange(most),
                 start=cycle == 5 or rng.random() < 0.002,
-                told=[name for name in CONDITIONS if rng.random() < on[name]],
+                told=[name for name in TOLD if rng.random() < on[name]],
             )
     assert min(bench.served.values()) > 500
 
@@ -317,21 +318,17 @@ async def nothing_starves(dut):
 
 
 @cocotb.test()
-async def congestion_comes_and_goes(dut):
-    """A full DRAM queue and an idle link turn the order; a busy link, or no kernel, turns it back.
-    Where the share of such samples is about an eighth, one of them decides."""
-    rng = random.Random(cocotb.RANDOM_SEED)
+async def everything_that_can_be_told(dut):
+    """Of the kernel and the memory, to a calm queue and a full one, with compute and without."""
     bench = _Bench(dut)
     await bench.start()
-    bench.configure(policy=Policy.CRITICAL, threshold=5, cuts=[0, 0, 56], starvation_limit=90)
-    told = ("active", "critical", "sample")
-    for share, busy in ((1, "sends"), (0.3, "sends"), (0.125, "sends"), (1, "critical")):
-        for _ in range(scaled(400)):
-            await bench.cycle("cm", occupancy=56 if rng.random() < share else 55, told=told)
-        for _ in range(scaled(400)):
-            after = (*told, busy) if busy == "sends" else ("sample",)
-            await bench.cycle("cm", occupancy=127, told=after)
-        await bench.cycle("m", occupancy=127, told=("active", "relaxed"))
+    for policy in (Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL):
+        bench.configure(policy=policy, threshold=5, starvation_limit=3)
+        for number in range(1 << len(TOLD)):
+            told = [name for bit, name in enumerate(TOLD) if number >> bit & 1]
+            for requests, occupancy in product(("m", "cm"), (4, 5)):
+                for _ in range(5):
+                    await bench.cycle(requests, occupancy=occupancy, told=told)
 
 
 @cocotb.test()

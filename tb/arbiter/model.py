@@ -4,16 +4,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, follow_congestion, measure
+from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, measure
 from tb.golden import golden_state, set_arbiter
 
-__all__ = ["CONDITIONS", "TOLD", "Model"]
+__all__ = ["TOLD", "Model"]
 
-TOLD = ("active", "relaxed", "critical", "sample")
-"""What the criticality unit tells; the last one every 64 cycles."""
-CONDITIONS = (*TOLD, "sends")
-"""And that a packet waits for the link."""
-
+TOLD = ("active", "relaxed", "critical", "congested")
+"""What the criticality unit tells."""
 
 _STREAMS = {0: "c", 1: "m", -1: None}
 
@@ -34,11 +31,6 @@ class Model:
     def compute_starved(self) -> int:
         """Cycles for which compute has waited."""
         return int(self._channel["compute_starved"])
-
-    @property
-    def congested(self) -> bool:
-        """The memory holds communication up."""
-        return int(self._channel["congestion"]) >= 256
 
     @property
     def level(self) -> int:
@@ -79,19 +71,17 @@ class Model:
         start : bool
             Begin the measurement.
         told : collection of str
-            Of :data:`CONDITIONS`, those that are on.
+            Of :data:`TOLD`, those that are on.
         """
         set_arbiter(self._state, config)
         arbiter, channel = self._state.config["arbiter"], self._channel
         channel["occupancy"] = occupancy
         criticality = self._state.gpu["criticality"]
-        for name in TOLD[:-1]:
+        for name in TOLD:
             criticality[name] = name in told
         # What is offered does not depend on the queue; what is kept does.
         offered = arbitrate(self._state, channel.copy(), c, m, True)
         arbitrate(self._state, channel, c, m, ready)
-        if "sample" in told:
-            follow_congestion(self._state, channel, "sends" in told)
         measure(arbiter, channel, start)
         return _STREAMS[offered]
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.channel import step_channel, write_channel
-from sysmodel.engine.golden.criticality import LAST_PHASE
 from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
 from sysmodel.engine.ports import I, O, input_words, output_words
@@ -65,6 +64,12 @@ class Model:
     def stored(self) -> int:
         return int(self._outputs[O.stored])
 
+    @property
+    def held_up(self) -> bool:
+        """The DRAM queue is full, and nothing waits for the link."""
+        full = self.state.channels[0]["occupancy"] >= self.state.config["arbiter"]["cuts"][2]
+        return bool(full) and not self.has(Q.link)
+
     def step(
         self,
         offered: dict[str, dict[str, int]],
@@ -78,9 +83,8 @@ class Model:
         unit that are on. Gives the ``idle`` of the cycle."""
         state, inputs = self.state, self._inputs
         criticality = state.gpu["criticality"]
-        for name in TOLD[:-1]:
+        for name in TOLD:
             criticality[name] = name in told
-        criticality["phase"] = LAST_PHASE if "sample" in told else 0
         inputs[:] = 0
         unsigned = inputs.view("u8")
         for stream, values in offered.items():

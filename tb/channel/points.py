@@ -42,6 +42,8 @@ expect(
     "starvation limit reached",
     "communication held back by the occupancy",
     "critical communication goes first",
+    "held up",
+    "DRAM queue full, but a packet waits for the link",
     "compute has waited behind it for its limit",
     "read, store, packet and issue acknowledgement in one cycle",
     "store and packet dropped in one cycle",
@@ -81,9 +83,12 @@ def cover_cycle(
     if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):
         channel = model.state.channels[0]
         patient = channel["compute_starved"] < arbiter["starvation_limit"]
-        first = "critical" in told and channel["congestion"] < 256
+        first = "critical" in told and "congested" not in told
         cover("critical communication goes first", first and patient)
         cover("compute has waited behind it for its limit", first and not patient)
+    full = model.state.channels[0]["occupancy"] >= arbiter["cuts"][2]
+    cover("held up", model.held_up)
+    cover("DRAM queue full, but a packet waits for the link", full and not model.held_up)
     if arbiter["policy"] == Policy.MCA.value and "active" in told and any(communication):
         channel = model.state.channels[0]
         urgent = channel["starved"] >= arbiter["starvation_limit"]

@@ -7,8 +7,8 @@ import numpy as np
 from rtl.interface.configuration import LaunchConfiguration
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
-from sysmodel.engine.golden.criticality import step_criticality
 from tb.cover import cover, expect
+from tb.criticality.model import LOOK_PHASE, step_unit
 from tb.criticality.traffic import (
     LOAD,
     REGISTERS,
@@ -23,13 +23,20 @@ from tb.inside import inside
 from tb.payload import Fields
 
 PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=10, sets=8, ways=2, credit_window=64, command_depth=16
+    channels=4,
+    address_bits=20,
+    workgroup_bits=10,
+    sets=8,
+    ways=2,
+    credit_window=64,
+    command_depth=16,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
-_OUTPUTS = ("active", "relaxed", "critical")
+_OUTPUTS = ("active", "relaxed", "critical", "congested")
 _MOST_TIME = (1 << 20) - 1
 _CYCLES = 12_000
 _VERDICTS = 150
+_SAMPLES = 100
 
 expect(
     *_OUTPUTS,
@@ -51,6 +58,10 @@ expect(
     "link takes nearly as long as the kernel",
     "nothing is left to be sent",
     "late no more",
+    "every channel was seen held up",
+    "congestion is about to decide",
+    "congestion saturates",
+    "congestion forgotten",
 )
 
 
@@ -59,6 +70,7 @@ def make_dut(block: type = Criticality):
 
 
 _INPUTS = inputs_of(make_dut())
+_INSIDE = {"congestion": "congestion.level"}
 
 
 class _Bench:
@@ -67,6 +79,7 @@ class _Bench:
     def __init__(self, dut):
         self.dut, self.state = dut, golden_state(PARAMETERS)
         self.own, self.launch_configuration = self.state.gpu["criticality"], {}
+        self._seen: set[int] = set()  # channels that were held up when they were looked at
 
     def configure(self, **launch_configuration: int) -> None:
         self.launch_configuration = launch_configuration
@@ -76,22 +89,22 @@ class _Bench:
     def preset(self, **values: int) -> None:
         """Go on as if this had been measured."""
         for name, value in values.items():
-            inside(self.dut, name).value = value
+            inside(self.dut, _INSIDE.get(name, name)).value = value
             self.own[name] = value
+        self.own["congested"] = self.own["congestion"] >= 256
 
-    async def cycle(self, *, launch: bool = False, **inputs: int) -> None:
+    async def cycle(self, *, launch: bool = False, held_up: int = 0, **inputs: int) -> None:
         """One cycle; then all registers."""
-        dut, gpu, own = self.dut, self.state.gpu, self.own
+        dut, own = self.dut, self.own
+        dut.held_up.value = held_up
         dut.launch.value = int(launch)
         for name, value in inputs.items():
             getattr(dut, name).value = int(value)
-        gpu["oldest"], gpu["dispatch_limit"] = inputs["oldest"], inputs["dispatch_limit"]
         await settled()
         self._cover(launch, **inputs)
-        late = bool(own["late"])
-        step_criticality(
-            self.state, inputs["dispatched"], inputs["finished"], bool(inputs["issued"]), launch
-        )
+        late, congestion = bool(own["late"]), int(own["congestion"])
+        step_unit(self.state, held_up=held_up, launch=launch, **inputs)
+        self._cover_congestion(congestion)
         cover("late no more", late and not own["late"] and not launch)
         await next_cycle(dut)
         for name in _OUTPUTS:
@@ -99,6 +112,17 @@ class _Bench:
             cover(name, own[name])
         for name in REGISTERS:
             assert int(inside(dut, name).value) == own[name], name
+
+    def _cover_congestion(self, before: int) -> None:
+        """After a step before which it was that much."""
+        own = self.own
+        after = int(own["congestion"])
+        if after > before and own["active"] + own["critical"]:
+            self._seen.add((own["turn"] - 1) % PARAMETERS.channels)
+        cover("every channel was seen held up", len(self._seen) == PARAMETERS.channels)
+        cover("congestion is about to decide", before == 255 and after in (254, 262))
+        cover("congestion saturates", before > 504 and after == 511)
+        cover("congestion forgotten", before > 255 and not after)
 
     def _cover(self, launch: bool, *, dispatched, finished, oldest, dispatch_limit, issued) -> None:
         own, configuration = self.own, self.launch_configuration
@@ -192,6 +216,35 @@ async def every_verdict(dut):
         bench.preset(**times)
         while bench.own["phase"]:
             await bench.cycle(**values)
+
+
+@cocotb.test()
+async def congestion_comes_and_goes(dut):
+    """Samples of all channels in turn, while the kernel waits, runs, or has ended. A comparison
+    begins anew before each: with nothing finished it has nothing to compare."""
+    bench, rng = await _start(dut), _rng(2)
+    inputs = {"finished": 0, "oldest": 0, "issued": 0}
+    bench.configure(workgroups=100, tracked_end=100, credit_window=64)
+    await bench.cycle(launch=True, dispatched=0, dispatch_limit=9, **inputs)
+    everywhere = (1 << PARAMETERS.channels) - 1
+    for share in (1, 0.3, 0.125, 0.125, 0):
+        # The kernel waits, and for a while runs.
+        for dispatched in [9] * scaled(_SAMPLES) + [3] * 4 + [9] * scaled(_SAMPLES):
+            if rng.random() < 0.02:
+                level = rng.choice([0, 1, 248, 249, 255, 256, 504, 511])
+                bench.preset(congestion=int(level))
+            # Those whose turn it is not are as they like.
+            here = 1 << int(bench.own["turn"])
+            others = int(rng.integers(0, everywhere + 1)) & ~here
+            held_up = others | here * int(rng.random() < share)
+            values = {"dispatched": dispatched, "dispatch_limit": 9, **inputs}
+            bench.preset(phase=LOOK_PHASE - 2)
+            for cycle in range(4):
+                only = cycle == 2  # the look
+                await bench.cycle(held_up=held_up if only else everywhere ^ held_up, **values)
+        bench.preset(phase=LOOK_PHASE - 2, congestion=400)
+        for _ in range(4):
+            await bench.cycle(held_up=everywhere, dispatched=0, dispatch_limit=9, **inputs)
 
 
 @cocotb.test()

@@ -20,6 +20,7 @@ LOAD = 3
 REGISTERS = (
     *("launched", "phase", "fraction", "elapsed", "finished_seen", "finish_time", "sent"),
     *("measuring", "group", "group_time", "link_time", "late", "active", "relaxed", "critical"),
+    "congested",
 )
 """That the contract names."""
 _MOST = (1 << 20) - 1
@@ -43,12 +44,14 @@ class Dispatcher:
 
     def __init__(self, rng: np.random.Generator, p: T3Parameters):
         self._rng, self._most = rng, (1 << p.credit_limit_bits) - 1
+        self._channels = p.channels
         self.change()
 
     def change(self) -> None:
         """Other paces, somewhere in another kernel."""
         rng = self._rng
         self._rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
+        self._held_up = rng.choice([0, 0.1, 0.2, 1])
         behind, self._ahead = rng.choice([0, 2, 8, 40], 2).tolist()
         self._dispatched = int(rng.integers(0, 40))
         self._finished = int(rng.integers(0, self._dispatched + 1))
@@ -68,7 +71,12 @@ class Dispatcher:
             self._oldest += completes and self._oldest < self._finished
             numbers = [self._dispatched, self._finished, self._oldest, limit]
         names = ("dispatched", "finished", "oldest", "dispatch_limit")
-        return {**dict(zip(names, numbers, strict=True)), "issued": issued}
+        held_up = sum(int(rng.random() < self._held_up) << c for c in range(self._channels))
+        return {
+            **dict(zip(names, numbers, strict=True)),
+            "issued": issued,
+            "held_up": held_up,
+        }
 
 
 def near_the_verdict(

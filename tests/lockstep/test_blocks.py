@@ -17,9 +17,8 @@ from rtl.tracker.bank import TrackerBank
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger
-from sysmodel.engine.golden.arbitration import arbitrate, follow_congestion, measure
+from sysmodel.engine.golden.arbitration import arbitrate, measure
 from sysmodel.engine.golden.credit_window import step_credit_window
-from sysmodel.engine.golden.criticality import step_criticality
 from sysmodel.engine.golden.dma import step_engine
 from sysmodel.engine.golden.layouts import TILE
 from sysmodel.engine.golden.queues import Q, mark
@@ -32,6 +31,8 @@ from sysmodel.engine.golden.tracker_bank import (
     step_bank,
 )
 from sysmodel.engine.golden.trigger import begin_clearing, step_ready, step_trigger
+from tb.arbiter.model import TOLD
+from tb.criticality.model import step_unit
 from tb.criticality.traffic import (
     LOAD,
     REGISTERS,
@@ -111,13 +112,10 @@ def test_arbiter(rng):
             # The register that the golden arbiter reads stands in front of the RTL's.
             ctx.set(dut.occupancy, occupancy)
             channel["occupancy"] = occupancy
-            for name in ("active", "relaxed", "critical"):
+            for name in TOLD:
                 told = chance(rng, 0.5)
                 ctx.set(getattr(dut, name), told)
                 state.gpu["criticality"][name] = told
-            sample, sends = chance(rng, 0.5), chance(rng, 0.5)
-            ctx.set(dut.sample, sample)
-            ctx.set(dut.sends, sends)
             found = [
                 compute and ctx.get(dut.compute.ready),
                 communication and ctx.get(dut.communication.ready),
@@ -128,8 +126,6 @@ def test_arbiter(rng):
             if choice >= 0:
                 assert ctx.get(dut.o.p.atom) == choice + 1, cycle
             measure(arbiter, channel, start)
-            if sample:
-                follow_congestion(state, channel, sends)
             await ctx.tick()
 
     simulate(dut, bench)
@@ -255,11 +251,11 @@ def test_credit_window(rng):
 
 
 def test_criticality(rng):
-    p = T3Parameters(**SMALL)
+    p = T3Parameters(**SMALL, channels=3)
     dut = Criticality(p)
-    state = fresh_state(**SMALL)
-    config, gpu = state.config["launch"], state.gpu
-    own, dispatcher = gpu["criticality"], Dispatcher(rng, p)
+    state = fresh_state(**SMALL, channels=3)
+    config, own = state.config["launch"], state.gpu["criticality"]
+    dispatcher = Dispatcher(rng, p)
     seen = set()
 
     def preset(ctx, values):
@@ -277,7 +273,6 @@ def test_criticality(rng):
             if cycle % 250 == 0:
                 dispatcher.change()
             inputs = dispatcher.cycle(int(config["workgroups"]))
-            gpu["oldest"], gpu["dispatch_limit"] = inputs["oldest"], inputs["dispatch_limit"]
             if own["measuring"] and chance(rng, 0.01):
                 preset(ctx, far_along(rng))
             if own["phase"] == LOAD and chance(rng, 0.6):
@@ -285,9 +280,7 @@ def test_criticality(rng):
             inputs["launch"] = chance(rng, 0.004)
             for name, value in inputs.items():
                 ctx.set(getattr(dut, name), value)
-            step_criticality(
-                state, *(inputs[name] for name in ("dispatched", "finished", "issued", "launch"))
-            )
+            step_unit(state, **inputs)
             await ctx.tick()
             for name in REGISTERS:
                 assert ctx.get(getattr(dut, name)) == own[name], (cycle, name)

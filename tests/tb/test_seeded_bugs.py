@@ -38,6 +38,7 @@ class Inside:
 
 
 INSIDE = {
+    "Congestion": Inside(bench="criticality", user="rtl.trigger.criticality"),
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "LinkSender": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "ProtectedQueue": Inside(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),

@@ -15,10 +15,6 @@ from .situation import Situation
 
 __all__ = ["Arbiter"]
 
-# Of 512: a full queue and an idle link in an eighth of the samples is the break-even.
-_FULL, _EMPTY = 7, 1
-_CONGESTION_BITS = 9
-
 
 class Arbiter(wiring.Component):
     """Chooses between the two streams by the configured policy.
@@ -47,10 +43,8 @@ class Arbiter(wiring.Component):
     configuration : In(:func:`ArbiterConfiguration`)
     start : In(1)
         Begin the measurement; the occupancy counts from the next cycle on.
-    active, relaxed, critical, sample : In(1)
+    active, relaxed, critical, congested : In(1)
         What :class:`~rtl.trigger.criticality.Criticality` tells.
-    sends : In(1)
-        A packet waits for the link.
 
     Attributes
     ----------
@@ -61,8 +55,6 @@ class Arbiter(wiring.Component):
         Origin of the last request that was taken.
     starved, compute_starved : Signal
         Cycles that the communication request, and the compute request, has waited; saturates.
-    congestion : Signal
-        How surely the memory holds communication up, of 512: 256 and more is that it does.
 
     Raises
     ------
@@ -84,20 +76,17 @@ class Arbiter(wiring.Component):
                 "active": In(1),
                 "relaxed": In(1),
                 "critical": In(1),
-                "sample": In(1),
-                "sends": In(1),
+                "congested": In(1),
             }
         )
         self.measurement = Measurement(p)
         self.last = Signal(Origin, init=Origin.COMMUNICATION)
         self.starved = Signal(16)
         self.compute_starved = Signal(16)
-        self.congestion = Signal(_CONGESTION_BITS)
 
     def elaborate(self, platform):
         m = Module()
         self._measure(m)
-        self._follow(m)
         self._grant(m, self._decide(m))
         return m
 
@@ -108,21 +97,6 @@ class Arbiter(wiring.Component):
             measurement.configuration.eq(self.configuration),
             measurement.start.eq(self.start),
         ]
-
-    def _follow(self, m: Module) -> None:
-        """Whether the memory holds communication up: although that is critical, the DRAM queue is
-        full and the link has nothing to send."""
-        full = Signal()
-        most = (1 << _CONGESTION_BITS) - 1
-        m.d.comb += full.eq((self.occupancy >= self.configuration.cuts[2]) & ~self.sends)
-        with m.If(self.sample):
-            with m.If(~self.active & ~self.critical):
-                m.d.sync += self.congestion.eq(0)
-            with m.Elif(self.critical & full):
-                more = self.congestion + _FULL
-                m.d.sync += self.congestion.eq(Mux(more[-1], most, more))
-            with m.Elif(self.critical & (self.congestion != 0)):
-                m.d.sync += self.congestion.eq(self.congestion - _EMPTY)
 
     def _decide(self, m: Module) -> Signal:
         """Whether a communication request goes, by the policy."""
@@ -135,10 +109,10 @@ class Arbiter(wiring.Component):
             occupancy=self.occupancy,
             configuration=self.configuration,
             measured=self.measurement.measured,
-            congested=self.congestion[-1],
             active=self.active,
             relaxed=self.relaxed,
             critical=self.critical,
+            congested=self.congested,
         )
         communicate = Signal()
         m.d.comb += communicate.eq(POLICIES[Policy.ROUND_ROBIN](now))

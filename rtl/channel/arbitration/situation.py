@@ -27,10 +27,8 @@ class Situation:
         Of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
     measured : Value
         Threshold that the last measurement chose, 127 for none.
-    active, relaxed, critical : Value
+    active, relaxed, critical, congested : Value
         What :class:`~rtl.trigger.criticality.Criticality` tells.
-    congested : Value
-        The memory holds communication up, whoever goes first.
     """
 
     compute: Value

@@ -5,8 +5,7 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import inlined
 
 from .address_map import check_packet, classify_store, locate
-from .arbitration import arbitrate, follow_congestion, measure
-from .criticality import LAST_PHASE
+from .arbitration import arbitrate, measure
 from .dma import fill_slot, step_lane
 from .issue_acks import has_room, take_issue_ack
 from .layouts import DATA_WORDS, copy_data
@@ -224,8 +223,6 @@ def step_channel(s, number, inputs, start_measurement):
             failure = failure if failure else second
     else:
         channel.starved = channel.compute_starved = 0
-    if s.gpu.criticality.phase == LAST_PHASE:
-        follow_congestion(s, channel, has(channel.levels, Q.link))
     if start_measurement or channel.measuring:
         measure(s.config.arbiter, channel, start_measurement)
     channel.occupancy = inputs[i + I.occupancy]

@@ -3,10 +3,12 @@ the time that the kernel still needs."""
 
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["LAST_PHASE", "step_criticality"]
+from .congestion import count_congestion
+
+__all__ = ["LOOK_PHASE", "step_criticality"]
 
 # Of a period.
-_JUDGED, LAST_PHASE = 3, 63
+_JUDGED, LOOK_PHASE, _LAST_PHASE = 3, 62, 63
 _FRACTIONS = 1024  # cycles in a unit of elapsed time
 _GROUP = 32  # workgroups whose sending is timed at once
 _MOST = (1 << 20) - 1
@@ -28,7 +30,7 @@ def _judge(s, finished):
         link = own.remaining * own.link_time * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
         own.verdict = kernel < 0 or kernel * (_GROUP * _FRACTIONS) < link
-    elif own.phase == LAST_PHASE:
+    elif own.phase == _LAST_PHASE:
         own.late = own.verdict
 
 
@@ -71,11 +73,13 @@ def step_criticality(s, dispatched, finished, issued, launch):
     lags = finished > gpu.oldest + (window >> 3)
     late = own.late != 0
     unknown = own.measuring and own.link_time == 0
+    phase = own.phase
+    if phase == _LAST_PHASE:
+        count_congestion(s)
     own.active = runs and not waits
     own.relaxed = own.active and not late and not lags
     own.critical = runs and (waits or leads or late or unknown)
-    phase = own.phase
-    if phase <= _JUDGED or phase == LAST_PHASE:
+    if phase <= _JUDGED or phase == _LAST_PHASE:
         _judge(s, finished)
     if finished != own.finished_seen:
         own.finished_seen = finished
@@ -92,4 +96,4 @@ def step_criticality(s, dispatched, finished, issued, launch):
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
         own.measuring = own.group = own.group_time = own.link_time = 0
         own.verdict = own.late = 0
-    own.phase = (phase + 1) & LAST_PHASE
+    own.phase = (phase + 1) & _LAST_PHASE

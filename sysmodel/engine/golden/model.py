@@ -14,8 +14,9 @@ from sysmodel.lib.compiled import compiled, inlined
 from .address_map import error
 from .arbitration import ANY
 from .channel import step_channel, write_channel
+from .congestion import look_for_congestion
 from .credit_window import TIMEOUT, step_credit_window
-from .criticality import step_criticality
+from .criticality import LOOK_PHASE, step_criticality
 from .dma import step_engine
 from .protected_queue import is_empty
 from .queues import Q, natural
@@ -152,6 +153,8 @@ def step(state, inputs, outputs):
     if pushed or has_ready:
         step_ready(s, pushed, popped)
 
+    if gpu.criticality.phase == LOOK_PHASE:
+        look_for_congestion(s)
     first = 0
     sends = False
     measure = strobes & _MEASURE != 0

@@ -73,7 +73,8 @@ _ENGINE = record(
 )
 _CRITICALITY = record(
     "launched phase fraction elapsed finished_seen finish_time sent measuring group group_time "
-    "link_time gone remaining verdict late active relaxed critical"
+    "link_time gone remaining verdict late active relaxed critical "
+    "turn seen congestion congested"
 )
 _BUS = record(
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr"
@@ -99,7 +100,7 @@ _GPU = record(
 _CHANNEL = record(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
-    "starved compute_starved congestion occupancy measuring sum count average measured stored "
+    "starved compute_starved occupancy measuring sum count average measured stored "
     "segment_index slot_head slot_tail slots_used in_flight",
     [
         ("waiting", PROTECTED_QUEUE),

@@ -31,8 +31,8 @@ class ArbiterHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._arbiter(T3Parameters())
         compute, communication, o = dut.compute, dut.communication, dut.o
-        free(m, dut.occupancy, dut.start, dut.sends, o.ready)
-        free(m, dut.active, dut.relaxed, dut.critical, dut.sample)
+        free(m, dut.occupancy, dut.start, o.ready)
+        free(m, dut.active, dut.relaxed, dut.critical, dut.congested)
         free(m, compute.valid, compute.p, communication.valid, communication.p)
         free(m, *(dut.configuration[name] for name in _CHANGING))
         limit = Signal(16)
@@ -42,7 +42,6 @@ class ArbiterHarness(Elaboratable):
         m.d.comb += [c_moves.eq(moves(compute)), m_moves.eq(moves(communication))]
         self._assert_one_grant(m, dut, c_moves, m_moves)
         self._assert_order(m, dut)
-        self._assert_congestion(m, dut)
 
         due, compute_due = self._assert_starvation(m, dut, limit, c_moves, m_moves)
         self._assert_policies(m, dut, due, compute_due, c_moves, m_moves)
@@ -75,24 +74,6 @@ class ArbiterHarness(Elaboratable):
                 Assert(~gives | (dut.o.p.tag == given), f"{name}: lost, twice, or out of order"),
                 invariant(taken == given, f"{name}: not as many given as taken"),
             ]
-
-    @staticmethod
-    def _assert_congestion(m: Module, dut: Arbiter) -> None:
-        """It is forgotten without a kernel, and else follows what is seen while communication is
-        critical."""
-        count = Signal(range(512))
-        full = dut.occupancy >= dut.configuration.cuts[2]
-        held_up = dut.critical & full & ~dut.sends
-        with m.If(dut.sample & held_up):
-            m.d.sync += count.eq(Mux(count > 511 - 7, 511, count + 7))
-        with m.Elif(dut.sample & dut.critical & (count > 0)):
-            m.d.sync += count.eq(count - 1)
-        with m.Elif(dut.sample & ~dut.active & ~dut.critical):
-            m.d.sync += count.eq(0)
-        m.d.comb += [
-            Assert(dut.congestion == count, "another congestion"),
-            Cover(dut.congestion == 20, "congestion falls"),
-        ]
 
     def _assert_starvation(
         self, m: Module, dut: Arbiter, limit: Value, c_moves: Value, m_moves: Value
@@ -161,7 +142,7 @@ class ArbiterHarness(Elaboratable):
             Policy.CRITICAL: Mux(
                 _urges(dut),
                 ~c | ~compute_due,
-                due | (~c & (calm | ~dut.relaxed | _congested(dut))),
+                due | (~c & (calm | ~dut.relaxed | dut.congested)),
             ),
         }
         in_turn = ~c | (last == Origin.COMPUTE)
@@ -193,14 +174,9 @@ class ArbiterHarness(Elaboratable):
         ]
 
 
-def _congested(dut: Arbiter) -> Value:
-    """The memory holds communication up."""
-    return dut.congestion >= 256
-
-
 def _urges(dut: Arbiter) -> Value:
     """Communication is critical, and the memory not congested."""
-    return dut.critical & ~_congested(dut)
+    return dut.critical & ~dut.congested
 
 
 _CHANGING = ("policy", "automatic", "threshold", "measure_log2", "cuts", "levels")

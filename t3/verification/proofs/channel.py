@@ -36,7 +36,7 @@ def free_ports(m: Module, dut: Channel) -> None:
     for one in (dut.reads, dut.stores, dut.link_in, dut.issue_acks, dut.returns):
         free(m, one.valid, one.p)
     free(m, dut.tile_issue_acks.ready, dut.end_of_tile_markers.ready, dut.occupancy, dut.start)
-    free(m, dut.oldest, dut.credit_limit, dut.active, dut.relaxed, dut.critical, dut.sample)
+    free(m, dut.oldest, dut.credit_limit, dut.active, dut.relaxed, dut.critical, dut.congested)
 
 
 def constant(m: Module, *inputs) -> None:

@@ -20,7 +20,8 @@ _GROUP = 32
 class CriticalityHarness(Elaboratable):
     """All inputs do what they like.
 
-    The verdict is taken from the block: it is that of the proof ``criticality-comparison``.
+    The verdict is taken from the block: it is that of the proof ``criticality-comparison``. The
+    proof ``congestion`` is about what it tells of the memory; here, that it looks once a period.
     """
 
     def __init__(self, criticality: type = Criticality):
@@ -30,7 +31,7 @@ class CriticalityHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._criticality(T3Parameters())
         free(m, dut.launch_configuration, dut.launch, dut.dispatched, dut.finished)
-        free(m, dut.issued, dut.oldest, dut.dispatch_limit)
+        free(m, dut.issued, dut.oldest, dut.dispatch_limit, dut.held_up)
 
         launched, just_launched = Signal(), Signal()
         m.d.sync += [launched.eq(launched | dut.launch), just_launched.eq(dut.launch)]
@@ -45,6 +46,7 @@ class CriticalityHarness(Elaboratable):
         self._assert_kernel(m, dut, runs & ~waits)
         self._assert_link(m, dut, just_launched)
         self._assert_remaining(m, dut)
+        self._assert_samples(m, dut)
         return m
 
     def _assert_told(self, m: Module, dut: Criticality, runs: Value, waits: Value) -> None:
@@ -135,6 +137,16 @@ class CriticalityHarness(Elaboratable):
             ),
             Cover((phase == 3) & (left > 3) & (gone > 3), "some are still to be sent"),
             invariant(dut.phase == phase, "another phase"),
+        ]
+
+    @staticmethod
+    def _assert_samples(m: Module, dut: Criticality) -> None:
+        """A look at a channel, and a cycle later its count, at the end of each period."""
+        congestion = dut.congestion
+        m.d.comb += [
+            Assert(congestion.look == (dut.phase == 62), "looks at another time"),
+            Assert(congestion.count == (dut.phase == 63), "counts at another time"),
+            Assert(dut.congested == congestion.congested, "congested: another one's"),
         ]
 
 

@@ -90,6 +90,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="self.active.eq(self._runs)",
     ),
     SeededBug(
+        module="rtl.trigger.congestion",
+        block="Congestion",
+        fault="looks at the first channel only",
+        right="self.seen.eq(self.held_up.bit_select(self.turn, 1))",
+        wrong="self.seen.eq(self.held_up[0])",
+    ),
+    SeededBug(
         module="rtl.lib.serial_product",
         block="SerialProduct",
         fault="gives a bit without its carry",

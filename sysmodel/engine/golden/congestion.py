@@ -1,0 +1,33 @@
+"""Whether the memory holds communication up, seen in one channel after the other."""
+
+from sysmodel.lib.compiled import inlined
+
+from .queues import Q, has, natural
+
+__all__ = ["count_congestion", "look_for_congestion"]
+
+_MORE, _LESS = 7, 1
+_MOST, _CONGESTED = 511, 256
+
+
+@inlined
+def look_for_congestion(s):
+    """Whether the next channel's DRAM queue is full while the link has nothing of it to send."""
+    own, channel = s.gpu.criticality, s.channels[natural(s.gpu.criticality.turn)]
+    full = channel.occupancy >= s.config.arbiter.cuts[2]
+    own.seen = full and not has(channel.levels, Q.link)
+    own.turn = own.turn + 1 if own.turn + 1 < s.config.channels else 0
+
+
+@inlined
+def count_congestion(s):
+    """Count what was seen, while communication is critical."""
+    own = s.gpu.criticality
+    if not own.active and not own.critical:
+        own.congestion = 0
+    elif own.critical:
+        if own.seen:
+            own.congestion = min(own.congestion + _MORE, _MOST)
+        elif own.congestion:
+            own.congestion -= _LESS
+    own.congested = own.congestion >= _CONGESTED

@@ -1,0 +1,30 @@
+"""The golden criticality unit behind the ports of the RTL's."""
+
+import numpy as np
+
+from sysmodel.engine.golden.congestion import look_for_congestion
+from sysmodel.engine.golden.criticality import LOOK_PHASE, step_criticality
+from sysmodel.engine.golden.state import GoldenState
+
+__all__ = ["LOOK_PHASE", "step_unit"]
+
+
+def step_unit(
+    state: GoldenState,
+    *,
+    dispatched: int,
+    finished: int,
+    oldest: int,
+    dispatch_limit: int,
+    issued: bool,
+    held_up: int,
+    launch: bool,
+) -> None:
+    """One cycle. ``held_up`` has a bit for each channel: its DRAM queue has an entry, which with
+    these cuts is full, and its link has nothing to send."""
+    state.gpu["oldest"], state.gpu["dispatch_limit"] = oldest, dispatch_limit
+    state.config["arbiter"]["cuts"][2] = 1
+    state.channels["occupancy"] = held_up >> np.arange(len(state.channels)) & 1
+    if state.gpu["criticality"]["phase"] == LOOK_PHASE:
+        look_for_congestion(state)
+    step_criticality(state, dispatched, finished, issued, launch)
