@@ -11,7 +11,8 @@ __all__ = ["gemm_section", "sampling_section"]
 _WHY = {
     CHANNELS.title: "A workgroup, or a wavefront of a collective, waits for the slowest of the "
     "simulated channels, and one channel has no slower neighbour; short GEMMs and collectives with "
-    "short steps show it most. "
+    "short steps show it most. The DMA engine waits for a channel whose queue of segments is full, "
+    "which shows where MCA lets some channels' communication wait longer than others'. "
     f"Means of {CHANNELS.whole.repeat} repetitions, of which all but the first begin as `t3 run "
     "--repeat` has it: which workgroups come last on a CU is chance, in the sampled run and in the "
     "whole one, and worth up to a workgroup's time.",

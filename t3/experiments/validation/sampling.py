@@ -35,7 +35,7 @@ class Sampling:
 CHANNELS = Sampling(
     title="one memory channel against all",
     whole=replace(_SAMPLED, channels="all", repeat=4),
-    bound=0.01,
+    bound=0.0125,
     workloads=(
         *(("t-nlg", layer, 16) for layer in ("op", "ip", "fc1")),
         ("t-nlg", "fc2", 8),
