@@ -66,6 +66,11 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"top",
+        r"toggle top\.congested",
+        "of a memory that is full for thousands of cycles; the criticality unit's bench has it",
+    ),
+    (
+        r"top",
         r"toggle top\.bus__awaddr",
         "addresses of no register; the registers' bench has them",
     ),
