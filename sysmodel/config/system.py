@@ -7,7 +7,7 @@ A system is one TOML file. The presets are such files; a user's file may be comp
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field, create_model, model_validator
 
@@ -23,8 +23,18 @@ from .limits import (
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
-__all__ = ["System", "Tile", "load_system", "preset_names", "preset_path"]
+__all__ = [
+    "GRANULARITIES",
+    "GranularityName",
+    "System",
+    "Tile",
+    "load_system",
+    "preset_names",
+    "preset_path",
+]
 
+GranularityName = Literal["workgroup", "wavefront"]
+GRANULARITIES: tuple[GranularityName, ...] = get_args(GranularityName)
 _PRESETS = Path(__file__).parent / "presets"
 
 
@@ -177,7 +187,7 @@ _Cut = Annotated[int, integer(0, MOST_OCCUPANCY)]
 class T3(Strict):
     """The T3 hardware and its policies; cycles are those of the memory clock."""
 
-    granularity: Literal["workgroup", "wavefront"]
+    granularity: GranularityName
     group_workgroups: PowerOfTwo = power_of_two(1, MOST_GROUP_WORKGROUPS)
     mca_levels: Annotated[tuple[_Level, _Level, _Level], Field(strict=False)]
     mca_cuts: Annotated[tuple[_Cut, _Cut, _Cut], Field(strict=False)]

@@ -27,7 +27,7 @@ _SHOWN = 5
 _SETTLING_CYCLES = 16  # in which an error that comes late shows
 
 
-def _system(channels: int) -> System:
+def _system(channels: int, granularity: str) -> System:
     """A GPU small enough for a check: a few CUs, ``channels`` memory channels with their share of
     the L2 and of the link."""
     full = load_system()
@@ -38,6 +38,7 @@ def _system(channels: int) -> System:
             "name": f"{full.name}, {channels} channels",
             "gpu": full.gpu.model_copy(update={"compute_units": _COMPUTE_UNITS}),
             "dram": full.dram.model_copy(update={"channels": channels}),
+            "t3": full.t3.model_copy(update={"granularity": granularity}),
             "l2": full.l2.model_copy(
                 update={
                     "slices": slices * channels,
@@ -161,7 +162,7 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
         If the matrix is too small for the ring, or a chunk too large for the tracker.
     """
     dtype, nan = _DTYPES[options.dtype]
-    system = _system(options.channels)
+    system = _system(options.channels, options.granularity)
     try:
         kernel = kernel_of(system, options.m, options.n, options.k, options.gpus)
     except ValueError as error:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from sysmodel.config.system import GRANULARITIES, GranularityName
 from sysmodel.config.workload import DTYPE_BYTES
 from sysmodel.lib.errors import InputError
 
@@ -35,6 +36,8 @@ class CheckOptions:
         Size of each GPU's GEMM.
     dtype : str
         ``fp16`` or ``bf16``.
+    granularity : str
+        ``workgroup`` or ``wavefront``: whose complete tile is sent on.
     engine : str
         ``rtl`` or ``golden``.
     channels : int
@@ -57,6 +60,7 @@ class CheckOptions:
     n: int = 384
     k: int = 128
     dtype: Literal["fp16", "bf16"] = "fp16"
+    granularity: GranularityName = "workgroup"
     engine: EngineName = "rtl"
     channels: int = 2
     skew: int = 0
@@ -81,7 +85,11 @@ class CheckOptions:
                 f"{self.m} x {self.n} makes {self.m * self.n} elements; "
                 f"allowed: at most {_LARGEST_OUTPUT}",
             )
-        for name, allowed in (("dtype", tuple(DTYPE_BYTES)), ("engine", ENGINES)):
+        for name, allowed in (
+            ("dtype", tuple(DTYPE_BYTES)),
+            ("granularity", GRANULARITIES),
+            ("engine", ENGINES),
+        ):
             value = getattr(self, name)
             if value not in allowed:
                 raise InputError(name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")

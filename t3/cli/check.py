@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from sysmodel.config.system import GRANULARITIES, GranularityName
 from sysmodel.config.workload import DTYPE_BYTES
 from sysmodel.lib.progress import Report, shown_progress
 from sysmodel.runs import report
@@ -24,6 +25,9 @@ def check(
     dtype: Annotated[
         Literal["fp16", "bf16"], choice("Format of operands and output.", tuple(DTYPE_BYTES))
     ] = CheckOptions.dtype,
+    granularity: Annotated[
+        GranularityName, choice("Whose complete tile is sent on.", GRANULARITIES)
+    ] = CheckOptions.granularity,
     engine: Engine = CheckOptions.engine,
     channels: Annotated[
         int, integer_option("Memory channels of each GPU, a power of two.")
@@ -49,6 +53,7 @@ def check(
         n=n,
         k=k,
         dtype=dtype,
+        granularity=granularity,
         engine=engine,
         channels=channels,
         skew=skew,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sysmodel.config.system import GRANULARITIES
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check, reference
@@ -28,6 +29,7 @@ def random_options(seed: int, engine: str, channels: int | None = None) -> Check
         channels=channels or int(random.choice([1, 2, 4])),
         skew=int(random.choice([0, 100, 5000, 40000])),
         back_pressure=int(random.choice([0, 30, 80])),
+        granularity=str(random.choice(GRANULARITIES)),
         seed=seed,
     )
 
