@@ -69,11 +69,8 @@ CHANNEL_FIELDS = [
     ("storing", np.int64),  # wavefronts with a batch to store
     ("load_wave", np.int64),  # in the middle of a block, or -1
     ("store_wave", np.int64),
-    (
-        "load_free",
-        np.float64,
-        (MOST_WAVES,),
-    ),  # cycle from which the share of a CU's port takes a block
+    # Of each CU: cycle from which the channel's share of its ports takes a block.
+    ("load_free", np.float64, (MOST_WAVES,)),
     ("store_free", np.float64, (MOST_WAVES,)),
 ]
 

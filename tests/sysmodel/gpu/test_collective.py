@@ -186,3 +186,11 @@ def test_ports_bound_the_rate(port, cus, waves):
     # Loads and stores of a batch follow each other; beside that a batch costs some cycles.
     loads, stores = (accesses * port / cus for accesses in (2 * atoms, atoms))
     assert loads <= step.stores[-1, 2] <= loads + stores + 40 * atoms / 16 / cus
+
+
+@pytest.mark.parametrize("channels", [2, 4])
+def test_a_channel_has_its_share_of_a_port_whatever_the_others_do(channels):
+    how = dict(port=4.0, cus=2, waves=2, operands=2, delay=(1, 1), gates=1.0)
+    alone = Step(512, **how).stores[[0, -1], 2]
+    beside = Step(512 * channels, channels=channels, **how).stores[[0, -1], 2]
+    assert beside == pytest.approx(alone, abs=2 * BLOCK)
