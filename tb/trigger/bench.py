@@ -220,6 +220,26 @@ async def any_table(dut):
 
 
 @cocotb.test()
+async def every_range_cuts_its_last_group(dut):
+    """Ranges that end within a group, at indices of which one bit is set."""
+    rng = random.Random(cocotb.RANDOM_SEED + 8)
+    bench = await _start(dut, rng)
+    for entry in range(PARAMETERS.ranges):
+        for bit in range(PARAMETERS.dispatch_index_bits):
+            last = 1 << bit
+            first = max(last - 2, 0)
+            maps = _plain_maps(granularity=Granularity.WORKGROUP.value, group_log2=3, waves=[1] * 4)
+            ranges = [{"enable": 0} for _ in range(entry)]
+            maps["ranges"] = [*ranges, maps["ranges"][0] | {"first": first, "last": last}]
+            bench.configure(maps)
+            bench.commands.clear()
+            members = range(first, last + 1)
+            await _complete(bench, [random_completion(rng, range(w, w + 1)) for w in members])
+            found = [command[_COLUMN["dispatch_index"]] for command in bench.commands]
+            assert found == list(members)
+
+
+@cocotb.test()
 async def many_tiles(dut):
     """The count of tiles goes through all of its bits."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)

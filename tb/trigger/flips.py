@@ -35,12 +35,19 @@ class _Unit:
     def __init__(self, dut):
         self.dut = dut
         self.ready = True
+        self._turn = 0
         self._forget()
+
+    def position(self) -> int:
+        """A row of the queue's memory that still holds a command: another one each time."""
+        self._turn += 1
+        return 4 + self._turn % (2 * _WAITING - 5)
 
     def _forget(self) -> None:
         self.corrected, self.complete = 0, 0
         self.errors: list[tuple[int, ...]] = []
         self.commands: list[tuple[int, int]] = []  # dispatch index and start
+        self.said_empty: list[int] = []  # commands that had left by then
 
     async def start(self, granularity: Granularity, group_log2: int) -> None:
         """Empty, with groups of workgroups of two tiles."""
@@ -79,6 +86,8 @@ class _Unit:
         self.complete += int(dut.complete.value)
         if int(dut.error__valid.value):
             self.errors.append(tuple(_REPORT.unpack(int(dut.error__report.value))))
+        if int(dut.empty.value):
+            self.said_empty.append(len(self.commands))
         if self.ready and int(dut.ready__valid.value):
             command = _READY.named(int(dut.ready__payload.value))
             self.commands.append((command["dispatch_index"], command["start"]))
@@ -129,19 +138,23 @@ async def _group(unit: _Unit, flip: Callable) -> tuple[int, int]:
 
 
 async def _ready(unit: _Unit, flip: Callable) -> tuple[int, int]:
-    """A command that waits behind others: lost, it alone does not leave."""
+    """A command that waits among others: lost, it alone does not leave, and the unit is not empty
+    before the last one has left."""
     await unit.start(Granularity.WAVEFRONT, 0)
+    at = unit.position()
     unit.ready = False
     expected = [(dispatch_index, 100 + dispatch_index) for dispatch_index in range(2 * _WAITING)]
     for dispatch_index, start in expected:
         await unit.tile(dispatch_index, dispatch_index % 3, start)
-    flip(_MEMORIES["ready"], 2 * _WAITING - 2)
+    flip(_MEMORIES["ready"], at)
     unit.ready = True
+    unit.said_empty.clear()
     await unit.cycles(8 * _WAITING)
-    lost = expected[2 * _WAITING - 2]
+    lost = expected[at]
     if unit.errors:
         expected.remove(lost)
     assert unit.commands == expected
+    assert set(unit.said_empty) == {len(expected)}
     return lost[0], lost[0] % 3
 
 
