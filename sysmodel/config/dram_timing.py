@@ -1,53 +1,92 @@
-"""Geometry, timing and scheduling limits of an HBM channel."""
+"""Geometry, timing and scheduling limits of a DRAM channel, in cycles."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
+
+from .address_map import parse_address_map
 
 __all__ = ["BankInterleave", "DramTiming", "Refresh"]
 
 Refresh = Literal["none", "all-bank", "per-bank"]
 BankInterleave = Literal["linear", "permuted"]
 
-# What the channel's state has room for.
-MAX_BANKS = 32
-MAX_GROUPS = 8
-MAX_QUEUE = 64
+# What a channel's state has room for.
+MAX_BANKS = 64
+MAX_GROUPS = 8  # of a stack ID
+MAX_STACK_IDS = 4
+MAX_PSEUDO_CHANNELS = 2
+MAX_ADDRESS_FIELDS = 16
+MAX_SIDE = 64  # reads, and writes with updates, that wait in a pseudo-channel
+MAX_QUEUE = 2 * MAX_SIDE
 
-_POWERS_OF_TWO = {"banks": MAX_BANKS, "bank_groups": MAX_GROUPS, "columns": 1 << 16}
-_AT_LEAST_ONE = ("queue_depth", "burst", "tCCD_S", "turnaround_cap", "age_cap")
+_POWERS_OF_TWO = {
+    "pseudo_channels": MAX_PSEUDO_CHANNELS,
+    "banks": MAX_BANKS,
+    "bank_groups": MAX_GROUPS,
+    "stack_ids": MAX_STACK_IDS,
+    "columns": 1 << 16,
+}
+_AT_LEAST_ONE = (
+    "queue_depth",
+    "burst",
+    "tCCD_S",
+    "turnaround_cap",
+    "age_cap",
+    "activate_half_cycles",
+    "precharge_half_cycles",
+)
+_CHOICES = {"refresh": get_args(Refresh), "bank_interleave": get_args(BankInterleave)}
+_SWITCHES = ("shared_queue", "opening_leaves")
+_WORDS = (*_CHOICES, *_SWITCHES, "address_map")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DramTiming:
-    """One HBM channel. Times are in memory-clock cycles and count from command to command unless
-    said otherwise.
+    """One HBM channel: one or two pseudo-channels, which share its row- and column-command bus.
+
+    A pseudo-channel has banks, timing and data bus of its own. Times are in cycles of the memory's
+    command clock and count from command to command unless said otherwise.
 
     Parameters
     ----------
-    banks, bank_groups : int
-        Powers of two. The group of a bank is given by the low bits of its number.
+    pseudo_channels : int
+        1 or 2.
+    banks : int
+        Of a pseudo-channel, in all stack IDs; a power of two.
+    bank_groups : int
+        Of a stack ID; a power of two. The group of a bank is given by the low bits of its number.
+    stack_ids : int
+        Ranks of a high stack; a power of two. The high bits of a bank's number.
     columns : int
         Atoms of a row; a power of two.
-    low_column_bits, low_bank_bits : int
-        Address mapping. From the lowest bit of the atom address in the channel: ``low_column_bits``
-        of the column, ``low_bank_bits`` of the bank, the rest of the column, the rest of the bank,
-        the row.
+    address_map : str
+        Address mapping from the lowest bit of the atom address in the pseudo-channel on, the row
+        above it: ``"column:3 group:1 column:3 group:1 bank:2"``; ``stack`` if there is more than
+        one.
     bank_interleave : str
         ``"linear"``: the bank's number is its address bits; ``"permuted"``: their exclusive-or with
         the low bits of the row, so that rows which share address bits do not share a bank (Zhang,
         Zhu and Zhang, MICRO-33, 2000).
     queue_depth : int
-        Requests that wait in the channel, reads and writes together.
+        Requests that wait, reads and writes together; at most 64 of either in a pseudo-channel.
     write_queue : int
         Of them, those that are writes or updates, which then wait apart from the reads and are held
         back and drained in batches; 0 for one queue for all.
     write_high, write_low : int
         With a write queue: waiting writes at which a drain begins, and at which it ends if a read
         waits. Ramulator 2 drains from more than 80 to less than 20 % of its write queue.
+    shared_queue : bool
+        Queues and drains are those of the whole channel, not of each pseudo-channel.
+    opening_leaves : bool
+        A request for which a row is opened counts no more in its queue, as in Ramulator 2.
     burst : int
         Cycles that one atom takes on the data bus.
-    tCCD_S, tCCD_L : int
-        Column to column command, in another and in the same bank group.
+    activate_half_cycles, precharge_half_cycles : int
+        Half cycles that an activate, and a precharge or refresh, hold the row-command bus. Commands
+        start on whole cycles, but for precharges of an odd number, which start on any half.
+    tCCD_S, tCCD_L, tCCD_R : int
+        Column to column command: in another bank group, in the same one, in another stack ID (not
+        less than in another bank group).
     tCCD_WL : int
         Update to any column command in its bank group: an update reads, computes and writes in the
         bank. ``2 * tCCD_L`` if not given.
@@ -55,8 +94,10 @@ class DramTiming:
         Activate to activate, in another and in the same bank group.
     tRCD_RD, tRCD_WR : int
         Activate to read, and to write or update.
-    tRP, tRAS : int
-        Precharge to activate, and activate to precharge.
+    tRP, tRAS, tRC : int
+        Precharge to activate, activate to precharge, activate to activate of a bank.
+    tPPD : int
+        Precharge to precharge.
     tCL, tCWL : int
         Read and write command to the first data.
     tWTR_S, tWTR_L : int
@@ -70,11 +111,14 @@ class DramTiming:
     tFAW : int
         Window that holds at most four activates; 0 for none.
     refresh : str
-        ``"none"``, ``"all-bank"`` or ``"per-bank"`` (one bank after the other).
+        ``"none"``, ``"all-bank"`` or ``"per-bank"``.
     tREFI : int
-        Refresh to refresh, of the channel or of the next bank; 0 without refresh.
-    tRFC : int
-        Refresh to activate; 0 without refresh.
+        Time in which each bank is refreshed once: from one all-bank refresh to the next; per-bank
+        refreshes follow each other ``banks`` times as fast.
+    tRFC, tRFC_pb : int
+        All-bank and per-bank refresh to activate of what was refreshed.
+    tRREFD : int
+        Per-bank refresh to the next one, or to an activate of another bank.
     turnaround_cap : int
         Without a write queue: data-bus cycles in one direction, while the other has a request to an
         open row, after which the channel turns round. The default makes batches of 1280 bytes at 32
@@ -91,19 +135,25 @@ class DramTiming:
         If a value is not allowed, alone or with the others.
     """
 
+    pseudo_channels: int = 1
     banks: int = 16
     bank_groups: int = 4
+    stack_ids: int = 1
     columns: int = 64
-    low_column_bits: int = 3
-    low_bank_bits: int = 1
+    address_map: str = "column:3 group:1 column:3 group:1 bank:2"
     bank_interleave: str = "linear"
     queue_depth: int = 64
     write_queue: int = 0
     write_high: int = 0
     write_low: int = 0
+    shared_queue: bool = False
+    opening_leaves: bool = False
     burst: int = 1
+    activate_half_cycles: int = 2
+    precharge_half_cycles: int = 2
     tCCD_S: int
     tCCD_L: int
+    tCCD_R: int = 0
     tCCD_WL: int | None = None
     tRRD_S: int
     tRRD_L: int
@@ -111,6 +161,8 @@ class DramTiming:
     tRCD_WR: int
     tRP: int
     tRAS: int
+    tRC: int = 0
+    tPPD: int = 0
     tCL: int
     tCWL: int
     tWTR_S: int
@@ -122,39 +174,17 @@ class DramTiming:
     refresh: str = "none"
     tREFI: int = 0
     tRFC: int = 0
+    tRFC_pb: int = 0
+    tRREFD: int = 0
     turnaround_cap: int = 40
     age_cap: int = 1000
 
     def __post_init__(self) -> None:
         if self.tCCD_WL is None and isinstance(self.tCCD_L, int):
             object.__setattr__(self, "tCCD_WL", 2 * self.tCCD_L)
-        choices = {"refresh": get_args(Refresh), "bank_interleave": get_args(BankInterleave)}
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
-        for name in (field.name for field in fields(self) if field.name not in choices):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an integer, not {value!r}")
-            least = 1 if name in _AT_LEAST_ONE else 0
-            if value < least:
-                raise ValueError(f"{name} must be at least {least}, not {value!r}")
-        for name, most in _POWERS_OF_TWO.items():
-            value = getattr(self, name)
-            if value & (value - 1) or not 0 < value <= most:
-                raise ValueError(f"{name} must be a power of two up to {most}, not {value!r}")
-        self._at_most("bank_groups", self.banks, "banks")
-        self._at_most("low_column_bits", self.columns.bit_length() - 1, "the bits of columns")
-        self._at_most("low_bank_bits", self.banks.bit_length() - 1, "the bits of banks")
-        self._at_most("queue_depth", MAX_QUEUE, "the slots of a channel")
-        if self.write_queue:
-            self._at_most("write_queue", self.queue_depth - 1, "all but one of queue_depth")
-            self._at_least("write_high", 1, "a drain of something")
-            self._at_most("write_high", self.write_queue, "write_queue")
-            self._at_most("write_low", self.write_high - 1, "below write_high")
-        else:
-            for name in ("write_high", "write_low"):
-                self._zero(name, "a write queue")
+        self._check_kinds()
+        self._check_geometry()
+        self._check_queue()
         self._at_least("tCCD_S", self.burst, "burst, or data would collide")
         self._at_least("tCCD_L", self.tCCD_S, "tCCD_S")
         self._at_least("tCCD_WL", self.tCCD_L, "tCCD_L")
@@ -165,18 +195,61 @@ class DramTiming:
             self.tCL + self.burst - self.tCWL,
             "tCL + burst - tCWL, or data would collide",
         )
-        if self.refresh == "none":
-            for name in ("tREFI", "tRFC"):
-                self._zero(name, "refresh")
-        else:
-            self._at_least("tRFC", 1, "the shortest refresh")
-            turns = self.banks if self.refresh == "per-bank" else 1
-            most = turns * self.tREFI - 1
-            self._at_most("tRFC", most, f"what {self.refresh} refresh every tREFI leaves")
+        if self.refresh != "none":
+            name = "tRFC_pb" if self.refresh == "per-bank" else "tRFC"
+            self._at_least(name, 1, "the shortest refresh")
+            self._at_most(name, self.tREFI - 1, f"what {self.refresh} refresh every tREFI leaves")
 
-    def _zero(self, name: str, what: str) -> None:
-        if getattr(self, name):
-            raise ValueError(f"{name} must be 0 without {what}, not {getattr(self, name)!r}")
+    def _check_kinds(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
+        for name in _SWITCHES:
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        for name in (field.name for field in fields(self) if field.name not in _WORDS):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an integer, not {value!r}")
+            least = 1 if name in _AT_LEAST_ONE else 0
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, not {value!r}")
+
+    def _check_geometry(self) -> None:
+        for name, most in _POWERS_OF_TWO.items():
+            value = getattr(self, name)
+            if value & (value - 1) or not 0 < value <= most:
+                raise ValueError(f"{name} must be a power of two up to {most}, not {value!r}")
+        self._at_most("stack_ids", self.banks, "banks")
+        self._at_most("bank_groups", self.banks // self.stack_ids, "banks of a stack ID")
+        try:
+            count = len(self.address_fields)
+        except ValueError as error:
+            raise ValueError(f"address_map {error}") from None
+        if count > MAX_ADDRESS_FIELDS:
+            raise ValueError(f"address_map must have at most {MAX_ADDRESS_FIELDS} pieces")
+
+    def _check_queue(self) -> None:
+        sharing = self.pseudo_channels if self.shared_queue else 1
+        self._at_most("queue_depth", MAX_QUEUE, "the slots of a pseudo-channel")
+        if not self.write_queue:
+            self._at_most("queue_depth", sharing * MAX_SIDE, "reads that may wait")
+            for name in ("write_high", "write_low"):
+                if getattr(self, name):
+                    raise ValueError(
+                        f"{name} must be 0 without a write queue, not {getattr(self, name)!r}"
+                    )
+            return
+        self._at_most("write_queue", self.queue_depth - 1, "all but one of queue_depth")
+        self._at_most("write_queue", sharing * MAX_SIDE, "writes that may wait")
+        self._at_most(
+            "queue_depth",
+            self.write_queue + sharing * MAX_SIDE,
+            "write_queue and the reads that may wait",
+        )
+        self._at_least("write_high", 1, "a drain of something")
+        self._at_most("write_high", self.write_queue, "write_queue")
+        self._at_most("write_low", self.write_high - 1, "below write_high")
 
     def _at_most(self, name: str, most: int, what: str) -> None:
         if getattr(self, name) > most:
@@ -189,6 +262,27 @@ class DramTiming:
             )
 
     @property
+    def address_fields(self) -> list[tuple[str, int]]:
+        """Pieces of the address map: their part of the place, and their bits."""
+        banks = self.banks // (self.bank_groups * self.stack_ids)
+        parts = {
+            "column": self.columns,
+            "group": self.bank_groups,
+            "bank": banks,
+            "stack": self.stack_ids,
+        }
+        return parse_address_map(
+            self.address_map, {name: count.bit_length() - 1 for name, count in parts.items()}
+        )
+
+    @property
     def read_latency(self) -> int:
         """Cycles from a read command to the end of its data."""
         return self.tCL + self.burst
+
+    @property
+    def refresh_interval(self) -> int:
+        """From one refresh command to the next; 0 without refresh."""
+        if self.refresh == "none":
+            return 0
+        return self.tREFI // self.banks if self.refresh == "per-bank" else self.tREFI

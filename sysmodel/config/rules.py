@@ -33,7 +33,7 @@ def check_rules(system: "System") -> None:
         for field, sound, value, allowed in _tile_rules(system, tile, where):
             if not sound:
                 raise InputError(field, f"{value} is not allowed; allowed: {allowed}")
-    _check_timing(system)
+    _check_memory(system)
 
 
 _MULTIPLES = {
@@ -65,14 +65,25 @@ def _check_multiple(system: "System", field: str, of: tuple[str, ...]) -> None:
             )
 
 
-def _check_timing(system: "System") -> None:
-    """The channel's own rules; its messages begin with the name of the value."""
+def _check_memory(system: "System") -> None:
+    """The channel's own rules, and what the hardware's clock asks of it."""
+    dram, divider = system.dram, system.t3.clock_divider
+    if dram.clock_mhz > dram.most_clock_mhz:
+        raise InputError(
+            "dram.clock_mhz",
+            f"{dram.clock_mhz:g} is not allowed; allowed: at most dram.most_clock_mhz, "
+            f"{dram.most_clock_mhz:g}{f' of {dram.standard}' if dram.standard else ''}",
+        )
     try:
-        _ = system.dram.timing
-    except ValueError as error:
-        name, _, problem = str(error).partition(" ")
-        within = "timing_cycles." if name in type(system.dram.timing_cycles).model_fields else ""
-        raise InputError(f"dram.{within}{name}", problem) from error
+        timing = dram.timing_cycles
+    except InputError as error:
+        raise InputError(f"dram.{error.field}", error.problem) from error
+    if divider > timing.tCCD_S:
+        raise InputError(
+            "t3.clock_divider",
+            f"{divider} is not allowed; allowed: at most {timing.tCCD_S}, the cycles from one "
+            "column command to the next (dram.timing.tCCD_S): the hardware takes one a cycle",
+        )
 
 
 def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:

@@ -4,22 +4,20 @@ A system is one TOML file. The presets are such files; a user's file may be comp
 ``base = "asplos24"`` and give only what differs. Keys carry their units.
 """
 
-import re
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
 from sysmodel.lib.errors import InputError
 
-from .dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, BankInterleave, DramTiming, Refresh
 from .limits import (
     MOST_GROUP_WORKGROUPS,
     MOST_OCCUPANCY,
     MOST_STARVATION_CYCLES,
     MOST_WORKGROUPS,
 )
+from .memory import Delay, Dram, with_standard
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
@@ -99,63 +97,6 @@ class L2(Strict):
     store_buffer_atoms: int = integer(0, 1024)
 
 
-_TIMES = tuple(field.name for field in fields(DramTiming) if re.match("t[A-Z]", field.name))
-
-if TYPE_CHECKING:
-
-    class TimingCycles(Strict):
-        """A value for each name that ``DramTiming`` has."""
-
-        def __getattr__(self, name: str) -> int: ...
-
-else:
-    TimingCycles = create_model(
-        "TimingCycles",
-        __base__=Strict,
-        __doc__="Cycles of the memory clock from command to command; names as in ``DramTiming``.",
-        burst=(int, integer(1, 64)),
-        **{name: (int, integer(0, 1 << 20)) for name in _TIMES},
-    )
-
-
-class Dram(Strict):
-    """Memory channels; the clock here is the clock of the T3 hardware."""
-
-    channels: PowerOfTwo = power_of_two(1, 256)
-    clock_mhz: float = number(100, 10_000)
-    atom_bytes: Literal[32]
-    interleave_bytes: PowerOfTwo = power_of_two(32, 65_536)
-    banks: PowerOfTwo = power_of_two(1, MAX_BANKS)
-    bank_groups: PowerOfTwo = power_of_two(1, MAX_GROUPS)
-    row_bytes: PowerOfTwo = power_of_two(256, 65_536)
-    low_column_bits: int = integer(0, 16)
-    low_bank_bits: int = integer(0, 8)
-    bank_interleave: BankInterleave
-    queue_depth: int = integer(1, MAX_QUEUE)
-    turnaround_cap_cycles: int = integer(1, 1 << 20)
-    age_cap_cycles: int = integer(1, 1 << 20)
-    read_latency_ns: float = number(0, 1e5)
-    refresh: Refresh
-    timing_cycles: TimingCycles
-
-    @property
-    def timing(self) -> DramTiming:
-        """One channel's geometry and timing."""
-        return DramTiming(
-            banks=self.banks,
-            bank_groups=self.bank_groups,
-            columns=self.row_bytes // self.atom_bytes,
-            low_column_bits=self.low_column_bits,
-            low_bank_bits=self.low_bank_bits,
-            bank_interleave=self.bank_interleave,
-            queue_depth=self.queue_depth,
-            refresh=self.refresh,
-            turnaround_cap=self.turnaround_cap_cycles,
-            age_cap=self.age_cap_cycles,
-            **self.timing_cycles.model_dump(),
-        )
-
-
 class Link(Strict):
     """Link to the next GPU of the ring."""
 
@@ -185,8 +126,10 @@ _Cut = Annotated[int, integer(0, MOST_OCCUPANCY)]
 
 
 class T3(Strict):
-    """The T3 hardware and its policies; cycles are those of the memory clock."""
+    """The T3 hardware and its policies; cycles are those of the hardware's own clock, which is the
+    memory's command clock divided by ``clock_divider``."""
 
+    clock_divider: PowerOfTwo = power_of_two(1, 4)
     granularity: GranularityName
     group_workgroups: PowerOfTwo = power_of_two(1, MOST_GROUP_WORKGROUPS)
     mca_levels: Annotated[tuple[_Level, _Level, _Level], Field(strict=False)]
@@ -224,7 +167,18 @@ class System(Strict):
 
     @property
     def dram_bytes_per_ns(self) -> float:
-        return self.dram.channels * self.dram.atom_bytes * self.dram.clock_mhz / 1e3
+        dram = self.dram
+        return dram.channels * dram.atom_bytes * dram.clock_mhz / (1e3 * dram.burst_clocks)
+
+    @property
+    def clock_mhz(self) -> float:
+        """Clock of the T3 hardware, whose cycles the simulation counts."""
+        return self.dram.clock_mhz / self.t3.clock_divider
+
+    @property
+    def cycle_ns(self) -> float:
+        """A cycle of the T3 hardware."""
+        return 1e3 / self.clock_mhz
 
     @property
     def offset_bits(self) -> int:
@@ -244,17 +198,18 @@ class System(Strict):
     @property
     def read_latency_cycles(self) -> int:
         """Of an unloaded memory: from a read's issue to its data."""
-        return self.dram.timing.read_latency + self.memory_cycles(self.dram.read_latency_ns)
+        data = -(-self.dram.timing_cycles.read_latency // self.t3.clock_divider)
+        return data + self.cycles(self.dram.read_latency_ns)
 
-    def memory_cycles(self, ns: float) -> int:
-        """Whole cycles of the memory clock that ``ns`` take, to the nearest."""
-        return round(ns * self.dram.clock_mhz / 1e3)
+    def cycles(self, ns: float) -> int:
+        """Whole cycles of the hardware's clock that ``ns`` take, to the nearest."""
+        return round(ns * self.clock_mhz / 1e3)
 
     def matrix_cycles(self, flops: int) -> float:
-        """Cycles of the memory clock in which a CU's matrix pipe does that much."""
+        """Cycles of the hardware's clock in which a CU's matrix pipe does that much."""
         gpu = self.gpu
         cycles = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
-        return cycles * self.dram.clock_mhz / gpu.clock_mhz
+        return cycles * self.clock_mhz / gpu.clock_mhz
 
     def workgroups(self, m: int, n: int) -> int:
         """Workgroups of the GEMM kernel for an ``m`` by ``n`` output.
@@ -291,11 +246,8 @@ def load_system(source: str = "asplos24") -> System:
     InputError
         One line that names the file, the key, its value and what is allowed.
     """
-    if source in preset_names() and not Path(source).exists():
-        path, where = preset_path(source), f"{source}.toml"
-    else:
-        path, where = Path(source), source
-    data = _with_base(path, where)
+    path, where = _located(source, Path())
+    data = _with_base(path, where, ())
     if "name" in data:
         raise InputError(f"{where}: name", "unknown key; a system is named by its file")
     return validate(System, {"name": Path(source).name.removesuffix(".toml"), **data}, where)
@@ -306,28 +258,54 @@ def preset_path(name: str) -> Path:
     return _PRESETS / f"{name}.toml"
 
 
-def _with_base(path: Path, where: str) -> dict[str, Any]:
+def _located(source: str, beside: Path) -> tuple[Path, str]:
+    """File of a preset or of a path, which may be relative to a folder, and what to call it."""
+    path = beside / source
+    if source in preset_names() and not path.exists():
+        return preset_path(source), f"{source}.toml"
+    return path, source
+
+
+def _with_base(path: Path, where: str, seen: tuple[Path, ...]) -> dict[str, Any]:
+    """A file's keys over those of its base, which may have a base of its own."""
     if not path.is_file() and not path.exists():
         names = ", ".join(preset_names())
         raise InputError(where, f"no such file, and no preset; presets: {names}")
     data = read_toml(path)
+    try:
+        data = {**data, "dram": with_standard(data["dram"])} if "dram" in data else data
+    except InputError as error:
+        raise InputError(f"{where}: {error.field}", error.problem) from error
     if "base" not in data:
         return data
     base = data.pop("base")
-    if base not in preset_names():
-        names = ", ".join(preset_names())
-        raise InputError(f"{where}: base", f"{base!r} is not allowed; allowed: {names}")
+    if not isinstance(base, str):
+        raise InputError(f"{where}: base", f"{base!r} is not allowed; allowed: a preset or a file")
+    base_path, base_where = _located(base, path.parent)
+    if base_path.resolve() in (*seen, path.resolve()):
+        raise InputError(f"{where}: base", f"{base!r} is the base of itself")
     data.setdefault("description", f"{base} with changes")
     data.setdefault("source", f"{base} and {where}")
-    return _merge(_with_base(preset_path(base), f"{base}.toml"), data)
+    try:
+        of_base = _with_base(base_path, base_where, (*seen, path.resolve()))
+    except InputError as error:
+        if error.field != base_where:
+            raise
+        raise InputError(f"{where}: base", f"{base!r}: {error.problem}") from error
+    return _merge(of_base, data)
 
 
 def _merge(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in change.items():
         was = base.get(key)
-        if isinstance(was, dict) and isinstance(value, dict):
+        if isinstance(was, dict) and isinstance(value, dict) and not _is_delay(value):
             merged[key] = _merge(was, value)
         else:
             merged[key] = value
     return merged
+
+
+def _is_delay(value: dict[str, Any]) -> bool:
+    """A delay is given anew as a whole."""
+    return bool(value) and set(value) <= set(Delay.model_fields)

@@ -34,6 +34,7 @@ FIXED_FIELDS = [
     ("with_data", np.int64),  # data mode
     ("contents_base", np.int64),  # first atom of the output buffer, in data mode
     ("read_latency", np.int64),  # from a read's issue to its data
+    ("clock_divider", np.int64),  # the memory's clocks in a cycle of the hardware
 ]
 
 GPU_FIELDS = [
@@ -51,6 +52,7 @@ CHANNEL_FIELDS = [
     ("request", np.int64, (TOKENS, len(REQUEST))),
     ("free_token", np.int64, (TOKENS,)),
     ("free_tokens", np.int64),
+    ("issued", np.int64),  # token of this cycle's column command, or -1
     # Reads whose data are on their way, in order.
     ("back_time", np.int64, (TOKENS,)),
     ("back_token", np.int64, (TOKENS,)),
@@ -70,7 +72,7 @@ CHANNEL_FIELDS = [
 ]
 
 
-def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int) -> None:
+def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int, clock_divider: int) -> None:
     """Nothing is under way.
 
     Raises
@@ -84,6 +86,7 @@ def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int) -> None:
             f"exceed the {TOKENS} accesses that the model has room for"
         )
     state.fixed["read_latency"] = read_latency_cycles
+    state.fixed["clock_divider"] = clock_divider
     state.channel["free_token"] = np.arange(TOKENS)
     state.channel["free_tokens"] = TOKENS
 

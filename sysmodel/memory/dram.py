@@ -1,10 +1,12 @@
-"""HBM channels: their state, their bounded queue and what the cycle loop calls.
+"""HBM channels: their state, their bounded queues and what the cycle loop calls.
 
-A request sits in one of up to 64 slots, and sets of slots are 64-bit masks: the slots of a bank, of
-a group, the reads, those whose row is open. A cycle's choice is a few ands, then a search for the
-oldest in the mask through ``slot_older``, the mask of the slots that were taken when a slot was
-filled. Whatever cannot happen before a known cycle is not looked at until then (``wake``). How
-requests are chosen: :mod:`.dram_scheduler`.
+A *channel* here is what has a data bus of its own: an HBM channel, or one of the two
+pseudo-channels that share its command buses. A request sits in one of 128 slots, half of them for
+reads and half for writes and updates, its *side*. Sets of slots are 64-bit masks of a side: the
+slots of a bank, of a group, those whose row is open. A cycle's choice is a few ands, then a search
+for the oldest in the mask through ``slot_older``, the mask of the slots that were taken when a slot
+was filled. Whatever cannot happen before a known cycle is not looked at until then (``wake``). How
+requests are chosen: :mod:`.dram_scheduler`; refresh: :mod:`.dram_refresh`.
 """
 
 from dataclasses import fields
@@ -12,12 +14,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sysmodel.config.dram_timing import MAX_BANKS, MAX_GROUPS, MAX_QUEUE, DramTiming
+from sysmodel.config.dram_timing import (
+    MAX_ADDRESS_FIELDS,
+    MAX_BANKS,
+    MAX_GROUPS,
+    MAX_SIDE,
+    MAX_STACK_IDS,
+    DramTiming,
+)
 from sysmodel.engine.codes import READ, UPDATE
 from sysmodel.lib.bits import trailing_zeros
 from sysmodel.lib.compiled import compiled
 
-from .dram_scheduler import ATOM_FILTER, NEVER, schedule, served
+from .dram_scheduler import (
+    ATOM_FILTER,
+    NEVER,
+    READS,
+    SIDE_BITS,
+    SIDES,
+    WRITES,
+    queued,
+    schedule,
+    served,
+)
 
 __all__ = [
     "DramState",
@@ -29,72 +48,113 @@ __all__ = [
     "new_dram",
 ]
 
-
-_NUMBERS = [f.name for f in fields(DramTiming) if f.name not in ("refresh", "bank_interleave")]
-_DERIVED = ("per_bank", "permuted_banks", "column_bits", "bank_bits", "slots")
-_TIMING = np.dtype([(name, np.int64) for name in (*_NUMBERS, *_DERIVED)])
+_WORDS = ("refresh", "bank_interleave", "address_map", "shared_queue", "opening_leaves")
+_NUMBERS = [f.name for f in fields(DramTiming) if f.name not in _WORDS]
+_DERIVED = (
+    "per_bank",
+    "permuted_banks",
+    "refresh_interval",
+    "bus_shift",  # from a channel's number to its bus's
+    "sharing",  # pseudo-channels that share queues
+    "stack_shift",  # from a bank's number to its stack ID
+    "address_fields",
+    "opening_leaves",
+    "half_precharge",  # half cycles by which a precharge may start late
+)
+_PLACE_BANK_SHIFT = 16  # column below, bank above, in what an address map gives
+_TIMING = np.dtype(
+    [(name, np.int64) for name in (*_NUMBERS, *_DERIVED)]
+    + [(f"address_{name}", np.int64, (MAX_ADDRESS_FIELDS,)) for name in ("bits", "place")]
+)
 
 _SCALARS = (
-    # Sets of slots.
-    "valid",
-    "reads",
-    "updates",
-    "hits",  # their row is open
-    "blocked",  # an older request to the same atom is in the queue
+    "updates",  # slots, among the writes
     # Sets of banks.
     "busy",  # has a request that is not held back
     "open",
     "wanted",  # if open, has such a request to its row
     "opening",  # activated, column commands perhaps not yet allowed
     "fresh",  # no column command since the activate
+    "refreshed",  # in this round, per bank
     # The queue and its scheduler.
     "level",
     "write_level",  # writes and updates
+    "left",  # requests that count no more, their row being opened for them
+    "write_left",
     "draining",  # writes are served, reads held back
+    "taken",  # requests so far: the next one's number
     "oldest",
     "starving",
     "starve_at",
     "writing",
     "run",
     "allowed",
-    # Earliest cycle of a column command, of a row command and of either.
+    "column_stack",  # stack ID of the last column command
+    # Earliest cycle of a column command, of a row command, of a refresh and of any.
     "column_try",
     "row_try",
+    "refresh_try",
     "wake",
     # Earliest command, as the whole channel restricts it.
     "next_read",
     "next_write",
     "next_activate",
+    "next_precharge",
+    "next_stack",  # column command of another stack ID
     "activated",
     "refresh_due",
-    "refresh_bank",
+    "owed",  # per-bank refreshes that are due
+    "refresh_from",  # between the two no other bank is activated
+    "refresh_until",
     # Counters.
     "read_count",
     "write_count",
     "update_count",
     "activate_count",
+    "refresh_count",
     "row_hit_count",
     "busy_cycles",
     "occupancy_sum",
 )
 
+_GROUPS = MAX_GROUPS * MAX_STACK_IDS
 _CHANNEL = np.dtype(
     [(name, np.int64) for name in _SCALARS]
-    + [("last_activates", np.int64, (4,))]
+    # Sets of slots, by side.
     + [
-        (f"group_{name}", np.int64, (MAX_GROUPS,))
-        for name in ("slots", "column", "read", "activate")
+        (name, np.int64, (SIDES,))
+        for name in (
+            "valid",
+            "hits",
+            "blocked",
+            "opened",
+        )  # blocked: an older one to the same atom waits
     ]
+    + [("last_activates", np.int64, (4,))]
+    + [("group_slots", np.int64, (SIDES, _GROUPS))]
+    + [(f"group_{name}", np.int64, (_GROUPS,)) for name in ("column", "read", "activate")]
+    + [("stack_slots", np.int64, (SIDES, MAX_STACK_IDS))]
+    + [("bank_slots", np.int64, (SIDES, MAX_BANKS))]
     + [
         (f"bank_{name}", np.int64, (MAX_BANKS,))
-        for name in ("slots", "row", "opened", "activate", "precharge")
+        for name in ("row", "opened", "activate", "precharge", "left", "gap")
     ]
     + [
-        (f"slot_{name}", np.int64, (MAX_QUEUE,))
-        for name in ("atom", "token", "arrival", "row", "bank", "older", "waits")
+        (f"slot_{name}", np.int64, (SIDES * MAX_SIDE,))
+        for name in ("atom", "token", "arrival", "number", "row", "bank", "older")
     ]
+    + [("slot_waits", np.int64, (SIDES * MAX_SIDE, SIDES))]
     # How many requests have an atom with these low bits: nearly always none, which spares a search.
     + [("atoms", np.int64, (ATOM_FILTER,))],
+    align=True,
+)
+
+# The command buses of pseudo-channels that share them.
+_BUS = np.dtype(
+    [
+        ("column_at", np.int64),  # cycle of the last column command
+        ("row_free", np.int64),  # half cycle from which the row-command bus is free
+    ],
     align=True,
 )
 
@@ -102,14 +162,17 @@ _CHANNEL = np.dtype(
 class DramState(NamedTuple):
     """All channels of a system.
 
-    ``channel`` is a structured array with one element for each. Its counters, from the start:
-    ``read_count``, ``write_count``, ``update_count``, ``activate_count``, ``row_hit_count`` (column
-    commands that needed no activate of their own), ``busy_cycles`` of the data bus, and
-    ``occupancy_sum``, the queue's level added up over the cycles. ``timing`` has one element.
+    ``channel`` is a structured array with one element for each, ``bus`` has one for the
+    ``pseudo_channels`` that follow each other and share command buses. A channel's counters, from
+    the start: ``read_count``, ``write_count``, ``update_count``, ``activate_count``,
+    ``refresh_count``, ``row_hit_count`` (column commands that needed no activate of their own),
+    ``busy_cycles`` of the data bus, and ``occupancy_sum``, the queue's level added up over the
+    cycles. ``timing`` has one element.
     """
 
     timing: np.ndarray
     channel: np.ndarray
+    bus: np.ndarray
 
 
 def new_dram(timing: DramTiming, channels: int) -> DramState:
@@ -118,41 +181,64 @@ def new_dram(timing: DramTiming, channels: int) -> DramState:
     Raises
     ------
     ValueError
-        If there is no channel.
+        If there is no channel, or a pseudo-channel without the one that it shares the buses with.
     """
-    if channels < 1:
-        raise ValueError(f"channels must be at least 1, not {channels!r}")
+    if channels < 1 or channels % timing.pseudo_channels:
+        raise ValueError(
+            f"channels must be a multiple of {timing.pseudo_channels}, not {channels!r}"
+        )
+    c = np.zeros(channels, _CHANNEL)
+    c["bank_row"] = -1
+    c["bank_gap"] = NEVER
+    c["last_activates"] = -NEVER
+    c["starve_at"] = NEVER
+    c["refresh_due"] = c["refresh_try"] = timing.refresh_interval or NEVER
+    bus = np.zeros(channels // timing.pseudo_channels, _BUS)
+    bus["column_at"] = -1
+    return DramState(_timing_record(timing), c, bus)
+
+
+def _timing_record(timing: DramTiming) -> np.ndarray:
     t = np.zeros(1, _TIMING)
     for name in _NUMBERS:
         t[name] = getattr(timing, name)
     t["per_bank"] = timing.refresh == "per-bank"
     t["permuted_banks"] = timing.banks - 1 if timing.bank_interleave == "permuted" else 0
-    t["column_bits"] = timing.columns.bit_length() - 1
-    t["bank_bits"] = timing.banks.bit_length() - 1
-    t["slots"] = np.uint64((1 << timing.queue_depth) - 1).astype(np.int64)
-    c = np.zeros(channels, _CHANNEL)
-    c["bank_row"] = -1
-    c["last_activates"] = -NEVER
-    c["starve_at"] = NEVER
-    c["refresh_due"] = timing.tREFI if timing.refresh != "none" else NEVER
-    return DramState(t, c)
+    t["refresh_interval"] = timing.refresh_interval
+    t["bus_shift"] = timing.pseudo_channels.bit_length() - 1
+    t["sharing"] = timing.pseudo_channels if timing.shared_queue else 1
+    banks_of_stack = timing.banks // timing.stack_ids
+    t["stack_shift"] = banks_of_stack.bit_length() - 1
+    t["opening_leaves"] = timing.opening_leaves
+    t["tCCD_R"] = max(timing.tCCD_R, timing.tCCD_S)
+    t["half_precharge"] = timing.precharge_half_cycles & 1
+    following = {
+        "column": 0,
+        "group": _PLACE_BANK_SHIFT,
+        "bank": _PLACE_BANK_SHIFT + timing.bank_groups.bit_length() - 1,
+        "stack": _PLACE_BANK_SHIFT + banks_of_stack.bit_length() - 1,
+    }
+    address_fields = timing.address_fields
+    t["address_fields"] = len(address_fields)
+    for i, (name, bits) in enumerate(address_fields):
+        t["address_bits"][0, i] = bits
+        t["address_place"][0, i] = following[name]
+        following[name] += bits
+    return t
 
 
 @compiled
 def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
     """Row, bank and column of an atom address in a channel."""
     t = state.timing[0]
-    column = local_atom & ((1 << t.low_column_bits) - 1)
-    rest = local_atom >> t.low_column_bits
-    bank = rest & ((1 << t.low_bank_bits) - 1)
-    rest >>= t.low_bank_bits
-    high_bits = t.column_bits - t.low_column_bits
-    column |= (rest & ((1 << high_bits) - 1)) << t.low_column_bits
-    rest >>= high_bits
-    high_bits = t.bank_bits - t.low_bank_bits
-    bank |= (rest & ((1 << high_bits) - 1)) << t.low_bank_bits
-    row = rest >> high_bits
-    return row, bank ^ (row & t.permuted_banks), column
+    rest, place = local_atom, np.int64(0)
+    for i in range(t.address_fields):
+        bits = t.address_bits[i]
+        place |= (rest & ((np.int64(1) << bits) - 1)) << t.address_place[i]
+        rest >>= bits
+    bank = place >> _PLACE_BANK_SHIFT
+    column = place & ((1 << _PLACE_BANK_SHIFT) - 1)
+    return rest, bank ^ (rest & t.permuted_banks), column
 
 
 @compiled
@@ -165,11 +251,16 @@ def dram_level(state: DramState, ch: int) -> int:
 def dram_room(state: DramState, ch: int, access: int) -> bool:
     """Whether a request may be entered."""
     c, t = state.channel[ch], state.timing[0]
+    level, writes = c.level, c.write_level
+    if (level - writes if access == READ else writes) == MAX_SIDE:
+        return False
+    if t.sharing > 1 or t.opening_leaves:
+        level, writes = queued(state.channel, ch & -t.sharing, t.sharing)
     if not t.write_queue:
-        return c.level < t.queue_depth
+        return level < t.queue_depth
     if access == READ:
-        return c.level - c.write_level < t.queue_depth - t.write_queue
-    return c.write_level < t.write_queue
+        return level - writes < t.queue_depth - t.write_queue
+    return writes < t.write_queue
 
 
 @compiled
@@ -187,50 +278,45 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     token : int
         At least 0; :func:`dram_step` returns it.
     """
-    c = state.channel[ch]
+    c, t = state.channel[ch], state.timing[0]
     row, bank, _ = dram_place(state, local_atom)
-    slot = trailing_zeros(~c.valid & state.timing[0].slots)
-    bit = np.int64(1) << slot
-    waits = np.int64(0)
-    low = local_atom & (ATOM_FILTER - 1)
-    if c.atoms[low]:
-        others = c.bank_slots[bank]
-        while others:
-            other = trailing_zeros(others)
-            others &= others - 1
-            if c.slot_atom[other] == local_atom:
-                waits |= np.int64(1) << other
-    c.atoms[low] += 1
+    side = READS if access == READ else WRITES
+    free = trailing_zeros(~c.valid[side])
+    slot = (side << SIDE_BITS) + free
+    bit = np.int64(1) << free
+    if _wait_for_equals(c, local_atom, bank, slot):
+        c.blocked[side] |= bit
     c.slot_atom[slot] = local_atom
     c.slot_token[slot] = token
     c.slot_arrival[slot] = now
+    c.slot_number[slot] = c.taken
     c.slot_row[slot] = row
     c.slot_bank[slot] = bank
-    c.slot_older[slot] = c.valid
-    c.slot_waits[slot] = waits
+    c.slot_older[slot] = c.valid[side]
     if c.level == 0:
         c.oldest = slot
-        c.starve_at = now + state.timing[0].age_cap
+        c.starve_at = now + t.age_cap
+    c.taken += 1
     c.level += 1
-    c.valid |= bit
-    c.bank_slots[bank] |= bit
-    c.group_slots[bank & (state.timing[0].bank_groups - 1)] |= bit
-    if access == READ:
-        c.reads |= bit
-    else:
+    if not (c.bank_slots[READS, bank] | c.bank_slots[WRITES, bank]):
+        c.bank_gap[bank] = now - c.bank_left[bank]
+    c.valid[side] |= bit
+    c.bank_slots[side, bank] |= bit
+    stack = bank >> t.stack_shift
+    c.group_slots[side, stack * t.bank_groups + (bank & (t.bank_groups - 1))] |= bit
+    c.stack_slots[side, stack] |= bit
+    if side == WRITES:
         c.write_level += 1
         if access == UPDATE:
             c.updates |= bit
-    if waits:
-        c.blocked |= bit
     if c.bank_row[bank] == row:
-        c.hits |= bit
-    if state.timing[0].write_queue:
+        c.hits[side] |= bit
+    if t.write_queue:
         # It may end or begin a drain.
         c.wake = now
-    if not served(c, state.timing[0]) & bit:
+    if not served(c, t, side):
         return
-    if c.hits & bit:
+    if c.hits[side] & bit:
         c.wanted |= np.int64(1) << bank
         c.column_try = c.wake = now
     elif not c.busy & (np.int64(1) << bank):
@@ -239,11 +325,32 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
 
 
 @compiled
+def _wait_for_equals(c, local_atom, bank, slot):
+    """Note the requests to the same atom, which come first; returns whether there is any."""
+    found = False
+    for side in range(SIDES):
+        c.slot_waits[slot, side] = 0
+    low = local_atom & (ATOM_FILTER - 1)
+    if c.atoms[low]:
+        for side in range(SIDES):
+            others = c.bank_slots[side, bank]
+            while others:
+                other = trailing_zeros(others)
+                others &= others - 1
+                if c.slot_atom[(side << SIDE_BITS) + other] == local_atom:
+                    c.slot_waits[slot, side] |= np.int64(1) << other
+                    found = True
+    c.atoms[low] += 1
+    return found
+
+
+@compiled
 def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
     """One cycle of a channel; at most one column command is issued.
 
-    A write's or an update's effect, and what a read sees, are those of the cycle of the column
-    command; a read's data are there ``DramTiming.read_latency`` cycles later.
+    Of pseudo-channels that share command buses, the one that is stepped first in a cycle goes
+    first. A write's or an update's effect, and what a read sees, are those of the cycle of the
+    column command; a read's data are there ``DramTiming.read_latency`` cycles later.
 
     Parameters
     ----------
@@ -255,8 +362,8 @@ def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
     int
         The token of the request whose column command is issued; -1 if none is.
     """
-    c = state.channel[ch]
+    c, t = state.channel[ch], state.timing[0]
     c.occupancy_sum += c.level
-    if now < c.wake and allow_update == c.allowed:
+    if now < c.wake and allow_update == c.allowed and t.sharing == 1:
         return -1
-    return schedule(c, state.timing[0], now, allow_update)
+    return schedule(state.channel, ch, t, state.bus[ch >> t.bus_shift], now, allow_update)

@@ -9,10 +9,13 @@ from sysmodel.config.dram_timing import DramTiming
 from sysmodel.config.system import load_system
 from sysmodel.engine.codes import READ
 from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
-from t3.experiments.validation.patterns import Pattern, fraction_of_peak
+from t3.experiments.dram.patterns import Pattern
+from t3.experiments.dram.serve import fraction_of_peak
 
-GPGPUSIM_V100 = replace(load_system("asplos24").dram.timing, bank_interleave="linear")
-DRAMSIM3_HBM2 = replace(load_system("asplos24-complete").dram.timing, bank_interleave="linear")
+GPGPUSIM_V100 = replace(load_system("asplos24").dram.timing_cycles, bank_interleave="linear")
+DRAMSIM3_HBM2 = replace(
+    load_system("asplos24-complete").dram.timing_cycles, bank_interleave="linear"
+)
 
 # Every gate as short as it may be, so that a test lengthens the one it is about.
 BARE = DramTiming(

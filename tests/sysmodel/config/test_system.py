@@ -48,7 +48,7 @@ def test_the_paper_s_system():
     assert system.peak_flops_per_ns == pytest.approx(114_688)
     assert system.dram_bytes_per_ns == 1024
     assert system.l2_sets_per_slice == 128
-    assert system.memory_cycles(500) == 500
+    assert system.cycles(500) == 500
     assert system.workgroups(8192, 4256) == 64 * 45
     assert system.t3.tracker_sets * system.t3.tracker_ways == 2048
 
@@ -110,7 +110,9 @@ def test_a_file_of_differences(tmp_path):
         ("mca_levels", "[30, 10, 5, 1]", "t3.mca_levels: [30, 10, 5, 1]", "a list of 3"),
         ("mca_levels", "[30, 10, 0]", "t3.mca_levels.2: 0", "an integer from 1 to 127"),
         ("mca_levels", "5", "t3.mca_levels: 5", "a list of 3"),
-        ("tCL", "-1", "dram.timing_cycles.tCL: -1", "an integer from 0"),
+        ("tCL", "{ ns = -1 }", "dram.timing.tCL.ns: -1", "a number from 0"),
+        ("tCL", "{ clocks = 1.5 }", "dram.timing.tCL.clocks: 1.5", "an integer from 0"),
+        ("tCL", "14", "dram.timing.tCL: 14", "a section"),
         ("credit_window_workgroups", "500", "t3.credit_window_workgroups: 500", "a power of two"),
         # What does not fit the rest.
         ("tile_m", "130", "kernel.tile_m: 130", "a multiple of kernel.waves_m, 4"),
@@ -122,9 +124,12 @@ def test_a_file_of_differences(tmp_path):
         ("interleave_bytes", "64", "dram.interleave_bytes: 64", "l2.line_bytes, 128"),
         ("mca_cuts", "[4, 32, 16]", "t3.mca_cuts: [4, 32, 16]", "three rising occupancies"),
         ("group_workgroups", "512", "t3.group_workgroups: 512", "a power of two from 1 to 128"),
-        ("tRTW", "12", "dram.timing_cycles.tRTW: must be at least 13", ""),
-        ("tRFC", "260", "dram.timing_cycles.tRFC: must be 0 without refresh", ""),
-        ("low_bank_bits", "5", "dram.low_bank_bits: must be at most 4", ""),
+        ("tRTW", "{ ns = 12 }", "dram.timing.tRTW: must be at least 13", ""),
+        ("tWR", "{ gap_clocks = 1 }", "dram.timing.tWR.gap_clocks: is of tRTW only", ""),
+        ("refresh", '"all-bank"', "dram.timing.tRFC: must be at least 1", ""),
+        ("address_map", '"column:6"', "dram.address_map: 'column:6' has 0 bits of the group", ""),
+        ("most_clock_mhz", "900", "dram.clock_mhz: 1000", "at most dram.most_clock_mhz, 900"),
+        ("clock_divider", "2", "t3.clock_divider: 2", "at most 1, the cycles from one column"),
     ],
 )
 def test_values_that_are_not_allowed(problem, key, value, field, allowed):
@@ -141,7 +146,7 @@ def test_values_that_are_not_allowed(problem, key, value, field, allowed):
         ("mca_cuts", "[7, 7, 7]"),
         ("mca_levels", "[127, 1, 127]"),
         ("queue_depth", "1"),
-        ("tRTW", "13"),
+        ("tRTW", "{ ns = 13 }"),
         ("group_workgroups", "128"),
         ("matrix_issue_rate", "1"),
     ],
@@ -178,7 +183,7 @@ def test_missing_parts(problem):
     without_link = re.sub(r"(?s)\[link\].*?(?=\[collective\])", "", _FULL)
     assert problem(without_link) == "link: missing; allowed: a section"
     assert problem(_changed("tCL", "3").replace("tCL = 3", "")).startswith(
-        "dram.timing_cycles.tCL: missing; allowed: an integer"
+        "dram.timing.tCL: missing; allowed: a section"
     )
     assert problem("").startswith("description: missing; ")
     assert problem("link = 3\n" + without_link) == "link: 3 is not allowed; allowed: a section"
@@ -194,7 +199,8 @@ def test_what_is_no_toml(problem):
 
 def test_an_unknown_base(problem):
     assert problem("base = 'v100'\n") == (
-        "base: 'v100' is not allowed; allowed: asplos24, asplos24-complete, asplos24-stages, mi210"
+        "base: 'v100': no such file, and no preset; presets: "
+        "asplos24, asplos24-complete, asplos24-stages, b200, h200, mi210, mi300x"
     )
     assert problem("base = 3\n").startswith("base: 3 is not allowed")
 

@@ -9,7 +9,7 @@ from sysmodel.memory.dram import dram_level, dram_place, dram_push, dram_step, n
 
 
 def test_no_channel_refused():
-    with pytest.raises(ValueError, match="channels must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="channels must be a multiple of 1, not 0"):
         new_dram(BARE, 0)
 
 
@@ -22,7 +22,13 @@ def test_place():
 
 
 def test_place_of_another_geometry():
-    timing = replace(BARE, banks=8, bank_groups=2, columns=32, low_column_bits=1, low_bank_bits=2)
+    timing = replace(
+        BARE,
+        banks=8,
+        bank_groups=2,
+        columns=32,
+        address_map="column:1 group:1 bank:1 column:4 bank:1",
+    )
     # row 3, B1 = 1, C4 = 9, B2 = 2, C1 = 1
     assert dram_place(new_dram(timing, 1), 0b11_1_1001_10_1) == (3, 0b110, 0b10011)
 
@@ -142,12 +148,12 @@ def test_refresh_of_an_idle_channel_keeps_its_period():
 
 
 def test_refresh_per_bank():
-    timing = replace(REFRESHING, refresh="per-bank", tREFI=100)
+    timing = replace(REFRESHING, refresh="per-bank", tREFI=1600, tRFC_pb=50)
     for turn, bank in ((1, 0), (2, 1), (16, 15), (17, 0)):
         channel = Channel(timing)
-        channel.run(100 * turn)
+        channel.run(100 * turn + 1)
         other = (bank + 1) % 16
-        assert channel.issue_times((RD, 0, bank, 0), (RD, 0, other, 0)) == [50 + 2, 2]
+        assert channel.issue_times((RD, 0, bank, 0), (RD, 0, other, 0)) == [50 - 1 + 2, 2]
 
 
 @pytest.mark.parametrize("access", [READ, WRITE])

@@ -1,0 +1,125 @@
+"""Memory standards, delays in ns and clocks, and files that build on each other."""
+
+import re
+
+import pytest
+
+from sysmodel.config.memory import Delay, known_standard, standard_names
+from sysmodel.config.system import load_system, preset_names
+from sysmodel.lib.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "delay,mhz,cycles",
+    [
+        ({"ns": 14}, 1000, 14),
+        ({"ns": 14}, 1600, 23),  # 22.4
+        ({"ns": 15}, 1600, 24),  # exactly
+        ({"ns": 0.1}, 3000, 1),
+        ({"clocks": 4}, 1600, 4),
+        ({"ns": 2.5, "clocks": 4}, 1000, 4),
+        ({"ns": 2.5, "clocks": 4}, 2400, 6),
+        ({}, 1000, 0),
+    ],
+)
+def test_cycles_of_a_delay(delay, mhz, cycles):
+    assert Delay(**delay).cycles(mhz) == cycles
+
+
+@pytest.mark.parametrize("mhz", [500, 800, 1000, 1200])
+def test_another_clock_alone_keeps_the_times(tmp_path, mhz):
+    """Review D5: the clock changed, and the timing with it."""
+    path = tmp_path / "clock.toml"
+    path.write_text(f'base = "asplos24-complete"\n[dram]\nclock_mhz = {mhz}\n')
+    there, here = load_system(str(path)).dram, load_system("asplos24-complete").dram
+    for name in ("tRP", "tRAS", "tRCD_RD", "tCL", "tWR", "tFAW", "tREFI", "tRFC"):
+        ns = getattr(here.timing_cycles, name)  # at 1000 MHz
+        cycles = getattr(there.timing_cycles, name)
+        assert ns * mhz / 1e3 <= cycles < ns * mhz / 1e3 + 1 or name == "tREFI"
+    assert there.timing_cycles.tREFI <= 3900 * mhz / 1e3  # refreshed no more rarely
+    assert there.timing_cycles.tCCD_L == 2
+
+
+def test_a_clock_beyond_the_memory_is_refused(tmp_path):
+    path = tmp_path / "fast.toml"
+    path.write_text('base = "mi300x"\n[dram]\nclock_mhz = 1800\n')
+    with pytest.raises(InputError, match=r"dram\.clock_mhz: 1800 is not allowed.*1600 of hbm3"):
+        load_system(str(path))
+
+
+@pytest.mark.parametrize("name", standard_names())
+def test_every_standard_makes_a_memory(tmp_path, name):
+    path = tmp_path / "mine.toml"
+    path.write_text(f'base = "mi300x"\n[dram]\nstandard = "{name}"\nclock_mhz = 1000\n')
+    system = load_system(str(path))
+    standard = known_standard(name)
+    assert system.dram.most_clock_mhz == standard.dram["most_clock_mhz"]
+    assert system.dram.timing_cycles.pseudo_channels == 2
+    assert system.dram.channels == 256  # of the base
+    assert standard.source and standard.description
+
+
+def test_a_standard_replaces_the_memory_of_the_base(tmp_path):
+    """asplos24 gives every value of its own memory; none of them stays."""
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "asplos24"\n[dram]\nstandard = "hbm2"\n')
+    dram = load_system(str(path)).dram
+    assert dram.timing_cycles.tFAW == 15 and dram.row_bytes == 1024
+    assert dram.timing_cycles.tRCD_WR == 12
+
+
+def test_what_a_file_gives_goes_before_its_standard(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'base = "mi300x"\n[dram]\nstandard = "hbm3"\nrefresh = "none"\n'
+        "[dram.timing]\ntFAW = { clocks = 99 }\n"
+    )
+    timing = load_system(str(path)).dram.timing_cycles
+    assert (timing.refresh, timing.tFAW) == ("none", 99)
+
+
+def test_a_delay_is_given_anew_as_a_whole(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "asplos24"\n[dram.timing]\ntRP = { clocks = 3 }\n')
+    assert load_system(str(path)).dram.timing_cycles.tRP == 3  # not the base's 14 ns
+
+
+def test_an_unknown_standard(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "mi300x"\n[dram]\nstandard = "ddr5"\n')
+    message = re.escape(f"{path}: dram.standard: 'ddr5' is not allowed; allowed: hbm2, hbm2e, ")
+    with pytest.raises(InputError, match=message):
+        load_system(str(path))
+
+
+def test_bases_stack(tmp_path):
+    (tmp_path / "one.toml").write_text('base = "h200"\n[link]\nbandwidth_gb_per_s = 400\n')
+    (tmp_path / "two.toml").write_text('base = "one.toml"\n[gpu]\ncompute_units = 114\n')
+    system = load_system(str(tmp_path / "two.toml"))
+    assert (system.link.bandwidth_gb_per_s, system.gpu.compute_units) == (400, 114)
+    assert system.dram == load_system("h200").dram
+
+
+def test_a_file_is_not_its_own_base(tmp_path):
+    (tmp_path / "one.toml").write_text('base = "two.toml"\n')
+    (tmp_path / "two.toml").write_text('base = "one.toml"\n')
+    with pytest.raises(InputError, match=r"base: 'one\.toml' is the base of itself"):
+        load_system(str(tmp_path / "one.toml"))
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_hardware_keeps_up_with_the_memory(name):
+    """An atom a cycle of the hardware is what a channel gives at its peak."""
+    system = load_system(name)
+    atom_ns = system.dram.burst_clocks * 1e3 / system.dram.clock_mhz
+    assert system.cycle_ns <= atom_ns * 1.001
+
+
+@pytest.mark.parametrize(
+    "name,terabytes_per_s,petaflops",
+    [("h200", 4.8, 0.989), ("mi300x", 5.3, 1.307), ("b200", 8.0, 2.25)],
+)
+def test_presets_have_the_rates_of_their_data_sheets(name, terabytes_per_s, petaflops):
+    system = load_system(name)
+    assert system.dram_bytes_per_ns / 1e3 == pytest.approx(terabytes_per_s, rel=2e-3)
+    assert system.peak_flops_per_ns / 1e6 == pytest.approx(petaflops, rel=2e-3)
