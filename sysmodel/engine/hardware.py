@@ -20,11 +20,12 @@ def hardware_parameters(
     """
     dram, t3 = system.dram, system.t3
     # An atom's second update must find the first one's result.
-    if with_data and dram.timing_cycles.tCCD_WL < NmcUnit.LATENCY:
+    between = (dram.timing_cycles.tCCD_WL or 0) // t3.clock_divider
+    if with_data and between < NmcUnit.LATENCY:
         raise InputError(
-            "dram.timing_cycles.tCCD_WL",
-            f"{dram.timing_cycles.tCCD_WL} is not allowed with real values; allowed: the "
-            f"{NmcUnit.LATENCY} cycles of the reduce unit, or more",
+            "dram.timing.tCCD_WL",
+            f"{between} cycles of the T3 hardware are not allowed with real values; allowed: the "
+            f"{NmcUnit.LATENCY} of the reduce unit, or more",
         )
     return T3Parameters(
         channels=channels,

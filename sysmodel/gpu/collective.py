@@ -96,7 +96,7 @@ def set_up_collective(
         )
     state.fixed["collective_waves"] = waves
     state.fixed["waves_per_cu"] = waves_per_cu
-    state.fixed["batch_atoms"] = max(1, batch_atoms)
+    state.fixed["batch_atoms"] = batch_atoms
     state.fixed["port_cycles"] = port_cycles
 
 

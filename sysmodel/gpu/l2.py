@@ -26,7 +26,9 @@ _SLICE = np.dtype(
     [
         (name, np.int64)
         for name in (
-            "set_bits",
+            "sets",
+            "set_bits",  # their factor that is a power of two
+            "odd_sets",  # the rest
             "hits",
             "misses",
             "merges",
@@ -70,8 +72,7 @@ class L2Parameters:
     slices : int
         Slices of a channel; a power of two.
     sets, ways : int
-        Geometry of a slice; ``sets`` is a power of two. The default is 256 KiB: 16 MiB over 32
-        channels of 2 slices.
+        Geometry of a slice. The default is 256 KiB: 16 MiB over 32 channels of 2 slices.
     mshrs : int
         Lines that a slice may be missing at once. GPGPU-Sim's V100 has 192, of 4 merges each.
     waiters : int
@@ -98,10 +99,8 @@ class L2Parameters:
                 raise TypeError(f"{name} must be an integer, not {value!r}")
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value!r}")
-        for name in ("slices", "sets"):
-            value = getattr(self, name)
-            if value & (value - 1):
-                raise ValueError(f"{name} must be a power of two, not {value!r}")
+        if self.slices & (self.slices - 1):
+            raise ValueError(f"slices must be a power of two, not {self.slices!r}")
         for name, most in (("mshrs", MAX_MSHRS), ("waiters", MAX_WAITERS)):
             if getattr(self, name) > most:
                 raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)!r}")
@@ -139,7 +138,9 @@ def new_l2(parameters: L2Parameters, channels: int) -> L2State:
     ways = np.zeros((count * p.sets, DIRTY + 1, p.ways), np.int64)
     ways[:, LINE] = -1
     slices = np.zeros(count, _SLICE)
-    slices["set_bits"] = p.sets.bit_length() - 1
+    even = p.sets & -p.sets
+    slices["sets"], slices["odd_sets"] = p.sets, p.sets // even
+    slices["set_bits"] = even.bit_length() - 1
     slices["free_waiters"] = p.waiters
     slices["buckets"] = -1
     slices["first_waiter"] = -1

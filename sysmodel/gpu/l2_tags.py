@@ -52,9 +52,14 @@ def l2_slice(state, ch: int, local_line: int) -> int:
 
 @compiled
 def set_of(state, index: int, local_line: int) -> int:
-    """Row of ``ways`` for a line of slice ``index``."""
-    bits = state.slices[index].set_bits
-    return (index << bits) + _fold(local_line >> state.slice_bits, bits)
+    """Row of ``ways`` for a line of slice ``index``. A number of sets that is no power of two is
+    one times an odd number: a division by that gives what is folded, and the rest."""
+    s, line = state.slices[index], local_line >> state.slice_bits
+    if s.odd_sets == 1:
+        return index * s.sets + _fold(line, s.set_bits)
+    quotient = line // s.odd_sets
+    rest = line - quotient * s.odd_sets
+    return index * s.sets + (rest << s.set_bits | _fold(quotient, s.set_bits))
 
 
 @compiled
@@ -75,7 +80,7 @@ def allocate(state, ch: int, where: int, local_line: int) -> int:
         if ways[where, USED, other] < ways[where, USED, way]:
             way = other
     write_back(state, ch, where, way)
-    s = state.slices[where >> state.slices[0].set_bits]
+    s = state.slices[where // state.slices[0].sets]
     s.clock += 1
     ways[where, LINE, way] = local_line
     ways[where, VALID, way] = 0

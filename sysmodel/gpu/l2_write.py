@@ -3,8 +3,6 @@
 A written sector is written whole, so that nothing is fetched for it.
 """
 
-import numpy as np
-
 from sysmodel.lib.compiled import compiled, inlined
 
 from .kernel import LINE_ATOMS
@@ -82,7 +80,7 @@ def l2_flush(state, ch: int, most: int) -> bool:
         Nothing is dirty, or on its way, any more.
     """
     channel = state.channels[ch]
-    sets = np.int64(1) << state.slices[0].set_bits
+    sets = state.slices[0].sets
     if channel.flushed == sets:
         return channel.write_backs == 0
     for i in range(1 << state.slice_bits):

@@ -80,6 +80,22 @@ def _stand_in(s, gpu, inputs):
 
 
 @inlined
+def _memory(s, g, first, now, outputs):
+    """The cycle's commands of every channel. In a cycle of the hardware's clock the memory's may
+    tick several times, but no channel takes more than one column command."""
+    f = s.fixed[0]
+    for c in range(f.channels):
+        s.channel[g * f.channels + c].issued = -1
+    for clock in range(now * f.clock_divider, (now + 1) * f.clock_divider):
+        for i in range(f.channels):
+            c = i + first - f.channels if i + first >= f.channels else i + first
+            allowed = outputs[c * CHANNEL_OUTPUTS + O.issue_acks_ready] == 1
+            token = dram_step(s.dram, g * f.channels + c, clock, allowed)
+            if token >= 0:
+                s.channel[g * f.channels + c].issued = token
+
+
+@inlined
 def _channel(s, g, c, now, inputs, outputs):
     """One channel's cycle: what memory, CUs and links do with this cycle's outputs."""
     f, gpu = s.fixed[0], s.gpu[g]
@@ -92,12 +108,10 @@ def _channel(s, g, c, now, inputs, outputs):
         inputs[I.nmc_in_valid] = 0
         reduce_results(s, g, channel, outputs)
     inputs[I.issue_acks_valid] = 0
-    allowed = outputs[O.issue_acks_ready] == 1
-    if not allowed:
+    if outputs[O.issue_acks_ready] == 0:
         gpu.stalls += 1
-    token = dram_step(s.dram, q, now, allowed)
-    if token >= 0:
-        issue(s, g, channel, token, now, inputs)
+    if channel.issued >= 0:
+        issue(s, g, channel, channel.issued, now, inputs)
         if inputs[I.issue_acks_valid]:
             _stand_in(s, gpu, inputs)
     inputs[I.returns_valid] = 0
@@ -107,7 +121,7 @@ def _channel(s, g, c, now, inputs, outputs):
         serve_l2(s, g, q, now)
     offer_read(s, gpu, channel, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
-    sending = can_send(f, gpu, channel, receiver)
+    sending = can_send(s, gpu, channel, receiver)
     link_free = sending or outputs[O.link_out_valid] == 0
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
     deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
@@ -124,7 +138,8 @@ def _channel(s, g, c, now, inputs, outputs):
             token = accept(gpu, channel, outputs)
             request = channel.request[token]
             local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
-            dram_push(s.dram, q, now, request[REQUEST.access], local, token)
+            clock = now * f.clock_divider
+            dram_push(s.dram, q, clock, request[REQUEST.access], local, token)
             level += 1
     inputs[I.occupancy] = level
 
@@ -149,7 +164,7 @@ def _sample(s, now):
     row.ag_read, row.ag_write = gpu.reads[AG], gpu.writes[AG]
     row.link = gpu.link_bytes[RS] + gpu.link_bytes[AG]
     row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
-    row.occupancy = s.dram.channel[0].occupancy_sum
+    row.occupancy = s.dram.channel[0].occupancy_sum // f.clock_divider
     row.finished = gpu.finished
     f.sample_count += 1
     f.sample_next = now + f.sample_interval
@@ -174,6 +189,7 @@ def _gpu(s, g, now):
     offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
     first = now % f.channels if f.channels > 1 else np.int64(0)
+    _memory(s, g, first, now, outputs)
     for i in range(f.channels):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)

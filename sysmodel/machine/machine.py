@@ -41,7 +41,7 @@ from .driver import (
     register_at,
 )
 from .loop import advance
-from .sampling import require_output_atoms, require_symmetry
+from .sampling import require_output_atoms, symmetry
 from .state import State, new_state
 from .until import NEVER, UNTIL_PROGRAMMED
 from .variation import Variation
@@ -146,8 +146,7 @@ class Machine:
         self._output_atoms = kernel.output_atoms(channels, self.offset_bits, self.channel_bits)
         require_output_atoms(kernel, self._output_atoms, channels, system.dram.channels)
         self.chunk_start, chunk_atom = self._chunks()
-        if mirror:
-            require_symmetry(kernel, self._output_atoms, channels)
+        self._symmetry = symmetry(kernel, self._output_atoms, channels) if mirror else 0
         self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
         self._exit = ExitStack()
         hardware: list[int] = []
@@ -193,7 +192,7 @@ class Machine:
     def kernel_launch_cycles(self, phase: int) -> int:
         """Time from the start of a phase's kernel to its first workgroup."""
         late = 0 if self._variation is None else int(self._variation.kernel[phase])
-        return self.system.memory_cycles(self.system.gpu.kernel_launch_ns) + late
+        return self.system.cycles(self.system.gpu.kernel_launch_ns) + late
 
     @property
     def whole(self) -> int:
@@ -337,6 +336,7 @@ class Machine:
             state,
             read_latency_cycles=self.system.read_latency_cycles,
             queue_depth=dram.queue_depth,
+            clock_divider=self.system.t3.clock_divider,
         )
         return state
 
@@ -373,7 +373,7 @@ class Machine:
             stored=before.astype(np.uint64),
             epoch=np.zeros((gpus, atoms), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
-            dram=new_dram(system.dram.timing, gpus * channels),
+            dram=new_dram(system.dram.timing_cycles, gpus * channels),
             l2=new_l2(l2, gpus * channels),
             inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
             outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
@@ -384,7 +384,7 @@ class Machine:
         fixed["offset_bits"] = self.offset_bits
         fixed["channel_bits"] = self.channel_bits
         fixed["queue_depth"] = system.dram.queue_depth
-        fixed["hit_latency"] = system.memory_cycles(system.l2.latency_ns)
+        fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel
         fixed["cached_stores"] = self._cached_stores
         write_back_queue = system.l2.write_back_atoms * self._slices_per_channel
@@ -402,7 +402,7 @@ class Machine:
         system, kernel, gpu = self.system, self.kernel, self.system.gpu
 
         def cu_cycles(cycles: float) -> int:
-            return system.memory_cycles(cycles / gpu.clock_mhz * 1e3)
+            return system.cycles(cycles / gpu.clock_mhz * 1e3)
 
         tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
         store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
@@ -415,28 +415,30 @@ class Machine:
             workgroups_per_cu=gpu.workgroups_per_cu,
             prefetch=system.kernel.prefetch_depth,
             step_cycles=system.matrix_cycles(kernel.step_flops),
-            launch_cycles=system.memory_cycles(gpu.workgroup_launch_ns)
+            launch_cycles=system.cycles(gpu.workgroup_launch_ns)
             + cu_cycles(system.kernel.prologue_cycles),
             lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
             epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
             fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
             store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-            dispatch_interval_cycles=gpu.dispatch_interval_ns * system.dram.clock_mhz / 1e3,
+            dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
             store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
             by_stage=gpu.dispatch == "stages",
         )
 
     def _set_up_collective(self, state: State) -> None:
         dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
+        # A batch that has no atom for each channel: fewer wavefronts with as many bytes in flight.
+        atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
         set_up_collective(
             state,
             cus=self._collective_cus or gpu.compute_units,
-            waves_per_cu=collective.waves_per_cu,
-            batch_atoms=collective.bytes_in_flight_per_wave // (dram.atom_bytes * dram.channels),
+            waves_per_cu=max(1, round(collective.waves_per_cu * min(1.0, atoms))),
+            batch_atoms=max(1, int(atoms)),
             port_cycles=dram.channels
             * dram.atom_bytes
             / gpu.cu_bandwidth_bytes_per_cycle
-            * (dram.clock_mhz / gpu.clock_mhz),
+            * (self.system.clock_mhz / gpu.clock_mhz),
         )
 
     def _set_up_link(self, state: State, link_stall: float, seed: int) -> None:
@@ -444,10 +446,10 @@ class Machine:
         share = self.channels / dram.channels
         set_up_link(
             state,
-            rate_bytes_per_cycle=link.bandwidth_gb_per_s * 1e3 / dram.clock_mhz * share,
-            latency_cycles=max(1, self.system.memory_cycles(link.latency_ns)),
+            rate_bytes_per_cycle=link.bandwidth_gb_per_s * self.system.cycle_ns * share,
+            latency_cycles=max(1, self.system.cycles(link.latency_ns)),
             buffer_packets=_LINK_BUFFER,
-            mirror=self.mirror,
+            mirror=self._symmetry,
             mirror_shift=kernel.workgroups // kernel.gpus,
             stall_share=link_stall,
             seed=seed,

@@ -1,10 +1,14 @@
 """What must hold of a kernel for a few channels, or one GPU, to stand for all."""
 
+from contextlib import suppress
+
 import numpy as np
 
+from sysmodel.config.system import System
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
+from sysmodel.network.mirror import EVEN, UNEVEN
 
-__all__ = ["require_output_atoms", "require_symmetry"]
+__all__ = ["fewest_channels", "require_output_atoms", "symmetry"]
 
 
 def require_output_atoms(kernel: Kernel, output_atoms: OutputAtoms, channels: int, of: int) -> None:
@@ -28,8 +32,9 @@ def require_output_atoms(kernel: Kernel, output_atoms: OutputAtoms, channels: in
         )
 
 
-def require_symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -> None:
-    """Check that what one GPU does next is what its neighbour does now, channel by channel.
+def symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -> int:
+    """How one GPU stands for all: ``EVEN`` if what it does next is what its neighbour does now,
+    channel by channel, ``UNEVEN`` if the tiles are alike but spread otherwise over the channels.
 
     Raises
     ------
@@ -45,8 +50,24 @@ def require_symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -
     held = np.zeros((kernel.workgroups, kernel.waves, channels), np.int64)
     owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
     np.add.at(held, (owner, output_atoms.wave, output_atoms.channel), 1)
-    if (held != np.roll(held, -chunk, axis=0)).any():
+    if (held == np.roll(held, -chunk, axis=0)).all():
+        return EVEN
+    live = held.any(axis=2)
+    if (live != np.roll(live, -chunk, axis=0)).any():
         raise ValueError(
-            "the chunks spread unevenly over the simulated channels, so one GPU does not stand "
-            "for all: use --gpus all"
+            "the chunks' tiles differ, so one GPU does not stand for all: use --gpus all"
         )
+    return UNEVEN
+
+
+def fewest_channels(system: System, kernel: Kernel) -> int:
+    """The smallest power of two of the system's channels that stand for all."""
+    dram = system.dram
+    channels: int = dram.pseudo_channels
+    while channels < dram.channels:
+        atoms = kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
+        with suppress(ValueError):
+            require_output_atoms(kernel, atoms, channels, dram.channels)
+            break
+        channels *= 2
+    return channels

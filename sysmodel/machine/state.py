@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sysmodel.engine.ports import PACKET
 from sysmodel.gpu import collective, producer
 from sysmodel.gpu.l2 import MAX_WAITERS, L2State
 from sysmodel.memory import accesses as memory
 from sysmodel.memory.dram import DramState
 from sysmodel.network import link
+from sysmodel.network.mirror import mirror_tables
 
 from . import bus
 
@@ -98,6 +100,13 @@ class State(NamedTuple):
     line_request_channel: np.ndarray
     chunk_start: np.ndarray  # [c, chunk + 1]
     chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
+    wave_entries: np.ndarray  # see network/mirror.py
+    wave_entry: np.ndarray
+    wave_sent: np.ndarray
+    copied_start: np.ndarray
+    copied_atom: np.ndarray
+    copied_channel: np.ndarray
+    packet: np.ndarray  # scratch
     stage_begin: np.ndarray  # [g, stage]: cycle, or -1
     stage_end: np.ndarray
     launch_late: np.ndarray  # [g, dispatch index]: cycles beyond a workgroup's launch time
@@ -123,6 +132,13 @@ def new_state(gpus: int, channels: int, stages: int, **tables: Any) -> State:
     for name in ("finish_cycle", "done_cycle", "refused", "read_address"):
         gpu[name] = -1
     per_workgroup = gpus, len(tables["tile_row"])
+    tables |= mirror_tables(
+        tables["output_start"],
+        tables["output_wave"],
+        tables["per_wave"],
+        tables["chunk_start"],
+        tables["chunk_atom"],
+    )
     return State(
         fixed=fixed,
         gpu=gpu,
@@ -134,5 +150,6 @@ def new_state(gpus: int, channels: int, stages: int, **tables: Any) -> State:
         hold=np.zeros(per_workgroup, np.int64),
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
         woken=np.zeros(MAX_WAITERS, np.int64),
+        packet=np.zeros(len(PACKET), np.uint64),
         **tables,
     )

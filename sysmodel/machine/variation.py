@@ -20,7 +20,7 @@ from sysmodel.gpu.kernel import (
 )
 from sysmodel.lib.phases import PHASES
 
-from .sampling import require_output_atoms, require_symmetry
+from .sampling import require_output_atoms, symmetry
 
 __all__ = ["Variation", "moved", "varied"]
 
@@ -51,7 +51,7 @@ def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variat
     random = np.random.default_rng([seed, repetition])
 
     def delays(most_ns: float, *shape: int) -> np.ndarray:
-        return random.integers(0, system.memory_cycles(most_ns), shape, endpoint=True)
+        return random.integers(0, system.cycles(most_ns), shape, endpoint=True)
 
     most = system.variation
     on_start = delays(most.kernel_launch_ns, PHASES)
@@ -79,20 +79,27 @@ def moved(
     a, b = (int(one) * page for one in random.integers(0, pages, 2, endpoint=True))
     kernel = replace(kernel, a_atom=A_ATOM + a, b_atom=B_ATOM + b)
     last = OUTPUT_ATOM + MOST_OUTPUT_ATOMS - (kernel.output_end - kernel.output_atom)
+    at_home = _sampled(system, kernel, channels, mirror)
     for offset in random.permutation(pages + 1):
         first = OUTPUT_ATOM + int(offset) * page
         if first > last:
             continue
         there = replace(kernel, output_atom=first)
         with suppress(ValueError):
-            _require_sampled(system, there, channels, mirror)
-            return there
+            if _sampled(system, there, channels, mirror) <= at_home:
+                return there
     return kernel
 
 
-def _require_sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> None:
-    dram = system.dram
+def _sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> int:
+    """How the simulated channels and GPUs stand for all: what :func:`.sampling.symmetry` says of a
+    mirror, or 0.
+
+    Raises
+    ------
+    ValueError
+        They do not.
+    """
     atoms = kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
-    require_output_atoms(kernel, atoms, channels, dram.channels)
-    if mirror:
-        require_symmetry(kernel, atoms, channels)
+    require_output_atoms(kernel, atoms, channels, system.dram.channels)
+    return symmetry(kernel, atoms, channels) if mirror else 0

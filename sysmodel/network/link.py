@@ -7,12 +7,13 @@ proportion in which they share the memory. A packet carries one atom; the rate c
 
 import numpy as np
 
-from sysmodel.engine.codes import PACKET_UPDATE
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.phases import AG, PHASES, RS
 from sysmodel.lib.ring import downstream
+
+from .mirror import EVEN, UNEVEN, arriving, mirrored, of_other, spread
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -40,7 +41,7 @@ FIXED_FIELDS = [
     ("link_latency", np.int64),
     ("link_packets", np.int64),  # on the wire and waiting at the receiver, per channel
     ("link_stall", np.int64),  # share of cycles in which a link takes nothing, of 65536
-    ("mirror", np.int64),  # 1: the one GPU stands for all
+    ("mirror", np.int64),  # EVEN or UNEVEN if the one GPU stands for all, or 0
     ("mirror_shift", np.int64),  # workgroups from a packet of ours to the upstream GPU's
     ("copy_from", np.int64),  # chunk that is copied in the current step
     ("copy_to", np.int64),  # chunk that the upstream GPU copies meanwhile
@@ -51,6 +52,7 @@ GPU_FIELDS = [
     ("credit_bytes", np.float64),
     ("link_bytes", np.int64, (PHASES,)),  # sent
     ("first_send", np.int64),  # cycle, or -1
+    ("copied", np.int64),  # atoms of the current step's copy that were sent
     ("credit_limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
 ]
 
@@ -69,14 +71,15 @@ def set_up_link(
     rate_bytes_per_cycle: float,
     latency_cycles: int,
     buffer_packets: int,
-    mirror: bool,
+    mirror: int,
     mirror_shift: int,
     stall_share: float,
     seed: int,
 ) -> None:
     """Connect the GPUs of ``state`` in a ring.
 
-    ``buffer_packets`` is the receiver's buffer beyond what the wire itself holds, per channel.
+    ``buffer_packets`` is the receiver's buffer beyond what the wire itself holds, per channel;
+    ``mirror`` is 0, or ``EVEN`` or ``UNEVEN`` if one GPU stands for all.
 
     Raises
     ------
@@ -100,56 +103,6 @@ def set_up_link(
     state.gpu["first_send"] = -1
     random = np.random.default_rng(seed)
     state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
-
-
-@compiled
-def _find(table, low, high, atom):
-    while low < high:
-        middle = (low + high) >> 1
-        if table[middle] < atom:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def _nth_of_channel(s, start, c, atom):
-    """How many of the atoms from ``start`` to ``atom`` lie in channel ``c``."""
-    n = 0
-    while s.output_atom[start] != atom:
-        if s.output_channel[start] == c:
-            n += 1
-        start += 1
-    return n
-
-
-@inlined
-def _mirrored(s, c, is_update, workgroup, atom):
-    """What the upstream GPU sends while we send this: same dispatch index, one chunk on.
-
-    Returns the workgroup and the atom, in the same channel.
-    """
-    f = s.fixed[0]
-    if not is_update:
-        base = s.chunk_start[c, f.copy_from]
-        end = s.chunk_start[c, f.copy_from + 1]
-        i = _find(s.chunk_atom[c], base, end, atom - f.copy_offset) - base
-        return workgroup, s.chunk_atom[c, s.chunk_start[c, f.copy_to] + i] + f.copy_offset
-    other = workgroup + f.mirror_shift
-    if other >= f.workgroups:
-        other -= f.workgroups
-    start, end = s.output_start[workgroup], s.output_start[workgroup + 1]
-    if f.channels == 1:
-        n = _find(s.output_atom, start, end, atom) - start
-        return other, s.output_atom[s.output_start[other] + n]
-    n = _nth_of_channel(s, start, c, atom)
-    i = s.output_start[other]
-    while s.output_channel[i] != c or n > 0:
-        if s.output_channel[i] == c:
-            n -= 1
-        i += 1
-    return other, s.output_atom[i]
 
 
 @inlined
@@ -181,11 +134,15 @@ def receiver_of(s, g: int, c: int) -> np.record:
 
 
 @inlined
-def can_send(f: np.record, gpu: np.record, channel: np.record, receiver: np.record) -> bool:
+def can_send(s, gpu: np.record, channel: np.record, receiver: np.record) -> bool:
     """Whether the link takes a packet of this channel in this cycle."""
+    f = s.fixed[0]
     if f.link_stall > 0 and _stalled(f, channel):
         return False
     free: bool = gpu.credit_bytes >= ATOM_BYTES and receiver.packet_count < f.link_packets
+    if free and f.mirror == UNEVEN:
+        for c in range(f.channels):
+            free = free and s.channel[c].packet_count < f.link_packets
     return free
 
 
@@ -197,22 +154,40 @@ def send(s, gpu: np.record, receiver: np.record, c: int, now: int, outputs: np.n
         gpu.first_send = now
     gpu.credit_bytes -= ATOM_BYTES
     gpu.link_bytes[AG if gpu.phase == AG else RS] += ATOM_BYTES
-    i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
-    receiver.packet_count += 1
-    receiver.packet_time[i] = now + f.link_latency
-    packet = receiver.packet[i]
+    if f.mirror == UNEVEN:
+        _send_spread(s, gpu, now, outputs)
+        return
+    packet = receiver.packet[_on_wire(f, receiver, now)]
     for word in range(_HEADER_WORDS):
         packet[word] = outputs[LINK_OUT + word]
     if f.with_data:
         for word in range(_HEADER_WORDS, _PACKET_WORDS):
             packet[word] = outputs[LINK_OUT + word]
-    if f.mirror:
-        is_update = packet[PACKET.kind] == PACKET_UPDATE
-        workgroup = np.int64(packet[PACKET.workgroup])
-        atom = np.int64(packet[PACKET.atom])
-        workgroup, atom = _mirrored(s, c, is_update, workgroup, atom)
-        packet[PACKET.workgroup] = workgroup
-        packet[PACKET.atom] = atom
+    if f.mirror == EVEN:
+        mirrored(s, c, packet)
+
+
+@inlined
+def _on_wire(f, receiver, now):
+    """Index of a new packet."""
+    i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
+    receiver.packet_count += 1
+    receiver.packet_time[i] = now + f.link_latency
+    return i
+
+
+@compiled
+def _send_spread(s, gpu, now, outputs):
+    f, ours = s.fixed[0], s.packet
+    for word in range(_HEADER_WORDS):
+        ours[word] = outputs[LINK_OUT + word]
+    first, count = spread(s, gpu, ours)
+    of_other(f, ours)
+    for number in range(first, first + count):
+        c = arriving(s, ours, number)
+        i = _on_wire(f, s.channel[c], now)
+        for word in range(_HEADER_WORDS):
+            s.channel[c].packet[i, word] = ours[word]
 
 
 @inlined

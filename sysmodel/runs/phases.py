@@ -16,6 +16,7 @@ from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.driver import Writes
 from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.sampling import fewest_channels
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation
@@ -68,8 +69,9 @@ class RunContext:
     ):
         self.workload, self.system, self.options, self.report = workload, system, options, report
         self.repetition = repetition
-        self.channels = options.simulated_channels(system)
         kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
+        channels = options.channels_of(system)
+        self.channels = fewest_channels(system, kernel) if channels == "auto" else channels
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
@@ -172,12 +174,13 @@ class Simulation:
         sending = [sent(g, step, n) for g in range(machine.gpus)]
         arriving = [sent(upstream(g, n), step, n) for g in range(machine.gpus)]
         machine.state.fixed["copy_from"], machine.state.fixed["copy_to"] = sending[0], arriving[0]
+        machine.state.gpu["copied"] = 0
         machine.expect(arriving)
         return sending
 
     def span(self, name: str, track: str, begin: int, end: int) -> None:
         """Note something that lasted."""
-        ns = 1e3 / self._context.system.dram.clock_mhz
+        ns = self._context.system.cycle_ns
         begin, end = max(0, begin - self.zero), max(0, end - self.zero)
         self._spans.append(Span(name, track, begin * ns, end * ns))
 

@@ -48,8 +48,9 @@ class RunOptions:
     ----------
     engine : str
         ``rtl``, the compiled hardware, or ``golden``, the model in Numba.
-    channels : int or "all"
-        Memory channels that are simulated; with a uniform interleave a few stand for all.
+    channels : int, "auto" or "all"
+        Memory channels that are simulated; with a uniform interleave a few stand for all. ``auto``
+        takes the fewest that do.
     gpus : str
         ``mirror``: one GPU, whose egress feeds its own ingress, stands for all; or ``all``.
     configurations : tuple of str
@@ -70,7 +71,7 @@ class RunOptions:
     """
 
     engine: EngineName = "rtl"
-    channels: int | Literal["all"] = 1
+    channels: int | Literal["auto", "all"] = "auto"
     gpus: SimulatedGpus = "mirror"
     configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS
     waves: tuple[int, int] | None = None
@@ -81,9 +82,11 @@ class RunOptions:
     def __post_init__(self) -> None:
         _one_of("engine", self.engine, ENGINES)
         _one_of("gpus", self.gpus, GPUS)
-        if self.channels != "all" and (not isinstance(self.channels, int) or self.channels < 1):
+        if self.channels not in ("auto", "all") and (
+            not isinstance(self.channels, int) or self.channels < 1
+        ):
             raise InputError(
-                "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, or all"
+                "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, auto, or all"
             )
         if not self.configurations:
             raise InputError(
@@ -113,22 +116,27 @@ class RunOptions:
             if self.engine != "rtl":
                 raise InputError("waves", "a waveform needs --engine rtl")
 
-    def simulated_channels(self, system: "System") -> int:
-        """Number of channels to simulate.
+    def channels_of(self, system: "System") -> int | Literal["auto"]:
+        """Channels of a system to simulate, if it was said how many.
 
         Raises
         ------
         InputError
-            The system has fewer.
+            The system has fewer, or they are a part of channels that share their command buses.
         """
-        most = system.dram.channels
+        most, together = system.dram.channels, system.dram.pseudo_channels
         if self.channels == "all":
             return most
-        if self.channels > most:
+        if self.channels == "auto":
+            return "auto"
+        if self.channels > most or self.channels % together:
+            multiple = (
+                f"{together} to {most} in steps of {together}" if together > 1 else f"1 to {most}"
+            )
             raise InputError(
                 "channels",
-                f"{self.channels} is not allowed; allowed: 1 to {most} (dram.channels of "
-                f"{system.name}), or all",
+                f"{self.channels} is not allowed; allowed: {multiple} (dram.channels of "
+                f"{system.name}), auto, or all",
             )
         return self.channels
 
@@ -271,6 +279,8 @@ class RunResult:
 
     Attributes
     ----------
+    channels : int
+        Memory channels simulated.
     configurations : dict
         Results of the machine as it is.
     varied : tuple of dict
@@ -288,6 +298,7 @@ class RunResult:
     workload: Workload
     system: "System"
     options: RunOptions
+    channels: int
     configurations: dict[str, ConfigurationResult]
     gemm_efficiency: float
     cycles: int
@@ -311,7 +322,7 @@ class RunResult:
             "workload": {**work, "output_bytes": self.workload.output_bytes},
             "system": self.system.model_dump(mode="json"),
             "engine": self.options.engine,
-            "channels": self.options.simulated_channels(self.system),
+            "channels": self.channels,
             "gpus": self.options.gpus,
             "configurations": {name: asdict(one) for name, one in self.configurations.items()},
             "repetitions": [one.as_dict() for one in spreads(self.repetitions)],

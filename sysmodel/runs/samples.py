@@ -21,7 +21,7 @@ def timeline_of(machine: "Machine", spans: list[Span], zero: int) -> Timeline:
     count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
     rows = state.samples[:count]
     rows = rows[rows["time"] >= zero]
-    ns = interval * 1e3 / machine.system.dram.clock_mhz
+    ns = interval * machine.system.cycle_ns
     change = {name: np.diff(rows[name]) for name in SAMPLES}
     atom = machine.system.dram.atom_bytes * machine.whole / ns
     series = {f"DRAM {name.replace('_', ' ')} (bytes/ns)": change[name] * atom for name in ACCESSES}

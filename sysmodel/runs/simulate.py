@@ -44,10 +44,11 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         If the hardware reports an error, or nothing moves any more.
     """
     try:
-        first, *others = (
-            _Repetition(RunContext(workload, system, options, progress, repetition))
+        contexts = [
+            RunContext(workload, system, options, progress, repetition)
             for repetition in range(options.repeat)
-        )
+        ]
+        first, *others = map(_Repetition, contexts)
     except InputError:
         raise
     except ValueError as error:
@@ -56,6 +57,7 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         workload=workload,
         system=system,
         options=options,
+        channels=contexts[0].channels,
         configurations=first.measured,
         varied=tuple(one.measured for one in others),
         gemm_efficiency=workload.flops / (first.gemm_ns * system.peak_flops_per_ns),
@@ -74,7 +76,7 @@ class _Repetition:
         base = results["sequential"]
         phases = {name: results[name] for name in options.configurations}
         self.measured = {name: _result(one, base, system) for name, one in phases.items()}
-        self.gemm_ns = base.gemm_cycles * 1e3 / system.dram.clock_mhz
+        self.gemm_ns = base.gemm_cycles * system.cycle_ns
         self.cycles = sum(one.simulated_cycles for one in results.values())
         self.wall_s = sum(one.wall_s for one in results.values())
         self.timelines = {
@@ -85,7 +87,7 @@ class _Repetition:
 
 
 def _result(one: PhaseResult, base: PhaseResult, system: System) -> ConfigurationResult:
-    ns = 1e3 / system.dram.clock_mhz
+    ns = system.cycle_ns
     dram_bytes, link_bytes, activity = _counts(one, system)
     return ConfigurationResult.from_times(
         gemm_ns=one.gemm_cycles * ns,

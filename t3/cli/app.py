@@ -10,6 +10,7 @@ from .area import area
 from .check import check
 from .coverage import coverage
 from .diagrams import diagrams
+from .dram import dram
 from .exhaust import exhaust
 from .export import export
 from .faults import faults
@@ -26,7 +27,7 @@ from .validate import validate
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(run, check, sweep, reproduce, validate),
+    *(run, check, sweep, dram, reproduce, validate),
     *(export, area, timing, diagrams),
     *(prove, exhaust, mutate, coverage, faults),
     *(models, presets),

@@ -43,8 +43,8 @@ def run(
     ] = 8,
     engine: Engine = "rtl",
     channels: Annotated[
-        str, option("Memory channels to simulate; a few stand for all.", "1|K|all")
-    ] = "1",
+        str, option("Memory channels to simulate; a few stand for all.", "auto|K|all")
+    ] = "auto",
     gpus: Annotated[
         SimulatedGpus, choice("Simulate one GPU, which stands for all, or every one.", GPUS)
     ] = "mirror",
@@ -87,7 +87,7 @@ def run(
         seed=seed,
         waves=None if waves is None else _cycles(waves),
     )
-    options.simulated_channels(system)
+    options.channels_of(system)
     system.workgroups(workload.m, workload.n)
     names = (PICTURE, RESULT, TIMELINE) + ((WAVES,) if options.waves else ())
     with OutputFolder(out, names) as folder:
@@ -102,13 +102,13 @@ def run(
         report.print_run(result, files)
 
 
-def _channels(text: str) -> int | Literal["all"]:
-    if text == "all":
-        return "all"
+def _channels(text: str) -> int | Literal["auto", "all"]:
+    if text == "all" or text == "auto":
+        return text  # type: ignore[return-value]
     try:
         return integer(text)
     except typer.BadParameter:
-        problem = f"{text[:20]!r} is not allowed; allowed: an integer, or all"
+        problem = f"{text[:20]!r} is not allowed; allowed: an integer, auto, or all"
         raise InputError("channels", problem) from None
 
 

@@ -18,5 +18,5 @@ def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName =
     ) as machine:
         machine.start_kernel()
         machine.run(UNTIL_GEMM)
-        ns: float = machine.now * 1e3 / system.dram.clock_mhz
+        ns: float = machine.now * system.cycle_ns
     return kernel.flops / (ns * system.peak_flops_per_ns)

@@ -82,6 +82,7 @@ def example_result(
         workload=workload,
         system=load_system(),
         options=options,
+        channels=1,
         configurations=results,
         gemm_efficiency=0.851,
         cycles=11_000_000,

@@ -85,7 +85,7 @@ def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> l
         rows.append(
             dataclasses.asdict(work)
             | {"system": "asplos24", DISPATCH: dispatch, LINK: link, CUS: compute_units}
-            | {"engine": "golden", "channels": 1, "gpus": "mirror", "configuration": name}
+            | {"engine": "golden", "simulated_channels": 1, "gpus": "mirror", "configuration": name}
             | {
                 "gemm_ns": gemm_ns,
                 "tracker_stall_ns": 0.0,

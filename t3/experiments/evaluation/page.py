@@ -138,7 +138,7 @@ def _item(text: str) -> str:
 
 def _sampling(study: Study) -> str:
     """Channels and GPUs that stand for all."""
-    channels = "/".join(map(str, sorted(set(study.table["channels"]))))
+    channels = "/".join(map(str, sorted(set(study.table["simulated_channels"]))))
     mirrored = set(study.table["gpus"]) == {"mirror"}
     gpus = "one GPU that stands for all" if mirrored else "every GPU"
     return f"{channels} of {study.system.dram.channels} memory channels, {gpus}"

@@ -59,7 +59,8 @@ _TIMES = (
 )
 _COLUMNS = {
     "table": (
-        *(*POINT, "m", "n", "k", DISPATCH, LINK, CUS, "channels", "gpus", "configuration"),
+        *(*POINT, "m", "n", "k", DISPATCH, LINK, CUS),
+        *("simulated_channels", "gpus", "configuration"),
         *(*_TIMES, *_BYTES, *_ENERGY),
     ),
     "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),

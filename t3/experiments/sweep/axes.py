@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Any, TypeVar, get_origin
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -46,7 +47,7 @@ def _one_or_more(allowed: Sequence[str]) -> str:
 
 
 def _channels(value: Any) -> Any:
-    if value == "all" or (type(value) is int and value >= 1):
+    if value in ("auto", "all") or (type(value) is int and value >= 1):
         return value
     raise PydanticCustomError("channels", "no number of channels")
 
@@ -64,7 +65,7 @@ _Degrees = Annotated[
 ]
 _Size = Annotated[int, integer(1, _LARGEST_SIZE)]
 _Sizes = Annotated[_Axis[_Size], _words(f"an integer from 1 to {_LARGEST_SIZE}, or a list of them")]
-_Channels = Annotated[Any, Field(description="1 or more, or all"), AfterValidator(_channels)]
+_Channels = Annotated[Any, Field(description="1 or more, auto, or all"), AfterValidator(_channels)]
 _Configuration = Annotated[
     str, Field(description=_one_or_more(CONFIGURATIONS)), AfterValidator(_configuration)
 ]
@@ -98,7 +99,9 @@ class RunAxes(Strict):
     """How each point is simulated; ``configurations`` are compared with each other, not an axis."""
 
     engine: Annotated[_Axis[EngineName], _words(_one_or_more(ENGINES))] = [ENGINES[0]]
-    channels: Annotated[_Axis[_Channels], _words("1 or more, or all, or a list of such")] = [1]
+    channels: Annotated[_Axis[_Channels], _words("1 or more, auto, all, or a list of such")] = [
+        "auto"
+    ]
     gpus: Annotated[_Axis[SimulatedGpus], _words(_one_or_more(GPUS))] = [GPUS[0]]
     configurations: Annotated[_Axis[_Configuration], _words(_one_or_more(CONFIGURATIONS))] = list(
         DEFAULT_CONFIGURATIONS
@@ -109,13 +112,18 @@ class RunAxes(Strict):
 def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]]:
     """Dotted keys of a system's sections, and whether a value is a list itself."""
     for name, field in shape.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Strict):
-            yield from _keys_of(field.annotation, f"{prefix}{name}.")
-        elif prefix:
+        # A section that may be left out, as a delay that is derived, is one all the same.
+        union = get_origin(field.annotation) in (Union, UnionType)
+        kinds = get_args(field.annotation) if union else (field.annotation,)
+        sections = [one for one in kinds if isinstance(one, type) and issubclass(one, Strict)]
+        for section in sections:
+            yield from _keys_of(section, f"{prefix}{name}.")
+        if prefix and not sections:
             yield f"{prefix}{name}", get_origin(field.annotation) in LISTS
 
 
-_SYSTEM_KEYS = dict(_keys_of(System))
+# A standard is what other values come from: it is named in a file, not beside them.
+_SYSTEM_KEYS = {key: listed for key, listed in _keys_of(System) if key != "dram.standard"}
 
 
 def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

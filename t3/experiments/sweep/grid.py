@@ -195,6 +195,7 @@ class _Expansion:
             *sections, last = key.split(".")
             section = data
             for name in sections:
+                section[name] = section[name] or {}  # a delay that the base leaves out
                 section = section[name]
             section[last] = value
         try:
@@ -224,7 +225,7 @@ class _Expansion:
     def _refusing(self, point: Point) -> Iterator[None]:
         """Name the point that is refused."""
         with _within(f"{self.where}.run"):
-            point.options.simulated_channels(point.system)
+            point.options.channels_of(point.system)
         try:
             yield
         except ValueError as error:

@@ -31,7 +31,7 @@ class Point:
         """Hash of what is simulated, whatever it is called and whichever configurations."""
         work, options = self.workload, self.options
         gemm = work.m, work.n, work.k, work.tp, work.dtype
-        how = options.engine, options.simulated_channels(self.system), options.gpus, options.seed
+        how = options.engine, options.channels_of(self.system), options.gpus, options.seed
         system = self.system.model_dump(mode="json", exclude=_WORDS)
         return digest([], json.dumps([gemm, how, system], sort_keys=True))
 
@@ -49,7 +49,7 @@ class Point:
             "system": self.system.name,
             **{key: _system_value(self.system, key) for key in system_keys},
             "engine": options.engine,
-            "channels": options.simulated_channels(self.system),
+            "channels": options.channels_of(self.system),
             "gpus": options.gpus,
         }
 
@@ -67,8 +67,11 @@ class Point:
         gemm_ns = work.flops / system.peak_flops_per_ns
         collective_ns = 2 * work.output_bytes / system.link.bandwidth_gb_per_s
         gpus = work.tp if options.gpus == "all" else 1
-        cycles = 1 + system.memory_cycles(gemm_ns + collective_ns)
-        return cycles * gpus * options.simulated_channels(system) * len(options.configurations)
+        cycles = 1 + system.cycles(gemm_ns + collective_ns)
+        channels = options.channels_of(system)
+        if channels == "auto":
+            channels = system.dram.pseudo_channels
+        return cycles * gpus * channels * len(options.configurations)
 
 
 def _system_value(system: System, key: str) -> Any:

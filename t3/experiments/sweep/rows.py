@@ -25,6 +25,7 @@ _MEASURED = (
     "dram_total_bytes",
     *(f"link_{one.name}_bytes" for one in fields(LinkBytes)),
     "gemm_efficiency",
+    "simulated_channels",
     *(one.name for one in fields(Activity)),
     *(f"energy_{one.name}_j" for one in fields(Energy)),
     *_ENERGY,
@@ -43,6 +44,7 @@ def _row(one: ConfigurationResult, result: RunResult) -> dict[str, float]:
         "dram_total_bytes": one.dram_bytes.total,
         **{f"link_{name}_bytes": count for name, count in asdict(one.link_bytes).items()},
         "gemm_efficiency": result.gemm_efficiency,
+        "simulated_channels": result.channels,
         **vars(one.activity),
         **{f"energy_{name}_j": energy for name, energy in vars(one.energy_j).items()},
     }

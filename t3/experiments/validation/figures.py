@@ -4,7 +4,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from .dram_comparison import DramComparison, is_sequential
+from .dram_comparison import DramComparison
 from .ring_comparison import RING_BOUND, RingComparison
 
 __all__ = ["draw_dram", "draw_rings"]
@@ -19,7 +19,7 @@ def draw_dram(compared: list[DramComparison], path: Path) -> None:
 
     ordered = sorted(
         compared,
-        key=lambda one: (is_sequential(one.reference), one.reference.refresh, one.high),
+        key=lambda one: (one.reference.standard, one.reference.refresh, one.high),
         reverse=True,
     )
     with drawn(8.5, 0.8 + 0.25 * len(ordered)) as (figure, axes):
@@ -45,7 +45,7 @@ def draw_dram(compared: list[DramComparison], path: Path) -> None:
         one_axes.set_yticks(range(len(ordered)), [_label(one) for one in ordered], fontsize=8)
         one_axes.invert_yaxis()
         one_axes.set_xlabel("share of the channel's peak; grey: what is allowed")
-        one_axes.set_xlim(0.4, 1.05)
+        one_axes.set_xlim(0.2, 1.0)
         clean(one_axes, "x")
         legend_below(figure, one_axes, 3)
         figure.savefig(path, dpi=110)
@@ -58,10 +58,11 @@ def _once(axes: Axes, label: str) -> str:
 
 def _label(one: DramComparison) -> str:
     reference = one.reference
-    width = "128 bit" if "128bit" in reference.timing else "2 x 64 bit"
-    where = "" if is_sequential(reference) else f", offset {reference.region_offset_bytes}"
-    refresh = "refresh" if reference.refresh else "no refresh"
-    return f"{reference.pattern}, {width}, queue {reference.read_queue}{where}, {refresh}"
+    channel = reference.channel.replace("_", " ")
+    return (
+        f"{channel}, offset {reference.region_offset_bytes}, refresh {reference.refresh}, "
+        f"queue {reference.read_queue}, offered {reference.offered_per_cycle}"
+    )
 
 
 def draw_rings(compared: list[RingComparison], others: list[RingComparison], path: Path) -> None:

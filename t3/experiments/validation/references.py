@@ -1,26 +1,41 @@
 """The reference figures as records."""
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["DramReference", "RingReference", "dram_references", "ring_references"]
 
 _FOLDER = Path(__file__).parent / "reference"
+_REFRESH = {
+    "none": "none",
+    "AllBank": "all-bank",
+    "AllBank per PC": "all-bank",
+    "PerBank": "per-bank",
+}
+# Requests that a row of dram_channel.csv offers a cycle: more than drain.
+_MORE_THAN_DRAIN = 4
 
 
 @dataclass(frozen=True)
 class DramReference:
-    """A row of ``dram_channel.csv``: share of its peak that a channel gives."""
+    """A row of ``dram_channel.csv`` or ``dram_hbm3.csv``: share of its peak that a channel gives.
+
+    ``columns`` has the row's own columns as they are, of ``dram_hbm3.csv`` only.
+    """
 
     simulator: str
+    standard: str
+    channel: str
     pattern: str
-    timing: str
     read_queue: int
     write_queue: int
     region_offset_bytes: int
-    refresh: bool
+    refresh: str
+    offered_per_cycle: int
     fraction_of_peak: float
+    columns: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -41,20 +56,41 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def dram_references() -> list[DramReference]:
-    """Figures of one HBM2 channel, by Ramulator 2.1 and DRAMsim3."""
-    return [
-        DramReference(
+    """Figures of one memory channel, by Ramulator 2.1 and DRAMsim3."""
+    return [*_of_hbm2(), *_of_hbm3()]
+
+
+def _of_hbm2() -> Iterable[DramReference]:
+    for row in _rows("dram_channel.csv"):
+        yield DramReference(
             simulator=row["sim"],
+            standard="HBM2",
+            channel=row["timing"],
             pattern=row["pattern"],
-            timing=row["timing"],
             read_queue=int(row["queue_read"]),
             write_queue=int(row["queue_write"]),
             region_offset_bytes=int(row["region_offset_bytes"]),
-            refresh=row["refresh"] != "none",
+            refresh=_REFRESH[row["refresh"]],
+            offered_per_cycle=_MORE_THAN_DRAIN,
             fraction_of_peak=float(row["fraction_of_peak"]),
         )
-        for row in _rows("dram_channel.csv")
-    ]
+
+
+def _of_hbm3() -> Iterable[DramReference]:
+    for row in _rows("dram_hbm3.csv"):
+        yield DramReference(
+            simulator=row["sim"],
+            standard=row["standard"],
+            channel=row["org_preset"],
+            pattern=row["pattern"],
+            read_queue=int(row["read_q"]),
+            write_queue=int(row["write_q"]),
+            region_offset_bytes=int(row["region_extra_offset_bytes"]),
+            refresh=_REFRESH[row["refresh"]],
+            offered_per_cycle=int(row["offered_per_cycle"]),
+            fraction_of_peak=float(row["frac_of_peak"]),
+            columns=row,
+        )
 
 
 def ring_references() -> list[RingReference]:

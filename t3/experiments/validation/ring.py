@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, PACKET, I
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.errors import SimulationError
@@ -45,6 +45,14 @@ class _Ring(NamedTuple):
     output_channel: np.ndarray
     chunk_start: np.ndarray
     chunk_atom: np.ndarray
+    per_wave: np.ndarray
+    wave_entries: np.ndarray
+    wave_entry: np.ndarray
+    wave_sent: np.ndarray
+    copied_start: np.ndarray
+    copied_atom: np.ndarray
+    copied_channel: np.ndarray
+    packet: np.ndarray
     inputs: np.ndarray  # [word]: the ports of a channel
     outputs: np.ndarray
     step: np.ndarray  # [g]
@@ -133,6 +141,14 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
         output_channel=none,
         chunk_start=table,
         chunk_atom=table,
+        per_wave=table,
+        wave_entries=table,
+        wave_entry=none,
+        wave_sent=table,
+        copied_start=none,
+        copied_atom=none,
+        copied_channel=none,
+        packet=np.zeros(len(PACKET), np.uint64),
         inputs=np.zeros(CHANNEL_INPUTS, np.uint64),
         outputs=np.zeros(CHANNEL_OUTPUTS, np.uint64),
         step=np.zeros(gpus, np.int64),
@@ -145,7 +161,7 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
         rate_bytes_per_cycle=rate_bytes,
         latency_cycles=latency,
         buffer_packets=_BUFFER_PACKETS,
-        mirror=False,
+        mirror=0,
         mirror_shift=0,
         stall_share=0.0,
         seed=0,
@@ -183,7 +199,7 @@ def _run(s: _Ring, chunks: np.ndarray, all_gather: int, limit: int) -> int:
                 if inputs[I.link_in_valid]:
                     s.missing[g] -= 1
                 receiver = receiver_of(s, g, c)
-                if s.unsent[g, c] > 0 and can_send(f, gpu, s.channel[g * channels + c], receiver):
+                if s.unsent[g, c] > 0 and can_send(s, gpu, s.channel[g * channels + c], receiver):
                     send(s, gpu, receiver, c, now, outputs)
                     s.unsent[g, c] -= 1
                 left += s.unsent[g, c]

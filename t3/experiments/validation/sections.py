@@ -6,7 +6,12 @@ from pathlib import Path
 from sysmodel.lib.progress import Report, no_progress
 
 from .dram_comparison import compare_dram
-from .dram_sections import mix_section, pattern_section, sequential_section
+from .dram_sections import (
+    mix_section,
+    pattern_section,
+    refresh_section,
+    sequential_section,
+)
 from .gemm_comparison import compare_gemm
 from .model_sections import gemm_section, sampling_section
 from .page import Section, page
@@ -33,6 +38,7 @@ def compare_all(report: Report = no_progress) -> list[Section]:
     return [
         sequential_section(dram),
         mix_section(dram),
+        refresh_section(dram),
         pattern_section(),
         ring_section(rings, others),
         closed_form_section(others),

@@ -35,10 +35,10 @@ def test_the_configuration_s_limits_are_the_hardware_s():
 
 def test_updates_must_not_be_faster_than_the_reduce_unit(tmp_path):
     path = tmp_path / "fast.toml"
-    path.write_text('base = "asplos24"\n[dram.timing_cycles]\ntCCD_WL = 3\n')
+    path.write_text('base = "asplos24"\n[dram.timing]\ntCCD_WL = { clocks = 3 }\n')
     system = load_system(str(path))
     assert not hardware_parameters(system).with_data
     with pytest.raises(
-        InputError, match=r"dram\.timing_cycles\.tCCD_WL.* 3 .*allowed: the 4 cycles"
+        InputError, match=r"dram\.timing\.tCCD_WL: 3 cycles .*allowed: the 4 of the reduce"
     ):
         hardware_parameters(system, with_data=True)

@@ -46,7 +46,7 @@ def test_defaults():
         ({"ways": 0}, ValueError, "ways must be at least 1, not 0"),
         ({"mshrs": 1025}, ValueError, "mshrs must be at most 1024, not 1025"),
         ({"waiters": 4097}, ValueError, "waiters must be at most 4096, not 4097"),
-        ({"sets": 3}, ValueError, "sets must be a power of two, not 3"),
+        ({"slices": 3}, ValueError, "slices must be a power of two, not 3"),
         ({"slices": 6}, ValueError, "slices must be a power of two, not 6"),
         ({"waiters": 3}, ValueError, "waiters must be at least the 4 sectors of a line, not 3"),
     ],
@@ -167,9 +167,10 @@ def test_channels_and_slices_are_separate():
 
 
 @pytest.mark.parametrize("stride", [1, 2, 128, 256, 1 << 12])
-def test_no_stride_keeps_to_few_sets(stride):
+@pytest.mark.parametrize("sets", [128, 100])
+def test_no_stride_keeps_to_few_sets(sets, stride):
     """As many lines as there are sets occupy a good share of them."""
-    p = L2Parameters(ways=1)
+    p = L2Parameters(sets=sets, ways=1)
     cache = Cache(p)
     lines = [i * stride for i in range(p.slices * p.sets)]
     for line in lines:
@@ -237,15 +238,18 @@ class Reference:
         L2Parameters(slices=1, sets=1, ways=2, mshrs=3, waiters=6),
         L2Parameters(slices=2, sets=4, ways=3, mshrs=6, waiters=20),
         L2Parameters(slices=4, sets=16, ways=4, mshrs=40, waiters=40),
+        L2Parameters(slices=2, sets=12, ways=2, mshrs=6, waiters=20),
+        L2Parameters(slices=1, sets=5, ways=2, mshrs=6, waiters=20),
     ],
-    ids=["tiny", "small", "four-slices"],
+    ids=["tiny", "small", "four-slices", "twelve-sets", "five-sets"],
 )
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_against_reference(p, seed):
     print("seed", seed)
     generator = random.Random(seed)
     cache = Cache(p)
-    set_bits, slice_bits = p.sets.bit_length() - 1, p.slices.bit_length() - 1
+    even = p.sets & -p.sets
+    set_bits, slice_bits = even.bit_length() - 1, p.slices.bit_length() - 1
 
     def fold(value, bits):
         digits = 0
@@ -257,7 +261,11 @@ def test_random_against_reference(p, seed):
     reference = Reference(
         p,
         lambda line: fold(line, slice_bits),
-        lambda line: (fold(line, slice_bits), fold(line >> slice_bits, set_bits)),
+        lambda line: (
+            fold(line, slice_bits),
+            fold((line >> slice_bits) // (p.sets // even), set_bits),
+            (line >> slice_bits) % (p.sets // even),
+        ),
     )
     # Lines 256 apart share an MSHR bucket.
     lines = [256 * i + j for i in range(4) for j in range(2 * p.ways * p.sets)]

@@ -183,7 +183,7 @@ def test_policies_and_limits():
     flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
     resident = system.gpu.compute_units * system.gpu.workgroups_per_cu
     stage_ns = resident * small_kernel().steps * small_kernel().step_flops / flops_per_ns
-    measured_ns = (1 << program["MEASURE.log2"]) * 1e3 / system.dram.clock_mhz
+    measured_ns = (1 << program["MEASURE.log2"]) * system.cycle_ns
     assert stage_ns / 2 < measured_ns <= stage_ns
     plain = programmed(small_kernel())
     assert plain["ARBITER.policy"] == Policy.ROUND_ROBIN.value
@@ -206,7 +206,7 @@ def test_policies_and_limits():
 def test_only_the_papers_policy_has_the_papers_queue(policy, depth, levels, cuts):
     """For the others its occupancies are shares of the queue."""
     t3 = {"mca_levels": (30, 10, 5), "mca_cuts": (4, 16, 32), "starvation_limit_cycles": 256}
-    timing = small_system().dram.timing
+    timing = small_system().dram.timing_cycles
     dram = {"queue_depth": depth, "clock_mhz": 1000.0, "read_latency_ns": 100.0}
     system = scaled(small_system(), dram=dram, t3=t3 | {"starvation_latencies": 2.0})
     program = programmed(small_kernel(), system=system, policy=policy)

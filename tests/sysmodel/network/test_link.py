@@ -7,6 +7,7 @@ from rtl.interface.encodings import PacketKind
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.network.link import can_send, deliver, offer_credit, receiver_of, send, set_up_link
+from sysmodel.network.mirror import EVEN
 
 NEVER = 1 << 40
 
@@ -32,7 +33,7 @@ def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
                     errors[0] += 1
                 taken[c, takes[c]] = now
                 takes[c] += 1
-            if can_send(f, gpu, channel, receiver) and now >= offer_from:
+            if can_send(s, gpu, channel, receiver) and now >= offer_from:
                 offered[O.link_out_atom] = sends[c]
                 send(s, gpu, receiver, c, now, offered)
                 sent[c, sends[c]] = now
@@ -49,7 +50,7 @@ class Link:
             rate_bytes_per_cycle=rate,
             latency_cycles=latency,
             buffer_packets=buffer,
-            mirror=False,
+            mirror=0,
             mirror_shift=0,
             stall_share=stall,
             seed=seed,
@@ -164,7 +165,7 @@ def test_every_gpu_sends_downstream():
         rate_bytes_per_cycle=32.0,
         latency_cycles=1,
         buffer_packets=8,
-        mirror=False,
+        mirror=0,
         mirror_shift=0,
         stall_share=0.0,
         seed=0,
@@ -228,7 +229,7 @@ def mirrored(kernel, channels, channel_bits):
         rate_bytes_per_cycle=32.0,
         latency_cycles=1,
         buffer_packets=8,
-        mirror=True,
+        mirror=EVEN,
         mirror_shift=kernel.workgroups // kernel.gpus,
         stall_share=0.0,
         seed=0,

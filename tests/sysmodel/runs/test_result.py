@@ -113,7 +113,7 @@ def test_keys_of_the_json():
         assert sum(one["energy_j"].values()) == pytest.approx(one["energy_total_j"])
     assert data["configurations"]["t3"]["energy_reduction"] == pytest.approx(0.2)
     assert data["workload"]["k"] == 2128
-    assert data["system"]["dram"]["timing_cycles"]["tCCD_WL"] == 4
+    assert data["system"]["dram"]["timing"]["tCCD_WL"]["clocks"] == 4
     assert data["cycles_per_s"] == pytest.approx(11e6 / 14.2)
 
 
@@ -182,7 +182,7 @@ def test_folders_that_cannot_be_written(tmp_path):
     [
         ({"engine": "verilog"}, "engine: 'verilog' is not allowed; allowed: rtl, golden"),
         ({"gpus": "8"}, "gpus: '8' is not allowed; allowed: mirror, all"),
-        ({"channels": 0}, "channels: 0 is not allowed; allowed: 1 or more, or all"),
+        ({"channels": 0}, "channels: 0 is not allowed; allowed: 1 or more, auto, or all"),
         ({"configurations": ()}, "configurations: none given"),
         ({"configurations": ("t4",)}, "configurations: 't4' is not allowed; allowed: sequential"),
         ({"configurations": ("t3", "t3")}, "configurations: each may be named once"),
@@ -202,10 +202,19 @@ def test_options_of_a_run(change, message):
 
 def test_channels_of_a_run():
     system = load_system()
-    assert RunOptions(channels="all").simulated_channels(system) == 32
-    assert RunOptions(channels=32).simulated_channels(system) == 32
+    assert RunOptions().channels_of(system) == "auto"
+    assert RunOptions(channels="all").channels_of(system) == 32
+    assert RunOptions(channels=32).channels_of(system) == 32
     with pytest.raises(InputError, match=r"channels: 33 is not allowed; allowed: 1 to 32"):
-        RunOptions(channels=33).simulated_channels(system)
+        RunOptions(channels=33).channels_of(system)
+
+
+def test_channels_that_share_buses_are_simulated_together():
+    system = load_system("h200")
+    assert RunOptions(channels=6).channels_of(system) == 6
+    message = "channels: 5 is not allowed; allowed: 2 to 256 in steps of 2 .*h200"
+    with pytest.raises(InputError, match=message):
+        RunOptions(channels=5).channels_of(system)
 
 
 @pytest.mark.parametrize(

@@ -13,5 +13,6 @@ def test_presets(capsys):
 
 def test_an_unknown_preset(fails):
     assert fails(["presets", "v100"]) == (
-        "NAME: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-stages, mi210"
+        "NAME: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-stages, "
+        "b200, h200, mi210, mi300x"
     )

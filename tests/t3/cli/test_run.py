@@ -25,7 +25,7 @@ def test_run(simulated, capsys, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new" / "out").iterdir()) == _FILES
     workload, system, options = simulated[0]
     assert (workload.model, workload.layer, workload.tp) == ("T-NLG", "fc2", 8)
-    assert (options.engine, options.channels, options.gpus) == ("rtl", 1, "mirror")
+    assert (options.engine, options.channels, options.gpus) == ("rtl", "auto", "mirror")
     assert system.name == "asplos24"
 
 
@@ -71,8 +71,11 @@ _BAD_RUNS = [
     (["--model", "bert"], "--model: 'bert' is not known; allowed: t-nlg, mega-gpt-2"),
     (["--layer", "fc9"], "--layer: 'fc9' is not known; allowed: op, fc1, fc2, ip"),
     (["--engine", "c"], "--engine: 'c' is not allowed; allowed: rtl, golden"),
-    (["--channels", "0"], "--channels: 0 is not allowed; allowed: 1 or more, or all"),
-    (["--channels", "some"], "--channels: 'some' is not allowed; allowed: an integer, or all"),
+    (["--channels", "0"], "--channels: 0 is not allowed; allowed: 1 or more, auto, or all"),
+    (
+        ["--channels", "some"],
+        "--channels: 'some' is not allowed; allowed: an integer, auto, or all",
+    ),
     (["--channels", "64"], "--channels: 64 is not allowed; allowed: 1 to 32"),
     (["--repeat", "0"], "--repeat: 0 is not allowed; allowed: an integer from 1 to 1000"),
     (["--repeat", "x"], "--repeat: 'x' is not allowed; allowed: an integer"),

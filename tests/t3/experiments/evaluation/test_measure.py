@@ -97,7 +97,7 @@ def _defaults(grid):
 
 def _differing(ours, theirs, prefix=""):
     for key, value in ours.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and isinstance(theirs[key], dict):
             yield from _differing(value, theirs[key], f"{prefix}{key}.")
         elif value != theirs[key] and prefix:
             yield f"{prefix}{key}"

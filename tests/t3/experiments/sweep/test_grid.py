@@ -110,7 +110,7 @@ def test_engine_instead_of_the_files(load):
 def test_points_given_twice_are_one(load):
     block = "[[grid]]\nworkload = {m = 1024, n = 768, k = 64, tp = 4}\n"
     grid = load(
-        f'title = "x"\n{block}run.configurations = ["t3"]\n'
+        f'title = "x"\n{block}run.configurations = ["t3"]\nrun.channels = 1\n'
         f'{block}run.configurations = ["sequential", "t3"]\nrun.channels = [1, 2]\n'
     )
     assert [p.options.channels for p in grid.points] == [1, 2]
@@ -193,3 +193,13 @@ def test_unknown_engine(load):
 def test_no_file(tmp_path):
     with pytest.raises(InputError, match="none.toml: cannot be read"):
         load_grid(tmp_path / "none.toml")
+
+
+def test_a_delay_that_the_base_leaves_out(load):
+    points = load(_GEMM + "system.dram.timing.tFAW.ns = [16, 30]").points
+    assert [p.system.dram.timing_cycles.tFAW for p in points] == [16, 30]
+
+
+def test_a_memory_standard_is_no_axis(load):
+    with pytest.raises(InputError, match=r"dram\.standard: unknown key"):
+        load(_GEMM + 'system.dram.standard = "hbm3"')

@@ -120,7 +120,7 @@ _REFUSED = [
     (
         _GEMM + "run.channels = 0",
         "grid.0.run.channels.0",
-        "0 is not allowed; allowed: 1 or more, or all",
+        "0 is not allowed; allowed: 1 or more, auto, or all",
     ),
     (_GEMM + "run.channels = true", "grid.0.run.channels.0", "True is not allowed"),
     (

@@ -13,7 +13,8 @@ _COLUMNS = """
     exposed_communication_ns gemm_slowdown gemm_waiting gemm_contention
     dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
-    link_rs_bytes link_ag_bytes gemm_efficiency activates gemm_updates rs_updates dma_reads
+    link_rs_bytes link_ag_bytes gemm_efficiency simulated_channels
+    activates gemm_updates rs_updates dma_reads
     cu_loads cu_stores cu_additions tiles energy_dram_activate_j energy_dram_read_j
     energy_dram_write_j energy_dram_update_j energy_nmc_j energy_link_j energy_network_j
     energy_cu_j energy_dma_j energy_tracker_j energy_arbiter_j energy_total_j energy_reduction
@@ -59,8 +60,9 @@ def test_rows_under_every_name_in_the_grids_order(grid):
     )
     assert (row["link.bandwidth_gb_per_s"], row["gpu.compute_units"]) == (150.0, 80)
     assert (row["system"], row["engine"], row["channels"], row["gpus"]) == (
-        *("asplos24", "rtl", 1, "mirror"),
+        *("asplos24", "rtl", "auto", "mirror"),
     )
+    assert row["simulated_channels"] == 1
 
 
 def test_a_point_that_lacks_a_configuration_is_left_out(grid):

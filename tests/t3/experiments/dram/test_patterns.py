@@ -8,25 +8,22 @@ from dram_harness import BARE
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_place, new_dram
-from t3.experiments.validation.patterns import (
-    Pattern,
-    fraction_of_peak,
-    mixed,
-    random_rows,
-    sequential,
-    strided,
-)
-from t3.experiments.validation.timings import (
-    RAMULATOR_PSEUDO_CHANNEL,
-    with_write_queue,
-    without_refresh,
-)
+from t3.experiments.dram.patterns import Pattern, mixed, random_rows, sequential, strided
+from t3.experiments.dram.serve import fraction_of_peak, without_refresh
+from t3.experiments.validation.timings import RAMULATOR_HBM2, with_ramulator_queues
 
+# One of its pseudo-channels, alone on buses that take a command a cycle.
+ALONE = replace(
+    RAMULATOR_HBM2,
+    pseudo_channels=1,
+    activate_half_cycles=2,
+    address_map="column:3 group:1 column:2 group:1 bank:2",
+)
 BANK_ROW_ATOMS = 16 * 32  # of all banks, in the pseudo-channel
 
 
 def _places(pattern, chosen):
-    state = new_dram(RAMULATOR_PSEUDO_CHANNEL, 1)
+    state = new_dram(ALONE, 1)
     return [dram_place(state, int(atom)) for atom in pattern.atoms[chosen]]
 
 
@@ -54,12 +51,12 @@ def test_regions_share_the_bank_unless_there_is_an_offset():
 
 @pytest.mark.parametrize("access", [READ, WRITE])
 def test_without_refresh_sequential_is_the_peak(access):
-    share = fraction_of_peak(RAMULATOR_PSEUDO_CHANNEL, sequential(access), refresh=False)
+    share = fraction_of_peak(ALONE, sequential(access), refresh=False)
     assert share == pytest.approx(1, abs=1e-3)
 
 
 def test_refresh_takes_its_time():
-    t = RAMULATOR_PSEUDO_CHANNEL
+    t = ALONE
     share = fraction_of_peak(t, sequential(READ), cycles=1000 * t.tREFI)
     # Closing and opening the banks comes to tRFC.
     most = 1 - t.tRFC / t.tREFI
@@ -70,13 +67,13 @@ def test_refresh_takes_its_time():
 
 
 def test_one_bank_is_bound_by_its_row_cycle():
-    t = without_refresh(RAMULATOR_PSEUDO_CHANNEL)
+    t = without_refresh(ALONE)
     share = fraction_of_peak(t, strided(READ, BANK_ROW_ATOMS))
     assert share == pytest.approx(t.burst / (t.tRAS + t.tRP), rel=1e-3)
 
 
 def test_random_rows_are_bound_by_activates():
-    t = without_refresh(RAMULATOR_PSEUDO_CHANNEL)
+    t = without_refresh(ALONE)
     window = max(4 * t.tRRD_S, t.tFAW)
     assert fraction_of_peak(t, random_rows(READ)) == pytest.approx(4 * t.burst / window, rel=0.01)
     slow = replace(t, tFAW=40)
@@ -84,7 +81,7 @@ def test_random_rows_are_bound_by_activates():
 
 
 def test_updates_of_one_bank_group_take_twice_as_long():
-    t = without_refresh(RAMULATOR_PSEUDO_CHANNEL)
+    t = without_refresh(ALONE)
     atoms = np.arange(8)  # of one bank
     for access, gap in ((WRITE, t.tCCD_L), (UPDATE, 2 * t.tCCD_L)):
         share = fraction_of_peak(t, Pattern(atoms, np.full(8, access)))
@@ -93,7 +90,7 @@ def test_updates_of_one_bank_group_take_twice_as_long():
 
 def test_batches_between_turns_decide_a_mix():
     """Without conflicts: two batches, and what turning costs."""
-    t = replace(without_refresh(RAMULATOR_PSEUDO_CHANNEL), turnaround_cap=40)
+    t = replace(without_refresh(ALONE), turnaround_cap=40)
     there, back = t.tRTW - t.burst, t.tCWL + t.tWTR_S  # beyond the last command's own data
     share = fraction_of_peak(t, mixed(offset_bytes=4096))
     assert share == pytest.approx(80 / (80 + there + back), rel=0.03)
@@ -102,7 +99,7 @@ def test_batches_between_turns_decide_a_mix():
 def test_drains_decide_unequal_ratios():
     """A drain, as many times as many reads, what turning costs, and at most a row's opening: the
     streams run at different speeds and meet in a bank now and then."""
-    t = with_write_queue(without_refresh(RAMULATOR_PSEUDO_CHANNEL), 32, 32)
+    t = with_ramulator_queues(without_refresh(ALONE), 32, 32)
     turning = (t.tRTW - t.burst) + (t.tCWL + t.tWTR_S)
     opening = t.tRP + t.tRCD_RD
     drained = (t.write_high - t.write_low) * t.burst
@@ -119,12 +116,12 @@ def test_drains_decide_unequal_ratios():
 
 
 def test_a_drain_in_the_bank_of_the_reads_opens_rows_anew():
-    t = with_write_queue(RAMULATOR_PSEUDO_CHANNEL, 32, 32)
+    t = with_ramulator_queues(ALONE, 32, 32)
     assert fraction_of_peak(t, mixed()) < 0.75 * fraction_of_peak(t, mixed(offset_bytes=4096))
 
 
 def test_queue_depth_matters_and_is_the_timings_own_if_not_given():
-    t = without_refresh(RAMULATOR_PSEUDO_CHANNEL)
+    t = without_refresh(ALONE)
     assert fraction_of_peak(t, mixed()) == fraction_of_peak(t, mixed(), queue_depth=t.queue_depth)
     shallow = fraction_of_peak(t, mixed(offset_bytes=4096), queue_depth=4)
     assert shallow < 0.6 * fraction_of_peak(t, mixed(offset_bytes=4096), queue_depth=64)

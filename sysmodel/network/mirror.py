@@ -1,0 +1,156 @@
+"""The mirror that closes the ring on one GPU: what comes in while a packet of ours leaves.
+
+The upstream GPU does the same one chunk on: the same dispatch index, which is the workgroup one
+chunk on, and of that workgroup's tile the corresponding atom. *Even* is a ring whose tiles have
+equally many atoms of their chunks in each simulated channel: each packet then arrives in the
+channel in which it left. Otherwise the atoms of a wavefront's tile, or of a chunk that is copied,
+are spread in proportion: while we send *n* atoms of one, the other's *m* arrive, the first of them
+with our first, wherever they lie.
+"""
+
+import numpy as np
+
+from sysmodel.engine.codes import PACKET_UPDATE
+from sysmodel.engine.ports import PACKET
+from sysmodel.lib.compiled import compiled, inlined
+
+__all__ = ["EVEN", "UNEVEN", "arriving", "mirror_tables", "mirrored", "of_other", "spread"]
+
+EVEN, UNEVEN = 1, 2
+
+
+def mirror_tables(
+    start: np.ndarray,
+    wave: np.ndarray,
+    per_wave: np.ndarray,
+    chunk_start: np.ndarray,
+    chunk_atom: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Fields of the cycle loop's state: the atoms of each wavefront's tile, and of each chunk.
+
+    ``wave_entry[wave_entries[w, v]]`` and what follows are the entries of a wavefront's atoms in
+    the output's table; ``copied_atom`` and ``copied_channel`` from ``copied_start[chunk]`` on are a
+    chunk's atoms in all simulated channels, ascending.
+    """
+    owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    entries = np.zeros(per_wave.size + 1, np.int64)
+    entries[1:] = np.cumsum(per_wave.ravel())
+    channels, chunks = len(chunk_start), chunk_start.shape[1] - 1
+    copied_start, atoms, where = np.zeros(chunks + 1, np.int64), [], []
+    for chunk in range(chunks):
+        parts = [
+            chunk_atom[c, chunk_start[c, chunk] : chunk_start[c, chunk + 1]]
+            for c in range(channels)
+        ]
+        together = np.concatenate(parts)
+        order = np.argsort(together, kind="stable")
+        atoms.append(together[order])
+        where.append(np.repeat(np.arange(channels), [len(part) for part in parts])[order])
+        copied_start[chunk + 1] = copied_start[chunk] + len(together)
+    return {
+        "wave_entries": entries[:-1].reshape(per_wave.shape),
+        "wave_entry": np.lexsort((np.arange(len(wave)), wave, owner)),
+        "wave_sent": np.zeros(per_wave.shape, np.int64),
+        "copied_start": copied_start,
+        "copied_atom": np.concatenate(atoms),
+        "copied_channel": np.concatenate(where),
+    }
+
+
+@compiled
+def _find(table, low, high, atom):
+    while low < high:
+        middle = (low + high) >> 1
+        if table[middle] < atom:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _nth_of_channel(s, start, c, atom):
+    """How many of the atoms from ``start`` to ``atom`` lie in channel ``c``."""
+    n = 0
+    while s.output_atom[start] != atom:
+        if s.output_channel[start] == c:
+            n += 1
+        start += 1
+    return n
+
+
+@inlined
+def _one_chunk_on(f, workgroup):
+    other = workgroup + f.mirror_shift
+    return other - f.workgroups if other >= f.workgroups else other
+
+
+@inlined
+def mirrored(s, c, packet):
+    """Of an even ring: make our packet the one that comes in, in the same channel."""
+    f = s.fixed[0]
+    atom = np.int64(packet[PACKET.atom])
+    if packet[PACKET.kind] != PACKET_UPDATE:
+        base = s.chunk_start[c, f.copy_from]
+        end = s.chunk_start[c, f.copy_from + 1]
+        i = _find(s.chunk_atom[c], base, end, atom - f.copy_offset) - base
+        other_atom = s.chunk_atom[c, s.chunk_start[c, f.copy_to] + i] + f.copy_offset
+        packet[PACKET.atom] = other_atom
+        return
+    workgroup = np.int64(packet[PACKET.workgroup])
+    other = _one_chunk_on(f, workgroup)
+    start, end = s.output_start[workgroup], s.output_start[workgroup + 1]
+    packet[PACKET.workgroup] = other
+    if f.channels == 1:
+        n = _find(s.output_atom, start, end, atom) - start
+        packet[PACKET.atom] = s.output_atom[s.output_start[other] + n]
+        return
+    n = _nth_of_channel(s, start, c, atom)
+    i = s.output_start[other]
+    while s.output_channel[i] != c or n > 0:
+        if s.output_channel[i] == c:
+            n -= 1
+        i += 1
+    packet[PACKET.atom] = s.output_atom[i]
+
+
+@compiled
+def spread(s, gpu, packet):
+    """Of an uneven ring: which packets come in while ours leaves.
+
+    Returns the number of the first one, among the entries of :func:`arriving`, and how many there
+    are.
+    """
+    f = s.fixed[0]
+    if packet[PACKET.kind] != PACKET_UPDATE:
+        ours = s.copied_start[f.copy_from + 1] - s.copied_start[f.copy_from]
+        theirs = s.copied_start[f.copy_to + 1] - s.copied_start[f.copy_to]
+        sent, base = gpu.copied, s.copied_start[f.copy_to]
+        gpu.copied += 1
+    else:
+        workgroup, wave = np.int64(packet[PACKET.workgroup]), np.int64(packet[PACKET.wavefront])
+        other = _one_chunk_on(f, workgroup)
+        ours, theirs = s.per_wave[workgroup, wave], s.per_wave[other, wave]
+        sent, base = s.wave_sent[workgroup, wave], s.wave_entries[other, wave]
+        s.wave_sent[workgroup, wave] += 1
+    first = sent * theirs // ours
+    return base + first, (sent + 1) * theirs // ours - first
+
+
+@inlined
+def arriving(s, packet, number):
+    """Channel of a packet that comes in while ours leaves, which becomes that packet."""
+    f = s.fixed[0]
+    if packet[PACKET.kind] != PACKET_UPDATE:
+        packet[PACKET.atom] = s.copied_atom[number] + f.copy_offset
+        return s.copied_channel[number]
+    entry = s.wave_entry[number]
+    packet[PACKET.atom] = s.output_atom[entry]
+    return s.output_channel[entry]
+
+
+@inlined
+def of_other(f, packet):
+    """The upstream GPU's workgroup in place of ours."""
+    if packet[PACKET.kind] == PACKET_UPDATE:
+        packet[PACKET.workgroup] = _one_chunk_on(f, np.int64(packet[PACKET.workgroup]))

@@ -1,0 +1,1 @@
+"""Patterns and traces on one channel of a memory."""

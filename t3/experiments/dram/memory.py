@@ -1,0 +1,117 @@
+"""The memory channel of a system, with queues and an address map of one's own."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sysmodel.config.dram_timing import DramTiming, Refresh
+from sysmodel.config.memory import Dram, with_standard
+from sysmodel.config.schema import validate
+from sysmodel.config.system import System
+from sysmodel.lib.errors import InputError
+
+from .serve import split_channel
+
+__all__ = ["channel_map", "memory_channel", "standard_memory"]
+
+# Shares of a write queue at which Ramulator 2 begins and ends a drain.
+_BEGIN_DRAIN, _END_DRAIN = 0.8, 0.2
+_NOTHING = np.zeros(0, np.int64)
+
+
+def standard_memory(standard: str, clock_mhz: float) -> Dram:
+    """One HBM channel of a standard at a clock, with the queue of the presets."""
+    own = {
+        "standard": standard,
+        "channels": 2,
+        "clock_mhz": clock_mhz,
+        "interleave_bytes": 256,
+        "queue_depth": 64,
+        "turnaround_cap_clocks": 80,
+        "age_cap_clocks": 2000,
+        "read_latency_ns": 0,
+    }
+    return validate(Dram, with_standard(own), standard)
+
+
+def channel_map(system: System) -> str:
+    """Address map of an HBM channel: pseudo-channels take turns in the system's interleave."""
+    dram = system.dram
+    if dram.pseudo_channels == 1:
+        return dram.address_map
+    words, left = [], system.offset_bits
+    for name, bits in dram.timing_cycles.address_fields:
+        below = min(bits, left)
+        if below:
+            words.append(f"{name}:{below}")
+        left -= below
+        if left == 0 and "pseudo:1" not in words:
+            words.append("pseudo:1")
+        if bits > below:
+            words.append(f"{name}:{bits - below}")
+    return " ".join(words)
+
+
+def memory_channel(
+    system: System,
+    *,
+    queue: str | None = None,
+    refresh: Refresh | None = None,
+    address_map: str | None = None,
+) -> tuple[DramTiming, str]:
+    """A system's HBM channel and its address map.
+
+    Parameters
+    ----------
+    queue : str or None
+        ``"N"``: requests that wait in the channel; ``"R+W"``: reads, and writes apart from them,
+        which are drained from 80 to 20 %. The system's queue, of each pseudo-channel, if not given.
+    refresh : str or None
+        The system's if not given.
+    address_map : str or None
+        With ``pseudo:1`` for the pseudo-channel's bit, if there are two; the system's if not given.
+
+    Raises
+    ------
+    InputError
+        Names the option and what is allowed.
+    """
+    timing = system.dram.timing_cycles
+    address_map = address_map or channel_map(system)
+    has_pseudo = "pseudo:1" in address_map.split()
+    if has_pseudo != (timing.pseudo_channels > 1):
+        wanted = "with pseudo:1" if timing.pseudo_channels > 1 else "without pseudo:1"
+        raise InputError("map", f"{address_map!r} is not allowed; allowed: a map {wanted}")
+    try:
+        timing = replace(timing, address_map=split_channel(_NOTHING, address_map)[2])
+    except ValueError as error:
+        raise InputError("map", str(error).removeprefix("address_map ")) from error
+    try:
+        timing = replace(timing, refresh=refresh or timing.refresh)
+    except ValueError as error:
+        raise InputError("refresh", f"{refresh} needs dram.timing: {error}") from error
+    queues = _queues(queue)
+    try:
+        return replace(timing, **queues), address_map
+    except ValueError as error:
+        raise InputError("queue", str(error)) from error
+
+
+def _queues(queue: str | None) -> dict[str, Any]:
+    if queue is None:
+        return {}
+    match = re.fullmatch(r"([0-9]{1,4})(?:\+([0-9]{1,4}))?", queue)
+    if match is None:
+        raise InputError("queue", f"{queue[:20]!r} is not allowed; allowed: as 64, or as 64+64")
+    if match[2] is None:
+        return {"queue_depth": int(match[1]), "shared_queue": True}
+    reads, writes = int(match[1]), int(match[2])
+    return {
+        "queue_depth": reads + writes,
+        "write_queue": writes,
+        "write_high": int(_BEGIN_DRAIN * writes) + 1,
+        "write_low": max(0, -(-int(10 * _END_DRAIN * writes) // 10) - 1),
+        "shared_queue": True,
+    }

@@ -1,0 +1,129 @@
+"""Access patterns: requests to one channel, in the order in which they are offered."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysmodel.engine.codes import READ, UPDATE, WRITE
+
+__all__ = [
+    "Pattern",
+    "mixed",
+    "random_rows",
+    "sequential",
+    "strided",
+]
+
+_REQUESTS = 1 << 18
+# Regions of a mix: so far apart that they share the bank, whatever the geometry.
+_REGION_ATOMS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Requests in the order in which they are offered.
+
+    Parameters
+    ----------
+    atoms : array of int
+        Atom address in the channel of each request.
+    accesses : array of int
+        ``READ``, ``WRITE`` or ``UPDATE`` of each request.
+
+    Raises
+    ------
+    ValueError
+        There is no request, a value is not allowed, or the two do not match.
+    """
+
+    atoms: np.ndarray
+    accesses: np.ndarray
+
+    def __post_init__(self) -> None:
+        atoms = np.ascontiguousarray(self.atoms, np.int64)
+        accesses = np.ascontiguousarray(self.accesses, np.int64)
+        if atoms.ndim != 1 or atoms.shape != accesses.shape or not len(atoms):
+            raise ValueError(
+                "atoms and accesses must be one-dimensional, equally long and not empty, not of "
+                f"shapes {atoms.shape} and {accesses.shape}"
+            )
+        if atoms.min() < 0:
+            raise ValueError(f"atoms must be at least 0, not {atoms.min()}")
+        unknown = accesses[~np.isin(accesses, (READ, WRITE, UPDATE))]
+        if len(unknown):
+            raise ValueError(f"accesses must be READ, WRITE or UPDATE, not {unknown[0]}")
+        object.__setattr__(self, "atoms", atoms)
+        object.__setattr__(self, "accesses", accesses)
+
+
+def sequential(access: int) -> Pattern:
+    """One atom after the other. ``UPDATE``: op-and-store near the memory."""
+    return strided(access, 1)
+
+
+def strided(access: int, stride_atoms: int, *, requests: int = _REQUESTS) -> Pattern:
+    """Every ``stride_atoms``-th atom."""
+    _at_least_one(stride_atoms=stride_atoms, requests=requests)
+    return Pattern(np.arange(requests) * stride_atoms, np.full(requests, access))
+
+
+def random_rows(access: int, seed: int = 1, *, requests: int = _REQUESTS) -> Pattern:
+    """Atoms anywhere in a channel of 8 GB, so that nearly every one lies in another row."""
+    _at_least_one(requests=requests)
+    atoms = np.random.default_rng(seed).integers(0, 1 << 28, requests)
+    return Pattern(atoms, np.full(requests, access))
+
+
+def mixed(
+    reads: int = 1,
+    writes: int = 1,
+    *,
+    grain_atoms: int = 1,
+    offset_bytes: int = 0,
+    atom_bytes: int = 32,
+    requests: int = _REQUESTS,
+) -> Pattern:
+    """Two sequential streams in turn, reads of one region and writes of another.
+
+    Parameters
+    ----------
+    reads, writes : int
+        Their ratio: ``reads * grain_atoms`` reads, then ``writes * grain_atoms`` writes, and so on.
+    grain_atoms : int
+        Atoms of a ratio's unit.
+    offset_bytes : int
+        From the place of the second region at which both begin in the same bank, in different rows
+        (unless the banks are permuted), to where it really begins.
+    atom_bytes : int
+        Size of an atom, of which the offset is a multiple.
+    requests : int
+        At least as many, of whole turns.
+
+    Raises
+    ------
+    ValueError
+        A number is not at least 1, or the offset is negative or inside an atom.
+    """
+    _at_least_one(
+        reads=reads,
+        writes=writes,
+        grain_atoms=grain_atoms,
+        atom_bytes=atom_bytes,
+        requests=requests,
+    )
+    if offset_bytes < 0 or offset_bytes % atom_bytes:
+        raise ValueError(
+            f"offset_bytes must be a multiple of {atom_bytes} (atom_bytes), not {offset_bytes!r}"
+        )
+    turn = np.repeat([READ, WRITE], [reads * grain_atoms, writes * grain_atoms])
+    accesses = np.tile(turn, -(-requests // len(turn)))
+    of_writes = accesses == WRITE
+    place = np.where(of_writes, np.cumsum(of_writes), np.cumsum(~of_writes)) - 1
+    base = np.where(of_writes, _REGION_ATOMS + offset_bytes // atom_bytes, 0)
+    return Pattern(base + place, accesses)
+
+
+def _at_least_one(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value!r}")

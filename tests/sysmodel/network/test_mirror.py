@@ -1,0 +1,130 @@
+"""An uneven ring's mirror: what comes in, atom by atom, while our own leaves."""
+
+import numpy as np
+import pytest
+from model_fixtures import bare_state, small_kernel
+from numba import njit
+
+from rtl.interface.encodings import PacketKind
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, PACKET, O
+from sysmodel.machine.sampling import symmetry
+from sysmodel.network.link import receiver_of, send, set_up_link
+from sysmodel.network.mirror import EVEN, UNEVEN
+
+
+@njit(cache=True)
+def _send(s, c, kind, workgroup, wave, atom, now):
+    outputs = s.outputs[0, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
+    outputs[O.link_out_kind] = kind
+    outputs[O.link_out_workgroup] = workgroup
+    outputs[O.link_out_wavefront] = wave
+    outputs[O.link_out_atom] = atom
+    send(s, s.gpu[0], receiver_of(s, 0, c), c, now, outputs)
+
+
+def _ring(channels, channel_bits, **shape):
+    kernel = small_kernel(**shape)
+    state, atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
+    set_up_link(
+        state,
+        rate_bytes_per_cycle=32.0,
+        latency_cycles=1,
+        buffer_packets=8,
+        mirror=UNEVEN,
+        mirror_shift=kernel.workgroups // kernel.gpus,
+        stall_share=0.0,
+        seed=0,
+    )
+    return kernel, state, atoms
+
+
+def _arrived(state):
+    """Packets on the wires: channel, workgroup, wavefront, atom; in the order of each channel."""
+    return [
+        (c, int(p[PACKET.workgroup]), int(p[PACKET.wavefront]), int(p[PACKET.atom]))
+        for c, channel in enumerate(state.channel)
+        for p in channel["packet"][: channel["packet_count"]]
+    ]
+
+
+# (channels simulated, bits of all, shape): strides that spread chunks unevenly.
+RINGS = [
+    (2, 2, {"m": 64 * 8 - 16, "n": 40, "gpus": 2}),
+    (4, 2, {"m": 64 * 4, "n": 36, "gpus": 4}),
+    (4, 3, {"m": 64 * 8 + 48, "n": 48, "gpus": 3}),
+]
+
+
+@pytest.mark.parametrize("channels,bits,shape", RINGS)
+def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, bits, shape):
+    kernel, state, atoms = _ring(channels, bits, **shape)
+    if (atoms.per_wave > 0).any(axis=1).all():
+        for w in range(kernel.workgroups):
+            state.channel["packet_count"] = 0
+            shift = kernel.workgroups // kernel.gpus
+            other = (w + shift) % kernel.workgroups
+            for v in range(kernel.waves):
+                here = slice(atoms.start[w], atoms.start[w + 1])
+                mine = atoms.wave[here] == v
+                for atom, c in zip(atoms.atom[here][mine], atoms.channel[here][mine], strict=True):
+                    _send(state, c, PacketKind.UPDATE.value, w, v, atom, 0)
+            there = slice(atoms.start[other], atoms.start[other + 1])
+            live = [v for v in range(kernel.waves) if atoms.per_wave[w, v]]
+            wanted = [
+                (int(c), other, int(v), int(atom))
+                for c, v, atom in zip(
+                    atoms.channel[there], atoms.wave[there], atoms.atom[there], strict=True
+                )
+                if v in live
+            ]
+            assert sorted(_arrived(state)) == sorted(wanted)
+
+
+def test_arrivals_keep_pace_with_what_is_sent():
+    """While n atoms leave, m arrive: after k of them k * m / n, rounded down."""
+    kernel, state, atoms = _ring(*RINGS[2][:2], **RINGS[2][2])
+    shift = kernel.workgroups // kernel.gpus
+    w, v = next(
+        (w, v)
+        for w in range(kernel.workgroups)
+        for v in range(kernel.waves)
+        if atoms.per_wave[w, v] != atoms.per_wave[(w + shift) % kernel.workgroups, v] > 0
+        and atoms.per_wave[w, v] > 1
+    )
+    n, m = atoms.per_wave[w, v], atoms.per_wave[(w + shift) % kernel.workgroups, v]
+    here = slice(atoms.start[w], atoms.start[w + 1])
+    mine = atoms.wave[here] == v
+    for k, (atom, c) in enumerate(
+        zip(atoms.atom[here][mine], atoms.channel[here][mine], strict=True), 1
+    ):
+        _send(state, c, PacketKind.UPDATE.value, w, v, atom, 0)
+        assert state.channel["packet_count"].sum() == k * m // n
+
+
+def test_a_copied_chunk_arrives_as_the_other_chunk():
+    _, state, _ = _ring(4, 2, m=64 * 4, n=36, gpus=4)
+    state.fixed["copy_from"], state.fixed["copy_to"], state.fixed["copy_offset"] = 1, 2, 1 << 20
+    arriving = []
+    for c in range(4):
+        first, end = state.chunk_start[c, 1:3]
+        for atom in state.chunk_atom[c, first:end]:
+            _send(state, c, PacketKind.STORE.value, 0, 0, atom + (1 << 20), 0)
+        first, end = state.chunk_start[c, 2:4]
+        arriving += [(c, atom + (1 << 20)) for atom in state.chunk_atom[c, first:end].tolist()]
+    assert sorted((c, atom) for c, _, _, atom in _arrived(state)) == sorted(arriving)
+
+
+def test_how_one_gpu_stands_for_all():
+    even = small_kernel(m=64 * 16, n=16, gpus=2)
+    assert symmetry(even, even.output_atoms(4, 1, 2), 4) == EVEN
+    uneven = small_kernel(**RINGS[2][2])
+    assert symmetry(uneven, uneven.output_atoms(4, 1, 3), 4) == UNEVEN
+    with pytest.raises(ValueError, match="do not divide into 4 equal chunks"):
+        odd = small_kernel(m=64 * 3, n=8 * 3, gpus=4)
+        symmetry(odd, odd.output_atoms(4, 1, 2), 4)
+
+
+def test_table_of_copies_has_every_atom():
+    _, state, atoms = _ring(4, 2, m=64 * 4, n=36, gpus=4)
+    assert np.array_equal(np.sort(state.copied_atom), np.sort(atoms.atom))
+    assert state.copied_start[-1] == len(atoms.atom)
