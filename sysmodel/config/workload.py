@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar, get_args
+
+from pydantic import model_validator
 
 from sysmodel.lib.errors import InputError
 
@@ -12,6 +14,8 @@ from .schema import Strict, integer, read_toml, text, validate
 __all__ = [
     "DTYPE_BYTES",
     "LARGEST_TP",
+    "LAYERS",
+    "LayerName",
     "Model",
     "Sublayer",
     "Table",
@@ -96,31 +100,103 @@ class Workload:
         return f"{self.model} {self.layer}, TP {self.tp} ({self.m} x {self.n} x {self.k})"
 
 
+LayerName = Literal["op", "fc1", "fc2", "ip"]
+LAYERS: tuple[LayerName, ...] = get_args(LayerName)
+
+
 class Model(Strict):
-    """A Transformer; ``tensor_parallel`` lists the degrees that were studied."""
+    """A Transformer.
+
+    Parameters
+    ----------
+    hidden, layers, heads : int
+    head_dim : int or None
+        Of queries, keys and values; ``hidden / heads`` if not given.
+    kv_heads : int or None
+        Key and value heads, which groups of heads share; ``heads`` if not given.
+    ffn : int or None
+        Width of the feed-forward layers, of each expert if there are experts; ``4 * hidden`` if not
+        given.
+    gated : bool
+        The feed-forward input is two projections, one of which gates the other.
+    experts, experts_per_token : int
+        Feed-forward layers, and to how many of them a token goes.
+    sequence, batch : int
+        Tokens of a batch, unless others are asked for.
+    sublayers : list or None
+        Those whose output is all-reduced; all if not given.
+    tensor_parallel : list
+        Degrees that are studied.
+    source, confidence : str
+        Where the figures come from.
+    """
 
     name: str = text()
     hidden: int = integer(1, _LARGEST["n"])
     layers: int = integer(1, 10_000)
     heads: int = integer(1, 10_000)
+    head_dim: Annotated[int | None, integer(1, 10_000)] = None
+    kv_heads: Annotated[int | None, integer(1, 10_000)] = None
+    ffn: Annotated[int | None, integer(1, _LARGEST["k"])] = None
+    gated: bool = False
+    experts: Annotated[int, integer(1, 10_000)] = 1
+    experts_per_token: Annotated[int, integer(1, 10_000)] = 1
     sequence: int = integer(1, _LARGEST["m"])
     batch: int = integer(1, _LARGEST["m"])
+    sublayers: list[LayerName] | None = None
     tensor_parallel: list[Annotated[int, integer(2, LARGEST_TP)]]
     source: str = text()
     confidence: str = text()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Model":
+        for name, of in (("kv_heads", self.heads), ("experts_per_token", self.experts)):
+            value = getattr(self, name)
+            if value is not None and (value > of or (name == "kv_heads" and of % value)):
+                allowed = f"a divisor of heads, {of}" if name == "kv_heads" else f"at most {of}"
+                raise InputError(name, f"{value} is not allowed; allowed: {allowed}")
+        if self.head_dim is None and self.hidden % self.heads:
+            raise InputError("head_dim", "missing; hidden / heads is no whole number")
+        return self
 
     @property
     def tokens(self) -> int:
         """Of a batch."""
         return self.sequence * self.batch
 
+    @property
+    def is_classical(self) -> bool:
+        """A decoder or encoder of the first kind: four times as wide in between, no groups."""
+        changed = self.head_dim, self.kv_heads, self.ffn
+        return changed == (None, None, None) and not self.gated and self.experts == 1
+
+    def products(self, layer: LayerName) -> int:
+        """Products in each sum of a sublayer's GEMM, on all GPUs together.
+
+        ``op``: the attention's output projection, forward; ``fc2``: the second feed-forward layer,
+        forward; ``fc1``: the gradient through the first one, of both projections if it is gated;
+        ``ip``: the gradient through the projections to queries, keys and values.
+        """
+        head = self.head_dim or self.hidden // self.heads
+        ffn = self.ffn or 4 * self.hidden
+        if layer == "op":
+            return self.heads * head
+        if layer == "ip":
+            return (self.heads + 2 * (self.kv_heads or self.heads)) * head
+        return ffn * (2 if self.gated and layer == "fc1" else 1)
+
+    def rows(self, layer: LayerName, tokens: int) -> int:
+        """Tokens in a sublayer's GEMM: all, or those of one expert if they are routed evenly."""
+        if layer in ("op", "ip"):
+            return tokens
+        return -(-tokens * self.experts_per_token // self.experts)
+
 
 class Sublayer(Strict):
-    """A sublayer whose GEMM has ``k_multiple * hidden / tp`` products in each sum."""
+    """A sublayer whose output is all-reduced."""
 
-    name: str = text()
+    name: LayerName
     title: str = text()
-    k_multiple: int = integer(1, 64)
 
 
 class Table(Strict):
@@ -139,7 +215,12 @@ class Table(Strict):
         """
         return _named("model", name, self.model)
 
-    def workload(self, model: str, layer: str, tp: int) -> Workload:
+    def sublayers_of(self, model: Model) -> list[Sublayer]:
+        """The sublayers that a model has."""
+        has = model.sublayers or LAYERS
+        return [sublayer for sublayer in self.sublayer if sublayer.name in has]
+
+    def workload(self, model: str, layer: str, tp: int, tokens: int | None = None) -> Workload:
         """Workload of a model's sublayer; names in any case, layers with or without a hyphen.
 
         Raises
@@ -148,21 +229,20 @@ class Table(Strict):
             An unknown name, or a ``tp`` that does not divide the layer.
         """
         chosen = self.known_model(model)
-        sublayer = _named("layer", layer, self.sublayer)
-        products = sublayer.k_multiple * chosen.hidden
+        sublayer = _named("layer", layer, self.sublayers_of(chosen))
+        products = chosen.products(sublayer.name)
         divisors = [d for d in range(2, LARGEST_TP + 1) if products % d == 0]
         if tp not in divisors:
             raise InputError(
                 "tp",
-                f"{tp} does not divide {chosen.name}'s {sublayer.name} "
-                f"({sublayer.k_multiple} x {chosen.hidden}); "
-                f"allowed: {', '.join(map(str, divisors))}",
+                f"{tp} does not divide the {products} products of {chosen.name}'s "
+                f"{sublayer.name}; allowed: {', '.join(map(str, divisors))}",
             )
         return Workload(
             model=chosen.name,
             layer=sublayer.name,
             tp=tp,
-            m=chosen.tokens,
+            m=chosen.rows(sublayer.name, chosen.tokens if tokens is None else tokens),
             n=chosen.hidden,
             k=products // tp,
         )

@@ -222,7 +222,7 @@ def print_models(known: Table) -> None:
     shapes = _table("GEMM of each GPU, M x N x K", "layer", "model", "TP", "shape", text_columns=2)
     for sublayer in known.sublayer:
         for model in known.model:
-            for tp in model.tensor_parallel:
+            for tp in model.tensor_parallel if sublayer in known.sublayers_of(model) else ():
                 work = known.workload(model.name, sublayer.name, tp)
                 shape = f"{work.m} x {work.n} x {work.k}"
                 shapes.add_row(sublayer.name, model.name.lower(), str(tp), shape)

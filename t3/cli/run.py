@@ -41,6 +41,9 @@ def run(
     tp: Annotated[
         int, integer_option("GPUs that share the layer: its degree of tensor parallelism.")
     ] = 8,
+    tokens: Annotated[
+        int | None, integer_option("Tokens; a batch of the model's if not given.")
+    ] = None,
     engine: Engine = "rtl",
     channels: Annotated[
         str, option("Memory channels to simulate; a few stand for all.", "auto|K|all")
@@ -76,7 +79,7 @@ def run(
 
     Prints a table; writes result.json, a picture and a timeline for Perfetto.
     """
-    workload = known_workloads().workload(model, layer, tp)
+    workload = known_workloads().workload(model, layer, tp, tokens)
     system = load_system(config)
     options = RunOptions(
         engine=engine,

@@ -77,6 +77,7 @@ class WorkloadAxes(Strict):
     model: Annotated[_Axis[_Name], _words("a model's name, or a list of them")] = []
     layer: Annotated[_Axis[_Name], _words("a sublayer's name, or a list of them")] = []
     tp: _Degrees = []
+    tokens: _Sizes = []
     m: _Sizes = []
     n: _Sizes = []
     k: _Sizes = []
@@ -84,7 +85,7 @@ class WorkloadAxes(Strict):
     @model_validator(mode="after")
     def _one_kind(self) -> "WorkloadAxes":
         sizes = [name for name in ("m", "n", "k") if getattr(self, name)]
-        named = [name for name in ("model", "layer") if getattr(self, name)]
+        named = [name for name in ("model", "layer", "tokens") if getattr(self, name)]
         if sizes and named:
             raise InputError(named[0], f"not beside {sizes[0]}; allowed: model or m, n, k")
         if not sizes and "model" not in named:

@@ -116,7 +116,6 @@ class _Expansion:
         self._work, self._run = block.workload, block.run
         self.axes = {key: values for key, values in block.system.items() if key != "base"}
         self._bases = block.system.get("base", [_DEFAULT_BASE])
-        self._layers = block.workload.layer or [one.name for one in known_workloads().sublayer]
 
     @cached_property
     def _degrees(self) -> dict[str, list[int]]:
@@ -126,18 +125,36 @@ class _Expansion:
         return {model.name: self._work.tp or model.tensor_parallel for model in models}
 
     @property
+    def _tokens(self) -> list[int | None]:
+        """Tokens that are asked for, or None for a batch of the model's."""
+        return [*self._work.tokens] or [None]
+
+    @cached_property
+    def _layers(self) -> dict[str, list[str]]:
+        """Sublayers of each model."""
+        known = known_workloads()
+        return {
+            name: self._work.layer
+            or [one.name for one in known.sublayers_of(known.known_model(name))]
+            for name in self._degrees
+        }
+
+    @property
     def count(self) -> int:
         work, run = self._work, self._run
         sizes = len(work.m) * len(work.n) * len(work.k) * len(work.tp)
         systems = len(self._bases) * prod(map(len, self.axes.values()))
         runs = len(run.engine) * len(run.channels) * len(run.gpus)
-        named = sum(map(len, self._degrees.values())) * len(self._layers)
+        named = sum(len(self._degrees[name]) * len(self._layers[name]) for name in self._degrees)
+        named *= max(1, len(work.tokens))
         return (sizes or named) * systems * runs
 
     @property
     def resolved(self) -> dict[str, Any]:
         sizes = self._work.model_dump(include={"m", "n", "k", "tp"})
-        named = {"tp_of_model": self._degrees, "layer": self._layers}
+        named = {"tp_of_model": self._degrees, "layer_of_model": self._layers}
+        if self._work.tokens:
+            named["tokens"] = self._work.tokens
         return {
             "workload": sizes if self._work.m else named,
             "system": {"base": self._bases, **self.axes},
@@ -163,8 +180,8 @@ class _Expansion:
         work = self._work
         with _within(f"{self.where}.workload"):
             for model, degrees in self._degrees.items():
-                for tp, layer in product(degrees, self._layers):
-                    yield known_workloads().workload(model, layer, tp)
+                for tp, layer, tokens in product(degrees, self._layers[model], self._tokens):
+                    yield known_workloads().workload(model, layer, tp, tokens)
             for m, n, k, tp in product(work.m, work.n, work.k, work.tp):
                 yield Workload(model="custom", layer="gemm", tp=tp, m=m, n=n, k=k)
 

@@ -138,7 +138,15 @@ class LayerShape:
 
     @classmethod
     def of(cls, model: Model, tp: int, *, attention_tp: int) -> "LayerShape":
-        """A layer of a model of the table, in mixed precision."""
+        """A layer of a model of the table, in mixed precision.
+
+        Raises
+        ------
+        InputError
+            The model's layers are not of the first Transformers' kind, which is what is counted.
+        """
+        if not model.is_classical:
+            raise InputError("model", f"{model.name} has layers whose operators are not counted")
         return cls(
             hidden=model.hidden,
             heads=model.heads,

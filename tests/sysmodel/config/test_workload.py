@@ -17,6 +17,17 @@ from sysmodel.lib.errors import InputError
         ("mega-gpt-2", "op", 16, (16384, 3072, 192)),
         ("mega-gpt-2", "fc2", 8, (16384, 3072, 1536)),
         ("mega-gpt-2", "ip", 16, (16384, 3072, 576)),
+        # Of gated feed-forward layers the gradient passes both projections; eight key heads.
+        ("llama-3-70b", "op", 8, (8192, 8192, 8192 // 8)),
+        ("llama-3-70b", "fc2", 8, (8192, 8192, 28672 // 8)),
+        ("llama-3-70b", "fc1", 8, (8192, 8192, 2 * 28672 // 8)),
+        ("llama-3-70b", "ip", 8, (8192, 8192, (64 + 2 * 8) * 128 // 8)),
+        ("llama-3-405b", "fc2", 64, (8192, 16384, 832)),
+        # A quarter of the tokens goes to each of the experts.
+        ("mixtral-8x22b", "fc2", 8, (2048, 6144, 2048)),
+        ("mixtral-8x22b", "op", 8, (8192, 6144, 768)),
+        ("deepseek-v3", "op", 8, (8192, 7168, 128 * 128 // 8)),
+        ("deepseek-v3", "fc2", 8, (8192, 7168, 18432 // 8)),
     ],
 )
 def test_shapes(model, layer, tp, shape):
@@ -46,7 +57,13 @@ def test_spellings(model, layer):
         ("gpt-9", "fc2", 8, "model: 'gpt-9' is not known; allowed: t-nlg, mega-gpt-2"),
         ("", "fc2", 8, "model: '' is not known; allowed: t-nlg, mega-gpt-2"),
         ("t-nlg", "fc3", 8, "layer: 'fc3' is not known; allowed: op, fc1, fc2, ip"),
-        ("t-nlg", "fc2", 5, r"tp: 5 does not divide T-NLG's fc2 \(4 x 4256\); allowed: 2, 4, 7, 8"),
+        (
+            "t-nlg",
+            "fc2",
+            5,
+            "tp: 5 does not divide the 17024 products of T-NLG's fc2; allow",
+        ),
+        ("deepseek-v3", "ip", 8, "layer: 'ip' is not known; allowed: op, fc1, fc2"),
         ("t-nlg", "fc2", 1, "tp: 1 does not divide"),
         ("t-nlg", "fc2", 0, "tp: 0 does not divide"),
         ("t-nlg", "fc2", -8, "tp: -8 does not divide"),
@@ -77,13 +94,52 @@ def test_sizes_out_of_bounds(change, message):
         Workload(**{**sizes, **change})
 
 
+@pytest.mark.parametrize("tokens,rows", [(2048, 512), (65_536, 16_384), (3, 1)])
+def test_tokens_that_are_asked_for(tokens, rows):
+    table = known_workloads()
+    assert table.workload("mixtral-8x22b", "fc2", 8, tokens).m == rows
+    assert table.workload("mixtral-8x22b", "op", 8, tokens).m == tokens
+
+
+MODEL = (
+    '[[model]]\nname = "mine"\nhidden = 64\nlayers = 1\nheads = 4\nsequence = 8\nbatch = 1\n'
+    'tensor_parallel = [2]\nsource = "-"\nconfidence = "-"\n'
+)
+SUBLAYERS = "".join(f'[[sublayer]]\nname = "{name}"\ntitle = "-"\n' for name in ("op", "ip"))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ("kv_heads = 3", r"model\.0\.kv_heads: 3 is not allowed; allowed: a divisor of heads, 4"),
+        ("kv_heads = 8", r"model\.0\.kv_heads: 8 is not allowed; allowed: a divisor of heads, 4"),
+        ("experts_per_token = 2", r"model\.0\.experts_per_token: 2 is not allowed; .* most 1"),
+        ('sublayers = ["op", "qkv"]', r"model\.0\.sublayers\.1: 'qkv' is not allowed"),
+    ],
+)
+def test_models_that_contradict_themselves(tmp_path, change, message):
+    path = tmp_path / "models.toml"
+    path.write_text(f"{MODEL}{change}\n{SUBLAYERS}")
+    with pytest.raises(InputError, match=message):
+        load_table(path, "mine")
+
+
+def test_width_of_a_head_is_given_where_it_does_not_follow(tmp_path):
+    path = tmp_path / "models.toml"
+    path.write_text(MODEL.replace("heads = 4", "heads = 5") + SUBLAYERS)
+    with pytest.raises(InputError, match=r"model\.0\.head_dim: missing; hidden / heads is no"):
+        load_table(path, "mine")
+    path.write_text(MODEL.replace("heads = 4", "heads = 5\nhead_dim = 16") + SUBLAYERS)
+    assert load_table(path, "mine").workload("mine", "op", 2).k == 40
+
+
 def test_a_table_with_absurd_tokens(tmp_path):
     path = tmp_path / "models.toml"
     path.write_text(
         '[[model]]\nname = "big"\nhidden = 64\nlayers = 1\nheads = 1\n'
         "sequence = 1000000000000\nbatch = 1\n"
         'tensor_parallel = [2]\nsource = "-"\nconfidence = "-"\n'
-        '[[sublayer]]\nname = "fc2"\ntitle = "-"\nk_multiple = 4\n'
+        '[[sublayer]]\nname = "fc2"\ntitle = "-"\n'
     )
     message = (
         r"mine: model\.0\.sequence: 1000000000000 is not allowed; "

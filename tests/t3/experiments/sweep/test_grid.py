@@ -203,3 +203,20 @@ def test_a_delay_that_the_base_leaves_out(load):
 def test_a_memory_standard_is_no_axis(load):
     with pytest.raises(InputError, match=r"dram\.standard: unknown key"):
         load(_GEMM + 'system.dram.standard = "hbm3"')
+
+
+def test_tokens_are_an_axis_and_layers_are_the_models_own(load):
+    grid = load(
+        'title = "x"\n[[grid]]\n'
+        'workload = {model = ["deepseek-v3", "mixtral-8x22b"], tp = 8, tokens = [2048, 4096]}'
+    )
+    found = [(p.workload.model, p.workload.layer, p.workload.m) for p in grid.points]
+    assert found[:2] == [("DeepSeek-V3", "op", 2048), ("DeepSeek-V3", "op", 4096)]
+    assert ("Mixtral-8x22B", "fc2", 512) in found
+    assert not [one for one in found if one[:2] == ("DeepSeek-V3", "ip")]
+    assert len(found) == 2 * (3 + 4)
+
+
+def test_tokens_are_of_models(load):
+    with pytest.raises(InputError, match=r"workload\.tokens: not beside m"):
+        load(_GEMM.replace("tp = 4}", "tp = 4, tokens = 8}"))

@@ -50,7 +50,7 @@ _REFUSED = [
     (
         _BLOCK + 'workload = {model = "t-nlg", tp = 9}',
         "grid.0.workload.tp",
-        "9 does not divide T-NLG's op",
+        "9 does not divide the 4256 products of T-NLG's op",
     ),
     (_BLOCK + 'workload = {model = "t-nlg", m = 5}', "grid.0.workload.model", "not beside m"),
     (

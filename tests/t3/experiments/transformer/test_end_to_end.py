@@ -46,8 +46,16 @@ def test_rows_and_columns():
     assert set(zip(found[LINK], found[CUS], strict=True)) == set(settings)
 
 
+def test_layers_whose_operators_are_not_counted_are_refused():
+    with pytest.raises(InputError, match="model: Llama-3-70B has layers whose operators"):
+        end_to_end(table_of(points=[("Llama-3-70B", 8)]), SYSTEM)
+
+
+CLASSICAL = [model for model in known_workloads().model if model.is_classical]
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("model", known_workloads().model, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", CLASSICAL, ids=lambda model: model.name)
 def test_parts_sum_to_the_layer_and_layers_to_the_model(model, variant):
     found = end_to_end(
         table_of(points=[(model.name, model.tensor_parallel[0])]), SYSTEM, variant=variant

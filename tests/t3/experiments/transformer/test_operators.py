@@ -10,7 +10,12 @@ from t3.experiments.transformer.layer import backward, forward
 from t3.experiments.transformer.operators import FP32, MIXED, LayerShape
 from t3.experiments.transformer.optimizer import adam, lamb
 
-POINTS = [(model, tp) for model in known_workloads().model for tp in model.tensor_parallel]
+POINTS = [
+    (model, tp)
+    for model in known_workloads().model
+    if model.is_classical
+    for tp in model.tensor_parallel
+]
 IDS = [f"{model.name}-{tp}" for model, tp in POINTS]
 
 
