@@ -91,6 +91,8 @@ class Dram(Strict):
     turnaround_cap_clocks: int = integer(1, 1 << 20)
     age_cap_clocks: int = integer(1, 1 << 20)
     read_latency_ns: float = number(0, 1e5)
+    core_volts: float = number(0.3, 3)
+    io_volts: float = number(0.1, 3)
     refresh: Refresh
     timing: Timing
 

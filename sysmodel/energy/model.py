@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["energy_of"]
 
 _PJ = 1e-12
+# The DRAM's constants are of HBM2, and taken to go with the square of the voltage.
+_CORE, _IO, _SOURCE_VOLTS = ("dram_activate", "dram_array", "dram_bus"), ("dram_io",), 1.2
 # What one lane moves with an instruction, as RCCL's copy loop does, and what it adds (packed fp16).
 _MOVED_BYTES, _ADDED_BYTES = 16, 4
 # Of the arbiter for an access: the occupancy against its threshold, the age against its limit.
@@ -33,6 +35,8 @@ def energy_of(
     The counts may be numbers or columns of a table; the energies are of the same kind.
     """
     c = {name: getattr(constants, name).value * _PJ for name in Constants.model_fields}
+    for names, volts in ((_CORE, system.dram.core_volts), (_IO, system.dram.io_volts)):
+        c |= {name: c[name] * (volts / _SOURCE_VOLTS) ** 2 for name in names}
     crossing_mm, entry_bits = constants.crossing.value, constants.tracker_entry.value
     atom = system.dram.atom_bytes
     updates = activity.gemm_updates + activity.rs_updates

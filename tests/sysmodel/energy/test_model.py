@@ -153,3 +153,13 @@ def test_a_longer_row_costs_more_to_open():
     dram = _SYSTEM.dram.model_copy(update={"row_bytes": 2 * _SYSTEM.dram.row_bytes})
     longer = _energy(system=_SYSTEM.model_copy(update={"dram": dram}), activates=1)
     assert longer.total == pytest.approx(2 * _energy(activates=1).total)
+
+
+def test_dram_energy_goes_with_the_square_of_the_voltage():
+    """HBM3: 1.1 V in the device, a swing of 0.4 V at its pins, against 1.2 V of the source."""
+    dram = _SYSTEM.dram.model_copy(update={"core_volts": 1.1, "io_volts": 0.4})
+    hbm3 = _SYSTEM.model_copy(update={"dram": dram})
+    read = _energy(system=hbm3, moved={"rs_read": _CHUNK}).dram_read
+    assert read == pytest.approx(8 * _CHUNK * 1.9156e-12, rel=1e-4)
+    opened, before = (_energy(system=one, activates=7).dram_activate for one in (hbm3, _SYSTEM))
+    assert opened / before == pytest.approx((1.1 / 1.2) ** 2)
