@@ -15,11 +15,17 @@ def project_version() -> str:
 
 
 def revision() -> str | None:
-    """Git's name of the sources, ending in ``-dirty`` if they were changed; None without Git."""
+    """Git's name of the sources, ending in ``-dirty`` if they were changed; None without Git.
+
+    Pages in ``docs/`` are no sources: a command that writes one does not change what the next one
+    is about.
+    """
     try:
         # An installed copy may lie in a checkout of something else.
         _git("ls-files", "--error-unmatch", "parameters.py")
-        return _git("describe", "--always", "--dirty", "--exclude=*", "--abbrev=12")
+        name = _git("describe", "--always", "--exclude=*", "--abbrev=12")
+        changed = _git("diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)docs")
+        return f"{name}-dirty" if changed else name
     except (OSError, subprocess.CalledProcessError):
         return None
 

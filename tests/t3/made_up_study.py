@@ -33,6 +33,7 @@ DEFAULTS = {
     "t3.credit_window_workgroups": 512,
     "t3.mca_cuts": "[4, 16, 32]",
     "gpu.cu_bandwidth_bytes_per_cycle": 64,
+    "dram.timing.tCCD_WL.clocks": 4,
 }
 
 
@@ -142,6 +143,7 @@ def sensitivity_rows() -> pd.DataFrame:
         {"t3.mca_cuts": "[2, 8, 16]"},
         {"gpu.cu_bandwidth_bytes_per_cycle": 32},
         {"gpu.cu_bandwidth_bytes_per_cycle": 128},
+        {"dram.timing.tCCD_WL.clocks": 2},
         {"system": "asplos24-complete"},
         {"model": "custom", "layer": "gemm", "m": 4096},
     ]

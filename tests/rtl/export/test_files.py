@@ -111,6 +111,12 @@ def test_git_version(monkeypatch, tmp_path):
     subprocess.run([*git, "commit", "--quiet", "-m", "a"], check=True)
     described = json.loads(export_manifest.manifest(SMALL, files, {}))["project"]["git"]
     assert re.fullmatch(r"[0-9a-f]{12}", described)
+    for path, ending in (("docs/page.md", ""), ("parameters.py", "-dirty")):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("x\n")
+        subprocess.run([*git, "add", path], check=True)
+        described = json.loads(export_manifest.manifest(SMALL, files, {}))["project"]["git"]
+        assert re.fullmatch(rf"[0-9a-f]{{12}}{ending}", described), path
 
 
 def defines(text):

@@ -52,7 +52,10 @@ def parameter_table(study: Study) -> Table:
     change = {name: 100 * (moved[name] / moved[f"{name} default"] - 1) for name in _SHOWN}
     rows = []
     for one in assumptions(preset_path(study.system.name)):
-        mine = [one.key in names.split(", ") for names in moved["parameter"]]
+        mine = [
+            any(f"{name}.".startswith(f"{one.key}.") for name in names.split(", "))
+            for names in moved["parameter"]
+        ]
         spans = [
             f"{signed(of[mine].min())} to {signed(of[mine].max())}" if any(mine) else MISSING
             for of in change.values()

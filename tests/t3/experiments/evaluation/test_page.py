@@ -93,6 +93,8 @@ def test_page_says_what_was_run_and_what_is_assumed(text, whole):
     ):
         assert words in text
     assert "TP H, rest an assumption" in whole
+    # Studied as a part of a delay.
+    assert re.search(r"`dram.timing.tCCD_WL` \| \{ clocks = 4 \} \| [^–]* to ", text)
 
 
 @pytest.mark.parametrize("which", ["text", "whole"])

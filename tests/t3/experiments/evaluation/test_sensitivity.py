@@ -17,13 +17,14 @@ def test_effects_of_each_value():
         ("t3.mca_cuts", "[2, 8, 16]"),
         ("gpu.cu_bandwidth_bytes_per_cycle", "32"),
         ("gpu.cu_bandwidth_bytes_per_cycle", "128"),
+        ("dram.timing.tCCD_WL.clocks", "2"),
         ("system", "asplos24-complete"),
         ("tokens", "4096"),
     ]
-    assert list(fc2["default"]) == ["512", "[4, 16, 32]", "64", "64", "asplos24", "8192"]
+    assert list(fc2["default"]) == ["512", "[4, 16, 32]", "64", "64", "4", "asplos24", "8192"]
     for number, changed in enumerate(fc2["t3"] / fc2["t3 default"]):
         assert changed == pytest.approx(1 - 0.01 * (number + 1))
-    assert len(moved) == 12
+    assert len(moved) == 14
 
 
 def test_rows_at_the_defaults_are_needed():
