@@ -203,7 +203,7 @@ class DmaEngine(wiring.Component):
         for index, walker in enumerate(walkers):
             here = Signal(p.channels, name=f"here_{index}")
             stops = Signal(name=f"stops_{index}")
-            lanes = (walker.channel == p.first_channel + lane for lane in range(p.channels))
+            lanes = (walker.channel == number for number in p.channel_numbers)
             m.d.comb += [
                 here.eq(Cat(lanes)),
                 # Where no lane is served, none stops the walk.

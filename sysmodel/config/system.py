@@ -15,7 +15,6 @@ from .limits import (
     MOST_GROUP_WORKGROUPS,
     MOST_OCCUPANCY,
     MOST_STARVATION_CYCLES,
-    MOST_WORKGROUPS,
 )
 from .memory import Delay, Dram, with_standard
 from .rules import check_rules
@@ -210,22 +209,6 @@ class System(Strict):
         gpu = self.gpu
         cycles = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
         return cycles * self.clock_mhz / gpu.clock_mhz
-
-    def workgroups(self, m: int, n: int) -> int:
-        """Workgroups of the GEMM kernel for an ``m`` by ``n`` output.
-
-        Raises
-        ------
-        InputError
-            There are more than workgroup ids.
-        """
-        count = max(-(-m // tile.tile_m) * -(-n // tile.tile_n) for tile in self.kernel.tiles)
-        if count > MOST_WORKGROUPS:
-            raise InputError(
-                "kernel.tile_m",
-                f"{m} x {n} outputs make {count} workgroups; allowed: {MOST_WORKGROUPS}",
-            )
-        return count
 
     @model_validator(mode="after")
     def _consistent(self) -> "System":

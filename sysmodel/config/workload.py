@@ -13,6 +13,7 @@ from .schema import Strict, integer, read_toml, text, validate
 
 __all__ = [
     "DTYPE_BYTES",
+    "LARGEST",
     "LARGEST_TP",
     "LAYERS",
     "LayerName",
@@ -26,8 +27,7 @@ __all__ = [
 
 DTYPE_BYTES = {"fp16": 2, "bf16": 2}
 LARGEST_TP = 64
-_LARGEST = {"m": 1 << 20, "n": 1 << 17, "k": 1 << 20}
-_LARGEST_OUTPUT_BYTES = 1 << 30  # operands and output lie in regions of the address space
+LARGEST = {"m": 1 << 20, "n": 1 << 17, "k": 1 << 20}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,19 +68,12 @@ class Workload:
             raise InputError(
                 "tp", f"{self.tp} is not allowed; allowed: an integer from 2 to {LARGEST_TP}"
             )
-        for name, most in _LARGEST.items():
+        for name, most in LARGEST.items():
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise InputError(
                     name, f"{value} is not allowed; allowed: an integer from 1 to {most}"
                 )
-
-        if self.output_bytes > _LARGEST_OUTPUT_BYTES:
-            raise InputError(
-                "m",
-                f"an output of {self.m} x {self.n} has {self.output_bytes} bytes; "
-                f"allowed: {_LARGEST_OUTPUT_BYTES}",
-            )
 
     @property
     def dtype_bytes(self) -> int:
@@ -132,17 +125,17 @@ class Model(Strict):
     """
 
     name: str = text()
-    hidden: int = integer(1, _LARGEST["n"])
+    hidden: int = integer(1, LARGEST["n"])
     layers: int = integer(1, 10_000)
     heads: int = integer(1, 10_000)
     head_dim: Annotated[int | None, integer(1, 10_000)] = None
     kv_heads: Annotated[int | None, integer(1, 10_000)] = None
-    ffn: Annotated[int | None, integer(1, _LARGEST["k"])] = None
+    ffn: Annotated[int | None, integer(1, LARGEST["k"])] = None
     gated: bool = False
     experts: Annotated[int, integer(1, 10_000)] = 1
     experts_per_token: Annotated[int, integer(1, 10_000)] = 1
-    sequence: int = integer(1, _LARGEST["m"])
-    batch: int = integer(1, _LARGEST["m"])
+    sequence: int = integer(1, LARGEST["m"])
+    batch: int = integer(1, LARGEST["m"])
     sublayers: list[LayerName] | None = None
     tensor_parallel: list[Annotated[int, integer(2, LARGEST_TP)]]
     source: str = text()

@@ -9,7 +9,12 @@ __all__ = ["hardware_parameters"]
 
 
 def hardware_parameters(
-    system: System, *, channels: int = 1, first_channel: int = 0, with_data: bool = False
+    system: System,
+    *,
+    channels: int = 1,
+    first_channel: int = 0,
+    channel_step: int = 1,
+    with_data: bool = False,
 ) -> T3Parameters:
     """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
@@ -30,6 +35,7 @@ def hardware_parameters(
     return T3Parameters(
         channels=channels,
         first_channel=first_channel,
+        channel_step=channel_step,
         system_channels=dram.channels,
         interleave_atoms=dram.interleave_bytes // dram.atom_bytes,
         atom_bytes=dram.atom_bytes,

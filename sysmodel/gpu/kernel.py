@@ -1,6 +1,6 @@
 """Geometry of a tiled GEMM: workgroups, their order, the ring's chunks and every tile's atoms."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,7 +59,8 @@ class Kernel:
     Workgroup ids follow the dispatch order: chunk after chunk, in each one bands of ``band`` tile
     rows, in each band down the rows, then on to the next tile column.
 
-    ``output_atom``, ``a_atom`` and ``b_atom`` are the first atoms of the buffers.
+    ``output_atom``, ``a_atom`` and ``b_atom`` are the first atoms of the buffers. ``chunk_grid``
+    says into how many parts the chunks cut the tile rows and columns, if it is not to be chosen.
     """
 
     m: int
@@ -76,6 +77,7 @@ class Kernel:
     output_atom: int = OUTPUT_ATOM
     a_atom: int = A_ATOM
     b_atom: int = B_ATOM
+    chunk_grid: tuple[int, int] | None = None
 
     def __post_init__(self):
         inner_elements = self.tile_m if self.column_major else self.tile_n
@@ -95,12 +97,6 @@ class Kernel:
         for name in ("waves_m", "waves_n"):
             if getattr(self, name) not in (1, 2, 4):
                 raise ValueError(f"kernel.{name} must be 1, 2 or 4, not {getattr(self, name)}")
-        end = self.output_end - OUTPUT_ATOM
-        if end > MOST_OUTPUT_ATOMS:
-            raise ValueError(
-                f"output of {end * ATOM_BYTES} bytes exceeds the "
-                f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} bytes that the model maps"
-            )
         if self.workgroups < self.gpus:
             raise ValueError(
                 f"{self.workgroups} workgroups cannot be cut into {self.gpus} chunks: "
@@ -146,6 +142,8 @@ class Kernel:
         """Into how many parts the ring's chunks cut the tile rows and the tile columns: equal
         chunks if possible, and of those cuts the one whose chunks need the smallest operands. None
         if only runs of workgroups give a chunk to each GPU."""
+        if self.chunk_grid is not None:
+            return self.chunk_grid
         cuts = [
             (parts, self.gpus // parts)
             for parts in range(1, self.gpus + 1)
@@ -251,6 +249,17 @@ class Kernel:
         return self.output_atom + self.outer_total * self.stride
 
     @property
+    def is_mapped(self) -> bool:
+        """Whether the output lies within its region of the address space."""
+        return self.output_end <= OUTPUT_ATOM + MOST_OUTPUT_ATOMS
+
+    def slice(self, outer_total: int) -> "Kernel":
+        """The same kernel on so much of the output across its rows of contiguous elements."""
+        if self.column_major:
+            return replace(self, n=outer_total)
+        return replace(self, m=outer_total)
+
+    @property
     def inner_extent_edge(self) -> int:
         """Atoms of a row of the walk in the last tile along it."""
         return self.stride - (_ceil(self.stride, self.inner_extent) - 1) * self.inner_extent
@@ -284,13 +293,16 @@ class Kernel:
         outer = self.outer_extent_edge if outer_edge else self.outer_extent
         return _ceil(inner, self.wave_inner_extent) * _ceil(outer, self.wave_outer_extent)
 
-    def output_atoms(self, channels: int, offset_bits: int, channel_bits: int) -> OutputAtoms:
-        """The output's atoms in the first ``channels`` channels of the interleave."""
+    def output_atoms(
+        self, channels: int, offset_bits: int, channel_bits: int, step_bits: int = 0
+    ) -> OutputAtoms:
+        """The output's atoms in ``channels`` channels of the interleave, from the first on, every
+        ``1 << step_bits``-th."""
         first, outer, inner, _, _ = self.walk
         start, atom, wave, channel = _enumerate(
             first, outer, inner, self.stride,
             self.wave_inner_extent, self.wave_outer_extent, self.inner_waves,
-            channels, offset_bits, channel_bits,
+            channels, offset_bits, channel_bits, step_bits,
         )  # fmt: skip
         per_wave = np.zeros((self.workgroups, self.waves), np.int64)
         wave_first = np.full((self.workgroups, self.waves), np.iinfo(np.int64).max)
@@ -337,7 +349,7 @@ class Kernel:
 @njit(cache=True)
 def _enumerate(
     first, outer, inner, stride, wave_inner_extent, wave_outer_extent, inner_waves,
-    channels, offset_bits, channel_bits
+    channels, offset_bits, channel_bits, step_bits
 ):  # fmt: skip
     start = np.zeros(len(first) + 1, np.int64)
     most = 0
@@ -351,7 +363,7 @@ def _enumerate(
         for r in range(outer[w]):
             for o in range(inner[w]):
                 a = first[w] + r * stride + o
-                c = channel_of_atom(a, offset_bits, channel_bits)
+                c = channel_of_atom(a, offset_bits, channel_bits, step_bits)
                 if c < channels:
                     atom[used] = a
                     wave[used] = (r // wave_outer_extent) * inner_waves + o // wave_inner_extent

@@ -2,7 +2,7 @@
 hardware."""
 
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from types import TracebackType
 
 import numpy as np
@@ -19,7 +19,7 @@ from sysmodel.engine.ports import (
     H,
 )
 from sysmodel.gpu.collective import set_up_collective
-from sysmodel.gpu.kernel import ELEMENT_BYTES, Kernel
+from sysmodel.gpu.kernel import ATOM_BYTES, ELEMENT_BYTES, MOST_OUTPUT_ATOMS, Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.l2_write import check_room
 from sysmodel.gpu.producer import MODE_GEMM, set_up
@@ -41,41 +41,17 @@ from .driver import (
     register_at,
 )
 from .loop import advance
-from .sampling import require_output_atoms, symmetry
+from .sampling import Sample, require_output_atoms, symmetry
 from .state import State, new_state
 from .until import NEVER, UNTIL_PROGRAMMED
 from .variation import Variation
 
-__all__ = ["Machine", "kernel_of"]
+__all__ = ["Machine"]
 
 _SLICE_CYCLES = 50_000  # between looks at progress and at Ctrl-C
 _STUCK_CYCLES = 2_000_000
 _ADMISSION_CYCLES = 8  # of an admission, beside the link's latency
 _LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire holds
-
-
-def kernel_of(system: config.System, m: int, n: int, k: int, gpus: int) -> Kernel:
-    """The system's GEMM kernel on a problem size: of its macro-tiles, in their order, the first
-    that makes the ring's chunks alike; if none does, the first."""
-
-    def tiled(tile: config.Tile) -> Kernel:
-        return Kernel(
-            m=m,
-            n=n,
-            k=k,
-            gpus=gpus,
-            **tile.model_dump(),
-            workgroup_mapping=system.kernel.workgroup_mapping,
-            column_major=system.kernel.output_layout == "column-major",
-        )
-
-    first, *others = system.kernel.tiles
-    kernel = tiled(first)
-    for tile in () if kernel.uniform else others:
-        with suppress(ValueError):  # too large for so many GPUs
-            if tiled(tile).uniform:
-                return tiled(tile)
-    return kernel
 
 
 class Machine:
@@ -90,6 +66,8 @@ class Machine:
         ``"rtl"`` or ``"golden"``.
     channels : int
         Simulated channels of each GPU, from channel 0.
+    step_bits : int
+        Every ``1 << step_bits``-th is simulated.
     mirror : bool
         One GPU stands for all.
     collective_cus : int
@@ -115,8 +93,8 @@ class Machine:
     Raises
     ------
     ValueError
-        If a mirrored ring would not be symmetric, or a wavefront has no atom in the simulated
-        channels.
+        If a mirrored ring would not be symmetric, a wavefront has no atom in the simulated
+        channels, or the output is too large.
     """
 
     def __init__(
@@ -126,6 +104,7 @@ class Machine:
         *,
         engine: str,
         channels: int,
+        step_bits: int = 0,
         mirror: bool,
         collective_cus: int = 0,
         mode: int = MODE_GEMM,
@@ -137,13 +116,24 @@ class Machine:
         seed: int = 0,
         progress: Callable[[str, float], None] | None = None,
     ):
+        if not kernel.is_mapped:
+            raise ValueError(
+                f"an output of {kernel.output_bytes} bytes exceeds the "
+                f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} that the model maps"
+            )
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
         self._collective_cus, self._cached_stores = collective_cus, cached_stores
         self._variation = variation
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
-        parameters = hardware_parameters(system, channels=channels, with_data=partial is not None)
-        self._output_atoms = kernel.output_atoms(channels, self.offset_bits, self.channel_bits)
+        self._sample = Sample(channels, step_bits)
+        parameters = hardware_parameters(
+            system,
+            channels=channels,
+            channel_step=1 << step_bits,
+            with_data=partial is not None,
+        )
+        self._output_atoms = self._sample.atoms(system, kernel)
         require_output_atoms(kernel, self._output_atoms, channels, system.dram.channels)
         self.chunk_start, chunk_atom = self._chunks()
         self._symmetry = symmetry(kernel, self._output_atoms, channels) if mirror else 0
@@ -366,7 +356,12 @@ class Machine:
             channels,
             -(-kernel.workgroups // slots),
             **kernel_tables(
-                kernel, self._output_atoms, channels, self.offset_bits, self.channel_bits
+                kernel,
+                self._output_atoms,
+                channels,
+                self.offset_bits,
+                self.channel_bits,
+                self._sample.step_bits,
             ),
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
@@ -383,6 +378,7 @@ class Machine:
         system, kernel, fixed = self.system, self.kernel, state.fixed
         fixed["offset_bits"] = self.offset_bits
         fixed["channel_bits"] = self.channel_bits
+        fixed["step_bits"] = self._sample.step_bits
         fixed["queue_depth"] = system.dram.queue_depth
         fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel

@@ -1,6 +1,8 @@
 """What must hold of a kernel for a few channels, or one GPU, to stand for all."""
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from sysmodel.config.system import System
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.network.mirror import EVEN, UNEVEN
 
-__all__ = ["fewest_channels", "require_output_atoms", "symmetry"]
+__all__ = ["Sample", "require_output_atoms", "samples", "stands_for_all", "symmetry"]
 
 
 def require_output_atoms(kernel: Kernel, output_atoms: OutputAtoms, channels: int, of: int) -> None:
@@ -22,9 +24,8 @@ def require_output_atoms(kernel: Kernel, output_atoms: OutputAtoms, channels: in
     if channels == of:
         return
     _, _, _, outer_edge, inner_edge = kernel.walk
-    live = np.array(
-        [kernel.live_waves(bool(r), bool(e)) for r, e in zip(outer_edge, inner_edge, strict=True)]
-    )
+    of_edges = np.array([[kernel.live_waves(r, e) for e in (False, True)] for r in (False, True)])
+    live = of_edges[outer_edge.astype(int), inner_edge.astype(int)]
     if ((output_atoms.per_wave > 0).sum(axis=1) != live).any():
         raise ValueError(
             f"{channels} of {of} channels hold no atom of some wavefront's tile: use "
@@ -60,14 +61,38 @@ def symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -> int:
     return UNEVEN
 
 
-def fewest_channels(system: System, kernel: Kernel) -> int:
-    """The smallest power of two of the system's channels that stand for all."""
-    dram = system.dram
-    channels: int = dram.pseudo_channels
-    while channels < dram.channels:
-        atoms = kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
-        with suppress(ValueError):
-            require_output_atoms(kernel, atoms, channels, dram.channels)
-            break
-        channels *= 2
-    return channels
+@dataclass(frozen=True)
+class Sample:
+    """Channels that stand for all: so many, every ``1 << step_bits``-th."""
+
+    channels: int
+    step_bits: int = 0
+
+    def atoms(self, system: System, kernel: Kernel) -> OutputAtoms:
+        """Those of the output in the sample."""
+        return kernel.output_atoms(
+            self.channels, system.offset_bits, system.channel_bits, self.step_bits
+        )
+
+
+def samples(system: System, channels: int | None = None) -> Iterator[Sample]:
+    """Samples of a system, or those with as many channels, from the smallest on: neighbours, and
+    channels as far apart as can be."""
+    count: int = channels or system.dram.pseudo_channels
+    while count <= system.dram.channels:
+        yield Sample(count)
+        apart = (system.dram.channels // count).bit_length() - 1
+        if apart and count << apart == system.dram.channels:
+            yield Sample(count, apart)
+        if channels:
+            return
+        count *= 2
+
+
+def stands_for_all(system: System, kernel: Kernel, sample: Sample) -> bool:
+    """Whether every wavefront that writes has an atom in the sample."""
+    with suppress(ValueError):
+        atoms = sample.atoms(system, kernel)
+        require_output_atoms(kernel, atoms, sample.channels, system.dram.channels)
+        return True
+    return False

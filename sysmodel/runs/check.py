@@ -10,8 +10,9 @@ from sysmodel.config.system import System, load_system
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.machine.driver import Writes, map_writes
-from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.tiling import launches
 from sysmodel.machine.until import UNTIL_REDUCED
 
 from .check_options import CheckOptions, CheckResult, Mismatch
@@ -52,7 +53,7 @@ def _system(channels: int, granularity: str) -> System:
     )
 
 
-def _partials(options: CheckOptions, dtype: np.dtype) -> np.ndarray:
+def _products(options: CheckOptions, dtype: np.dtype) -> np.ndarray:
     """Each GPU's product of random operands, accumulated in fp32: (gpus, m, n)."""
     random = np.random.default_rng(options.seed)
     products = np.empty((options.gpus, options.m, options.n), dtype)
@@ -130,7 +131,7 @@ def _reduce(
 
 
 def _compare(
-    kernel: Kernel, expected: np.ndarray, found: list[np.ndarray]
+    kernel: Kernel, expected: np.ndarray, found: list[np.ndarray], corner: tuple[int, int]
 ) -> tuple[int, tuple[Mismatch, ...]]:
     """How many bit patterns differ in the chunk that each GPU owns, and the first of them."""
     chunk = _chunk_of_element(kernel)
@@ -143,8 +144,8 @@ def _compare(
         first += [
             Mismatch(
                 gpu=g,
-                row=int(row),
-                column=int(column),
+                row=corner[0] + int(row),
+                column=corner[1] + int(column),
                 expected=int(wanted[row, column]),
                 found=int(got[row, column]),
             )
@@ -156,18 +157,56 @@ def _compare(
 def check(options: CheckOptions, progress: Callable[[str, float], None]) -> CheckResult:
     """Run the GEMM on every GPU and channel, all values through the hardware, and compare.
 
+    An output whose chunks exceed the tracker's window is computed slice by slice.
+
     Raises
     ------
     InputError
-        If the matrix is too small for the ring, or a chunk too large for the tracker.
+        If the matrix is too small for the ring, or not even a macro-tile for each GPU fits into
+        the tracker.
     """
-    dtype, nan = _DTYPES[options.dtype]
+    dtype, _ = _DTYPES[options.dtype]
     system = _system(options.channels, options.granularity)
     try:
-        kernel = kernel_of(system, options.m, options.n, options.k, options.gpus)
+        slices = launches(system, options.m, options.n, options.k, options.gpus)
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError("m, n, gpus", str(error)) from error
-    products = _partials(options, dtype)
+    products = _products(options, dtype)
+    results = []
+    row = column = 0
+    for kernel in slices:
+        part = products[:, row : row + kernel.m, column : column + kernel.n]
+        results.append(_check_slice(system, kernel, part, options, progress, (row, column)))
+        if kernel.column_major:
+            column += kernel.n
+        else:
+            row += kernel.m
+    mismatches = sum(one.mismatches for one in results)
+    errors = tuple(error for one in results for error in one.errors)
+    return CheckResult(
+        passed=not mismatches and not errors,
+        elements=options.m * options.n,
+        mismatches=mismatches,
+        cycles=sum(one.cycles for one in results),
+        wall_s=sum(one.wall_s for one in results),
+        launches=len(slices),
+        first_mismatches=tuple(m for one in results for m in one.first_mismatches)[:_SHOWN],
+        errors=errors,
+    )
+
+
+def _check_slice(
+    system: System,
+    kernel: Kernel,
+    products: np.ndarray,
+    options: CheckOptions,
+    progress: Callable[[str, float], None],
+    corner: tuple[int, int],
+) -> CheckResult:
+    """A launch on a part of the output that begins at row and column ``corner``."""
+    dtype, nan = _DTYPES[options.dtype]
     with Machine(
         system,
         kernel,
@@ -186,10 +225,10 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
             np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in machine.state.stored
         ]
         cycles = machine.now
-    mismatches, first = _compare(kernel, reference(products, nan), found)
+    mismatches, first = _compare(kernel, reference(products, nan), found, corner)
     return CheckResult(
         passed=not mismatches and not errors,
-        elements=options.m * options.n,
+        elements=kernel.m * kernel.n,
         mismatches=mismatches,
         cycles=cycles,
         wall_s=wall_s,

@@ -1,10 +1,11 @@
 """What a check in data mode is asked for and what it gives."""
 
+import os
 from dataclasses import dataclass
 from typing import Literal
 
 from sysmodel.config.system import GRANULARITIES, GranularityName
-from sysmodel.config.workload import DTYPE_BYTES
+from sysmodel.config.workload import DTYPE_BYTES, LARGEST
 from sysmodel.lib.errors import InputError
 
 from .result import ENGINES, EngineName
@@ -13,15 +14,14 @@ __all__ = ["CheckOptions", "CheckResult", "Mismatch"]
 
 _BOUNDS = {
     "gpus": (2, 8),
-    "m": (1, 4096),
-    "n": (1, 4096),
-    "k": (1, 8192),
+    "m": (1, LARGEST["m"]),
+    "n": (1, LARGEST["n"]),
+    "k": (1, LARGEST["k"]),
     "channels": (1, 32),
     "skew": (0, 1_000_000),
     "back_pressure": (0, 95),
     "seed": (0, (1 << 32) - 1),
 }
-_LARGEST_OUTPUT = 1 << 22  # elements, held on every GPU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +79,12 @@ class CheckOptions:
             raise InputError(
                 "channels", f"{self.channels} is not allowed; allowed: 1, 2, 4, 8, 16, 32"
             )
-        if self.m * self.n > _LARGEST_OUTPUT:
+        if self.needed_bytes > _memory_bytes():
             raise InputError(
-                "m",
-                f"{self.m} x {self.n} makes {self.m * self.n} elements; "
-                f"allowed: at most {_LARGEST_OUTPUT}",
+                "m, n, k, gpus",
+                f"{self.m} x {self.n} x {self.k} on {self.gpus} GPUs take about "
+                f"{self.needed_bytes / 1e9:.1f} GB; allowed: the {_memory_bytes() / 1e9:.1f} GB of "
+                "this machine",
             )
         for name, allowed in (
             ("dtype", tuple(DTYPE_BYTES)),
@@ -93,6 +94,18 @@ class CheckOptions:
             value = getattr(self, name)
             if value not in allowed:
                 raise InputError(name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
+
+    @property
+    def needed_bytes(self) -> int:
+        """Memory that the check takes: each GPU's product, what the hardware makes of it, and what
+        it should be, all of 2 bytes an element, with its epochs; operands and product in fp32."""
+        output = self.m * self.n
+        operands = (self.m + self.n) * self.k
+        return self.gpus * output * 16 + (output + 2 * operands) * 4
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +131,8 @@ class CheckResult:
         Compared, and among them different.
     first_mismatches : tuple of Mismatch
         A few, for the report.
+    launches : int
+        In which the output was computed, slice by slice.
     errors : tuple of str
         What the hardware or the loop reported.
     cycles : int
@@ -131,5 +146,6 @@ class CheckResult:
     mismatches: int
     cycles: int
     wall_s: float
+    launches: int = 1
     first_mismatches: tuple[Mismatch, ...] = ()
     errors: tuple[str, ...] = ()

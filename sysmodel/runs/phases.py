@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sysmodel.config.system import System
-from sysmodel.config.workload import Workload
 from sysmodel.engine.native.engine import Trace
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.gpu.producer import MODE_GEMM
 from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.driver import Writes
-from sysmodel.machine.machine import Machine, kernel_of
-from sysmodel.machine.sampling import fewest_channels
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.sampling import Sample
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation
@@ -38,8 +37,8 @@ class PhaseResult:
     ``throttled_cycles`` is the time in which flow control kept free workgroup slots empty, averaged
     over all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
     averaged over the channels. ``withheld`` has the cycles for which flow control kept each
-    workgroup from a free slot, by GPU and dispatch index; ``withheld_gemm_cycles`` is the GEMM
-    alone with the same waits, None if there were none.
+    workgroup from a free slot, by GPU and dispatch index, in a simulation of its own;
+    ``withheld_gemm_cycles`` is the GEMM alone with the same waits, None if there were none.
     """
 
     gemm_cycles: int = 0
@@ -57,34 +56,36 @@ class PhaseResult:
 
 
 class RunContext:
-    """What all configurations of a run's repetition share."""
+    """What all configurations of a run's repetition share when they simulate a kernel."""
 
     def __init__(
         self,
-        workload: Workload,
         system: System,
+        kernel: Kernel,
         options: RunOptions,
         report: Report,
+        *,
+        sample: Sample,
         repetition: int = 0,
+        is_first: bool = True,
     ):
-        self.workload, self.system, self.options, self.report = workload, system, options, report
-        self.repetition = repetition
-        kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
-        channels = options.channels_of(system)
-        self.channels = fewest_channels(system, kernel) if channels == "auto" else channels
+        self.system, self.options, self.report = system, options, report
+        self.repetition, self.sample, self._is_first = repetition, sample, is_first
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
             kernel,
             options.seed,
             repetition,
-            channels=self.channels,
+            sample=sample,
             mirror=options.gpus == "mirror",
         )
 
     def trace(self, name: str) -> Trace | None:
         """The waveform that was asked for, if this is the configuration with the most to see."""
-        if self.options.waves is None or self.options.waves_file is None or self.repetition:
+        if self.options.waves is None or self.options.waves_file is None:
+            return None
+        if self.repetition or not self._is_first:
             return None
         asked = [n for n in ("t3-mca", "t3", "sequential") if n in self.options.configurations]
         if name != (asked[0] if asked else "sequential"):
@@ -122,7 +123,8 @@ class Simulation:
             context.system,
             context.kernel,
             engine=context.options.engine,
-            channels=context.channels,
+            channels=context.sample.channels,
+            step_bits=context.sample.step_bits,
             mirror=context.options.gpus == "mirror",
             collective_cus=collective_cus,
             mode=mode,
@@ -210,7 +212,7 @@ class Simulation:
             counts=self._of_whole_gpu(counts),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
             withheld=state.withheld,
-            stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
+            stall_cycles=float(state.gpu["stalls"].mean()) / self._context.sample.channels,
             simulated_cycles=machine.now,
             wall_s=self.wall_s,
             timeline=timeline_of(machine, self._spans, self.zero),

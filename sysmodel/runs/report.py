@@ -1,6 +1,6 @@
 """Tables on the terminal, for 80 columns. Colours only there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich import box
@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from sysmodel.config.notices import notices
 from sysmodel.config.system import load_system, preset_names
 from sysmodel.config.workload import Table
 
@@ -58,6 +59,10 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     console = _console()
     console.print()
     console.print(_times(result))
+    for sentence in _simulated(result):
+        console.print(sentence, soft_wrap=True)
+    for notice in notices(result.system):
+        console.print(notice, style="yellow", soft_wrap=True, markup=False)
     for one in slower(result.repetitions):
         console.print(one.sentence, style="yellow", soft_wrap=True)
     console.print()
@@ -84,6 +89,22 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     )
     for file in files:
         console.print(f"  {file}", style="cyan", soft_wrap=True, markup=False)
+
+
+def _simulated(result: RunResult) -> Iterator[str]:
+    """What was simulated, where it is not the GEMM in one launch."""
+    if result.launches > 1:
+        yield (
+            f"T3 tracks it in {result.launches} launches, since a chunk of the whole exceeds its "
+            "window; each has a reduce-scatter and an all-gather of its own."
+        )
+    if result.extrapolated:
+        of = (one for parts in result.simulated.values() for one in parts)
+        sizes = {f"{one.m} x {one.n} x {one.k}": None for one in of}
+        yield (
+            f"Too large to simulate: extrapolated from {', '.join(sizes)}, linearly in rows and "
+            "depth."
+        )
 
 
 def _times(result: RunResult) -> RichTable:
@@ -193,9 +214,14 @@ def print_check(options: CheckOptions, result: CheckResult) -> None:
     for error in result.errors:
         console.print(f"  {error}", markup=False)
     console.print(
-        f"{result.cycles:,} memory cycles in {result.wall_s:.1f} s, {options.engine} engine, "
+        f"{_in_launches(result.launches)}{result.cycles:,} memory cycles in {result.wall_s:.1f} s, "
+        f"{options.engine} engine, "
         f"seed {options.seed}"
     )
+
+
+def _in_launches(count: int) -> str:
+    return "" if count == 1 else f"{count} launches, each with a slice of the output; "
 
 
 def print_models(known: Table) -> None:

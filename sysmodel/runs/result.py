@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from sysmodel.config.notices import notices
 from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.lib.errors import InputError
@@ -26,6 +27,7 @@ __all__ = [
     "EngineName",
     "RunOptions",
     "RunResult",
+    "SimulatedGemm",
     "SimulatedGpus",
 ]
 
@@ -274,6 +276,15 @@ class ConfigurationResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimulatedGemm:
+    """Size of a GEMM that was simulated."""
+
+    m: int
+    n: int
+    k: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult:
     """A finished run.
 
@@ -281,6 +292,14 @@ class RunResult:
     ----------
     channels : int
         Memory channels simulated.
+    launches : int
+        In which T3 tracks the GEMM, each with a reduce-scatter and an all-gather of its own: more
+        than one where a chunk of the output exceeds the tracker's window.
+    simulated : dict
+        The GEMMs simulated for configurations with one launch, ``whole``, and for those with T3's,
+        ``launches``; of equal ones, one.
+    extrapolated : bool
+        Smaller ones stand for some that are too large, whose times and bytes follow from theirs.
     configurations : dict
         Results of the machine as it is.
     varied : tuple of dict
@@ -299,6 +318,9 @@ class RunResult:
     system: "System"
     options: RunOptions
     channels: int
+    launches: int
+    simulated: dict[str, tuple[SimulatedGemm, ...]]
+    extrapolated: bool
     configurations: dict[str, ConfigurationResult]
     gemm_efficiency: float
     cycles: int
@@ -312,6 +334,13 @@ class RunResult:
         return self.configurations, *self.varied
 
     @property
+    def simulated_share(self) -> float:
+        """Share of the products that was simulated, at least in either way to launch them."""
+        work = self.workload.m * self.workload.n * self.workload.k
+        parts = self.simulated.values()
+        return min(1.0, *(sum(one.m * one.n * one.k for one in of) / work for of in parts))
+
+    @property
     def cycles_per_s(self) -> float:
         return self.cycles / self.wall_s
 
@@ -321,9 +350,15 @@ class RunResult:
         return {
             "workload": {**work, "output_bytes": self.workload.output_bytes},
             "system": self.system.model_dump(mode="json"),
+            "notices": notices(self.system),
             "engine": self.options.engine,
             "channels": self.channels,
             "gpus": self.options.gpus,
+            "launches": self.launches,
+            "extrapolated": self.extrapolated,
+            "simulated": {
+                name: [asdict(one) for one in parts] for name, parts in self.simulated.items()
+            },
             "configurations": {name: asdict(one) for name, one in self.configurations.items()},
             "repetitions": [one.as_dict() for one in spreads(self.repetitions)],
             "slower": [asdict(one) for one in slower(self.repetitions)],

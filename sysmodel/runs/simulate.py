@@ -8,25 +8,12 @@ from sysmodel.energy.model import energy_of
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.phases import AG, GEMM, RS
 
-from .configurations.registry import CONFIGURATIONS
 from .phases import PhaseResult, Report, RunContext
+from .plan import Plan
 from .result import ConfigurationResult, RunOptions, RunResult
+from .whole import Whole
 
 __all__ = ["run"]
-
-
-class _Results(dict[str, PhaseResult]):
-    """What the configurations of one context give, each simulated once."""
-
-    def __init__(self, context: RunContext):
-        super().__init__()
-        self._context = context
-
-    def __missing__(self, name: str) -> PhaseResult:
-        configuration = CONFIGURATIONS[name]
-        of = [self[other] for other in configuration.of]
-        self[name] = configuration.simulate(self._context, name, *of)
-        return self[name]
 
 
 # Counters whose phases make no difference to the energy.
@@ -44,11 +31,11 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         If the hardware reports an error, or nothing moves any more.
     """
     try:
-        contexts = [
-            RunContext(workload, system, options, progress, repetition)
+        plan = Plan(workload, system, options)
+        first, *others = (
+            _Repetition(plan, system, options, progress, repetition)
             for repetition in range(options.repeat)
-        ]
-        first, *others = map(_Repetition, contexts)
+        )
     except InputError:
         raise
     except ValueError as error:
@@ -57,7 +44,10 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         workload=workload,
         system=system,
         options=options,
-        channels=contexts[0].channels,
+        channels=plan.sample.channels,
+        launches=max(1, sum(plan.launches.values())),
+        simulated=plan.simulated,
+        extrapolated=plan.is_extrapolated,
         configurations=first.measured,
         varied=tuple(one.measured for one in others),
         gemm_efficiency=workload.flops / (first.gemm_ns * system.peak_flops_per_ns),
@@ -70,9 +60,24 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
 class _Repetition:
     """What is kept of a repetition: results, how long it took, and of the first its timelines."""
 
-    def __init__(self, context: RunContext):
-        options, system = context.options, context.system
-        results = _Results(context)
+    def __init__(
+        self, plan: Plan, system: System, options: RunOptions, report: Report, repetition: int
+    ):
+        results = Whole(
+            plan,
+            {
+                kernel: RunContext(
+                    system,
+                    kernel,
+                    options,
+                    report,
+                    sample=plan.sample,
+                    repetition=repetition,
+                    is_first=index == 0,
+                )
+                for index, kernel in enumerate(plan.kernels)
+            },
+        )
         base = results["sequential"]
         phases = {name: results[name] for name in options.configurations}
         self.measured = {name: _result(one, base, system) for name, one in phases.items()}
@@ -82,7 +87,7 @@ class _Repetition:
         self.timelines = {
             name: one.timeline
             for name, one in phases.items()
-            if one.timeline is not None and context.repetition == 0
+            if one.timeline is not None and repetition == 0
         }
 
 

@@ -2,11 +2,27 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from sysmodel.machine.until import UNTIL_GEMM
 
 from .phases import PhaseResult, RunContext, Simulation
 
-__all__ = ["with_waits"]
+__all__ = ["gemm_alone", "with_waits"]
+
+
+def gemm_alone(context: RunContext, name: str, withheld: np.ndarray | None = None) -> PhaseResult:
+    """Simulate the GEMM with nothing beside it, its dispatcher held up before each workgroup for
+    as many cycles as ``withheld`` says, by GPU and dispatch index."""
+    with Simulation(context, name, cached_stores=True) as simulation:
+        if withheld is not None:
+            simulation.machine.state.hold[:] = withheld
+        simulation.machine.start_kernel()
+        simulation.run("GEMM", UNTIL_GEMM)
+        now = simulation.machine.now
+        return PhaseResult(
+            gemm_cycles=now, total_cycles=now, simulated_cycles=now, wall_s=simulation.wall_s
+        )
 
 
 def with_waits(context: RunContext, name: str, result: PhaseResult) -> PhaseResult:
@@ -14,14 +30,10 @@ def with_waits(context: RunContext, name: str, result: PhaseResult) -> PhaseResu
     control made it wait in a configuration's simulation, with free slots at hand."""
     if result.withheld is None or not result.withheld.any():
         return result
-    with Simulation(context, f"{name}, its waits", cached_stores=True) as simulation:
-        machine = simulation.machine
-        machine.state.hold[:] = result.withheld
-        machine.start_kernel()
-        simulation.run("GEMM", UNTIL_GEMM)
-        return replace(
-            result,
-            withheld_gemm_cycles=machine.now,
-            simulated_cycles=result.simulated_cycles + machine.now,
-            wall_s=result.wall_s + simulation.wall_s,
-        )
+    alone = gemm_alone(context, f"{name}, its waits", result.withheld)
+    return replace(
+        result,
+        withheld_gemm_cycles=alone.gemm_cycles,
+        simulated_cycles=result.simulated_cycles + alone.simulated_cycles,
+        wall_s=result.wall_s + alone.wall_s,
+    )

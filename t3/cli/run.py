@@ -91,7 +91,6 @@ def run(
         waves=None if waves is None else _cycles(waves),
     )
     options.channels_of(system)
-    system.workgroups(workload.m, workload.n)
     names = (PICTURE, RESULT, TIMELINE) + ((WAVES,) if options.waves else ())
     with OutputFolder(out, names) as folder:
         if options.waves:

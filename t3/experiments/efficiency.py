@@ -1,7 +1,8 @@
 """Efficiency of the GEMM alone."""
 
 from sysmodel.config.system import System
-from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.result import EngineName
 

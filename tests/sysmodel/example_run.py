@@ -5,7 +5,7 @@ import numpy as np
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload, known_workloads
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
-from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult
+from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult, SimulatedGemm
 from sysmodel.runs.timeline import Span, Timeline
 
 __all__ = ["example_result", "example_timeline"]
@@ -78,11 +78,15 @@ def example_result(
             energy_j=_energy(1.0 if fused else 1.25),
             sequential_j=_energy(1.25).total if "sequential" in options.configurations else None,
         )
+    simulated = (SimulatedGemm(m=workload.m, n=workload.n, k=workload.k),)
     return RunResult(
         workload=workload,
         system=load_system(),
         options=options,
         channels=1,
+        launches=1,
+        simulated={"whole": simulated, "launches": simulated},
+        extrapolated=False,
         configurations=results,
         gemm_efficiency=0.851,
         cycles=11_000_000,

@@ -2,8 +2,12 @@
 
 from sysmodel.config.system import System, load_system
 from sysmodel.config.workload import Workload
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.phases import RunContext
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.result import RunOptions
 
-__all__ = ["scaled", "small_system", "workload"]
+__all__ = ["context_of", "scaled", "small_system", "workload"]
 
 
 def scaled(system: System, **sections: dict[str, object]) -> System:
@@ -31,3 +35,11 @@ def small_system(compute_units: int = 8, channels: int = 4) -> System:
 
 def workload(m: int, n: int, k: int, tp: int) -> Workload:
     return Workload(model="test", layer="test", tp=tp, m=m, n=n, k=k)
+
+
+def context_of(work: Workload, system: System, options: RunOptions) -> RunContext:
+    """In which a configuration simulates a workload, whole."""
+    plan = Plan(work, system, options)
+    ((part, _),) = plan.whole.items()
+    assert not plan.is_extrapolated
+    return RunContext(system, part.kernel, options, no_progress, sample=plan.sample)

@@ -109,8 +109,10 @@ def _wavefront(config, engine, row):
 def _place(config, walker):
     """Find the channel of a walker's segment."""
     atom = (walker.row_start + walker.offset) & config.atom_mask
-    channel = channel_of_atom(atom, config.offset_bits, config.channel_bits)
-    walker.channel = channel - config.first_channel
+    walker.channel = (
+        channel_of_atom(atom, config.offset_bits, config.channel_bits, config.step_bits)
+        - config.first_channel
+    )
 
 
 @compiled

@@ -169,7 +169,6 @@ class _Expansion:
             for system, how in product(systems, options):
                 point = Point(workload=work, system=system, options=how)
                 with self._refusing(point):
-                    system.workgroups(work.m, work.n)
                     kernel = repr(system.kernel)
                     if kernel not in sound:
                         _build_kernel(work, system)
@@ -250,7 +249,7 @@ class _Expansion:
 
 
 def _build_kernel(work: Workload, system: System) -> None:
-    from sysmodel.machine.machine import kernel_of  # brings Numba
+    from sysmodel.machine.tiling import kernel_of  # brings Numba
 
     kernel_of(system, work.m, work.n, work.k, work.tp)
 

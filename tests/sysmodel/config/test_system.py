@@ -49,7 +49,6 @@ def test_the_paper_s_system():
     assert system.dram_bytes_per_ns == 1024
     assert system.l2_sets_per_slice == 128
     assert system.cycles(500) == 500
-    assert system.workgroups(8192, 4256) == 64 * 45
     assert system.t3.tracker_sets * system.t3.tracker_ways == 2048
 
 
@@ -210,8 +209,3 @@ def test_files_that_cannot_be_read(tmp_path):
         load_system("nope.toml")
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         load_system(str(tmp_path))
-
-
-def test_more_workgroups_than_ids():
-    with pytest.raises(InputError, match=r"kernel\.tile_m: .* 65535"):
-        load_system().workgroups(1 << 20, 1 << 17)

@@ -3,11 +3,10 @@
 import dataclasses
 
 import pytest
-from small_system import scaled, small_system, workload
+from small_system import context_of, scaled, small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.configurations.sequential import sequential
-from sysmodel.runs.phases import RunContext
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
 
@@ -68,9 +67,9 @@ def test_rows_opened_by_phase_are_those_that_the_memory_counts():
     """Without the collectives' phases the GEMM's rows remain."""
     system = small_system()
     options = RunOptions(engine="golden", channels="all", configurations=("sequential",))
-    phases = sequential(RunContext(_WORK, system, options, no_progress))
+    phases = sequential(context_of(_WORK, system, options))
     slower = scaled(system, link={"latency_ns": 5_000.0})
-    late = sequential(RunContext(_WORK, slower, options, no_progress))
+    late = sequential(context_of(_WORK, slower, options))
     assert (phases.counts["activates"] > 0).all()
     assert late.counts["activates"][0] == phases.counts["activates"][0]
 

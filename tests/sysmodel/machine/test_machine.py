@@ -9,7 +9,8 @@ from sysmodel.config.system import load_system
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine import machine as machine_module
 from sysmodel.machine.driver import map_writes
-from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
 
 SYSTEM = small_system()
@@ -157,3 +158,10 @@ def test_expected_chunks_add_up(machine):
     assert machine.state.gpu["expected"].tolist() == [atoms // 2] * 2
     machine.expect([0, 1])
     assert machine.state.gpu["expected"].tolist() == [atoms] * 2
+
+
+def test_output_beyond_its_region_of_the_address_space_is_refused():
+    system = small_system()
+    kernel = kernel_of(system, 1 << 16, 1 << 14, 64, 4)
+    with pytest.raises(ValueError, match="exceeds the 1073741824 that the model maps"):
+        Machine(system, kernel, engine="golden", channels=1, mirror=True)

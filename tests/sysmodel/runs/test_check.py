@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from small_system import scaled
 
-from sysmodel.config.system import GRANULARITIES
+from sysmodel.config.system import GRANULARITIES, load_system
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check, reference
@@ -49,6 +50,54 @@ def test_random_problems_on_the_golden_engine(seed):
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_random_problems_on_the_rtl(seed):
     require_pass(random_options(seed, "rtl", channels=2))
+
+
+@pytest.fixture
+def narrow_window(monkeypatch):
+    """The system with a tracker's window of two workgroups."""
+    system = scaled(load_system(), t3={"credit_window_workgroups": 2})
+    monkeypatch.setattr("sysmodel.runs.check.load_system", lambda: system)
+
+
+@pytest.mark.parametrize("granularity", GRANULARITIES)
+@pytest.mark.parametrize(
+    "gpus,skew,engine", [(2, 5000, "rtl"), (3, 0, "golden"), (8, 40000, "golden")]
+)
+def test_output_beyond_the_window_is_reduced_slice_by_slice(
+    narrow_window, granularity, gpus, skew, engine
+):
+    options = CheckOptions(
+        gpus=gpus, m=384, n=761, k=40, granularity=granularity, engine=engine, skew=skew
+    )
+    result = check(options, no_progress)
+    assert result.passed, (result.errors, result.first_mismatches)
+    assert result.elements == 384 * 761
+    # 3 x 8 macro-tiles, of which a GPU takes at most two at a time.
+    assert result.launches >= 24 // (2 * gpus)
+
+
+def test_a_wrong_bit_in_a_later_slice_is_where_it_is(narrow_window, monkeypatch):
+    def one_off(products, nan):
+        sums = reference(products, nan)
+        sums[0].view(np.uint16)[5, 7] ^= 1
+        return sums
+
+    monkeypatch.setattr("sysmodel.runs.check.reference", one_off)
+    result = check(CheckOptions(gpus=2, m=256, n=384, k=8, engine="golden"), no_progress)
+    assert not result.passed and result.launches == 2
+    assert {(one.row, one.column) for one in result.first_mismatches} == {(5, 7), (5, 192 + 7)}
+
+
+@pytest.mark.parametrize("m,n,k", [(1 << 20, 1 << 17, 64), (4096, 4096, 1 << 20)])
+def test_what_does_not_fit_in_memory_is_refused(m, n, k, monkeypatch):
+    monkeypatch.setattr("sysmodel.runs.check_options._memory_bytes", lambda: 24_000_000_000)
+    with pytest.raises(InputError, match=r"take about .* GB; allowed: the 24\.0 GB"):
+        CheckOptions(m=m, n=n, k=k)
+
+
+def test_models_own_widths_are_taken():
+    for n in (4256, 12288, 16384):
+        CheckOptions(m=8192, n=n, k=64)
 
 
 @pytest.mark.verify

@@ -3,8 +3,9 @@ import pytest
 from small_system import small_system
 
 from sysmodel.lib.phases import GEMM
-from sysmodel.machine.machine import Machine, kernel_of
+from sysmodel.machine.machine import Machine
 from sysmodel.machine.state import ACCESSES
+from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.samples import timeline_of
 from sysmodel.runs.timeline import Span

@@ -8,14 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-from small_system import scaled, small_system, workload
+from small_system import context_of, scaled, small_system, workload
 
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.configurations.sequential import sequential
-from sysmodel.runs.phases import RunContext
 from sysmodel.runs.report import library_efficiency
 from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
 from sysmodel.runs.ring_kernels import LAST_ADDITION
@@ -101,7 +100,7 @@ def test_ring_steps_take_the_closed_form_time(gpus, bandwidth):
     system = scaled(load_system(), link={"bandwidth_gb_per_s": bandwidth})
     work = workload(8192, 4256, 64, gpus)
     options = RunOptions(engine="golden", configurations=("sequential",))
-    phases = sequential(RunContext(work, system, options, no_progress))
+    phases = sequential(context_of(work, system, options))
     chunk = work.output_bytes / gpus
     steps = (gpus - 1) * (chunk / bandwidth + system.link.latency_ns)
     last = next(span for span in phases.timeline.spans if span.track == "Last addition")
@@ -120,7 +119,7 @@ def test_more_link_latency_costs_its_share_of_every_step():
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
     work = workload(1024, 768, 64, 4)
     near, far = (
-        sequential(RunContext(work, scaled(system, link={"latency_ns": ns}), options, no_progress))
+        sequential(context_of(work, scaled(system, link={"latency_ns": ns}), options))
         for ns in (500.0, 5500.0)
     )
     assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.03)
@@ -136,11 +135,9 @@ def test_unsymmetric_ring_is_refused_with_a_way_out():
         )
 
 
-def test_chunk_larger_than_the_tracker_is_refused():
-    system = scaled(
-        small_system(), t3={"tracker_sets": 2, "tracker_banks": 1, "credit_window_workgroups": 4}
-    )
-    with pytest.raises(InputError, match="chunk of 16 workgroups exceeds the 4"):
+def test_a_tracker_without_room_for_a_workgroup_is_refused():
+    system = scaled(small_system(), t3={"tracker_sets": 1, "tracker_banks": 1, "tracker_ways": 3})
+    with pytest.raises(InputError, match="chunk of 16 workgroups exceeds the 0"):
         run(
             workload(1024, 768, 64, 4),
             system,
@@ -174,9 +171,7 @@ def test_memory_and_files_of_the_command(tmp_path):
 def test_memory_does_not_grow_with_time():
     system = small_system()
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
-    short, long = (
-        RunContext(workload(1024, 768, k, 4), system, options, no_progress) for k in (64, 2048)
-    )
+    short, long = (context_of(workload(1024, 768, k, 4), system, options) for k in (64, 2048))
     results = [sequential(context) for context in (short, long)]
     assert results[1].simulated_cycles > 2 * results[0].simulated_cycles
     for one in results:

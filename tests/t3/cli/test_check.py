@@ -5,7 +5,10 @@ from t3.cli import check as command
 from t3.cli.main import main
 
 _BAD_CHECKS = [
-    (["--m", "1000000000"], "--m: 1000000000 is not allowed; allowed: an integer from 1 to 4096"),
+    (
+        ["--m", "1000000000"],
+        "--m: 1000000000 is not allowed; allowed: an integer from 1 to 1048576",
+    ),
     (["--m", "0"], "--m: 0 is not allowed"),
     (["--n", "-5"], "--n: -5 is not allowed"),
     (["--k", "many"], "--k: 'many' is not allowed; allowed: an integer"),

@@ -13,7 +13,8 @@ _COLUMNS = """
     exposed_communication_ns gemm_slowdown gemm_waiting gemm_contention
     dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
-    link_rs_bytes link_ag_bytes gemm_efficiency simulated_channels
+    link_rs_bytes link_ag_bytes gemm_efficiency simulated_channels simulated_share launches
+    extrapolated
     activates gemm_updates rs_updates dma_reads
     cu_loads cu_stores cu_additions tiles energy_dram_activate_j energy_dram_read_j
     energy_dram_write_j energy_dram_update_j energy_nmc_j energy_link_j energy_network_j

@@ -1,0 +1,52 @@
+"""What looks wrong in a system although it can be simulated."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .system import System
+
+__all__ = ["notices"]
+
+_ELEMENT_BYTES = 2  # operands and outputs are 16 bits wide
+
+
+def notices(system: "System") -> list[str]:
+    """Sentences that name the keys whose values contradict each other, and say by how much."""
+    return [f"{system.name}: {one}" for one in _notices(system)]
+
+
+def _notices(system: "System") -> Iterator[str]:
+    dram, t3, link = system.dram, system.t3, system.link.bandwidth_gb_per_s
+    between = dram.timing_cycles.tCCD_S
+    if between > dram.burst_clocks:
+        yield (
+            f"dram.timing.tCCD_S: column commands every {between} clocks, of which each fills the "
+            f"bus for dram.burst_clocks = {dram.burst_clocks}, give at most "
+            f"{dram.burst_clocks / between:.0%} of the memory's {system.dram_bytes_per_ns:g} GB/s"
+        )
+    row_bytes = min(_tile_row_bytes(system), dram.interleave_bytes)
+    walked = t3.dma_walkers * row_bytes * system.clock_mhz / 1e3
+    if walked < link:
+        yield (
+            f"link.bandwidth_gb_per_s: {link:g} is more than the {walked:g} GB/s that "
+            f"t3.dma_walkers = {t3.dma_walkers} walk, a run of {row_bytes} bytes each in a "
+            f"cycle at {system.clock_mhz:g} MHz"
+        )
+    # What arrives is added in the memory, and most of it is read again to be sent on.
+    if 2 * link > system.dram_bytes_per_ns:
+        yield (
+            f"link.bandwidth_gb_per_s: {link:g} each way is more than the memory feeds, "
+            f"{system.dram_bytes_per_ns:g} GB/s for reads and updates together "
+            "(dram.channels, dram.clock_mhz)"
+        )
+
+
+def _tile_row_bytes(system: "System") -> int:
+    """Contiguous bytes that a DMA command has in a row."""
+    kernel = system.kernel
+    column_major = kernel.output_layout == "column-major"
+    elements = kernel.tile_m if column_major else kernel.tile_n
+    waves = kernel.waves_m if column_major else kernel.waves_n
+    parts = waves if system.t3.granularity == "wavefront" else 1
+    return elements // parts * _ELEMENT_BYTES

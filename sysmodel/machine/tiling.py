@@ -1,0 +1,106 @@
+"""How a system's GEMM kernel cuts a problem: macro-tiles, and launches if one cannot track it."""
+
+from contextlib import suppress
+from math import gcd
+
+import numpy as np
+
+from sysmodel.config.limits import MOST_WORKGROUPS
+from sysmodel.config.system import System, Tile
+from sysmodel.gpu.kernel import Kernel
+from sysmodel.lib.errors import InputError
+
+from .driver import credit_windows
+
+__all__ = ["kernel_of", "launches"]
+
+
+def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
+    """The system's GEMM kernel on a problem size: of its macro-tiles, in their order, the first
+    that makes the ring's chunks alike; if none does, the first."""
+    first, *others = system.kernel.tiles
+    kernel = _tiled(system, first, m, n, k, gpus)
+    for tile in () if kernel.uniform else others:
+        with suppress(ValueError):  # too large for so many GPUs
+            if _tiled(system, tile, m, n, k, gpus).uniform:
+                return _tiled(system, tile, m, n, k, gpus)
+    return kernel
+
+
+def launches(system: System, m: int, n: int, k: int, gpus: int) -> tuple[Kernel, ...]:
+    """The launches in which T3 tracks a GEMM, each with a ring of its own: one, or as few slices of
+    the output as the tracker's window and the workgroup ids allow.
+
+    The output is cut across the direction in which it is contiguous, so that a slice is contiguous
+    too. Of the macro-tiles, in their order, the first that makes the chunks of all slices alike is
+    taken; if none does, the first.
+
+    Raises
+    ------
+    InputError
+        Not even a macro-tile for each GPU fits.
+    """
+    whole = kernel_of(system, m, n, k, gpus)
+    refused = _refusal(system, whole)
+    if refused is None:
+        return (whole,)
+    first: tuple[Kernel, ...] = ()
+    for tile in system.kernel.tiles:
+        with suppress(ValueError):  # too large for so many GPUs
+            slices = _slices(system, _tiled(system, tile, m, n, k, gpus))
+            if slices and all(one.uniform for one in set(slices)):
+                return slices
+            first = first or slices
+    if not first:
+        raise refused
+    return first
+
+
+def _tiled(system: System, tile: Tile, m: int, n: int, k: int, gpus: int) -> Kernel:
+    return Kernel(
+        m=m,
+        n=n,
+        k=k,
+        gpus=gpus,
+        **tile.model_dump(),
+        workgroup_mapping=system.kernel.workgroup_mapping,
+        column_major=system.kernel.output_layout == "column-major",
+    )
+
+
+def _refusal(system: System, kernel: Kernel) -> InputError | None:
+    """Why the hardware cannot track a kernel in one launch."""
+    if kernel.workgroups > MOST_WORKGROUPS:
+        return InputError(
+            "kernel.tile_m",
+            f"{kernel.m} x {kernel.n} outputs make {kernel.workgroups} workgroups; "
+            f"allowed: {MOST_WORKGROUPS}",
+        )
+    try:
+        credit_windows(kernel, system)
+    except InputError as error:
+        return error
+    return None
+
+
+def _slices(system: System, kernel: Kernel) -> tuple[Kernel, ...]:
+    """The fewest slices of a kernel's output that the hardware can track, about equal; none if
+    there are none.
+
+    A slice has a whole number of units, each of which gives every GPU as many macro-tiles; or of
+    rows of macro-tiles, where the output has no whole number of units or they do not fit.
+    """
+    tiles = -(-kernel.outer_total // kernel.outer_extent)
+    # A macro-tile at the edge is smaller: chunks are alike only if each has one.
+    shared = 1 if kernel.stride % kernel.inner_extent else kernel.stride // kernel.inner_extent
+    unit = kernel.gpus // gcd(kernel.gpus, shared)
+    for height in (unit, 1) if tiles % unit == 0 else (1,):
+        units = tiles // height
+        for count in range(1, units + 1):
+            ends = [units * (i + 1) // count * height for i in range(count - 1)]
+            starts = [0, *(end * kernel.outer_extent for end in ends)]
+            lengths = np.diff([*starts, kernel.outer_total])
+            with suppress(ValueError):  # a slice is too small for so many GPUs
+                if _refusal(system, kernel.slice(int(lengths.max()))) is None:
+                    return tuple(kernel.slice(int(length)) for length in lengths)
+    return ()

@@ -1,0 +1,153 @@
+"""Smaller GEMMs from which one that is too large to simulate is extrapolated.
+
+A time or a count of bytes is taken as linear in the depth of the sums, as long as the GEMM hides
+its reduce-scatter, and as linear in the rows, with the same columns, chunks and order of
+workgroups.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sysmodel.config.system import System
+from sysmodel.gpu.kernel import Kernel
+
+__all__ = ["Estimate", "Sizes"]
+
+_HIDDEN = 2  # times of its reduce-scatter that a GEMM must take to hide it for sure
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A GEMM, and those that are simulated for it.
+
+    Parameters
+    ----------
+    kernel, base : Kernel
+        The one in question, and the largest that is simulated; the same if it is not too large.
+    smaller : tuple of Kernel
+        With fewer rows, or with less depth, than the base.
+    """
+
+    kernel: Kernel
+    base: Kernel
+    smaller: tuple[Kernel, ...] = ()
+
+    @property
+    def simulated(self) -> tuple[Kernel, ...]:
+        return self.base, *self.smaller
+
+    def value(self, of: Callable[[Kernel], float], *, deepens: bool = True) -> Fraction:
+        """A time or a count, from those of what is simulated.
+
+        ``deepens``: it depends on the depth of the sums.
+        """
+        base = Fraction(of(self.base))
+        value = base
+        for one in self.smaller:
+            if one.k != self.base.k and not deepens:
+                continue
+            grown = _growth(self.kernel, self.base, one)
+            value *= 1 + grown * (1 - Fraction(of(one)) / base) if base else 0
+        return value
+
+
+def _growth(kernel: Kernel, base: Kernel, smaller: Kernel) -> Fraction:
+    """How many times as far as from the smaller size to the base it is from there to the whole."""
+    if smaller.m != base.m:
+        return Fraction(kernel.m - base.m, base.m - smaller.m)
+    return Fraction(kernel.k - base.k, base.k - smaller.k)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Chooses sizes for a system.
+
+    Work is counted in cycles of the hardware's clock at the peaks of pipes and link, times the
+    simulated channels of all simulated GPUs and, for what a GPU has beside them, one each.
+
+    Parameters
+    ----------
+    channels : int
+        Simulated channels of a GPU.
+    mirror : bool
+        One GPU stands for all.
+    """
+
+    system: System
+    channels: int
+    mirror: bool
+
+    def of(self, kernel: Kernel, most_work: float) -> Estimate:
+        """The kernel itself if it takes at most ``most_work``, else up to three smaller ones that
+        together take no more, or as little as possible."""
+        if self._work(kernel) <= most_work and kernel.is_mapped:
+            return Estimate(kernel, kernel)
+        *less_depth, depth = self._depths(kernel, most_work)
+        deepest = replace(kernel, k=depth)
+        *fewer_rows, rows = self._rows(deepest, most_work / (1 + len(less_depth) / 2))
+        base = replace(deepest, m=rows, chunk_grid=kernel.cut)
+        smaller = (
+            *(replace(base, m=m) for m in fewer_rows),
+            *(replace(base, k=k) for k in less_depth),
+        )
+        return Estimate(kernel, base, smaller)
+
+    def _work(self, kernel: Kernel) -> float:
+        gpus = 1 if self.mirror else kernel.gpus
+        link_ns = self._link_ns(kernel)
+        cycles = (max(self._gemm_ns(kernel), link_ns) + link_ns) / self.system.cycle_ns
+        return cycles * (self.channels + 1) * gpus
+
+    def _gemm_ns(self, kernel: Kernel) -> float:
+        return kernel.flops / self.system.peak_flops_per_ns
+
+    def _link_ns(self, kernel: Kernel) -> float:
+        """Of a reduce-scatter, or an all-gather."""
+        share = (kernel.gpus - 1) / kernel.gpus
+        return kernel.output_bytes * share / self.system.link.bandwidth_gb_per_s
+
+    def _depths(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
+        """All products of a sum, or two smaller numbers with which the reduce-scatter is hidden."""
+        unit = kernel.depth_u
+        least = kernel.k * _HIDDEN * self._link_ns(kernel) / self._gemm_ns(kernel)
+        smallest = unit * max(1, -int(-least // unit))
+        if 4 * smallest > kernel.k:
+            return (kernel.k,)
+        fitting = [
+            k
+            for k in range(smallest, kernel.k // 4, unit)
+            if self._work(replace(kernel, k=k)) + self._work(replace(kernel, k=2 * k)) <= most_work
+        ]
+        small = max(fitting, default=smallest)
+        return small, 2 * small
+
+    def _rows(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
+        """All rows, or two smaller numbers."""
+        step = kernel.tile_m * (kernel.cut[0] if kernel.cut else 1)
+        most = -(-kernel.m // step)
+
+        def of(steps: int) -> Kernel:
+            return replace(kernel, m=steps * step, chunk_grid=kernel.cut)
+
+        if self._work(kernel) <= most_work and kernel.is_mapped:
+            return (kernel.m,)
+        sizes = map(of, range(1, most))
+        fitting = [one for one in sizes if self._work(one) <= 2 / 3 * most_work and one.is_mapped]
+        # Bands as high as the whole's, if there can be two sizes of them.
+        banded = [one for one in fitting if one.band == kernel.band]
+        *others, large = next(
+            (choice for choice in (banded, fitting) if len(choice) > 1), [of(1), of(2)]
+        )
+        if large.m >= kernel.m:
+            return (kernel.m,)
+        small = min(others, key=lambda one: self._unevenness(large, one))
+        return small.m, large.m
+
+    def _unevenness(self, large: Kernel, small: Kernel) -> tuple[float, float]:
+        """How far two sizes are from differing by full rounds of workgroups, and from one half."""
+        gpu = self.system.gpu
+        rounds = (large.workgroups - small.workgroups) / (gpu.compute_units * gpu.workgroups_per_cu)
+        off = abs(rounds / max(1, round(rounds)) - 1)
+        half = abs(small.workgroups / large.workgroups - 0.5)
+        return round(off, 2) + (half > 0.3), half

@@ -1,0 +1,71 @@
+"""How the driver cuts a GEMM into launches."""
+
+import numpy as np
+import pytest
+from small_system import scaled, small_system
+
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import known_workloads
+from sysmodel.lib.errors import InputError
+from sysmodel.machine.driver import credit_windows
+from sysmodel.machine.tiling import kernel_of, launches
+
+LLAMA = ("llama-3-8b", "llama-3-70b", "llama-3-405b")
+MODELS = ("gpt-3", *LLAMA, "mixtral-8x22b", "deepseek-v3")
+
+
+def cut(system, m, n, k, gpus):
+    return launches(system, m, n, k, gpus)
+
+
+def test_what_fits_is_one_launch():
+    system = small_system()
+    assert cut(system, 1024, 768, 64, 4) == (kernel_of(system, 1024, 768, 64, 4),)
+
+
+@pytest.mark.parametrize("layout", ["column-major", "row-major"])
+@pytest.mark.parametrize("m,n,gpus", [(2048, 1536, 2), (2048, 1500, 4), (4096, 768, 8)])
+def test_slices_cover_the_output_and_fit_the_window(layout, m, n, gpus):
+    system = scaled(
+        small_system(), t3={"credit_window_workgroups": 16}, kernel={"output_layout": layout}
+    )
+    slices = cut(system, m, n, 64, gpus)
+    assert len(slices) > 1
+    outer = [one.outer_total for one in slices]
+    assert sum(outer) == (n if layout == "column-major" else m)
+    for one in slices:
+        assert one.stride == slices[0].stride
+        credit_windows(one, system)
+        assert max(np.diff(one.chunk_start)) <= 16
+    # As few as can be: with one less, one of them would have more than the window holds.
+    most = max(outer) // slices[0].outer_extent
+    assert len(slices) * gpus * 16 < 2 * slices[0].workgroups * len(slices)
+    assert max(outer) - min(outer) <= slices[0].outer_extent * most
+
+
+def test_slices_keep_the_chunks_alike():
+    system = scaled(small_system(), t3={"credit_window_workgroups": 16})
+    for one in cut(system, 2048, 3072, 64, 8):
+        assert one.uniform
+
+
+def test_what_not_even_a_macro_tile_for_each_gpu_fits_is_refused():
+    system = scaled(small_system(), t3={"tracker_sets": 1, "tracker_ways": 1})
+    with pytest.raises(InputError) as refused:
+        cut(system, 2048, 1536, 64, 4)
+    assert refused.value.field == "t3.credit_window_workgroups"
+
+
+@pytest.mark.parametrize("name", ["asplos24", "h200", "mi300x", "b200"])
+@pytest.mark.parametrize("model", MODELS)
+def test_todays_models_can_all_be_launched(name, model):
+    system, table = load_system(name), known_workloads()
+    for sublayer in table.sublayers_of(table.known_model(model)):
+        for tp in (2, 8, 64):
+            for tokens in (2048, 65536):
+                work = table.workload(model, sublayer.name, tp, tokens)
+                slices = cut(system, work.m, work.n, work.k, tp)
+                assert sum(one.m * one.n for one in slices) == work.m * work.n
+                for one in set(slices):
+                    assert one.uniform
+                    credit_windows(one, system)

@@ -1,0 +1,154 @@
+"""What is simulated of a run, and the whole that is made of it."""
+
+from fractions import Fraction
+
+import pytest
+from small_system import scaled, small_system, workload
+
+from sysmodel.config.system import load_system
+from sysmodel.config.workload import known_workloads
+from sysmodel.gpu.kernel import Kernel
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs import plan
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.simulate import run
+from sysmodel.runs.sizes import Estimate
+
+T3 = ("t3", "t3-mca", "t3-critical")
+GOLDEN = RunOptions(engine="golden", channels="all")
+SAMPLED = RunOptions(engine="golden", configurations=("sequential", "t3"))
+
+
+def kernel(m, n=768, k=512):
+    return Kernel(
+        m=m, n=n, k=k, gpus=4, tile_m=128, tile_n=96, depth_u=64, waves_m=4, waves_n=1,
+        workgroup_mapping=8, column_major=True,
+    )  # fmt: skip
+
+
+def test_what_is_not_too_large_is_simulated_itself():
+    made = Plan(workload(1024, 768, 512, 4), small_system(), GOLDEN)
+    ((one, times),) = made.whole.items()
+    assert times == 1 and one.kernel == one.base and not one.smaller
+    assert made.launches == made.whole
+    assert not made.is_extrapolated
+
+
+@pytest.mark.parametrize("a,b,c,d", [(0, 1, 0, 0), (7, 3, 0, 0), (0, 0, 0, 5), (0, 2, 3, 6)])
+def test_estimate_is_exact_for_what_is_linear_in_rows_and_depth(a, b, c, d):
+    """``a + b m`` of the rows alone, or the product of that and ``c + d k``."""
+
+    def value(one):
+        rows = a + b * one.m if (a, b) != (0, 0) else one.m
+        return rows * (c + d * one.k if (c, d) != (0, 0) else 1)
+
+    whole, base = kernel(8192, k=4096), kernel(1024, k=512)
+    smaller = kernel(512, k=512), kernel(1024, k=256)
+    assert Estimate(whole, base, smaller).value(value) == value(whole)
+
+
+def test_what_does_not_deepen_is_not_extrapolated_in_depth():
+    whole, base, less = kernel(1024, k=4096), kernel(1024, k=512), kernel(1024, k=256)
+    one = Estimate(whole, base, (less,))
+    assert one.value(lambda of: of.k, deepens=False) == 512
+    assert one.value(lambda of: 0) == Fraction(0)
+
+
+@pytest.fixture(
+    scope="module", params=[(16384, 12288, 1024, 8_000_000), (8192, 12288, 6144, 12_000_000)]
+)
+def small_and_whole(request):
+    """A GEMM simulated whole, and from smaller ones: with fewer rows; with less depth as well."""
+    m, n, k, most_work = request.param
+    system, work = load_system(), workload(m, n, k, 8)
+    whole = run(work, system, SAMPLED, no_progress)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(plan, "_MOST_WORK", most_work)
+        small = run(work, system, SAMPLED, no_progress)
+    assert small.extrapolated and not whole.extrapolated
+    assert small.simulated_share < 0.8
+    return small, whole
+
+
+def test_extrapolated_times_are_near_those_of_the_whole(small_and_whole):
+    small, whole = small_and_whole
+    for name in ("sequential", "t3"):
+        one, other = small.configurations[name], whole.configurations[name]
+        print(name, one.total_ns / other.total_ns, one.gemm_ns / other.gemm_ns)
+        assert one.gemm_ns == pytest.approx(other.gemm_ns, rel=0.05), name
+        assert one.ag_ns == pytest.approx(other.ag_ns, rel=0.02), name
+        assert one.total_ns == pytest.approx(other.total_ns, rel=0.05), name
+
+
+@pytest.mark.parametrize("n", [1536, 1500])
+def test_extrapolated_bytes_are_those_of_the_whole(n, monkeypatch):
+    system, work = small_system(), workload(6144, n, 1024, 4)
+    whole = run(work, system, GOLDEN, no_progress)
+    monkeypatch.setattr(plan, "_MOST_WORK", 1_200_000)
+    small = run(work, system, GOLDEN, no_progress)
+    assert small.extrapolated and small.simulated_share < 0.6
+    for name, one in small.configurations.items():
+        other = whole.configurations[name]
+        for kind in ("gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"):
+            assert getattr(one.dram_bytes, kind) == getattr(other.dram_bytes, kind), (name, kind)
+        assert one.link_bytes == other.link_bytes, name
+
+
+def test_deep_sums_are_extrapolated_from_less_depth_while_they_hide_the_reduce_scatter(monkeypatch):
+    monkeypatch.setattr(plan, "_MOST_WORK", 30_000_000)
+    system = small_system()
+    made = Plan(workload(2048, 768, 65536, 4), system, GOLDEN)
+    ((one, _),) = made.whole.items()
+    assert [(each.m, each.n) for each in one.simulated] == [(2048, 768)] * 2
+    deep, less = (each.k for each in one.simulated)
+    assert deep == 2 * less <= 65536 // 2
+    gemm_ns = 2 * 2048 * 768 * less / system.peak_flops_per_ns
+    link_ns = 2048 * 768 * 2 * 3 / 4 / system.link.bandwidth_gb_per_s
+    assert gemm_ns >= 2 * link_ns
+
+
+@pytest.fixture(scope="module", params=["column-major", "row-major"])
+def sliced(request):
+    """A GEMM that T3 tracks in several launches."""
+    system = scaled(
+        small_system(),
+        t3={"credit_window_workgroups": 16},
+        kernel={"output_layout": request.param},
+    )
+    result = run(workload(2048, 1536, 512, 4), system, GOLDEN, no_progress)
+    assert result.launches == 4 and not result.extrapolated
+    return result
+
+
+def test_slices_move_the_bytes_of_the_closed_form(sliced):
+    output, gpus = 2048 * 1536 * 2, 4
+    chunk = output // gpus
+    for name in T3:
+        one = sliced.configurations[name]
+        moved = one.dram_bytes
+        assert moved.gemm_write == moved.rs_write == (gpus - 1) * chunk
+        assert moved.rs_read == (gpus - 2) * chunk
+        assert moved.ag_read == moved.ag_write == (gpus - 1) * chunk
+        assert one.link_bytes.rs == one.link_bytes.ag == (gpus - 1) * chunk
+
+
+def test_slices_cost_what_their_launches_and_tails_take(sliced):
+    launch_ns = load_system().gpu.kernel_launch_ns
+    for name in T3:
+        one = sliced.configurations[name]
+        assert one.gemm_waiting * one.gemm_contention == pytest.approx(one.gemm_slowdown)
+        assert one.gemm_ns > sliced.configurations["sequential"].gemm_ns + 2 * launch_ns
+
+
+def test_tensor_parallelism_without_equal_chunks_is_refused_with_what_would_do():
+    with pytest.raises(InputError, match="use --gpus all, or --tp 2, 3, 4, 6, 8") as refused:
+        Plan(workload(1024, 768, 96, 7), small_system(), GOLDEN)
+    assert refused.value.field.endswith(": tp")
+
+
+def test_two_problems_come_in_one_message():
+    options = RunOptions(engine="golden", channels=2)
+    with pytest.raises(InputError, match="hold no atom.*; .*use --gpus all"):
+        Plan(known_workloads().workload("t-nlg", "fc2", 7), load_system("h200"), options)
