@@ -14,6 +14,7 @@ from .dram import dram
 from .exhaust import exhaust
 from .export import export
 from .faults import faults
+from .machines import machines
 from .models import models
 from .mutate import mutate
 from .presets import presets
@@ -27,7 +28,7 @@ from .validate import validate
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(run, check, sweep, dram, reproduce, validate),
+    *(run, check, sweep, dram, reproduce, machines, validate),
     *(export, area, timing, diagrams),
     *(prove, exhaust, mutate, coverage, faults),
     *(models, presets),

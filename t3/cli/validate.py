@@ -22,7 +22,7 @@ def validate(out: Out = Path("build/validation")) -> None:
     a bound is broken.
     """
     # They bring Numba, for which other commands shall not wait.
-    from t3.experiments.validation.page import print_section
+    from t3.experiments.page import print_section
     from t3.experiments.validation.sections import compare_all, write_page
 
     with OutputFolder(out, (PAGE,)) as folder:

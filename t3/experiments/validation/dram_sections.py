@@ -8,6 +8,7 @@ from sysmodel.lib.markdown import signed
 from t3.experiments.dram.memory import standard_memory
 from t3.experiments.dram.patterns import Pattern, mixed, random_rows, sequential, strided
 from t3.experiments.dram.serve import fraction_of_peak
+from t3.experiments.page import Picture, Section
 
 from .dram_comparison import (
     MIX_BOUND,
@@ -17,7 +18,6 @@ from .dram_comparison import (
     is_sequential,
 )
 from .figures import draw_dram
-from .page import Picture, Section
 
 __all__ = ["DRAM_FIGURE", "mix_section", "pattern_section", "refresh_section", "sequential_section"]
 

@@ -1,9 +1,9 @@
 """What the page says of sampling, and of the GEMM alone."""
 
 from sysmodel.lib.markdown import signed
+from t3.experiments.page import Section
 
 from .gemm_comparison import BOUND_POINTS, GemmComparison
-from .page import Section
 from .sampling import CHANNELS, GPUS, Sampling, SamplingComparison
 
 __all__ = ["gemm_section", "sampling_section"]

@@ -1,9 +1,9 @@
 """What the page says of ring collectives."""
 
 from sysmodel.lib.markdown import signed
+from t3.experiments.page import Picture, Section
 
 from .figures import draw_rings
-from .page import Picture, Section
 from .ring_comparison import RING_BOUND, RingComparison
 
 __all__ = ["RING_FIGURE", "closed_form_section", "ring_section"]

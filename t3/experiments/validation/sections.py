@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sysmodel.lib.progress import Report, no_progress
+from t3.experiments.page import Section, page
 
 from .dram_comparison import compare_dram
 from .dram_sections import (
@@ -14,7 +15,6 @@ from .dram_sections import (
 )
 from .gemm_comparison import compare_gemm
 from .model_sections import gemm_section, sampling_section
-from .page import Section, page
 from .references import dram_references, ring_references
 from .ring_comparison import compare_rings, other_rings
 from .ring_sections import closed_form_section, ring_section

@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from t3.cli.validate import PAGE, validate
+from t3.experiments.page import Picture, Section, page, print_section
 from t3.experiments.validation import sections
 from t3.experiments.validation.gemm_comparison import GemmComparison
-from t3.experiments.validation.page import Picture, Section, page, print_section
 from t3.experiments.validation.references import dram_references, ring_references
 from t3.experiments.validation.sampling import SamplingComparison
 

@@ -1,0 +1,1 @@
+"""Today's models on today's GPUs."""

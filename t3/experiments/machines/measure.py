@@ -1,0 +1,47 @@
+"""Runs the matrix, and what tells how far its sampling can be trusted."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from t3.experiments.sweep.display import Display
+from t3.experiments.sweep.grid import load_grid
+from t3.experiments.sweep.run import sweep
+
+__all__ = ["Matrix", "measure"]
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Tables of two sweeps.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The matrix: a row for each sublayer, system and configuration.
+    sampled : DataFrame
+        One sublayer on each system, with sampled channels and with all.
+    """
+
+    table: pd.DataFrame
+    sampled: pd.DataFrame
+
+
+def measure(out: Path, workers: int | None, scheduler: str | None) -> Matrix:
+    """Simulate what ``out`` does not hold already, by the golden engine.
+
+    Raises
+    ------
+    InputError, SimulationError
+        As for ``sweep``.
+    """
+
+    def swept(name: str, folder: Path) -> pd.DataFrame:
+        with Display(folder) as display:
+            grid = load_grid(_HERE / f"{name}.toml")
+            return sweep(grid, folder, scheduler=scheduler, workers=workers, report=display)
+
+    return Matrix(table=swept("matrix", out), sampled=swept("sampled", out / "sampled"))
