@@ -22,7 +22,15 @@ from .dram_timing import (
 )
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
-__all__ = ["Delay", "Dram", "Standard", "known_standard", "standard_names", "with_standard"]
+__all__ = [
+    "Delay",
+    "Dram",
+    "Standard",
+    "known_standard",
+    "standard_names",
+    "standard_path",
+    "with_standard",
+]
 
 _STANDARDS = Path(__file__).parent / "memories"
 
@@ -165,6 +173,11 @@ def standard_names() -> list[str]:
     return sorted(file.stem for file in _STANDARDS.glob("*.toml"))
 
 
+def standard_path(name: str) -> Path:
+    """File of a memory standard."""
+    return _STANDARDS / f"{name}.toml"
+
+
 def known_standard(name: str) -> Standard:
     """A memory standard by its name.
 
@@ -177,7 +190,7 @@ def known_standard(name: str) -> Standard:
         raise InputError(
             "dram.standard", f"{name!r} is not allowed; allowed: {', '.join(standard_names())}"
         )
-    path = _STANDARDS / f"{name}.toml"
+    path = standard_path(name)
     own = validate(Standard, read_toml(path), path.name)
     if own.base is None:
         return own

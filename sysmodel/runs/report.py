@@ -9,7 +9,8 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from sysmodel.config.notices import notices
-from sysmodel.config.system import load_system, preset_names
+from sysmodel.config.parameters import parameters
+from sysmodel.config.system import load_system, preset_names, preset_path
 from sysmodel.config.workload import Table
 
 from .check_options import CheckOptions, CheckResult
@@ -280,7 +281,14 @@ def print_presets() -> None:
             f"{t3.credit_window_workgroups} workgroups, triggered by {t3.granularity}",
         )
         console.print(table)
-        console.print(f"Source: {system.source}.\n", soft_wrap=True, markup=False)
+        console.print(f"Source: {system.source}.", soft_wrap=True, markup=False)
+        values = parameters(preset_path(name))
+        assumed = [one.key for one in values if one.assumed]
+        console.print(
+            f"Assumed or recalled, {len(assumed)} of {len(values)} values: {', '.join(assumed)}.\n",
+            soft_wrap=True,
+            markup=False,
+        )
     console.print(
         "Every value with its source: t3 presets NAME. Save it, change it, and give it to "
         "t3 run --config FILE.toml.",

@@ -1,5 +1,5 @@
 """Speed of the engines: the full loop with one channel, and the top alone against Amaranth's
-simulator."""
+simulator; and of the DRAM model alone."""
 
 import time
 
@@ -12,6 +12,7 @@ from rtl.parameters import T3Parameters
 from rtl.top import T3
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
+from sysmodel.engine.codes import READ
 from sysmodel.machine.driver import map_writes
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
@@ -19,8 +20,10 @@ from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
 from sysmodel.runs.result import EngineName
+from t3.experiments.dram.patterns import sequential
+from t3.experiments.dram.serve import serve
 
-__all__ = ["amaranth_cycles_per_s", "loop_cycles_per_s", "main"]
+__all__ = ["amaranth_cycles_per_s", "dram_requests_per_s", "loop_cycles_per_s", "main"]
 
 _WARM_UP_CYCLES = 100_000
 _CYCLES = 1_000_000
@@ -66,8 +69,17 @@ def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
     return cycles / (time.perf_counter() - begin)
 
 
+def dram_requests_per_s(system: str) -> float:
+    """Sequential reads per second of a system's DRAM channel, with nothing around it."""
+    timing, pattern = load_system(system).dram.timing_cycles, sequential(READ)
+    serve(timing, pattern)  # compiles
+    begin = time.perf_counter()
+    serve(timing, pattern)
+    return len(pattern.atoms) / (time.perf_counter() - begin)
+
+
 def main() -> None:
-    """Print the table of ``make bench``."""
+    """Print the tables of ``make bench``."""
     amaranth = amaranth_cycles_per_s()
     rtl, golden = loop_cycles_per_s("rtl"), loop_cycles_per_s("golden")
     table = Table(title="Simulated cycles per second, one memory channel")
@@ -80,7 +92,14 @@ def main() -> None:
     )
     for name, rate in rows:
         table.add_row(name, f"{rate:,.0f}", f"{rate / amaranth:,.0f} x")
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    memory = Table(title="Sequential requests per second, DRAM model alone, one channel")
+    for heading in ("system", "requests/s"):
+        memory.add_column(heading, justify="left" if heading == "system" else "right")
+    for system in ("asplos24", "h200"):
+        memory.add_row(system, f"{dram_requests_per_s(system):,.0f}")
+    console.print(memory)
 
 
 if __name__ == "__main__":

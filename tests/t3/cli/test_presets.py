@@ -5,7 +5,7 @@ from t3.cli.main import main
 def test_presets(capsys):
     assert main(["presets"]) == 0
     printed = capsys.readouterr().out
-    for word in ("asplos24", "asplos24-complete", "114.7 TFLOPS", "DRAMsim3"):
+    for word in ("asplos24", "asplos24-complete", "114.7 TFLOPS", "DRAMsim3", "values: gpu."):
         assert word in printed
     assert main(["presets", "asplos24"]) == 0
     assert capsys.readouterr().out == preset_path("asplos24").read_text()

@@ -1,8 +1,8 @@
 """Tables of what is not public."""
 
+from sysmodel.config.parameters import assumptions
 from sysmodel.config.system import preset_path
 from sysmodel.lib.markdown import MISSING, signed
-from t3.experiments.evaluation.parameters import assumptions
 from t3.experiments.evaluation.sensitivity import MEASURED, effects
 from t3.experiments.evaluation.study import POINT, Study
 

@@ -1,7 +1,7 @@
 """Parameters that are not public, out of a preset's comments."""
 
+from sysmodel.config.parameters import assumptions, parameters
 from sysmodel.config.system import load_system, preset_path
-from t3.experiments.evaluation.parameters import assumptions, parameters
 from t3.experiments.evaluation.study import system_value
 
 TEXT = """
@@ -48,3 +48,12 @@ def test_every_value_of_the_preset_is_found():
                 assert shown == str(value) or float(shown) == value
     given = system.dram.timing.model_dump(exclude_none=True)
     assert {f"dram.timing.{name}" for name in given} <= found.keys()
+
+
+def test_a_memory_s_standard_has_its_own_sources():
+    """HBM3E is HBM3 with another rate; a preset over it changes what it likes."""
+    found = {one.key: one for one in parameters(preset_path("h200"))}
+    assert "JESD238" in found["dram.core_volts"].source
+    assert found["dram.timing.tRP"].source == found["dram.timing.tRP"].source.strip()
+    assert found["dram.channels"].value == "256"
+    assert found["dram.refresh"].assumed and not found["dram.clock_mhz"].assumed
