@@ -154,9 +154,10 @@ def _how(one: pd.Series) -> str:
 def _sampling(table: pd.DataFrame, systems: list[str]) -> Section:
     rows = []
     for name in systems:
-        here = table[table["system"] == name].set_index(["configuration", "channels"])
-        for configuration in dict.fromkeys(here.index.get_level_values(0)):
-            sampled, whole = (here.loc[(configuration, how)] for how in ("auto", "all"))
+        for configuration in dict.fromkeys(table["configuration"]):
+            of = table[(table["system"] == name) & (table["configuration"] == configuration)]
+            of = of.sort_values("simulated_channels")
+            sampled, whole = of.iloc[0], of.iloc[-1]
             rows.append(
                 (
                     name,

@@ -75,6 +75,8 @@ def table(grid: Grid, results: dict[str, Rows]) -> "pd.DataFrame":
 
     rows = [row for point in grid.points for row in _rows(grid, point, results)]
     made: pd.DataFrame = pd.DataFrame(rows, columns=columns(grid))
+    if made["channels"].dtype == object:  # numbers beside "auto", which Parquet cannot hold
+        made["channels"] = made["channels"].astype(str)
     return made
 
 

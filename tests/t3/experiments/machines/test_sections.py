@@ -32,7 +32,7 @@ def matrix(*, late=0.0, **other):
     sampled = [
         row(system, "fc2", name, total, channels=channels, simulated_channels=count)
         for system in ("h200", "asplos24")
-        for channels, count, share in (("auto", 16, 1), ("all", 256, 1.25))
+        for channels, count, share in (("auto", 16, 1), ("256", 256, 1.25))
         for name, total in (("sequential", 1000), ("t3-critical", 780 * share))
     ]
     return Matrix(table=pd.DataFrame(rows), sampled=pd.DataFrame(sampled))

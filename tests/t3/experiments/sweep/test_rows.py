@@ -70,3 +70,15 @@ def test_a_point_that_lacks_a_configuration_is_left_out(grid):
     rows = measured(example_result())
     del rows["t3-mca"]
     assert table(grid, {grid.points[0].identity: rows}).empty
+
+
+def test_channels_that_are_numbers_beside_auto_are_words(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(
+        'title = "x"\n[[grid]]\nworkload = {model = "t-nlg", layer = "fc2", tp = 8}\n'
+        'run = {channels = ["auto", "all"]}\n'
+    )
+    grid = load_grid(path)
+    found = table(grid, {point.identity: measured(example_result()) for point in grid.points})
+    assert set(found["channels"]) == {"auto", "32"}
+    found.to_parquet(tmp_path / "table.parquet")
