@@ -24,23 +24,24 @@ def test_what_fits_is_one_launch():
 
 
 @pytest.mark.parametrize("layout", ["column-major", "row-major"])
-@pytest.mark.parametrize("m,n,gpus", [(2048, 1536, 2), (2048, 1500, 4), (4096, 768, 8)])
-def test_slices_cover_the_output_and_fit_the_window(layout, m, n, gpus):
+@pytest.mark.parametrize(
+    "m,n,gpus,fewest", [(2048, 1536, 2, 8), (2048, 1500, 4, 4), (4096, 768, 8, 2)]
+)
+def test_slices_are_few_and_alike_and_fit_the_window(layout, m, n, gpus, fewest):
+    """Of macro-tiles of 128 x 96, 16 x 16 or 32 x 8: a window of 16 tracks 16 for each GPU."""
     system = scaled(
         small_system(), t3={"credit_window_workgroups": 16}, kernel={"output_layout": layout}
     )
     slices = cut(system, m, n, 64, gpus)
-    assert len(slices) > 1
+    assert len(slices) == fewest
+    assert sum(one.workgroups for one in slices) == 256
     outer = [one.outer_total for one in slices]
     assert sum(outer) == (n if layout == "column-major" else m)
+    assert max(outer) - min(outer) <= slices[0].outer_extent
     for one in slices:
         assert one.stride == slices[0].stride
-        credit_windows(one, system)
         assert max(np.diff(one.chunk_start)) <= 16
-    # As few as can be: with one less, one of them would have more than the window holds.
-    most = max(outer) // slices[0].outer_extent
-    assert len(slices) * gpus * 16 < 2 * slices[0].workgroups * len(slices)
-    assert max(outer) - min(outer) <= slices[0].outer_extent * most
+        credit_windows(one, system)
 
 
 def test_slices_keep_the_chunks_alike():

@@ -56,30 +56,27 @@ def test_what_does_not_deepen_is_not_extrapolated_in_depth():
     assert one.value(lambda of: 0) == Fraction(0)
 
 
-@pytest.fixture(
-    scope="module", params=[(16384, 12288, 1024, 8_000_000), (8192, 12288, 6144, 12_000_000)]
-)
+@pytest.fixture(scope="module", params=[(16384, 12288, 1024), (8192, 12288, 6144)])
 def small_and_whole(request):
     """A GEMM simulated whole, and from smaller ones: with fewer rows; with less depth as well."""
-    m, n, k, most_work = request.param
+    m, n, k = request.param
     system, work = load_system(), workload(m, n, k, 8)
     whole = run(work, system, SAMPLED, no_progress)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(plan, "_MOST_WORK", most_work)
+        patched.setattr(plan, "_MOST_WORK", 8_000_000)
         small = run(work, system, SAMPLED, no_progress)
     assert small.extrapolated and not whole.extrapolated
     assert small.simulated_share < 0.8
     return small, whole
 
 
-def test_extrapolated_times_are_near_those_of_the_whole(small_and_whole):
+def test_extrapolated_times_are_within_8_percent_of_the_whole(small_and_whole):
     small, whole = small_and_whole
     for name in ("sequential", "t3"):
         one, other = small.configurations[name], whole.configurations[name]
-        print(name, one.total_ns / other.total_ns, one.gemm_ns / other.gemm_ns)
-        assert one.gemm_ns == pytest.approx(other.gemm_ns, rel=0.05), name
+        assert one.gemm_ns == pytest.approx(other.gemm_ns, rel=0.08), name
         assert one.ag_ns == pytest.approx(other.ag_ns, rel=0.02), name
-        assert one.total_ns == pytest.approx(other.total_ns, rel=0.05), name
+        assert one.total_ns == pytest.approx(other.total_ns, rel=0.08), name
 
 
 @pytest.mark.parametrize("n", [1536, 1500])
