@@ -41,10 +41,16 @@ def hardware_parameters(
         atom_bytes=dram.atom_bytes,
         sets=t3.tracker_sets,
         ways=t3.tracker_ways,
-        banks=min(t3.tracker_banks, 1 << (channels.bit_length() - 1)),
+        # Its share of the banks, so that a sample's tracker keeps the pace of the whole.
+        banks=_power_of_two(t3.tracker_banks * channels // dram.channels),
         credit_window=t3.credit_window_workgroups,
         command_depth=t3.command_depth,
         dma_walkers=t3.dma_walkers,
         egress_slots=t3.egress_slots,
         with_data=with_data,
     )
+
+
+def _power_of_two(most: int) -> int:
+    """The largest power of two up to ``most``, 1 at least."""
+    return 1 << max(0, most.bit_length() - 1)

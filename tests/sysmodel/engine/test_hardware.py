@@ -16,6 +16,12 @@ def test_hardware_of_the_paper_s_system():
     assert not p.with_data
 
 
+@pytest.mark.parametrize("channels,banks", [(1, 1), (2, 1), (8, 4), (32, 16)])
+def test_some_channels_have_their_share_of_the_tracker_s_banks(channels, banks):
+    """So that a sample's tracker holds the memory up as the whole one does."""
+    assert hardware_parameters(load_system(), channels=channels).banks == banks
+
+
 def test_the_configuration_s_limits_are_the_hardware_s():
     p = T3Parameters()
     assert limits.MOST_WORKGROUPS == (1 << p.workgroup_bits) - 1
