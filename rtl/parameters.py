@@ -23,10 +23,9 @@ class T3Parameters:
     first_channel : int
         Number of the first one served. With ``channels < system_channels`` the instance is a
         sample of a larger memory: the DMA engine walks whole tiles and drops what lies elsewhere.
-    channel_step : int
-        Every how many-th one is served; a power of two.
     system_channels : int
-        Channels of the whole memory, over which addresses are interleaved; a power of two.
+        Channels of the whole memory, over which addresses are interleaved; a power of two up to
+        256.
     interleave_atoms : int
         Contiguous atoms that one channel holds; a power of two.
     atom_bytes : int
@@ -70,7 +69,6 @@ class T3Parameters:
 
     channels: int = 1
     first_channel: int = 0
-    channel_step: int = 1
     system_channels: int = 32
     interleave_atoms: int = 8
     atom_bytes: int = 32
@@ -105,7 +103,6 @@ class T3Parameters:
             if value < least:
                 raise ValueError(f"{field.name} must be at least {least}, not {value!r}")
         for name in (
-            "channel_step",
             "system_channels",
             "interleave_atoms",
             "atom_bytes",
@@ -120,17 +117,12 @@ class T3Parameters:
             value = getattr(self, name)
             if not _is_power_of_two(value):
                 raise ValueError(f"{name} must be a power of two, not {value!r}")
-        if self.first_channel % self.channel_step:
-            raise ValueError(
-                f"first_channel must be a multiple of channel_step ({self.channel_step}), "
-                f"not {self.first_channel!r}"
-            )
-        last = self.first_channel + (self.channels - 1) * self.channel_step
-        if last >= self.system_channels:
+        if self.system_channels > 256:
+            raise ValueError(f"system_channels must be at most 256, not {self.system_channels!r}")
+        if self.first_channel + self.channels > self.system_channels:
             raise ValueError(
                 f"first_channel + channels must be at most system_channels "
                 f"({self.system_channels}), not {self.first_channel + self.channels}"
-                + (f" with a channel_step of {self.channel_step}" if self.channel_step > 1 else "")
             )
         if self.dma_walkers > 16:
             raise ValueError(f"dma_walkers must be at most 16, not {self.dma_walkers!r}")
@@ -149,8 +141,7 @@ class T3Parameters:
     @property
     def channel_numbers(self) -> range:
         """Of the channels that are served."""
-        first, step = self.first_channel, self.channel_step
-        return range(first, first + self.channels * step, step)
+        return range(self.first_channel, self.first_channel + self.channels)
 
     @property
     def atom_address_bits(self) -> int:

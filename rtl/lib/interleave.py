@@ -4,18 +4,47 @@ from amaranth.hdl import Cat, Const, Value
 
 from rtl.parameters import T3Parameters
 
-__all__ = ["channel_of"]
+__all__ = ["CHANNEL_POLYNOMIALS", "channel_of"]
+
+CHANNEL_POLYNOMIALS = {
+    1: 0b11,
+    2: 0b111,
+    3: 0b1011,
+    4: 0b10011,
+    5: 0b100101,
+    6: 0b1000011,
+    7: 0b10000011,
+    8: 0b100011101,
+}
+"""By channel bits, the smallest primitive polynomial over GF(2): bit *i* is the coefficient of
+x^i."""
 
 
 def channel_of(p: T3Parameters, atom: Value) -> Value:
-    """Channel of an atom address: the exclusive-or of all groups of channel bits above the
-    interleave offset, so that no stride keeps hitting one channel."""
+    """Channel of an atom address: the remainder of its bits above the interleave offset, read as a
+    polynomial over GF(2), by that of the number of channels (Rau, ISCA 1991).
+
+    Any run of as many address bits as a channel has then reaches all channels, and bits far apart
+    do not cancel: neither a stride that is a power of two nor a block of a matrix keeps to some.
+    """
     offset_bits = (p.interleave_atoms - 1).bit_length()
     channel_bits = (p.system_channels - 1).bit_length()
     if channel_bits == 0:
         return Const(0, 1)
     block = Value.cast(atom)[offset_bits:]
+    remainders = _remainders(channel_bits, len(block))
     return Cat(
-        Cat(block[low] for low in range(bit, len(block), channel_bits)).xor()
+        Cat(block[i] for i, remainder in enumerate(remainders) if remainder >> bit & 1).xor()
         for bit in range(channel_bits)
     )
+
+
+def _remainders(degree: int, count: int) -> list[int]:
+    """Of x^0, x^1, ... by the polynomial of that degree."""
+    remainders = [1]
+    while len(remainders) < count:
+        following = remainders[-1] << 1
+        if following >> degree:
+            following ^= CHANNEL_POLYNOMIALS[degree]
+        remainders.append(following)
+    return remainders

@@ -13,7 +13,6 @@ def hardware_parameters(
     *,
     channels: int = 1,
     first_channel: int = 0,
-    channel_step: int = 1,
     with_data: bool = False,
 ) -> T3Parameters:
     """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
@@ -35,7 +34,6 @@ def hardware_parameters(
     return T3Parameters(
         channels=channels,
         first_channel=first_channel,
-        channel_step=channel_step,
         system_channels=dram.channels,
         interleave_atoms=dram.interleave_bytes // dram.atom_bytes,
         atom_bytes=dram.atom_bytes,

@@ -9,7 +9,15 @@ from numba import njit
 from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.lib.ring import scattered
 
-__all__ = ["A_ATOM", "B_ATOM", "MOST_OUTPUT_ATOMS", "OUTPUT_ATOM", "Kernel", "OutputAtoms"]
+__all__ = [
+    "A_ATOM",
+    "B_ATOM",
+    "END_OF_REGIONS_ATOM",
+    "MOST_OUTPUT_ATOMS",
+    "OUTPUT_ATOM",
+    "Kernel",
+    "OutputAtoms",
+]
 
 ELEMENT_BYTES = 2
 ATOM_BYTES = 32
@@ -18,12 +26,12 @@ ELEMENTS = ATOM_BYTES // ELEMENT_BYTES
 LINE_ATOM_BITS = 2
 LINE_ATOMS = 1 << LINE_ATOM_BITS
 
-# Operands, output and staging lie in regions that differ in high address bits. The staging offset
-# sets two bits that the channel hash folds onto each other, so an atom and its staging copy share a
-# channel.
+# Operands and output lie in regions that differ in high address bits; the output's staging copy
+# lies beyond them.
 OUTPUT_ATOM = (1 << 32) // ATOM_BYTES
 A_ATOM = (2 << 32) // ATOM_BYTES
 B_ATOM = (3 << 32) // ATOM_BYTES
+END_OF_REGIONS_ATOM = (4 << 32) // ATOM_BYTES
 MOST_OUTPUT_ATOMS = (1 << 30) // ATOM_BYTES
 
 
@@ -293,16 +301,13 @@ class Kernel:
         outer = self.outer_extent_edge if outer_edge else self.outer_extent
         return _ceil(inner, self.wave_inner_extent) * _ceil(outer, self.wave_outer_extent)
 
-    def output_atoms(
-        self, channels: int, offset_bits: int, channel_bits: int, step_bits: int = 0
-    ) -> OutputAtoms:
-        """The output's atoms in ``channels`` channels of the interleave, from the first on, every
-        ``1 << step_bits``-th."""
+    def output_atoms(self, channels: int, offset_bits: int, channel_bits: int) -> OutputAtoms:
+        """The output's atoms in the first ``channels`` channels of the interleave."""
         first, outer, inner, _, _ = self.walk
         start, atom, wave, channel = _enumerate(
             first, outer, inner, self.stride,
             self.wave_inner_extent, self.wave_outer_extent, self.inner_waves,
-            channels, offset_bits, channel_bits, step_bits,
+            channels, offset_bits, channel_bits,
         )  # fmt: skip
         per_wave = np.zeros((self.workgroups, self.waves), np.int64)
         wave_first = np.full((self.workgroups, self.waves), np.iinfo(np.int64).max)
@@ -349,7 +354,7 @@ class Kernel:
 @njit(cache=True)
 def _enumerate(
     first, outer, inner, stride, wave_inner_extent, wave_outer_extent, inner_waves,
-    channels, offset_bits, channel_bits, step_bits
+    channels, offset_bits, channel_bits
 ):  # fmt: skip
     start = np.zeros(len(first) + 1, np.int64)
     most = 0
@@ -363,7 +368,7 @@ def _enumerate(
         for r in range(outer[w]):
             for o in range(inner[w]):
                 a = first[w] + r * stride + o
-                c = channel_of_atom(a, offset_bits, channel_bits, step_bits)
+                c = channel_of_atom(a, offset_bits, channel_bits)
                 if c < channels:
                     atom[used] = a
                     wave[used] = (r // wave_outer_extent) * inner_waves + o // wave_inner_extent

@@ -236,7 +236,7 @@ def _fetch_output(s, g, slot, now):
             mask |= 1 << (s.output_atom[i] & (LINE_ATOMS - 1))
             i += 1
         local = local_of_atom(atom, f.offset_bits, f.channel_bits)
-        c = channel_of_atom(atom, f.offset_bits, f.channel_bits, f.step_bits)
+        c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
         _request(s.channel[g * f.channels + c], local >> LINE_ATOM_BITS, mask, buffer)
         count += 1
     _expect(f, gpu, buffer, count, now)

@@ -23,7 +23,6 @@ def kernel_tables(
     channels: int,
     offset_bits: int,
     channel_bits: int,
-    step_bits: int = 0,
 ) -> dict[str, np.ndarray]:
     """Fields of the cycle loop's state that follow from the kernel and the channels.
 
@@ -33,9 +32,7 @@ def kernel_tables(
     """
     tile_row, tile_column = kernel.tiles
     _, _, _, outer_edge, inner_edge = kernel.walk
-    start, line, mask, channel = _line_requests(
-        kernel, channels, offset_bits, channel_bits, step_bits
-    )
+    start, line, mask, channel = _line_requests(kernel, channels, offset_bits, channel_bits)
     return {
         "tile_row": tile_row.astype(np.int64),
         "tile_column": tile_column.astype(np.int64),
@@ -55,9 +52,7 @@ def kernel_tables(
     }
 
 
-def _line_requests(
-    kernel: Kernel, channels: int, offset_bits: int, channel_bits: int, step_bits: int
-):
+def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits: int):
     stride = -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES)
     depth = max(1, -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES))
     geometry = np.array(
@@ -68,7 +63,7 @@ def _line_requests(
         np.int64,
     )
     start = np.zeros((kernel.grid_m + kernel.grid_n, kernel.steps + 1), np.int64)
-    arguments = geometry, stride, depth, channels, offset_bits, channel_bits, step_bits, start
+    arguments = geometry, stride, depth, channels, offset_bits, channel_bits, start
     nothing = np.zeros(0, np.int64)
     count = _fill(*arguments, nothing, nothing, nothing)
     line, mask, channel = (np.zeros(count, np.int64) for _ in range(3))
@@ -78,7 +73,7 @@ def _line_requests(
 
 @compiled
 def _fill(
-    geometry, stride, depth, channels, offset_bits, channel_bits, step_bits,
+    geometry, stride, depth, channels, offset_bits, channel_bits,
     start, line, mask, channel
 ):  # fmt: skip
     """Counts the line requests and, if there is room for them, writes them down."""
@@ -96,7 +91,7 @@ def _fill(
                 last = base + row * stride + min((step + 1) * depth, stride)
                 while atom < last:
                     stop = min(last, (atom | (LINE_ATOMS - 1)) + 1)
-                    c = channel_of_atom(atom, offset_bits, channel_bits, step_bits)
+                    c = channel_of_atom(atom, offset_bits, channel_bits)
                     if c < channels:
                         if write:
                             local = local_of_atom(atom, offset_bits, channel_bits)

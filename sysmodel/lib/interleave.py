@@ -1,48 +1,80 @@
-"""Which channel holds an atom, and where in the channel it lies.
+"""Which channel holds an atom, and where in the channel it lies."""
 
-A sample of the channels may have every ``1 << step_bits``-th one, numbered from 0.
-"""
+import numpy as np
 
 from .compiled import compiled
 
 __all__ = ["channel_of_atom", "local_of_atom", "system_atom"]
 
+_MOST_CHANNEL_BITS = 8
+
+# Addresses are divided in parts, whose remainders are looked up.
+_PART_BITS = 8
+_PARTS = 8
+
+
+def _remainder(dividend: int, divisor: int) -> int:
+    """Of polynomials over GF(2), bit *i* the coefficient of x^i."""
+    degree = divisor.bit_length() - 1
+    while dividend >> degree:
+        dividend ^= divisor << (dividend.bit_length() - 1 - degree)
+    return dividend
+
+
+def _primitive(degree: int) -> int:
+    """The smallest polynomial of that degree by which the powers of x have all remainders but 0."""
+    for polynomial in range((1 << degree) + 1, 2 << degree, 2):
+        powers = {_remainder(1 << i, polynomial) for i in range((1 << degree) - 1)}
+        if powers == set(range(1, 1 << degree)):
+            return polynomial
+    raise AssertionError(degree)
+
+
+def _remainders() -> np.ndarray:
+    """By channel bits, part, and value of the part."""
+    table = np.zeros((_MOST_CHANNEL_BITS + 1, _PARTS, 1 << _PART_BITS), np.int64)
+    for channel_bits in range(1, _MOST_CHANNEL_BITS + 1):
+        divisor = _primitive(channel_bits)
+        for part in range(_PARTS):
+            table[channel_bits, part] = [
+                _remainder(value << (_PART_BITS * part), divisor)
+                for value in range(1 << _PART_BITS)
+            ]
+    return table
+
+
+_REMAINDERS = _remainders()
+
 
 @compiled
-def channel_of_atom(atom: int, offset_bits: int, channel_bits: int, step_bits: int = 0) -> int:
-    """Channel of a system atom address: the exclusive-or of all groups of ``channel_bits`` bits
-    above the ``offset_bits`` that one channel holds contiguously. One that is not in the sample has
-    a number beyond."""
-    if channel_bits == 0:
-        return 0
+def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
+    """Channel of a system atom address: the remainder of its bits above the ``offset_bits`` that
+    one channel holds contiguously, by the smallest primitive polynomial (Rau, ISCA 1991)."""
     block = atom >> offset_bits
     channel = 0
+    part = 0
     while block:
-        channel ^= block
-        block >>= channel_bits
-    channel &= (1 << channel_bits) - 1
-    if channel & ((1 << step_bits) - 1):
-        return 1 << channel_bits
-    return channel >> step_bits
+        channel ^= _REMAINDERS[channel_bits, part, block & ((1 << _PART_BITS) - 1)]
+        block >>= _PART_BITS
+        part += 1
+    return channel
 
 
 @compiled
 def local_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """Atom address inside the channel: the system's, without the lowest channel bits.
 
-    With the channel it names the atom uniquely, because for given upper bits the exclusive-or
-    maps the lowest group one to one onto the channels.
+    With the channel it names the atom uniquely, because the lowest bits are their own remainder:
+    for given upper bits they map one to one onto the channels.
     """
     offset = atom & ((1 << offset_bits) - 1)
     return ((atom >> (offset_bits + channel_bits)) << offset_bits) | offset
 
 
 @compiled
-def system_atom(
-    channel: int, local: int, offset_bits: int, channel_bits: int, step_bits: int = 0
-) -> int:
+def system_atom(channel: int, local: int, offset_bits: int, channel_bits: int) -> int:
     """System atom address of an atom address inside a channel."""
-    above = local >> offset_bits
-    lowest = (channel << step_bits) ^ channel_of_atom(above, 0, channel_bits)
+    above = (local >> offset_bits) << channel_bits
+    lowest = channel ^ channel_of_atom(above, 0, channel_bits)
     offset = local & ((1 << offset_bits) - 1)
-    return (((above << channel_bits) | lowest) << offset_bits) | offset
+    return ((above | lowest) << offset_bits) | offset

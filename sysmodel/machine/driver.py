@@ -3,6 +3,7 @@ all-gather."""
 
 from collections.abc import Sequence
 from enum import Enum
+from itertools import count
 
 from rtl.interface.encodings import (
     Action,
@@ -15,12 +16,12 @@ from rtl.interface.encodings import (
 from rtl.registers.map import load
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
-from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
+from sysmodel.gpu.kernel import ATOM_BYTES, END_OF_REGIONS_ATOM, OUTPUT_ATOM, Kernel
 from sysmodel.lib.errors import InputError
+from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.lib.ring import scattered
 
 __all__ = [
-    "STAGING_ATOMS",
     "collective_writes",
     "copy_writes",
     "credit_windows",
@@ -42,7 +43,7 @@ _PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
 # The DRAM queue counts as full with so much of it taken: while communication has time it leaves the
 # rest to compute; and if it is critical and the link idle, the memory is what holds it up.
 _FULL = 7 / 8
-STAGING_ATOMS = (1 << 30) // ATOM_BYTES
+_STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
 def register_address(name: str) -> int:
@@ -79,13 +80,15 @@ def _bytes(name: str, atom: int) -> Writes:
 
 
 def staging_offset(channel_bits: int) -> int:
-    """Atoms from the output to its staging copy. Two address bits that the channel hash folds onto
-    each other, and that the output's addresses leave clear, keep every atom in its channel."""
-    if channel_bits == 0:
-        return STAGING_ATOMS
-    # The output's own bit is two above that of STAGING_ATOMS.
-    above = -(-3 // channel_bits) * channel_bits
-    return STAGING_ATOMS + (STAGING_ATOMS << above)
+    """Atoms from the output to its staging copy. It lies beyond all buffers, and every atom keeps
+    its channel: the offset's bits have no remainder, and the output's addresses leave them clear.
+    """
+    return _STAGING_ATOMS * next(
+        multiple
+        for multiple in count(END_OF_REGIONS_ATOM // _STAGING_ATOMS)
+        if channel_of_atom(multiple, 0, channel_bits) == 0
+        and not multiple & (OUTPUT_ATOM // _STAGING_ATOMS)
+    )
 
 
 def _region(index: int, first: int, end: int, context: int) -> Writes:

@@ -41,7 +41,7 @@ from .driver import (
     register_at,
 )
 from .loop import advance
-from .sampling import Sample, require_output_atoms, symmetry
+from .sampling import output_atoms, require_output_atoms, symmetry
 from .state import State, new_state
 from .until import NEVER, UNTIL_PROGRAMMED
 from .variation import Variation
@@ -66,8 +66,6 @@ class Machine:
         ``"rtl"`` or ``"golden"``.
     channels : int
         Simulated channels of each GPU, from channel 0.
-    step_bits : int
-        Every ``1 << step_bits``-th is simulated.
     mirror : bool
         One GPU stands for all.
     collective_cus : int
@@ -104,7 +102,6 @@ class Machine:
         *,
         engine: str,
         channels: int,
-        step_bits: int = 0,
         mirror: bool,
         collective_cus: int = 0,
         mode: int = MODE_GEMM,
@@ -126,14 +123,12 @@ class Machine:
         self._collective_cus, self._cached_stores = collective_cus, cached_stores
         self._variation = variation
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
-        self._sample = Sample(channels, step_bits)
         parameters = hardware_parameters(
             system,
             channels=channels,
-            channel_step=1 << step_bits,
             with_data=partial is not None,
         )
-        self._output_atoms = self._sample.atoms(system, kernel)
+        self._output_atoms = output_atoms(system, kernel, channels)
         require_output_atoms(kernel, self._output_atoms, channels, system.dram.channels)
         self.chunk_start, chunk_atom = self._chunks()
         self._symmetry = symmetry(kernel, self._output_atoms, channels) if mirror else 0
@@ -361,7 +356,6 @@ class Machine:
                 channels,
                 self.offset_bits,
                 self.channel_bits,
-                self._sample.step_bits,
             ),
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
@@ -378,7 +372,6 @@ class Machine:
         system, kernel, fixed = self.system, self.kernel, state.fixed
         fixed["offset_bits"] = self.offset_bits
         fixed["channel_bits"] = self.channel_bits
-        fixed["step_bits"] = self._sample.step_bits
         fixed["queue_depth"] = system.dram.queue_depth
         fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel

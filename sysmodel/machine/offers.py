@@ -58,7 +58,7 @@ def offer_read(s, gpu, channel, c, now, inputs, ready):
         channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = system_atom(
-            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits, f.step_bits
+            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
         )
         inputs[I.reads_tag] = 0
         if ready:
@@ -99,7 +99,7 @@ def _offer_write_back(f, l2, c, inputs, ready):
     atom = next_write_back(l2)
     inputs[I.stores_valid] = 1
     inputs[I.stores_kind] = STORE
-    inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.channel_bits, f.step_bits)
+    inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.channel_bits)
     inputs[I.stores_context] = CONTEXT_NONE
     inputs[I.stores_workgroup] = 0
     inputs[I.stores_wavefront] = 0

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,10 +9,10 @@ from sysmodel.config.system import System
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.network.mirror import EVEN, UNEVEN
 
-__all__ = ["Sample", "require_output_atoms", "samples", "stands_for_all", "symmetry"]
+__all__ = ["output_atoms", "require_output_atoms", "samples", "stands_for_all", "symmetry"]
 
 
-def require_output_atoms(kernel: Kernel, output_atoms: OutputAtoms, channels: int, of: int) -> None:
+def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: int) -> None:
     """Check that every wavefront that writes has an atom in ``channels`` of the ``of`` channels.
 
     Raises
@@ -26,14 +25,14 @@ def require_output_atoms(kernel: Kernel, output_atoms: OutputAtoms, channels: in
     _, _, _, outer_edge, inner_edge = kernel.walk
     of_edges = np.array([[kernel.live_waves(r, e) for e in (False, True)] for r in (False, True)])
     live = of_edges[outer_edge.astype(int), inner_edge.astype(int)]
-    if ((output_atoms.per_wave > 0).sum(axis=1) != live).any():
+    if ((atoms.per_wave > 0).sum(axis=1) != live).any():
         raise ValueError(
             f"{channels} of {of} channels hold no atom of some wavefront's tile: use "
             "--channels all, or more of them"
         )
 
 
-def symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -> int:
+def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
     """How one GPU stands for all: ``EVEN`` if what it does next is what its neighbour does now,
     channel by channel, ``UNEVEN`` if the tiles are alike but spread otherwise over the channels.
 
@@ -49,8 +48,8 @@ def symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -> int:
         )
     chunk = kernel.workgroups // kernel.gpus
     held = np.zeros((kernel.workgroups, kernel.waves, channels), np.int64)
-    owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
-    np.add.at(held, (owner, output_atoms.wave, output_atoms.channel), 1)
+    owner = np.repeat(np.arange(kernel.workgroups), np.diff(atoms.start))
+    np.add.at(held, (owner, atoms.wave, atoms.channel), 1)
     if (held == np.roll(held, -chunk, axis=0)).all():
         return EVEN
     live = held.any(axis=2)
@@ -61,38 +60,23 @@ def symmetry(kernel: Kernel, output_atoms: OutputAtoms, channels: int) -> int:
     return UNEVEN
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Channels that stand for all: so many, every ``1 << step_bits``-th."""
-
-    channels: int
-    step_bits: int = 0
-
-    def atoms(self, system: System, kernel: Kernel) -> OutputAtoms:
-        """Those of the output in the sample."""
-        return kernel.output_atoms(
-            self.channels, system.offset_bits, system.channel_bits, self.step_bits
-        )
+def output_atoms(system: System, kernel: Kernel, channels: int) -> OutputAtoms:
+    """Those of the output in the first ``channels`` of the memory's channels."""
+    return kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
 
 
-def samples(system: System, channels: int | None = None) -> Iterator[Sample]:
-    """Samples of a system, or those with as many channels, from the smallest on: neighbours, and
-    channels as far apart as can be."""
-    count: int = channels or system.dram.pseudo_channels
-    while count <= system.dram.channels:
-        yield Sample(count)
-        apart = (system.dram.channels // count).bit_length() - 1
-        if apart and count << apart == system.dram.channels:
-            yield Sample(count, apart)
-        if channels:
-            return
-        count *= 2
+def samples(system: System) -> Iterator[int]:
+    """Channels that may stand for all, from the fewest on."""
+    channels: int = system.dram.pseudo_channels
+    while channels <= system.dram.channels:
+        yield channels
+        channels *= 2
 
 
-def stands_for_all(system: System, kernel: Kernel, sample: Sample) -> bool:
-    """Whether every wavefront that writes has an atom in the sample."""
+def stands_for_all(system: System, kernel: Kernel, channels: int) -> bool:
+    """Whether every wavefront that writes has an atom in so many channels."""
     with suppress(ValueError):
-        atoms = sample.atoms(system, kernel)
-        require_output_atoms(kernel, atoms, sample.channels, system.dram.channels)
+        atoms = output_atoms(system, kernel, channels)
+        require_output_atoms(kernel, atoms, channels, system.dram.channels)
         return True
     return False

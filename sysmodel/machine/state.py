@@ -32,7 +32,6 @@ _FIXED = np.dtype(
         ("channels", np.int64),
         ("offset_bits", np.int64),
         ("channel_bits", np.int64),
-        ("step_bits", np.int64),  # every how many-th channel is simulated
         ("queue_depth", np.int64),  # of the DRAM
         ("hit_latency", np.int64),  # of the L2
         ("l2_requests", np.int64),  # most lines that a channel's slices look up in a cycle

@@ -20,7 +20,7 @@ from sysmodel.gpu.kernel import (
 )
 from sysmodel.lib.phases import PHASES
 
-from .sampling import Sample, require_output_atoms, symmetry
+from .sampling import output_atoms, require_output_atoms, symmetry
 
 __all__ = ["Variation", "moved", "varied"]
 
@@ -64,7 +64,7 @@ def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variat
 
 
 def moved(
-    system: System, kernel: Kernel, seed: int, repetition: int, *, sample: Sample, mirror: bool
+    system: System, kernel: Kernel, seed: int, repetition: int, *, channels: int, mirror: bool
 ) -> Kernel:
     """The kernel with its buffers where a repetition finds them, some pages further on.
 
@@ -79,19 +79,19 @@ def moved(
     a, b = (int(one) * page for one in random.integers(0, pages, 2, endpoint=True))
     kernel = replace(kernel, a_atom=A_ATOM + a, b_atom=B_ATOM + b)
     last = OUTPUT_ATOM + MOST_OUTPUT_ATOMS - (kernel.output_end - kernel.output_atom)
-    at_home = _sampled(system, kernel, sample, mirror)
+    at_home = _sampled(system, kernel, channels, mirror)
     for offset in random.permutation(pages + 1):
         first = OUTPUT_ATOM + int(offset) * page
         if first > last:
             continue
         there = replace(kernel, output_atom=first)
         with suppress(ValueError):
-            if _sampled(system, there, sample, mirror) <= at_home:
+            if _sampled(system, there, channels, mirror) <= at_home:
                 return there
     return kernel
 
 
-def _sampled(system: System, kernel: Kernel, sample: Sample, mirror: bool) -> int:
+def _sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> int:
     """How the simulated channels and GPUs stand for all: what :func:`.sampling.symmetry` says of a
     mirror, or 0.
 
@@ -100,6 +100,6 @@ def _sampled(system: System, kernel: Kernel, sample: Sample, mirror: bool) -> in
     ValueError
         They do not.
     """
-    atoms = sample.atoms(system, kernel)
-    require_output_atoms(kernel, atoms, sample.channels, system.dram.channels)
-    return symmetry(kernel, atoms, sample.channels) if mirror else 0
+    atoms = output_atoms(system, kernel, channels)
+    require_output_atoms(kernel, atoms, channels, system.dram.channels)
+    return symmetry(kernel, atoms, channels) if mirror else 0

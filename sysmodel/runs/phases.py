@@ -15,7 +15,6 @@ from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.driver import Writes
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.sampling import Sample
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation
@@ -65,19 +64,19 @@ class RunContext:
         options: RunOptions,
         report: Report,
         *,
-        sample: Sample,
+        channels: int,
         repetition: int = 0,
         is_first: bool = True,
     ):
         self.system, self.options, self.report = system, options, report
-        self.repetition, self.sample, self._is_first = repetition, sample, is_first
+        self.repetition, self.channels, self._is_first = repetition, channels, is_first
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
             kernel,
             options.seed,
             repetition,
-            sample=sample,
+            channels=channels,
             mirror=options.gpus == "mirror",
         )
 
@@ -123,8 +122,7 @@ class Simulation:
             context.system,
             context.kernel,
             engine=context.options.engine,
-            channels=context.sample.channels,
-            step_bits=context.sample.step_bits,
+            channels=context.channels,
             mirror=context.options.gpus == "mirror",
             collective_cus=collective_cus,
             mode=mode,
@@ -212,7 +210,7 @@ class Simulation:
             counts=self._of_whole_gpu(counts),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
             withheld=state.withheld,
-            stall_cycles=float(state.gpu["stalls"].mean()) / self._context.sample.channels,
+            stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             simulated_cycles=machine.now,
             wall_s=self.wall_s,
             timeline=timeline_of(machine, self._spans, self.zero),

@@ -7,7 +7,13 @@ from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP, Workload
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
-from sysmodel.machine.sampling import require_output_atoms, samples, stands_for_all, symmetry
+from sysmodel.machine.sampling import (
+    output_atoms,
+    require_output_atoms,
+    samples,
+    stands_for_all,
+    symmetry,
+)
 from sysmodel.machine.tiling import kernel_of, launches
 
 from .configurations.registry import CONFIGURATIONS
@@ -30,8 +36,8 @@ class Plan:
 
     Attributes
     ----------
-    sample : Sample
-        Simulated channels of a GPU.
+    channels : int
+        Simulated ones of a GPU.
     whole : dict
         The GEMM in one launch.
     launches : dict
@@ -49,10 +55,10 @@ class Plan:
         kernel = kernel_of(system, *size)
         tracked = launches(system, *size) if _is_tracked(options) else ()
         asked = options.channels_of(system)
-        for self.sample in samples(system, None if asked == "auto" else asked):
+        for self.channels in samples(system) if asked == "auto" else (asked,):
             self.whole = self._parts({kernel: 1})
             self.launches = self._parts(Counter(tracked))
-            if all(stands_for_all(system, one, self.sample) for one in self.kernels):
+            if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
         self._check(workload)
 
@@ -80,7 +86,7 @@ class Plan:
         """What is simulated of kernels, of which each runs so many times."""
         sizes = Sizes(
             system=self._system,
-            channels=self.sample.channels,
+            channels=self.channels,
             mirror=self._options.gpus == "mirror",
         )
         most = _MOST_WORK / max(1, len(kernels))
@@ -90,8 +96,8 @@ class Plan:
         """Whether the simulated channels and GPUs stand for all."""
         system, problems = self._system, {}
         for kernel in self.kernels:
-            channels = self.sample.channels
-            atoms = self.sample.atoms(system, kernel)
+            channels = self.channels
+            atoms = output_atoms(system, kernel, channels)
             try:
                 require_output_atoms(kernel, atoms, channels, system.dram.channels)
             except ValueError as error:

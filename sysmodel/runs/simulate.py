@@ -44,7 +44,7 @@ def run(workload: Workload, system: System, options: RunOptions, progress: Repor
         workload=workload,
         system=system,
         options=options,
-        channels=plan.sample.channels,
+        channels=plan.channels,
         launches=max(1, sum(plan.launches.values())),
         simulated=plan.simulated,
         extrapolated=plan.is_extrapolated,
@@ -71,7 +71,7 @@ class _Repetition:
                     kernel,
                     options,
                     report,
-                    sample=plan.sample,
+                    channels=plan.channels,
                     repetition=repetition,
                     is_first=index == 0,
                 )

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 from native_lockstep import Lockstep, LockstepMachine
-from small_system import context_of, small_system, workload
+from small_system import context_of
 
 import sysmodel.runs.check
 import sysmodel.runs.phases
@@ -15,7 +15,6 @@ from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.engine.ports import input_words, output_words
 from sysmodel.lib.progress import no_progress
-from sysmodel.machine.sampling import Sample
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.configurations.sequential import sequential
@@ -63,15 +62,6 @@ def test_full_tnlg_run(machines, simulate):
     phases = simulate(context_of(work, load_system(), RunOptions()))
     (machine,) = machines
     assert machine.require_agreement() >= phases.total_cycles > 400_000
-
-
-def test_channels_far_apart(machines):
-    """A sample of every fourth channel."""
-    context = context_of(workload(1024, 768, 128, 4), small_system(channels=8), RunOptions())
-    context.sample = Sample(2, step_bits=2)
-    phases = transparent(context, "t3", "round-robin")
-    (machine,) = machines[:1]
-    assert machine.require_agreement() >= phases.total_cycles
 
 
 def random_cycles(machines, monkeypatch, policy: Policy, least: int) -> None:

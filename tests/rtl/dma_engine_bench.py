@@ -60,14 +60,14 @@ def random_ready(rng, p):
 
 
 def channel_number(p, atom):
-    block = atom // p.interleave_atoms
-    number = 0
-    while block:
-        number ^= block % p.system_channels
-        block //= p.system_channels
-        if p.system_channels == 1:
-            return 0
-    return number
+    """Remainder of the address of its granule."""
+    block, degree = atom // p.interleave_atoms, p.system_channels.bit_length() - 1
+    if degree == 0:
+        return 0
+    divisor = {2: 0b111, 5: 0b100101}[degree]
+    while block >> degree:
+        block ^= divisor << (block.bit_length() - 1 - degree)
+    return block
 
 
 def atoms_of(p, launch_configuration, command, taken):

@@ -25,12 +25,12 @@ def small_kernel(**changes: object) -> Kernel:
 
 
 def channel_by_hand(atom: int, channel_bits: int) -> int:
-    """Exclusive-or of all groups of ``channel_bits`` bits above ``OFFSET_BITS``."""
-    channel, block = 0, int(atom) >> OFFSET_BITS
-    while block and channel_bits:
-        channel ^= block % (1 << channel_bits)
-        block >>= channel_bits
-    return channel
+    """Remainder of the bits above ``OFFSET_BITS`` by x + 1, x^2 + x + 1, ..."""
+    block = int(atom) >> OFFSET_BITS
+    divisor = {0: 0b1, 1: 0b11, 2: 0b111, 3: 0b1011, 4: 0b10011, 5: 0b100101}[channel_bits]
+    while block >> channel_bits:
+        block ^= divisor << (block.bit_length() - 1 - channel_bits)
+    return block
 
 
 def bare_state(

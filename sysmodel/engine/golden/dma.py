@@ -109,10 +109,8 @@ def _wavefront(config, engine, row):
 def _place(config, walker):
     """Find the channel of a walker's segment."""
     atom = (walker.row_start + walker.offset) & config.atom_mask
-    walker.channel = (
-        channel_of_atom(atom, config.offset_bits, config.channel_bits, config.step_bits)
-        - config.first_channel
-    )
+    channel = channel_of_atom(atom, config.offset_bits, config.channel_bits)
+    walker.channel = channel - config.first_channel
 
 
 @compiled

@@ -50,7 +50,7 @@ NMC_LATENCY = NmcUnit.LATENCY
 
 # The instance's parameters, and the decoded registers.
 _CONFIG = record(
-    "channels first_channel step_bits channel_bits offset_bits interleave atom_mask atom_shift "
+    "channels first_channel channel_bits offset_bits interleave atom_mask atom_shift "
     "dispatch_index_mask wavefront_mask credit_limit_mask count_mask regions ranges commands "
     "rows row_bits ways banks bank_bits slots walkers credit_window_slots depth with_data",
     [("launch", LAUNCH), ("arbiter", ARBITER)],
@@ -233,8 +233,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
     state = arrays._replace(config=arrays.config[0], gpu=arrays.gpu[0])
     values = dict(
         channels=p.channels,
-        first_channel=p.first_channel // p.channel_step,
-        step_bits=p.channel_step.bit_length() - 1,
+        first_channel=p.first_channel,
         channel_bits=(p.system_channels - 1).bit_length(),
         offset_bits=(p.interleave_atoms - 1).bit_length(),
         interleave=p.interleave_atoms,

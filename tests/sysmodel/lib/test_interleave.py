@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from rtl.lib.interleave import channel_of
+from rtl.lib.interleave import CHANNEL_POLYNOMIALS, channel_of
 from rtl.parameters import T3Parameters
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
@@ -57,8 +57,33 @@ def test_local_keeps_runs_together():
     assert len({channel_of_atom(a, 3, 5) for a in atoms}) == 1
 
 
-def test_strides_spread():
-    """Column-major tiles step by powers of two, which low address bits would put in one channel."""
-    for stride in (1 << 8, 1 << 11, 1 << 13):
-        channels = {channel_of_atom(i * stride, 3, 5) for i in range(1024)}
-        assert len(channels) == 32
+@pytest.mark.parametrize("channels", [2, 4, 8, 16, 32, 64, 128, 256])
+def test_strides_and_blocks_spread(channels):
+    """Rows of a matrix lie a power of two apart. As many of them as there are channels, and any
+    block of a matrix with as many rows and columns together, are in each channel once."""
+    bits = channels.bit_length() - 1
+    for stride in range(20):
+        rows = [channel_of_atom(i << (3 + stride), 3, bits) for i in range(channels)]
+        assert sorted(rows) == list(range(channels)), stride
+
+
+def test_a_block_of_a_matrix_keeps_to_no_channels():
+    """64 rows of 16 KiB, 16 granules of 256 B of each: every one of 256 channels four times."""
+    block = [
+        channel_of_atom((row << 9) + (granule << 3), 3, 8)
+        for row in range(64)
+        for granule in range(16)
+    ]
+    assert sorted(block) == sorted([*range(256)] * 4)
+
+
+@pytest.mark.parametrize("degree", CHANNEL_POLYNOMIALS)
+def test_polynomials_are_primitive(degree):
+    """The powers of x have every remainder but 0 before one comes again."""
+    power, seen = 1, set()
+    while power not in seen:
+        seen.add(power)
+        power <<= 1
+        if power >> degree:
+            power ^= CHANNEL_POLYNOMIALS[degree]
+    assert seen == set(range(1, 1 << degree))

@@ -13,7 +13,6 @@ from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.phases import PHASES
 from sysmodel.lib.progress import no_progress
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.sampling import Sample
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.variation import moved, varied
 from sysmodel.runs.comparison import slower, spreads
@@ -74,10 +73,10 @@ def test_no_repetition_loses_bytes(gpus):
 
 def test_buffers_move_by_whole_pages():
     kernel = kernel_of(SYSTEM, 1024, 768, 128, 4)
-    assert moved(SYSTEM, kernel, 0, 0, sample=Sample(4), mirror=True) is kernel
+    assert moved(SYSTEM, kernel, 0, 0, channels=4, mirror=True) is kernel
     offsets = set()
     for repetition in range(1, 40):
-        there = moved(SYSTEM, kernel, 0, repetition, sample=Sample(4), mirror=True)
+        there = moved(SYSTEM, kernel, 0, repetition, channels=4, mirror=True)
         for name in ("output_atom", "a_atom", "b_atom"):
             pages, rest = divmod(getattr(there, name) - getattr(kernel, name), PAGE)
             assert rest == 0
@@ -94,7 +93,7 @@ def test_buffers_move_by_whole_pages():
 def test_one_channel_of_a_moved_output_stands_for_all(model, layer, tp):
     system, work = load_system(), known_workloads().workload(model, layer, tp)
     kernel = kernel_of(system, work.m, work.n, work.k, tp)
-    there = moved(system, kernel, 0, 1, sample=Sample(1), mirror=True)
+    there = moved(system, kernel, 0, 1, channels=1, mirror=True)
     assert there.output_atom > kernel.output_atom
     Machine(system, there, engine="golden", channels=1, mirror=True)
 
@@ -102,7 +101,7 @@ def test_one_channel_of_a_moved_output_stands_for_all(model, layer, tp):
 def test_an_output_stays_where_it_alone_fits():
     """An output of 1 GiB less 100 KiB has no room for another page."""
     kernel = kernel_of(SYSTEM, 16384, 32765, 64, 4)
-    there = moved(SYSTEM, kernel, 0, 1, sample=Sample(4), mirror=False)
+    there = moved(SYSTEM, kernel, 0, 1, channels=4, mirror=False)
     assert there.output_atom == kernel.output_atom
     assert there.a_atom != kernel.a_atom
 

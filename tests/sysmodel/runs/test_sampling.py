@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from small_system import small_system, workload
 
+from sysmodel.config.system import load_system
 from sysmodel.lib.progress import no_progress
-from sysmodel.machine.sampling import Sample, samples
+from sysmodel.machine.sampling import output_atoms, samples
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
@@ -66,21 +66,15 @@ def test_sampled_channels_agree_with_all(sampled):
         require_equal_bytes(sample[name], whole[name])
 
 
-def test_samples_are_neighbours_or_far_apart():
-    system = small_system(channels=8)
-    assert list(samples(system)) == [
-        Sample(1), Sample(1, 3), Sample(2), Sample(2, 2), Sample(4), Sample(4, 1), Sample(8)
-    ]  # fmt: skip
-    assert list(samples(system, 2)) == [Sample(2), Sample(2, 2)]
+def test_samples_are_powers_of_two_of_whole_memory_channels():
+    assert list(samples(small_system(channels=8))) == [1, 2, 4, 8]
+    assert list(samples(load_system("h200"))) == [2, 4, 8, 16, 32, 64, 128, 256]
 
 
 def test_a_sample_has_the_atoms_of_its_channels():
     system, work = small_system(channels=32), workload(2048, 768, 512, 4)
     kernel = kernel_of(system, work.m, work.n, work.k, work.tp)
-    for sample in (Sample(4), Sample(4, step_bits=3)):
-        atoms = sample.atoms(system, kernel)
-        every = kernel.output_atoms(32, system.offset_bits, system.channel_bits)
-        served = np.arange(4) << sample.step_bits
-        assert sorted(atoms.atom) == sorted(every.atom[np.isin(every.channel, served)])
-        number = dict(zip(every.atom, every.channel >> sample.step_bits, strict=True))
-        assert [number[atom] for atom in atoms.atom] == list(atoms.channel)
+    atoms, every = output_atoms(system, kernel, 4), output_atoms(system, kernel, 32)
+    assert sorted(atoms.atom) == sorted(every.atom[every.channel < 4])
+    number = dict(zip(every.atom, every.channel, strict=True))
+    assert [number[atom] for atom in atoms.atom] == list(atoms.channel)
