@@ -94,6 +94,7 @@ class L2(Strict):
     mshrs_per_slice: int = integer(1, 1024)
     write_back_atoms: int = integer(4, 1024)
     store_buffer_atoms: int = integer(0, 1024)
+    flush_at_kernel_end: bool
 
 
 class Link(Strict):

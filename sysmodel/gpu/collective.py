@@ -7,6 +7,9 @@ load and store ports of the wavefront's CU, at most ``BLOCK`` atoms at a time. A
 over the channels, so each channel has an equal share of a port's rate; among the wavefronts whose
 share is free the one whose turn has lasted longest goes first, and a turn ends with the batch. A
 step begins when the chunk of the step before it has arrived whole.
+
+Where a kernel's end leaves its results in the L2, loads of them are served from there; what comes
+over the link, and what the collective stores, goes to the memory.
 """
 
 import numpy as np
@@ -21,6 +24,8 @@ __all__ = [
     "GPU_FIELDS",
     "MOST_WAVES",
     "begin_step",
+    "collective_hit",
+    "collective_hits_back",
     "collective_next_read",
     "collective_read_back",
     "collective_read_taken",
@@ -35,11 +40,15 @@ BLOCK = 8
 
 MOST_WAVES = 2048
 
+# Reads on their way from the L2, of a channel.
+_HITS = 4096
+
 FIXED_FIELDS = [
     ("collective_waves", np.int64),  # that share a chunk, each with a contiguous part
     ("waves_per_cu", np.int64),
     ("batch_atoms", np.int64),  # of a wavefront's batch, in each channel and operand
     ("port_cycles", np.float64),  # of a channel's share of a CU's port for an atom
+    ("loads_look_up", np.int64),  # 1: loads are served by the L2 where it has them
 ]
 
 GPU_FIELDS = [
@@ -50,6 +59,7 @@ GPU_FIELDS = [
     ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch that have not been issued
     ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not come back
     ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch that have not left
+    ("l2_reads", np.int64),  # atoms that were loaded from the L2
     # Atoms stored, and those that were sums, by phase.
     ("cu_stores", np.int64, (PHASES,)),
     ("cu_additions", np.int64, (PHASES,)),
@@ -72,6 +82,10 @@ CHANNEL_FIELDS = [
     # Of each CU: cycle from which the channel's share of its ports takes a block.
     ("load_free", np.float64, (MOST_WAVES,)),
     ("store_free", np.float64, (MOST_WAVES,)),
+    ("hit_time", np.int64, (_HITS,)),  # from which an atom of the L2 is there, the oldest first
+    ("hit_wave", np.int64, (_HITS,)),
+    ("hit_head", np.int64),
+    ("hit_count", np.int64),
 ]
 
 
@@ -218,6 +232,28 @@ def collective_read_back(s, g, w):
             channel = s.channel[g * f.channels + c]
             if channel.batch_size[w] > 0:
                 channel.storing += 1
+
+
+@inlined
+def collective_hit(f, gpu, channel, w, now):
+    """The next read is served by the L2, if it is not behind on what it serves already."""
+    if channel.hit_count == _HITS:
+        return
+    i = (channel.hit_head + channel.hit_count) & (_HITS - 1)
+    channel.hit_time[i], channel.hit_wave[i] = now + f.hit_latency, w
+    channel.hit_count += 1
+    gpu.l2_reads += 1
+    collective_read_taken(f, gpu, channel)
+
+
+@inlined
+def collective_hits_back(s, g, channel, now):
+    """What the L2 has served by now arrives."""
+    while channel.hit_count > 0 and channel.hit_time[channel.hit_head] <= now:
+        w = channel.hit_wave[channel.hit_head]
+        channel.hit_head = (channel.hit_head + 1) & (_HITS - 1)
+        channel.hit_count -= 1
+        collective_read_back(s, g, w)
 
 
 @inlined

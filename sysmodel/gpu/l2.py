@@ -15,7 +15,7 @@ from sysmodel.lib.compiled import compiled
 from .kernel import LINE_ATOM_BITS, LINE_ATOMS
 from .l2_tags import DIRTY, LINE, USED, VALID, WRITE_BACKS, allocate, find_way, l2_slice, set_of
 
-__all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "new_l2"]
+__all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_holds", "new_l2"]
 
 # What a slice's state has room for.
 MAX_MSHRS = 1024
@@ -200,6 +200,15 @@ def l2_access(
     s.misses += popcount(misses)
     s.merges += popcount(merged)
     return hits, misses, merged, True
+
+
+@compiled
+def l2_holds(state: L2State, ch: int, local_atom: int) -> bool:
+    """Whether a sector is there; looking changes nothing."""
+    local_line, sector = local_atom >> LINE_ATOM_BITS, local_atom & (LINE_ATOMS - 1)
+    where = set_of(state, l2_slice(state, ch, local_line), local_line)
+    way = find_way(state.ways, where, local_line)
+    return bool(way >= 0 and state.ways[where, VALID, way] >> sector & 1)
 
 
 @compiled

@@ -72,13 +72,17 @@ def serve_l2(s, g, q, now):
 
 @compiled
 def drained(s, g):
-    """Whether all stores of the ended kernel have left; one cycle of the L2's flush if they are in
-    the L2."""
+    """Whether all stores of the ended kernel have left, to the memory or to an L2 that keeps them;
+    one cycle of the L2's flush if it does not."""
     f = s.fixed[0]
     empty = True
     for q in range(g * f.channels, (g + 1) * f.channels):
         if s.channel[q].store_count > 0:
             empty = False
-        elif f.cached_stores and not l2_flush(s.l2, q, f.write_back_queue):
+        elif not f.cached_stores:
+            continue
+        elif not f.flushes:
+            empty &= s.l2.channels[q].write_backs == 0
+        elif not l2_flush(s.l2, q, f.write_back_queue):
             empty = False
     return empty

@@ -14,7 +14,7 @@ from sysmodel.engine.ports import (
     I,
     O,
 )
-from sysmodel.gpu.collective import collective_read_back
+from sysmodel.gpu.collective import collective_hits_back, collective_read_back
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.producer import buffer_progress, produce, workgroup_at
 from sysmodel.lib.compiled import compiled, inlined
@@ -117,9 +117,11 @@ def _channel(s, g, c, now, inputs, outputs):
     inputs[I.returns_valid] = 0
     if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
         _read_back(s, g, q, now, inputs)
+    if channel.hit_count > 0:
+        collective_hits_back(s, g, channel, now)
     if channel.request_count > 0 or f.cached_stores and channel.store_count > 0:
         serve_l2(s, g, q, now)
-    offer_read(s, gpu, channel, c, now, inputs, outputs[O.reads_ready] == 1)
+    offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
     sending = can_send(s, gpu, channel, receiver)
     link_free = sending or outputs[O.link_out_valid] == 0

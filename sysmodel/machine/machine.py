@@ -376,6 +376,7 @@ class Machine:
         fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel
         fixed["cached_stores"] = self._cached_stores
+        fixed["flushes"] = self.system.l2.flush_at_kernel_end
         write_back_queue = system.l2.write_back_atoms * self._slices_per_channel
         check_room(write_back_queue, self._slices_per_channel, system.l2.mshrs_per_slice)
         fixed["write_back_queue"] = write_back_queue

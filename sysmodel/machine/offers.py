@@ -5,15 +5,17 @@ import numpy as np
 from sysmodel.engine.codes import END_OF_TILE, STORE
 from sysmodel.engine.ports import I
 from sysmodel.gpu.collective import (
+    collective_hit,
     collective_next_read,
     collective_read_taken,
     collective_store,
     collective_store_left,
 )
+from sysmodel.gpu.l2 import l2_holds
 from sysmodel.gpu.l2_write import next_write_back, pop_write_back
 from sysmodel.gpu.producer import pop_store
 from sysmodel.lib.compiled import inlined
-from sysmodel.lib.interleave import system_atom
+from sysmodel.lib.interleave import local_of_atom, system_atom
 from sysmodel.memory.accesses import COLLECTIVE_TAG, MISSES, value_of
 
 __all__ = [
@@ -40,13 +42,19 @@ def _collective_first(offer, kernel_waits, begin):
 
 
 @inlined
-def offer_read(s, gpu, channel, c, now, inputs, ready):
+def offer_read(s, g, c, now, inputs, ready):
     """Offer the next read, of a collective or of the L2; if both have one they take turns."""
-    f = s.fixed[0]
+    f, gpu = s.fixed[0], s.gpu[g]
+    q = g * f.channels + c
+    channel = s.channel[q]
     inputs[I.reads_valid] = 0
     atom, wave = np.int64(-1), np.int64(0)
     if gpu.operands and _collective_first(channel.read_offer, channel.misses, True):
         atom, wave = collective_next_read(s, gpu, channel, c, now)
+        if f.loads_look_up and atom >= 0:
+            if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.channel_bits)):
+                collective_hit(f, gpu, channel, wave, now)
+                atom = np.int64(-1)
     if atom >= 0:
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = atom

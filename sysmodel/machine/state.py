@@ -35,6 +35,7 @@ _FIXED = np.dtype(
         ("queue_depth", np.int64),  # of the DRAM
         ("hit_latency", np.int64),  # of the L2
         ("l2_requests", np.int64),  # most lines that a channel's slices look up in a cycle
+        ("flushes", np.int64),  # 1: at a kernel's end the L2 writes back what is dirty
         ("cached_stores", np.int64),  # 1: the kernel's stores stay in the L2 until they are evicted
         ("write_back_queue", np.int64),  # sectors that a channel's slices hold for the memory
         ("flow", np.int64),  # 1: the hardware admits workgroups

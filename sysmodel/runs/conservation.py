@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sysmodel.gpu.kernel import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
+from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.machine.state import State
@@ -35,11 +36,14 @@ class Reduction:
         By the T3 hardware; else by kernels on the CUs.
     gather : bool
         An all-gather follows.
+    beside : bool
+        The GEMM runs beside them, and its output is another one.
     """
 
     gemm: bool = True
     tracked: bool = False
     gather: bool = True
+    beside: bool = False
 
 
 def check_conservation(state: State, chunks: int, how: Reduction, counts: np.ndarray) -> None:
@@ -61,8 +65,10 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
     moved = [_moved(np.roll(sizes, -g), how) for g in range(gpus)]
+    in_l2 = _kept_in_l2(state, how)
     for category, (counter, phase, size) in _CATEGORIES.items():
-        wanted = sum(int(one[category]) for one in moved) * ATOM_BYTES
+        atoms = sum(int(one[category]) for one in moved) - in_l2.get(category, 0)
+        wanted = atoms * ATOM_BYTES
         counted = int(counts[counter][phase]) * size
         if wanted != counted:
             raise SimulationError(
@@ -77,6 +83,24 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
             f"simulated channels, not between {gpus * least * ATOM_BYTES} (every operand once) and "
             f"{gpus * most * ATOM_BYTES} (no reuse)"
         )
+
+
+def _kept_in_l2(state: State, how: Reduction) -> dict[str, int]:
+    """Atoms by category that did not reach the memory: the last kernel's dirty ones, where its end
+    does not flush them, and those that a collective loaded from there.
+
+    Raises
+    ------
+    SimulationError
+        A collective loaded less than the memory lacks, so something old.
+    """
+    dirty = sum(int(mask).bit_count() for mask in state.l2.ways[:, DIRTY].ravel())
+    loaded = int(state.gpu["l2_reads"].sum())
+    if loaded < dirty and not how.beside:
+        raise SimulationError(
+            f"{dirty} atoms are in the L2 only, and the reduce-scatter loaded {loaded} from there"
+        )
+    return {"GEMM write": dirty, "RS read": loaded}
 
 
 def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:

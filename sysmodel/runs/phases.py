@@ -225,6 +225,7 @@ class Simulation:
         counts["writes"][GEMM] -= kept
         counts["writes"][RS] += kept
         counts["cu_loads"] = counts["reads"] - counts["dma_reads"]
+        counts["cu_loads"][RS] += int(gpu["l2_reads"].sum())
         counts["cu_loads"][GEMM] = 0  # those of the GEMM itself are the same in all configurations
         if not how.gemm:
             # What the kernel does then is the collective's: it stores remotely what it loads.

@@ -25,6 +25,8 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     _map(context, simulation, RS, offset)
     begin = machine.now
     simulation.launch_kernel(RS)
+    # A GEMM beside it has another output.
+    state.fixed["loads_look_up"] = alone and not context.system.l2.flush_at_kernel_end
     for step in range(n - 1):
         for g, chunk in enumerate(simulation.begin_step(scattered, step)):
             begin_step(state, g, chunk, 1 if step == 0 else 2, offset)
@@ -36,6 +38,7 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     simulation.run("RS", UNTIL_COLLECTIVE)
     if alone:
         simulation.run("RS", UNTIL_QUIET)
+    state.fixed["loads_look_up"] = 0
     simulation.span("reduce-scatter", "Communication", begin, machine.now)
     simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
     return machine.now - begin

@@ -27,7 +27,8 @@ def small_kernel(**changes: object) -> Kernel:
 def channel_by_hand(atom: int, channel_bits: int) -> int:
     """Remainder of the bits above ``OFFSET_BITS`` by x + 1, x^2 + x + 1, ..."""
     block = int(atom) >> OFFSET_BITS
-    divisor = {0: 0b1, 1: 0b11, 2: 0b111, 3: 0b1011, 4: 0b10011, 5: 0b100101}[channel_bits]
+    divisors = 0b1, 0b11, 0b111, 0b1011, 0b10011, 0b100101, 0b1000011, 0b10000011, 0b100011101
+    divisor = divisors[channel_bits]
     while block >> channel_bits:
         block ^= divisor << (block.bit_length() - 1 - channel_bits)
     return block

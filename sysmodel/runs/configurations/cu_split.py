@@ -30,7 +30,7 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult
         ag = all_gather(context, simulation, alone=False)
         simulation.run("GEMM", UNTIL_GEMM)
         return simulation.finish(
-            Reduction(),
+            Reduction(beside=True),
             gemm_cycles=int(simulation.machine.state.gpu["finish_cycle"].max()),
             rs_cycles=rs,
             ag_cycles=ag,

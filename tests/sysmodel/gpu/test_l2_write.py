@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pytest
 
-from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, new_l2
+from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, l2_holds, new_l2
 from sysmodel.gpu.l2_write import check_room, l2_flush, l2_write, next_write_back, pop_write_back
 
 ROOM = 64
@@ -45,6 +45,13 @@ def test_written_sector_is_read_from_the_cache():
     assert cache.write(5, 0b0110)
     assert cache.load(5, 0b1111) == 0b0110
     assert cache.drain() == []
+
+
+def test_what_is_held_is_told_by_sector():
+    cache = Cache(L2Parameters(slices=2, sets=4, ways=2))
+    cache.write(5, 0b0110)
+    assert [l2_holds(cache.state, 0, 20 + sector) for sector in range(4)] == [0, 1, 1, 0]
+    assert not l2_holds(cache.state, 0, 24)
 
 
 def test_eviction_writes_the_dirty_sectors_back_once():

@@ -6,6 +6,7 @@ from model_fixtures import bare_state, small_kernel
 from small_system import small_system, workload
 
 from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.lib.progress import no_progress
@@ -61,6 +62,33 @@ def test_one_access_too_many_or_too_few_is_an_error(how, category, change):
     counts[counter][phase] += change * (ATOM_BYTES if counter == "link_bytes" else 1)
     with pytest.raises(SimulationError, match=f"not conserved: {category} "):
         check_conservation(state, N, how, counts)
+
+
+def kept(dirty: int, loaded: int):
+    """The sequential baseline, with atoms that were neither written to memory nor read there."""
+    state, counts = counted(Reduction())
+    state.l2.ways[0, DIRTY, 0] = (1 << dirty) - 1
+    state.gpu["l2_reads"][0] = loaded
+    counts["writes"][GEMM] -= dirty
+    counts["reads"][RS] -= loaded
+    return state, counts
+
+
+@pytest.mark.parametrize("dirty,loaded", [(3, 3), (3, 4), (0, 2)])
+def test_what_stays_in_the_l2_does_not_reach_the_memory(dirty, loaded):
+    state, counts = kept(dirty, loaded)
+    check_conservation(state, N, Reduction(), counts)
+
+
+def test_a_partial_product_that_only_the_l2_has_must_be_read_there():
+    state, counts = kept(3, 2)
+    with pytest.raises(SimulationError, match="3 atoms are in the L2 only, .* loaded 2 from there"):
+        check_conservation(state, N, Reduction(), counts)
+
+
+def test_the_output_of_a_gemm_beside_the_reduction_may_stay_in_the_l2():
+    state, counts = kept(3, 0)
+    check_conservation(state, N, Reduction(beside=True), counts)
 
 
 @pytest.mark.parametrize("reads", ["none", "no reuse and one more"])

@@ -1,0 +1,48 @@
+"""The sequential baseline: an L2 that a kernel's end flushes, and one that keeps its results."""
+
+import pytest
+from small_system import scaled, small_system, workload
+
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.simulate import run
+
+WORK = workload(1024, 768, 512, 4)
+OUTPUT = 1024 * 768 * 2
+
+
+def sequential(*, flush: bool, capacity_mib: float, channels: str = "all"):
+    system = scaled(
+        small_system(channels=2),
+        l2={"flush_at_kernel_end": flush, "capacity_mib": capacity_mib},
+    )
+    options = RunOptions(engine="golden", channels=channels, configurations=("sequential", "t3"))
+    return run(WORK, system, options, no_progress).configurations
+
+
+@pytest.mark.parametrize("channels", ["all", 1])
+def test_an_l2_larger_than_all_keeps_the_partial_products_from_the_memory(channels):
+    """The reduce-scatter reads all that came over the link from there, 3 of 4 chunks."""
+    flushed = sequential(flush=True, capacity_mib=8, channels=channels)["sequential"]
+    kept = sequential(flush=False, capacity_mib=8, channels=channels)["sequential"]
+    assert flushed.dram_bytes.gemm_write == OUTPUT and kept.dram_bytes.gemm_write == 0
+    assert kept.dram_bytes.rs_read == OUTPUT * 3 // 4
+    assert flushed.dram_bytes.rs_read - kept.dram_bytes.rs_read == OUTPUT
+    assert kept.dram_bytes.gemm_read == flushed.dram_bytes.gemm_read
+    assert kept.activity.cu_loads == flushed.activity.cu_loads
+    assert kept.gemm_ns < flushed.gemm_ns and kept.rs_ns <= flushed.rs_ns
+
+
+def test_a_small_l2_keeps_what_it_can():
+    flushed = sequential(flush=True, capacity_mib=0.5)["sequential"]
+    kept = sequential(flush=False, capacity_mib=0.5)["sequential"]
+    assert 0 < OUTPUT - kept.dram_bytes.gemm_write <= 0.5 * 2**20
+    # What was evicted after it was written is read from the memory.
+    saved = flushed.dram_bytes.rs_read - kept.dram_bytes.rs_read
+    assert OUTPUT - kept.dram_bytes.gemm_write <= saved <= 0.5 * 2**20
+
+
+def test_what_t3_tracks_passes_the_l2():
+    assert sequential(flush=True, capacity_mib=8)["t3"].dram_bytes == (
+        sequential(flush=False, capacity_mib=8)["t3"].dram_bytes
+    )
