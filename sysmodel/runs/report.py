@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
@@ -12,6 +10,7 @@ from sysmodel.config.notices import notices
 from sysmodel.config.parameters import parameters
 from sysmodel.config.system import load_system, preset_names, preset_path
 from sysmodel.config.workload import Table
+from sysmodel.lib.terminal import terminal, terminal_table
 
 from .check_options import CheckOptions, CheckResult
 from .comparison import ROUND_ROBIN, Spread, slower, spreads
@@ -23,22 +22,9 @@ __all__ = ["library_efficiency", "print_check", "print_models", "print_presets",
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
 
 
-def _console() -> Console:
-    return Console(highlight=False)
-
-
 def _table(title: str, *columns: str, text_columns: int = 1) -> RichTable:
-    table = RichTable(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        header_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < text_columns else "right")
+    """A table whose first column is not wrapped."""
+    table = terminal_table(title, columns, text_columns)
     table.columns[0].no_wrap = True
     return table
 
@@ -60,7 +46,7 @@ def _megabytes(count: int) -> str:
 
 def print_run(result: RunResult, files: list[Path]) -> None:
     """Print what a run gave and where its files lie."""
-    console = _console()
+    console = terminal()
     console.print()
     console.print(_times(result))
     for sentence in _simulated(result):
@@ -207,7 +193,7 @@ def _energy(result: RunResult) -> RichTable:
 
 def print_check(options: CheckOptions, result: CheckResult) -> None:
     """Print whether every bit agrees, and if not, where."""
-    console = _console()
+    console = terminal()
     shape = f"{options.m} x {options.n} x {options.k} {options.dtype} on {options.gpus} GPUs"
     if result.passed:
         console.print(f"[bold green]passed[/]: {shape}, {result.elements:,} elements bit for bit")
@@ -236,7 +222,7 @@ def _in_launches(count: int) -> str:
 
 def print_models(known: Table) -> None:
     """Print the models and the shapes of their sublayers' GEMMs."""
-    console = _console()
+    console = terminal()
     models = _table("Models (--model)", "model", "hidden", "layers", "batch", "TP", "confidence")
     for model in known.model:
         models.add_row(
@@ -267,7 +253,7 @@ def print_models(known: Table) -> None:
 
 def print_presets() -> None:
     """Print the systems that come along."""
-    console = _console()
+    console = terminal()
     for name in preset_names():
         system = load_system(name)
         table = _table(f"{name}: {system.description}", "part", "what it is", text_columns=2)

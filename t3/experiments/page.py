@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sysmodel.lib.markdown import table
+from sysmodel.lib.terminal import terminal, terminal_table
 
 __all__ = ["Picture", "Section", "page", "print_section"]
 
@@ -75,22 +76,8 @@ def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
 
 def print_section(section: Section) -> None:
     """Print a section's table and the bounds that it breaks."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    shown = Table(
-        title=section.title,
-        title_justify="left",
-        title_style="bold",
-        header_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    for i, name in enumerate(section.headings):
-        shown.add_column(name, justify="left" if i < section.text_columns else "right")
+    console = terminal()
+    shown = terminal_table(section.title, section.headings, section.text_columns)
     for row in section.rows:
         shown.add_row(*row)
     if section.rows:
