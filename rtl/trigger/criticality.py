@@ -1,5 +1,5 @@
 """Whether communication is what everything waits for: the time that the link still needs against
-the time that the kernel still needs."""
+three quarters of what the kernel still needs."""
 # amaranth: UnusedElaboratable=no
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -23,12 +23,14 @@ _PHASE_BITS = 6
 _GONE, _WHOLE, _REMAINING, _LOAD = range(4)
 _FIRST = _LOAD + 1  # in which bit 0 of the link's product comes
 _LAST = (1 << _PHASE_BITS) - 1
-# The kernel's product counts this much more: units of elapsed time, and groups.
-_SHIFT = _FRACTION_BITS + _GROUP_BITS
+# The kernel's product counts this much more: units of elapsed time, and groups. Of its time three
+# quarters count, for beside the kernel the link does not keep its fastest pace.
+_SHIFT = _FRACTION_BITS + _GROUP_BITS - 2
 
 
 class Criticality(wiring.Component):
-    """Compares, every 64 cycles, the time that is left for the link with that of the kernel.
+    """Compares, every 64 cycles, the time that the link still needs with three quarters
+    of the kernel's.
 
     The link's time is the workgroups that are still to be sent, each as long as those of the
     fastest group were. The kernel's time is extrapolated from the workgroups that have ended.
@@ -94,7 +96,9 @@ class Criticality(wiring.Component):
     shifted : Signal
         The kernel's products have begun.
     overdue, less : Signal
-        Of the bits so far: the kernel's time is below 0, and below the link's.
+        Of the bits so far: the kernel's time is below 0, and three quarters of it below the link's.
+    kernel_before, kernel_carry : Signal
+        Of the kernel's time: its bit before, and the carry of it three times.
     void : Signal
         There was a launch since the operands were taken.
 
@@ -150,6 +154,8 @@ class Criticality(wiring.Component):
         self.shifted = Signal()
         self.overdue = Signal()
         self.less = Signal()
+        self.kernel_before = Signal()
+        self.kernel_carry = Signal()
         self.void = Signal()
         self.products = [SerialProduct(width) for width in (bits, _TIME_BITS, bits, bits)]
 
@@ -259,9 +265,9 @@ class Criticality(wiring.Component):
         sent, link, whole, passed = self.products
         m.submodules.sent, m.submodules.link = sent, link
         m.submodules.whole, m.submodules.passed = whole, passed
-        kernel = Signal()
+        kernel, thrice = Signal(), Signal()
         overdue, less, shifted = self.overdue, self.less, self.shifted
-        late_kernel, late_link = Signal(), Signal()
+        late_kernel, late_link, carry = Signal(), Signal(), Signal()
         begins = self.phase == _LOAD
         m.d.comb += [
             sent.word.eq(self.remaining),
@@ -274,7 +280,8 @@ class Criticality(wiring.Component):
             passed.bit.eq(self.elapsed_bits[0] & shifted),
             kernel.eq(whole.o ^ passed.o ^ overdue),
             late_kernel.eq((~whole.o & passed.o) | (~(whole.o ^ passed.o) & overdue)),
-            late_link.eq((~kernel & link.o) | (~(kernel ^ link.o) & less)),
+            Cat(thrice, carry).eq(kernel + self.kernel_before + self.kernel_carry),
+            late_link.eq((~thrice & link.o) | (~(thrice ^ link.o) & less)),
         ]
         m.d.comb += [product.clear.eq(begins) for product in self.products]
         with m.If(self.phase == _FIRST + _SHIFT - 1):
@@ -283,6 +290,8 @@ class Criticality(wiring.Component):
             self.finished_bits.eq(Cat(self.finished_bits[1:], 0)),
             overdue.eq(late_kernel),
             less.eq(late_link),
+            self.kernel_before.eq(kernel),
+            self.kernel_carry.eq(carry),
         ]
         with m.If(shifted):
             m.d.sync += [
@@ -293,6 +302,8 @@ class Criticality(wiring.Component):
             m.d.sync += [
                 overdue.eq(0),
                 less.eq(0),
+                self.kernel_before.eq(0),
+                self.kernel_carry.eq(0),
                 shifted.eq(0),
                 self.void.eq(self.launch),
                 self.finished_taken.eq(self.finished),

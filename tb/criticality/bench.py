@@ -53,9 +53,9 @@ expect(
     "launched again",
     "launch while a comparison is under way",
     "late, because a workgroup is overdue",
-    "late, because the link takes longer",
-    "link and kernel take equally long",
-    "link takes nearly as long as the kernel",
+    "late, because the link takes too long",
+    "link takes three quarters of the kernel's time",
+    "link takes nearly three quarters of it",
     "nothing is left to be sent",
     "late no more",
     "every channel was seen held up",
@@ -150,12 +150,15 @@ class _Bench:
         if own["phase"] == LOAD:
             kernel = workgroups * int(own["finish_time"]) - finished * int(own["elapsed"])
             link = int(own["remaining"]) * int(own["link_time"]) * finished
-            difference = (kernel << 15) - link
+            difference = 3 * (kernel << 13) - link
             cover("late, because a workgroup is overdue", kernel < 0)
-            cover("late, because the link takes longer", kernel >= 0 > difference)
-            cover("link and kernel take equally long", kernel > 0 and not difference)
+            cover(
+                "late, because the link takes too long",
+                kernel >= 0 > difference,
+            )
+            cover("link takes three quarters of the kernel's time", kernel > 0 and not difference)
             near = int(own["remaining"]) * finished
-            cover("link takes nearly as long as the kernel", 0 < difference < near)
+            cover("link takes nearly three quarters of it", 0 < difference < near)
             cover("nothing is left to be sent", finished and not own["remaining"])
 
 
@@ -209,7 +212,7 @@ async def every_verdict(dut):
         times = near_the_verdict(rng, bench.own, bench.launch_configuration, int(finished))
         if whole:
             elapsed = int(rng.integers(0, 1000))
-            kernel = (1000 - int(finished)) * elapsed << 15
+            kernel = (1000 - int(finished)) * elapsed * (3 << 13)
             link_time = kernel // (int(remaining) * int(finished))
             times = dict.fromkeys(("elapsed", "finish_time"), elapsed)
             times["link_time"] = min(link_time, _MOST_TIME)

@@ -82,7 +82,8 @@ class Dispatcher:
 def near_the_verdict(
     rng: np.random.Generator, own: np.void, launch: Mapping[str, int], finished: int
 ) -> dict[str, int]:
-    """Times with which link and kernel take equally long, or nearly so, in phase :data:`LOAD`.
+    """Times with which the link needs three quarters of the kernel's, or nearly, in phase
+    :data:`LOAD`.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def near_the_verdict(
     finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
     kernel = int(launch["workgroups"]) * finish_time - finished * elapsed
     factor = int(own["remaining"]) * finished
-    link_time = max(kernel, 0) * (1 << 15) // factor if factor else 0
+    link_time = max(kernel, 0) * (3 << 13) // factor if factor else 0
     link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), _MOST)
     return {"elapsed": elapsed, "finish_time": finish_time, "link_time": link_time}
 

@@ -1,5 +1,5 @@
 """Whether communication is what everything waits for: the time that the link still needs against
-the time that the kernel still needs."""
+three quarters of what the kernel still needs."""
 
 from sysmodel.lib.compiled import compiled, inlined
 
@@ -29,7 +29,7 @@ def _judge(s, finished):
         # Cycles of a group of workgroups, on both sides times `finished`.
         link = own.remaining * own.link_time * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
-        own.verdict = kernel < 0 or kernel * (_GROUP * _FRACTIONS) < link
+        own.verdict = kernel < 0 or 3 * kernel * (_GROUP * _FRACTIONS) < 4 * link
     elif own.phase == _LAST_PHASE:
         own.late = own.verdict
 

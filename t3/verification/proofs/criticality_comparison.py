@@ -36,7 +36,7 @@ class ComparisonHarness(Elaboratable):
 
         known, launched, late = Signal(), Signal(), Signal()
         overdue, longer = Signal(), Signal()
-        m.d.comb += [overdue.eq(kernel < 0), longer.eq((kernel << 15) < link)]
+        m.d.comb += [overdue.eq(kernel < 0), longer.eq(3 * (kernel << 13) < link)]
         taken = dut.phase == _TAKEN
         with m.If(taken):
             m.d.sync += [known.eq(1), launched.eq(dut.launch), late.eq(overdue | longer)]

@@ -109,7 +109,7 @@ _STATE = (
 )  # fmt: skip
 _COMPARED = (
     "finished_taken", "workgroups_taken", "link_time_taken", "finished_bits", "finish_time_bits",
-    "elapsed_bits", "shifted", "overdue", "less",
+    "elapsed_bits", "shifted", "overdue", "less", "kernel_before", "kernel_carry",
 )  # fmt: skip
 
 PROOFS = (

@@ -76,12 +76,13 @@ def simulate(bench):
 
 
 def verdict(now, finished, sent, kernel_pace, link_pace):
-    """Whether the link takes longer, from the paces; None where the unit's grain may decide.
+    """Whether the link takes over three quarters of the kernel's time, from the paces; None where
+    the unit's grain may decide.
 
     A workgroup's end is known to a unit of time, which is extrapolated over the whole kernel.
     """
     link = (WORKGROUPS - FIRST - sent) * link_pace
-    kernel = WORKGROUPS * kernel_pace - now
+    kernel = (WORKGROUPS * kernel_pace - now) * 3 / 4
     grain = UNIT * (WORKGROUPS / max(finished, 1) + 1) + DELAY
     if abs(link - kernel) <= grain:
         return None
@@ -90,9 +91,9 @@ def verdict(now, finished, sent, kernel_pace, link_pace):
 
 @pytest.mark.parametrize(
     ("kernel_pace", "link_pace", "expected"),
-    [(150, 20, False), (150, 90, False), (150, 300, True), (100, 160, True)],
+    [(150, 20, False), (150, 75, False), (150, 220, True), (100, 160, True)],
 )
-def test_late_where_the_link_takes_longer_than_the_kernel(kernel_pace, link_pace, expected):
+def test_late_where_the_link_needs_most_of_the_kernel_s_time(kernel_pace, link_pace, expected):
     """The link's pace is known from its first group on."""
     seen = []
 
