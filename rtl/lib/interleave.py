@@ -7,25 +7,22 @@ from rtl.parameters import T3Parameters
 __all__ = ["CHANNEL_POLYNOMIALS", "channel_of"]
 
 CHANNEL_POLYNOMIALS = {
-    1: 0b11,
-    2: 0b111,
-    3: 0b1011,
-    4: 0b10011,
-    5: 0b100101,
+    **{bits: 1 << bits | 1 for bits in range(1, 6)},
     6: 0b1000011,
     7: 0b10000011,
     8: 0b100011101,
 }
-"""By channel bits, the smallest primitive polynomial over GF(2): bit *i* is the coefficient of
-x^i."""
+"""By channel bits, a polynomial over GF(2): bit *i* is the coefficient of x^i. Up to 32 channels it
+is x^bits + 1, which makes the remainder the exclusive-or of all groups of channel bits; beyond, the
+smallest primitive one, since the rows of a tile would keep to some of so many channels."""
 
 
 def channel_of(p: T3Parameters, atom: Value) -> Value:
     """Channel of an atom address: the remainder of its bits above the interleave offset, read as a
     polynomial over GF(2), by that of the number of channels (Rau, ISCA 1991).
 
-    Any run of as many address bits as a channel has then reaches all channels, and bits far apart
-    do not cancel: neither a stride that is a power of two nor a block of a matrix keeps to some.
+    Any run of as many address bits as a channel has then reaches all channels, so no stride that is
+    a power of two keeps to some.
     """
     offset_bits = (p.interleave_atoms - 1).bit_length()
     channel_bits = (p.system_channels - 1).bit_length()

@@ -21,6 +21,11 @@ def _remainder(dividend: int, divisor: int) -> int:
     return dividend
 
 
+def _polynomial(degree: int) -> int:
+    """x^degree + 1 up to degree 5, beyond that the smallest primitive one."""
+    return 1 << degree | 1 if degree <= 5 else _primitive(degree)
+
+
 def _primitive(degree: int) -> int:
     """The smallest polynomial of that degree by which the powers of x have all remainders but 0."""
     for polynomial in range((1 << degree) + 1, 2 << degree, 2):
@@ -34,7 +39,7 @@ def _remainders() -> np.ndarray:
     """By channel bits, part, and value of the part."""
     table = np.zeros((_MOST_CHANNEL_BITS + 1, _PARTS, 1 << _PART_BITS), np.int64)
     for channel_bits in range(1, _MOST_CHANNEL_BITS + 1):
-        divisor = _primitive(channel_bits)
+        divisor = _polynomial(channel_bits)
         for part in range(_PARTS):
             table[channel_bits, part] = [
                 _remainder(value << (_PART_BITS * part), divisor)
@@ -49,7 +54,7 @@ _REMAINDERS = _remainders()
 @compiled
 def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """Channel of a system atom address: the remainder of its bits above the ``offset_bits`` that
-    one channel holds contiguously, by the smallest primitive polynomial (Rau, ISCA 1991)."""
+    one channel holds contiguously, by a polynomial over GF(2) (Rau, ISCA 1991)."""
     block = atom >> offset_bits
     channel = 0
     part = 0

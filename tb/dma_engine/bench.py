@@ -306,12 +306,13 @@ def _atoms(segments: list[dict[str, int]]) -> list[tuple[int, int, int]]:
 
 
 def _served(atom: int) -> bool:
-    """Whether a lane has the atom's channel: of four, the remainder of the upper bits by
-    x^2 + x + 1."""
-    p, block = PARAMETERS, atom // PARAMETERS.interleave_atoms
-    while block > 3:
-        block ^= 0b111 << (block.bit_length() - 3)
-    return 0 <= block - p.first_channel < p.channels
+    """Whether a lane has the atom's channel: the upper bits are folded onto the channel's."""
+    p, channel = PARAMETERS, 0
+    block = atom // p.interleave_atoms
+    while block:
+        channel ^= block % p.system_channels
+        block //= p.system_channels
+    return 0 <= channel - p.first_channel < p.channels
 
 
 @cocotb.test()

@@ -64,7 +64,7 @@ def channel_number(p, atom):
     block, degree = atom // p.interleave_atoms, p.system_channels.bit_length() - 1
     if degree == 0:
         return 0
-    divisor = {2: 0b111, 5: 0b100101}[degree]
+    divisor = 1 << degree | 1
     while block >> degree:
         block ^= divisor << (block.bit_length() - 1 - degree)
     return block

@@ -25,9 +25,9 @@ def small_kernel(**changes: object) -> Kernel:
 
 
 def channel_by_hand(atom: int, channel_bits: int) -> int:
-    """Remainder of the bits above ``OFFSET_BITS`` by x + 1, x^2 + x + 1, ..."""
+    """Remainder of the bits above ``OFFSET_BITS`` by x + 1, x^2 + 1, ..."""
     block = int(atom) >> OFFSET_BITS
-    divisors = 0b1, 0b11, 0b111, 0b1011, 0b10011, 0b100101, 0b1000011, 0b10000011, 0b100011101
+    divisors = 0b1, 0b11, 0b101, 0b1001, 0b10001, 0b100001, 0b1000011, 0b10000011, 0b100011101
     divisor = divisors[channel_bits]
     while block >> channel_bits:
         block ^= divisor << (block.bit_length() - 1 - channel_bits)

@@ -135,9 +135,9 @@ def test_rows_in_one_channel():
 
     async def bench(engine):
         segments = await engine.walk(ready=READY | {"start": 0})
-        assert [atoms[0][0] // 504 for _, _, _, atoms in segments] == [0, 4, 1, 5, 2, 3]
+        assert [atoms[0][0] // 120 for _, _, _, atoms in segments] == [0, 4, 1, 5, 2, 3]
 
-    command = command_entry(outer_extent=6, inner_extent=1, stride=504)
+    command = command_entry(outer_extent=6, inner_extent=1, stride=120)
     simulate(SMALL, [command], bench)
 
 
@@ -232,15 +232,15 @@ def test_full_lane_stops_only_the_walkers_that_want_it():
     """What is offered to it stays, also when a lower walker comes."""
 
     async def bench(engine):
-        async def rows(lane_3):
-            _, segments = await engine.cycle(rooms=[1, 1, 1, lane_3])
+        async def rows(lane_1):
+            _, segments = await engine.cycle(rooms=[1, lane_1, 1, 1])
             return [atoms[0][0] // 8 for _, _, _, atoms in segments]
 
         await engine.cycle(ready=READY | {"start": 0})
         await engine.prepare()
-        # Rows 0 to 7 lie in channels 0, 1, 2, 3, 3, 2, 1 and 0.
-        assert [await rows(0) for _ in range(4)] == [[0, 1, 2], [6, 5], [], []]
-        assert [await rows(1) for _ in range(2)] == [[3], [7, 4]]
+        # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
+        assert [await rows(0) for _ in range(4)] == [[0, 2, 3], [7, 6], [], []]
+        assert [await rows(1) for _ in range(2)] == [[1], [5, 4]]
         assert (await engine.cycle(ready=READY))[0] == "ready"
 
     command = command_entry(outer_extent=8, inner_extent=8, stride=8)

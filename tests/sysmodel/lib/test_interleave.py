@@ -77,8 +77,8 @@ def test_a_block_of_a_matrix_keeps_to_no_channels():
     assert sorted(block) == sorted([*range(256)] * 4)
 
 
-@pytest.mark.parametrize("degree", CHANNEL_POLYNOMIALS)
-def test_polynomials_are_primitive(degree):
+@pytest.mark.parametrize("degree", [6, 7, 8])
+def test_polynomials_of_many_channels_are_primitive(degree):
     """The powers of x have every remainder but 0 before one comes again."""
     power, seen = 1, set()
     while power not in seen:

@@ -143,15 +143,15 @@ def test_walkers_share_a_lane():
     """A lane takes a segment per cycle: of the lowest walker, unless another one's offer stays."""
     state = fresh_state(channels=4, dma_walkers=4)
     command = state.commands[0]
-    # Rows 0 to 7 lie in channels 0, 1, 2, 3, 3, 2, 1 and 0.
+    # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
     command["outer_extent"], command["inner_extent"], command["stride"] = 8, 4, 4
     push_copy(state, 0, 0)
     rows = []
     for cycle in range(9):
-        state.channels["levels"][3] = 4 * mark(Q.segments) if cycle < 7 else 0
+        state.channels["levels"][1] = 4 * mark(Q.segments) if cycle < 7 else 0
         step_engine(state, 0)
         pushed = [channel for channel in state.channels if channel["pushed"]]
         rows.append([int(channel["segments"][0]["atom"]) // 4 for channel in pushed])
         state.channels["pushed"][:] = 0
-    assert rows == [[], [], [], [0, 1, 2], [6, 5], [], [], [3], [7, 4]]
+    assert rows == [[], [], [], [0, 2, 3], [7, 6], [], [], [1], [5, 4]]
     assert state.gpu["engine"]["state"] == 0
