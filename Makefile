@@ -37,6 +37,7 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, evidence
 	@$(T3) area --scaling --out docs/hardware
 	@$(T3) timing --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
+	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
 
 test: lint                 ## Lint, then the tests (about 10 minutes on 2 cores)

@@ -14,6 +14,7 @@ from .hierarchy import Hierarchies
 from .manifest import manifest
 from .names import KEYWORDS
 from .ports import documented_ports, summary
+from .register_documents import register_documents
 from .revision import project_version
 from .verilog import readable_verilog
 
@@ -27,7 +28,7 @@ def export_files(
     name: str = "t3",
     report: Callable[[str, float], None] = lambda task, share: None,
 ) -> dict[str, str]:
-    """Verilog of the top and of each block, headers, a FuseSoC core and a manifest.
+    """Verilog of the top and of each block, headers, register documents, a core and a manifest.
 
     Each Verilog file is self-contained: it has the module that it is called after, and modules
     whose names begin with that and two underscores. So any of them, of any number of exports under
@@ -90,6 +91,8 @@ def export_files(
         blocks=verilog[1:],
         waivers=f"{name}.vlt",
     )
+    documents = register_documents()
+    files |= {file: text.decode() for file, text in documents.items() if "/" not in file}
     files["manifest.json"] = manifest(p, files, modules)
     return files
 

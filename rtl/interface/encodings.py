@@ -4,6 +4,7 @@ from amaranth.lib import enum
 
 __all__ = [
     "Access",
+    "CODES",
     "Action",
     "Datatype",
     "ErrorCode",
@@ -114,3 +115,16 @@ class ConfigurationError(enum.Enum, shape=4):
     REGION_DISABLED = 6
     REGION_IN_USE = 7
     QUEUE_FULL = 8
+
+
+CODES = (
+    Action,
+    ErrorCode,
+    Granularity,
+    Operation,
+    Datatype,
+    PacketKind,
+    Policy,
+    ConfigurationError,
+)
+"""Of the register fields that hold a code."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from systemrdl import RDLCompiler
-from systemrdl.node import FieldNode, Node, RegNode
+from systemrdl.node import FieldNode, Node, RegNode, RootNode
 from systemrdl.rdltypes import AccessType
 
-__all__ = ["Field", "Register", "load", "read"]
+__all__ = ["Field", "Register", "compiled", "load", "read"]
 
 _SOURCE = Path(__file__).with_name("t3.rdl")
 
@@ -153,6 +153,19 @@ def _field(node: FieldNode) -> Field:
     )
 
 
+def compiled(path: Path = _SOURCE) -> RootNode:
+    """A SystemRDL file, ``t3.rdl`` by default, as the compiler gives it to exporters.
+
+    Raises
+    ------
+    systemrdl.RDLCompileError
+        If the file is not SystemRDL.
+    """
+    compiler = RDLCompiler()
+    compiler.compile_file(str(path))
+    return compiler.elaborate()
+
+
 def read(path: Path) -> dict[str, Register]:
     """Read a SystemRDL file that holds one flat address map of 32-bit registers.
 
@@ -173,9 +186,7 @@ def read(path: Path) -> dict[str, Register]:
         If it uses what the register block does not implement: side effects, arrays, register
         files, other widths, an access that is not plain.
     """
-    compiler = RDLCompiler()
-    compiler.compile_file(str(path))
-    top = compiler.elaborate().top
+    top = compiled(path).top
     _reject(top, _ADDRMAP_PROPERTIES)
     registers = {}
     for node in top.children():

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,15 @@ class OutputFolder:
     """A folder whose new files appear together, when they are complete.
 
     As a context manager it proves that the folder can be written, before anything is computed;
-    files are made in ``staging`` and moved by ``publish``. Leaving it without ``publish`` leaves
-    the file system as it was.
+    files, and folders of them, are made in ``staging`` and moved by ``publish``, a folder in the
+    place of one that is there. Leaving it without ``publish`` leaves the file system as it was.
 
     Parameters
     ----------
     path : Path
         The folder; made with its parents if it does not exist.
     names : tuple of str
-        Files that will be published.
+        Files that will be published, apart from folders.
 
     Raises
     ------
@@ -66,9 +67,30 @@ class OutputFolder:
         self._made = []
         published = []
         for file in sorted(self.staging.iterdir()):
-            os.replace(file, self.path / file.name)
-            published.append(self.path / file.name)
+            target = self.path / file.name
+            if file.is_dir() and target.is_dir():
+                os.replace(target, Path(tempfile.mkdtemp(dir=self.staging)) / file.name)
+            os.replace(file, target)
+            published.append(target)
         return published
+
+    def write(self, files: Mapping[str, str | bytes]) -> list[Path]:
+        """Make files of these contents by their names in the folder, and publish.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written.
+        """
+        try:
+            for name, content in files.items():
+                file = self.staging / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.encode() if isinstance(content, str) else content)
+            return self.publish()
+        except OSError as error:
+            problem = f"{str(self.path)!r} cannot be written: {error.strerror}"
+            raise InputError("out", problem) from error
 
     def _remove_made(self) -> None:
         for folder in reversed(self._made):

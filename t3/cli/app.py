@@ -19,6 +19,7 @@ from .models import models
 from .mutate import mutate
 from .presets import presets
 from .prove import prove
+from .registers import registers
 from .reproduce import reproduce
 from .run import run
 from .sweep import sweep
@@ -29,7 +30,7 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(run, check, sweep, dram, reproduce, machines, validate),
-    *(export, area, timing, diagrams),
+    *(export, registers, area, timing, diagrams),
     *(prove, exhaust, mutate, coverage, faults),
     *(models, presets),
 )

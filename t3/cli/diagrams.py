@@ -7,7 +7,6 @@ import typer
 from sysmodel.lib.output import OutputFolder
 
 from .options import Out
-from .output import writing
 
 __all__ = ["diagrams"]
 
@@ -20,10 +19,5 @@ def diagrams(out: Out = Path("build/diagrams")) -> None:
 
     files = {f"{diagram.name}.svg": diagram for diagram in known()}
     with OutputFolder(out, tuple(files)) as folder:
-        for name, diagram in files.items():
-            picture = svg(record(diagram))
-            with writing(out):
-                (folder.staging / name).write_text(picture, encoding="utf-8")
-        with writing(out):
-            folder.publish()
+        folder.write({name: svg(record(diagram)) for name, diagram in files.items()})
     typer.echo("\n".join(str(out / name) for name in files))

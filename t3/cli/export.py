@@ -15,7 +15,6 @@ from sysmodel.lib.output import OutputFolder
 from sysmodel.lib.progress import shown_progress
 
 from .options import Out, option
-from .output import writing
 
 __all__ = ["export"]
 
@@ -72,10 +71,7 @@ def export(
                 files = export_files(T3Parameters(**parameters), name, progress)
         except ValueError as error:
             raise _input_error(error) from error
-        with writing(out):
-            for file, text in files.items():
-                (folder.staging / file).write_text(text, encoding="utf-8")
-            published = folder.publish()
+        published = folder.write(files)
     typer.echo(f"{len(published)} files in {out}: {', '.join(file.name for file in published)}")
 
 

@@ -1,0 +1,73 @@
+"""The registers in other people's formats, by PeakRDL's exporters from ``t3.rdl``."""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from amaranth.lib import enum
+from peakrdl_cheader.c_standards import CStandard
+from peakrdl_cheader.exporter import CHeaderExporter
+from peakrdl_html import HTMLExporter
+from peakrdl_ipxact import IPXACTExporter
+from peakrdl_markdown import MarkdownExporter
+from peakrdl_uvm import UVMExporter
+from systemrdl.node import RootNode
+
+from rtl.interface.encodings import CODES
+from rtl.registers.map import compiled
+
+from .names import identifier
+from .revision import project_version
+
+__all__ = ["register_documents"]
+
+
+def register_documents() -> dict[str, bytes]:
+    """A C header, Markdown, HTML, IP-XACT and a UVM register model of the register map.
+
+    Returns
+    -------
+    dict
+        Contents by the names of the files, ``html/...`` for the HTML pages; the same bytes whenever
+        they are made from the same map by the same tools.
+    """
+    root = compiled()
+    with TemporaryDirectory() as folder:
+        path = Path(folder)
+        header = str(path / "t3_registers.h")
+        CHeaderExporter().export(root, header, std=CStandard.gnu99)
+        MarkdownExporter().export(root, str(path / "registers.md"), rename="T3")
+        HTMLExporter(generate_source_links=False).export(
+            root, str(path / "html"), footer=f"T3 {project_version()}"
+        )
+        names = {"vendor": "t3", "library": "t3", "version": project_version()}
+        IPXACTExporter(**names).export(root, str(path / "t3_registers.xml"))
+        UVMExporter().export(_without_keywords(), str(path / "t3_registers_pkg.sv"))
+        files = {
+            str(file.relative_to(path)): file.read_bytes()
+            for file in sorted(path.rglob("*"))
+            if file.is_file()
+        }
+    return files | {"t3_codes.h": _codes().encode()}
+
+
+def _without_keywords() -> RootNode:
+    """The map with names that SystemVerilog takes; the exporter leaves them as they are."""
+    root = compiled()
+    for node in root.descendants():
+        node.inst.inst_name = identifier(node.inst_name)
+    return root
+
+
+def _codes() -> str:
+    """What the registers' coded fields mean, for C."""
+    body = "\n\n".join(_enumeration(shape) for shape in CODES)
+    guard = "T3_CODES_H"
+    about = "// Values of the registers' coded fields."
+    return f"{about}\n#ifndef {guard}\n#define {guard}\n\n{body}\n\n#endif\n"
+
+
+def _enumeration(shape: type[enum.Enum]) -> str:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", shape.__name__).upper()
+    values = "\n".join(f"    T3_{name}_{value.name} = {value.value}," for value in shape)
+    return f"enum t3_{name.lower()} {{\n{values}\n}};"
