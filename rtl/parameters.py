@@ -4,6 +4,20 @@ from dataclasses import dataclass, fields
 
 __all__ = ["T3Parameters"]
 
+_LEAST = {
+    "tile_atom_bits": 2,  # a count of updates is not narrower than what comes at once
+    "command_depth": 2,
+}
+_MOST = {
+    "system_channels": 256,
+    "address_bits": 64,
+    # These fill fields of registers.
+    "workgroup_bits": 16,
+    "wavefronts": 8,
+    "context_bits": 4,
+    "dma_walkers": 16,
+}
+
 
 def _is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
@@ -33,13 +47,13 @@ class T3Parameters:
     address_bits : int
         Bits of a byte address; the default spans 1 TiB.
     workgroup_bits : int
-        Width of a workgroup id.
+        Width of a workgroup id, up to 16.
     wavefronts : int
-        Most wavefronts of a workgroup.
+        Most wavefronts of a workgroup; a power of two, up to 8.
     tile_atom_bits : int
-        Width of the number of atoms that a wavefront's tile has.
+        Width of the number of atoms that a wavefront's tile has; at least 2.
     context_bits : int
-        Width of an address-space id.
+        Width of an address-space id, up to 4.
     tag_bits : int
         Width of the tag that a compute read takes along.
     regions : int
@@ -57,7 +71,7 @@ class T3Parameters:
     credit_window : int
         Most workgroups between the oldest incomplete one and the newest admitted one.
     command_depth : int
-        Ready DMA commands that wait for the engine.
+        Ready DMA commands that wait for the engine; a power of two, at least 2.
     dma_walkers : int
         Rows of a command that the DMA engine walks at a time, each by a segment per cycle; a power
         of two, up to 16.
@@ -117,15 +131,17 @@ class T3Parameters:
             value = getattr(self, name)
             if not _is_power_of_two(value):
                 raise ValueError(f"{name} must be a power of two, not {value!r}")
-        if self.system_channels > 256:
-            raise ValueError(f"system_channels must be at most 256, not {self.system_channels!r}")
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)!r}")
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)!r}")
         if self.first_channel + self.channels > self.system_channels:
             raise ValueError(
                 f"first_channel + channels must be at most system_channels "
                 f"({self.system_channels}), not {self.first_channel + self.channels}"
             )
-        if self.dma_walkers > 16:
-            raise ValueError(f"dma_walkers must be at most 16, not {self.dma_walkers!r}")
         if self.banks > self.sets:
             raise ValueError(f"banks must be at most sets ({self.sets}), not {self.banks!r}")
         if self.sets >= 1 << self.workgroup_bits:
@@ -135,8 +151,12 @@ class T3Parameters:
             )
         if self.atom_bytes % 8:
             raise ValueError(f"atom_bytes must be a multiple of 8, not {self.atom_bytes!r}")
-        if self.address_bits > 64:
-            raise ValueError(f"address_bits must be at most 64, not {self.address_bits!r}")
+        atom_bits = (self.atom_bytes - 1).bit_length()
+        if self.address_bits <= atom_bits:
+            raise ValueError(
+                f"address_bits must be at least {atom_bits + 1} for more than one atom of "
+                f"{self.atom_bytes} bytes, not {self.address_bits!r}"
+            )
 
     @property
     def channel_numbers(self) -> range:

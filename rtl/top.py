@@ -55,6 +55,8 @@ class T3(wiring.Component):
     ------
     TypeError
         If ``p`` is not a :class:`T3Parameters`.
+    ValueError
+        If a channel has no address, or a parameter's value does not fit a register.
     """
 
     def __init__(self, p: T3Parameters):

@@ -11,6 +11,7 @@ from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
 from rtl.lib.compare import sum_less_than
+from rtl.lib.interleave import check_channels
 from rtl.lib.round_robin import Merge2
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
@@ -88,11 +89,14 @@ class DmaEngine(wiring.Component):
     ------
     TypeError
         If ``p`` is not a :class:`T3Parameters`.
+    ValueError
+        If a channel has no address.
     """
 
     def __init__(self, p: T3Parameters):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        check_channels(p)
         self._p = p
         super().__init__(
             {

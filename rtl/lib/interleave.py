@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Value
 
 from rtl.parameters import T3Parameters
 
-__all__ = ["CHANNEL_POLYNOMIALS", "channel_of"]
+__all__ = ["CHANNEL_POLYNOMIALS", "channel_of", "check_channels"]
 
 CHANNEL_POLYNOMIALS = {
     **{bits: 1 << bits | 1 for bits in range(1, 6)},
@@ -15,6 +15,22 @@ CHANNEL_POLYNOMIALS = {
 """By channel bits, a polynomial over GF(2): bit *i* is the coefficient of x^i. Up to 32 channels it
 is x^bits + 1, which makes the remainder the exclusive-or of all groups of channel bits; beyond, the
 smallest primitive one, since the rows of a tile would keep to some of so many channels."""
+
+
+def check_channels(p: T3Parameters) -> None:
+    """See that every channel has an atom.
+
+    Raises
+    ------
+    ValueError
+        If an address is too short for that.
+    """
+    least = (p.atom_bytes * p.interleave_atoms * p.system_channels - 1).bit_length()
+    if p.address_bits < least:
+        raise ValueError(
+            f"address_bits must be at least {least} for every channel to have an atom, "
+            f"not {p.address_bits!r}"
+        )
 
 
 def channel_of(p: T3Parameters, atom: Value) -> Value:

@@ -146,14 +146,17 @@ def test_wavefront_of_each_row(walkers):
     """Of any height, also one that the walkers do not divide, or that is less than their number."""
     heights = [0, 1, 2, 3, 4, 5, 7, 16, 17]
     p = T3Parameters(
-        channels=4, system_channels=4, dma_walkers=walkers, commands=len(heights), wavefronts=128
+        channels=4, system_channels=4, dma_walkers=walkers, commands=len(heights), wavefronts=8
     )
 
     async def bench(engine):
         for number, height in enumerate(heights):
             segments = await engine.walk(ready=READY | {"start": 0, "command": number})
             found = sorted(pair for _, _, _, atoms in segments for pair in atoms)
-            assert found == [(100 * row, 2 * (row // height) if height else 0) for row in range(39)]
+            assert found == [
+                (100 * row, 2 * (row // height) % p.wavefronts if height else 0)
+                for row in range(39)
+            ]
 
     commands = [
         command_entry(outer_extent=39, inner_extent=1, wave_outer_extent=height)

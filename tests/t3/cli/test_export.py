@@ -56,13 +56,11 @@ def test_bad_input(arguments, problem, tmp_path, capsys):
 def test_what_no_register_can_hold(tmp_path):
     """Found when the hardware is made: still one line and nothing else."""
     script = "import sys; from t3.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["export", "--out", tmp_path / "new", "--wavefronts", "4096"]
+    arguments = ["export", "--out", tmp_path / "new", "--regions", "257"]
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert done.stderr.startswith(
-        "error: parameters: ERROR.wavefront must have at least the 12 bits"
-    )
+    assert done.stderr.startswith("error: --regions: must be at most 256 to fit REGION_COMMIT")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "new").exists()
