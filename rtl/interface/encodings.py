@@ -85,7 +85,7 @@ class Policy(enum.Enum, shape=3):
     MCA_PAPER = 4
 
 
-class ErrorCode(enum.Enum, shape=4):
+class ErrorCode(enum.Enum, shape=5):
     NONE = 0
     STORE_LATE = 1  # a local update to a tile that is already complete
     STORE_AHEAD = 2  # a local update beyond the credit window
