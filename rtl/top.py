@@ -179,7 +179,7 @@ class T3(wiring.Component):
         ]
         idle = [
             self.engine.idle,
-            self.trigger.empty,
+            self.trigger.idle,
             self.tracker.empty,
             *(channel.idle for channel in self.channels),
         ]

@@ -1,7 +1,7 @@
 """The datapath of one memory channel: stores, link and DMA to the DRAM, and its acknowledgements
 back."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,6 +32,7 @@ from .arbitration.arbiter import Arbiter
 from .issue_ack_buffer import IssueAckBuffer
 from .issue_ack_queue import IssueAckQueue
 from .queues import ChannelQueues
+from .under_way import UnderWay
 
 __all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "Channel"]
 
@@ -82,7 +83,8 @@ class Channel(wiring.Component):
     corrected : Out(1)
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
     idle : Out(1)
-        No DMA work is here, and nothing waits for the link.
+        No DMA work is here, nothing waits for the link or the tracker, and no store or packet of a
+        mapped buffer is between its port and the DRAM's acknowledgement.
     epoch : In(8)
         Of this launch, for the reduce unit; with ``with_data`` only.
 
@@ -95,6 +97,7 @@ class Channel(wiring.Component):
     communication : Merge2
         Of the accesses from packets and from the lane.
     access_arbiter : Arbiter
+    under_way : UnderWay
 
     Raises
     ------
@@ -133,6 +136,9 @@ class Channel(wiring.Component):
         self.lane = DmaLane(p)
         self.communication = Merge2(DramRequest(p))
         self.access_arbiter = Arbiter(p)
+        self.under_way = UnderWay(begins=2, ends=4)
+        self._buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
+        self._dropped = {name: Signal(name=f"{name}_dropped") for name in ("store", "packet")}
 
     def elaborate(self, platform):
         m = Module()
@@ -144,6 +150,7 @@ class Channel(wiring.Component):
         self._report(m, store_error, packet_error, issue_ack_error)
         self._send(m)
         self._access(m)
+        self._watch(m)
         if self._p.with_data:
             self._reduce(m)
         return m
@@ -159,7 +166,6 @@ class Channel(wiring.Component):
         wiring.connect(m, wiring.flipped(self.segments), lane.segments)
         wiring.connect(m, queues.link.o, wiring.flipped(self.link_out))
         wiring.connect(m, queues.issue.o, wiring.flipped(self.dram))
-        m.d.comb += self.idle.eq(lane.idle & ~queues.remote.o.valid & ~queues.link.o.valid)
 
     def _report(self, m: Module, store, packet, issue_ack) -> None:
         """The first of the errors."""
@@ -220,6 +226,48 @@ class Channel(wiring.Component):
             sink.p.origin.eq(origin),
         ]
         m.d.comb += [sink.p[name].eq(source.o.p[name]) for name in source.o.p.shape().members]
+
+    def _watch(self, m: Module) -> None:
+        """Whether anything is left to do."""
+        queues, dropped = self.queues, self._dropped
+        m.submodules.under_way = under_way = self.under_way
+
+        def moves(stream):
+            return stream.valid & stream.ready
+
+        target = queues.classified.o.p.target
+        acknowledged = self.issue_acks.p.access != Access.READ
+        m.d.comb += [
+            under_way.begin.eq(
+                Cat(
+                    moves(port) & queue.i.p.location.mapped
+                    for port, queue in (
+                        (self.stores, queues.stores),
+                        (self.link_in, queues.inbound),
+                    )
+                )
+            ),
+            under_way.end.eq(
+                Cat(
+                    moves(queues.stores.o) & queues.stores.o.p.location.mapped & dropped["store"],
+                    moves(queues.classified.o)
+                    & ((target == Target.REMOTE) | (target == Target.END_OF_TILE)),
+                    moves(queues.inbound.o)
+                    & queues.inbound.o.p.location.mapped
+                    & dropped["packet"],
+                    moves(self.issue_acks) & acknowledged,
+                )
+            ),
+            self.idle.eq(
+                under_way.none
+                & self._buffer.empty
+                & ~self.tile_issue_acks.valid
+                & ~self.end_of_tile_markers.valid
+                & self.lane.idle
+                & ~queues.remote.o.valid
+                & ~queues.link.o.valid
+            ),
+        ]
 
     def _reduce(self, m: Module) -> None:
         """The reduce unit, which the memory controller uses."""
@@ -292,6 +340,8 @@ class Channel(wiring.Component):
         with m.Else():
             m.d.comb += out.target.eq(Target.WRITE)
         m.d.comb += [
+            # An ordinary write is nobody's to wait for.
+            self._dropped["store"].eq(~keep | (out.target == Target.WRITE)),
             classified.i.valid.eq(stores.o.valid),
             classified.drop.eq(~keep),
             stores.o.ready.eq(classified.i.ready | ~keep),
@@ -396,6 +446,7 @@ class Channel(wiring.Component):
         with m.Else():
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_AHEAD)
         m.d.comb += [
+            self._dropped["packet"].eq(~keep),
             updates.i.valid.eq(inbound.o.valid),
             updates.drop.eq(~keep),
             inbound.o.ready.eq(updates.i.ready | ~keep),
@@ -405,7 +456,7 @@ class Channel(wiring.Component):
 
     def _issue_ack(self, m: Module):
         """The DRAM's acknowledgements: updates to the tracker, writes counted. Gives the error."""
-        m.submodules.issue_ack_buffer = buffer = IssueAckBuffer(self._p, depth=ISSUE_ACK_BUFFER)
+        m.submodules.issue_ack_buffer = buffer = self._buffer
         m.submodules.issue_acks = issue_acks = IssueAckQueue(self._p, depth=ISSUE_ACK_EVENTS)
         wiring.connect(m, buffer.o, issue_acks.i)
         wiring.connect(m, issue_acks.o, wiring.flipped(self.tile_issue_acks))

@@ -36,6 +36,8 @@ class IssueAckBuffer(wiring.Component):
         An issue acknowledgement was lost to wrong bits, with its tile as far as it can be read.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
+    empty : Out(1)
+        Nothing waits.
 
     Attributes
     ----------
@@ -51,6 +53,7 @@ class IssueAckBuffer(wiring.Component):
                 "o": Out(stream.Signature(IssueAck(p))),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
+                "empty": Out(1),
             }
         )
         self.waiting = ProtectedQueue(IssueAck(p), depth=depth)
@@ -67,6 +70,7 @@ class IssueAckBuffer(wiring.Component):
             self.o.valid.eq(waiting.o.valid | (self.i.valid & straight)),
             self.o.p.eq(Mux(waiting.o.valid, waiting.o.p, self.i.p)),
             self.corrected.eq(waiting.corrected),
+            self.empty.eq(waiting.empty),
             self.error.valid.eq(waiting.lost),
             self.error.report.eq(
                 Cat(

@@ -93,7 +93,8 @@ class T3Signature(wiring.Signature):
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
-        Every tracked tile is complete; no DMA work is left, and no tile has an entry.
+        Every tracked tile is complete; nothing of a mapped buffer is under way in T3 or at the
+        DRAM, no tile has an entry, and no DMA work is left.
     irq : Out(1)
         An error is pending.
     """

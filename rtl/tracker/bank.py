@@ -113,8 +113,8 @@ class TrackerBank(wiring.Component):
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
     empty : Out(1)
-        No tile had an entry after the update stage of two cycles ago. Off for good, until a
-        ``clear``, if the memory has lost an entry.
+        No tile has an entry, no event is in a stage, no completion waits, and nothing is being
+        emptied. Off for good, until a ``clear``, if the memory has lost an entry.
 
     Attributes
     ----------
@@ -424,13 +424,20 @@ class TrackerBank(wiring.Component):
     def _count_entries(self, m: Module) -> None:
         """Entries are counted when they are written, a cycle after they change."""
         entries = Signal(range(self._rows * self._p.ways + 1))
-        is_new = Signal()
+        is_new, more, fewer = Signal(), Signal(), Signal()
         is_written, is_valid = self.result_ways.any(), self.result.valid
+        stages = self.i.valid | self.checking | self.comparing | self.updating
         m.d.sync += is_new.eq(~self.outcome.found)
-        m.d.comb += self.empty.eq(entries == 0)
+        m.d.comb += [
+            more.eq(is_written & is_new & is_valid),
+            fewer.eq(is_written & ~is_new & ~is_valid),
+            self.empty.eq(
+                (entries == 0) & ~more & ~stages & ~self.clearing & (self.completions.level == 0)
+            ),
+        ]
         with m.If(self.clear | self.clearing):
             m.d.sync += entries.eq(0)
-        with m.Elif(is_written & is_new & is_valid):
+        with m.Elif(more):
             m.d.sync += entries.eq(entries + 1)
-        with m.Elif(is_written & ~is_new & ~is_valid):
+        with m.Elif(fewer):
             m.d.sync += entries.eq(entries - 1)

@@ -101,6 +101,8 @@ class TrackerFront(wiring.Component):
         Banks that an event may be chosen for in this cycle.
     o : Out(stream).array(banks), always ready
         In the cycle after the choice.
+    empty : Out(1)
+        No event waits to be chosen.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class TrackerFront(wiring.Component):
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "room": In(p.banks),
                 "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
+                "empty": Out(1),
             }
         )
         self.candidates = [_Candidates(p) for _ in range(p.channels)]
@@ -143,6 +146,7 @@ class TrackerFront(wiring.Component):
             self._choose(m, bank)
         for channel, queue in enumerate(self.candidates):
             m.d.comb += queue.take.eq(Cat(grants[channel] for grants in self.grants).any())
+        m.d.comb += self.empty.eq(~Cat(queue.valid for queue in self.candidates).any())
         return m
 
     def _merge(self, m: Module, channel: int) -> None:

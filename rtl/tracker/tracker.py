@@ -41,7 +41,7 @@ class Tracker(wiring.Component):
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
     empty : Out(1)
-        See :class:`TrackerBank`; of all banks.
+        See :class:`TrackerBank`; of all banks, and of the front.
     """
 
     def __init__(self, p: T3Parameters):
@@ -70,7 +70,7 @@ class Tracker(wiring.Component):
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
         corrected = Signal(p.banks)
         empty = Signal(p.banks)
-        m.d.comb += [self.corrected.eq(corrected.any()), self.empty.eq(empty.all())]
+        m.d.comb += [self.corrected.eq(corrected.any()), self.empty.eq(empty.all() & front.empty)]
         for index in range(p.banks):
             m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
             wiring.connect(m, front.o[index], bank.i)

@@ -107,6 +107,8 @@ class Trigger(wiring.Component):
         Completions taken since reset.
     empty : Out(1)
         No command is ready.
+    idle : Out(1)
+        Neither that, nor is a completion worked on or anything cleared.
     error : Out(:class:`ErrorSignature`)
         What a memory has lost.
     corrected : Out(1)
@@ -152,6 +154,7 @@ class Trigger(wiring.Component):
                 "own": Out(1),
                 "tiles": Out(32),
                 "empty": Out(1),
+                "idle": Out(1),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
             }
@@ -209,7 +212,10 @@ class Trigger(wiring.Component):
         m.submodules.groups = self.groups
         m.submodules.queue = self.queue
         wiring.connect(m, self.queue.o, wiring.flipped(self.ready))
-        m.d.comb += self.empty.eq(self.queue.empty)
+        m.d.comb += [
+            self.empty.eq(self.queue.empty),
+            self.idle.eq(self.empty & (self.state == State.IDLE)),
+        ]
         self._take(m)
         self._fetch_row(m)
         self._look_up(m)

@@ -40,7 +40,8 @@ class Model:
 
     @property
     def empty(self) -> bool:
-        return not self.state.gpu["entries"]
+        busy = self.counts or self.under_way or self.clearing or self._word("level")
+        return not (self.state.gpu["entries"] or busy)
 
     @property
     def counts(self) -> bool:

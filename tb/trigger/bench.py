@@ -96,6 +96,7 @@ class _Bench:
         assert bool(dut.clearing.value) == model.clearing
         assert int(dut.tiles.value) == model.tiles
         assert bool(dut.empty.value) == model.empty
+        assert bool(dut.idle.value) == (model.empty and model.at_rest)
         assert not int(dut.error__valid.value) and not int(dut.corrected.value)
         command = model.ready()
         assert bool(dut.ready__valid.value) == (command is not None)

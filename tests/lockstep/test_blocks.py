@@ -162,6 +162,9 @@ def test_tracker_bank(rng):
             ctx.set(dut.clear, clear)
 
             room = bool(has_room(bank))
+            gpu = state.gpu
+            under_way = bank["flying"] or bank["level"] or bank["clearing"] or gpu["entries_change"]
+            assert ctx.get(dut.empty) == (not gpu["entries"] and not under_way), cycle
             assert ctx.get(dut.room) == room, cycle
             assert ctx.get(dut.clearing) == bank["clearing"], cycle
             chosen = event if valid and room else None
@@ -175,7 +178,6 @@ def test_tracker_bank(rng):
                 if ready:
                     bank["head"] = (bank["head"] + 1) % COMPLETIONS
                     bank["level"] -= 1
-            assert ctx.get(dut.empty) == (state.gpu["entries"] == 0), cycle
             count_entries(state, clear)
             error = step_bank(state, 0)
             assert ctx.get(dut.error.valid) == (error != 0), cycle

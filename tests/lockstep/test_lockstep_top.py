@@ -64,7 +64,9 @@ def test_launch_configuration(parameters, policy, granularity):
     kernel = Kernel(policy=policy, granularity=granularity, wavefronts=2)
     recording = run(parameters, kernel, 4000, seed=1 + policy.value, pace=0.3)
     last = recording.outputs[-1, -len(H) :]
-    assert last[H.done] and last[H.idle] and not last[H.irq]
+    assert last[H.done] and not last[H.irq]
+    # Stores go on arriving over the link, but not in every cycle.
+    assert recording.outputs[-400:, -len(H) + H.idle].any()
 
 
 @pytest.mark.parametrize("group_log2", [1, 2])

@@ -210,3 +210,65 @@ def test_no_combinational_path(with_data):
     channel = {path[2:] for path in moved if path[0] == "channel"}
     assert {("dram", "valid"), ("link_out", "valid"), ("stored",)} <= channel
     assert {("reads", "ready"), ("stores", "ready"), ("link_in", "ready")} <= channel
+
+
+def test_idle_from_the_first_store_to_the_last_packet():
+    """Wherever a tile is: in a queue, at the DRAM, in the tracker, in the trigger unit, in a
+    DMA engine. H9 of the review: it was on while a completion was in the trigger unit."""
+    order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
+    stores, packets = traffic(order)
+    sent = [[] for _ in range(P.channels)]
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        ctx.set(dut.credit_limit_in, 100)
+        while (await status(ctx, dut, "STATUS"))["clearing"]:
+            pass
+        memories = [Memory(port) for port in dut.channel]
+        idle, left = [], []
+        for cycle in range(300):
+            before = sum(map(len, sent))
+            for index, port in enumerate(dut.channel):
+                memories[index].drive(ctx, cycle)
+                # Long after the first workgroup is over, the others.
+                late = cycle > 100
+                first = {order[0], order[1]}
+                mine = [
+                    deque(item for item in queue if late or item["workgroup"] in first)
+                    for queue in (stores[index], packets[index])
+                ]
+                drive(ctx, port, *mine, sent[index])
+                for queue, rest in zip((stores[index], packets[index]), mine, strict=True):
+                    others = [item for item in queue if not late and item["workgroup"] not in first]
+                    queue.clear()
+                    queue.extend([*rest, *others])
+            idle.append(ctx.get(dut.idle))
+            if sum(map(len, sent)) > before:
+                left.append(cycle)
+            await ctx.tick()
+        last = max(cycle for cycle in left if cycle < 100)
+        # Two registers lie between a port and the output.
+        assert idle[:2] == [1, 1] and not any(idle[2 : last + 1])
+        assert all(idle[last + 2 : 102])
+        assert not any(idle[103 : left[-1] + 1]) and all(idle[left[-1] + 2 :])
+
+    simulate(bench)
+
+
+def test_idle_while_a_store_cannot_leave():
+    """The DRAM takes nothing: an update that waits is work, an ordinary write is not."""
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        while (await status(ctx, dut, "STATUS"))["clearing"]:
+            pass
+        port = dut.channel[0]
+        for atom, is_idle in ((0, 1), (REGION + 2, 0)):
+            ctx.set(port.stores.p, store(atom, FIRST + 1, 0))
+            ctx.set(port.stores.valid, 1)
+            await ctx.tick()
+            ctx.set(port.stores.valid, 0)
+            await ctx.tick().repeat(40)
+            assert ctx.get(dut.idle) == is_idle
+
+    simulate(bench)

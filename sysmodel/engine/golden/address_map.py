@@ -111,17 +111,22 @@ def classify_store(s, channel, levels, heads):
     ends = store.kind != _STORE
     if action == _NONE or action == _REMOTE:
         if ends:
+            channel.ended += head.location.mapped
             return mark(Q.stores), 0, 0
         target = _TO_WRITE if action == _NONE else _TO_REMOTE
     else:
         if dispatch_index < s.gpu.oldest:
+            channel.ended += 1
             return mark(Q.stores), 0, error(_STORE_LATE, dispatch_index, wavefront)
         if dispatch_index >= s.gpu.credit_limit:
+            channel.ended += 1
             return mark(Q.stores), 0, error(_STORE_AHEAD, dispatch_index, wavefront)
         target = _TO_END_OF_TILE if ends else _TO_UPDATE
     if not room(levels, Q.classified, D.classified):
         return 0, 0, 0
 
+    if target == _TO_WRITE:
+        channel.ended += head.location.mapped
     to = channel.classified[back(levels, heads, Q.classified)]
     to.target = target
     to.atom = store.atom
@@ -157,6 +162,7 @@ def check_packet(s, channel, levels, heads):
     elif dispatch_index >= s.gpu.credit_limit:
         code = _PACKET_AHEAD
     if code:
+        channel.ended += head.location.mapped
         return mark(Q.inbound), 0, error(code, packet.workgroup, packet.wavefront)
     if not room(levels, Q.updates, D.updates):
         return 0, 0, 0

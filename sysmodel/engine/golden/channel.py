@@ -1,5 +1,6 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
+from rtl.channel.under_way import COUNT_BITS
 from rtl.interface.encodings import Access, Datatype, Operation, Origin, Target
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import inlined
@@ -9,6 +10,7 @@ from .arbitration import arbitrate, measure
 from .dma import fill_slot, step_lane
 from .issue_acks import has_room, take_issue_ack
 from .layouts import DATA_WORDS, copy_data
+from .protected_queue import is_empty
 from .queues import D, Q, back, commit, front, has, mark, natural, pick, room
 from .records import copy_record, load_record, store_record
 
@@ -19,8 +21,12 @@ _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 _TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
 _TO_END_OF_TILE = Target.END_OF_TILE.value
-# What the DMA unit may still have to do for a channel, and what leaves over the link.
-_DMA_WORK = sum(15 << (4 * q) for q in (Q.segments, Q.sends, Q.dma_reads, Q.remote, Q.link))
+# What waits for the DMA, the link or the tracker; not an ordinary access.
+_WORK = sum(
+    15 << (4 * q)
+    for q in (Q.segments, Q.sends, Q.dma_reads, Q.remote, Q.link, Q.issue_acks, Q.ends)
+)
+_MOST_UNDER_WAY = (1 << COUNT_BITS) - 1
 
 
 @inlined
@@ -74,6 +80,7 @@ def _route(s, channel, levels, heads):
             return 0, 0
         to = channel.remote[back(levels, heads, Q.remote)]
         command = s.commands[head.command]
+        channel.ended += 1
         to.kind = command.kind
         to.atom = (head.atom + command.atom_offset) & s.config.atom_mask
         to.context = command.context
@@ -86,6 +93,7 @@ def _route(s, channel, levels, heads):
     if target == _TO_END_OF_TILE:
         if not room(levels, Q.ends, D.ends):
             return 0, 0
+        channel.ended += 1
         to = channel.ends[back(levels, heads, Q.ends)]
         to.end = 1
         to.dispatch_index = head.dispatch_index
@@ -141,12 +149,14 @@ def _take_inputs(s, number, inputs, levels, heads):
         store = to.store
         load_record(store, inputs, i + I.stores_kind)
         locate(s, to.location, store.atom, store.context, store.workgroup)
+        channel.begun += to.location.mapped
         pushed += mark(Q.stores)
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
         arrival = channel.inbound[back(levels, heads, Q.inbound)]
         packet = arrival.packet
         load_record(packet, inputs, i + I.link_in_kind)
         locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
+        channel.begun += arrival.location.mapped
         pushed += mark(Q.inbound)
     update = False
     if inputs[i + I.issue_acks_valid] and has_room(channel):
@@ -154,6 +164,7 @@ def _take_inputs(s, number, inputs, levels, heads):
         if access == _WRITE:
             channel.stored = (channel.stored + 1) & 0xFFFFFFFF
         update = access == _UPDATE
+        channel.ended += access != _READ
     pushed += take_issue_ack(
         channel,
         levels,
@@ -172,6 +183,15 @@ def _take_inputs(s, number, inputs, levels, heads):
 
 
 @inlined
+def _count_under_way(channel):
+    """Count what began and ended in the last cycle."""
+    if channel.begun | channel.ended:
+        count = (channel.under_way + channel.begun - channel.ended) & (2 * _MOST_UNDER_WAY + 1)
+        channel.under_way = 0 if count > _MOST_UNDER_WAY else count
+        channel.begun = channel.ended = 0
+
+
+@inlined
 def step_channel(s, number, inputs, start_measurement):
     """One cycle of channel `number`.
 
@@ -180,7 +200,7 @@ def step_channel(s, number, inputs, start_measurement):
     error : int
         The first one of the cycle.
     busy : bool
-        Whether there is DMA work, as ``idle`` of the top sees it.
+        Whether anything is left to do, as ``idle`` of the top sees it.
     sends : bool
         Whether the link takes a packet.
     """
@@ -189,7 +209,9 @@ def step_channel(s, number, inputs, start_measurement):
     popped, pushed = channel.popped, channel.pushed
     channel.popped = 0
     channel.pushed = 0
-    busy = (levels & _DMA_WORK) | channel.slots_used | channel.in_flight != 0
+    work = (levels & _WORK) | channel.slots_used | channel.in_flight
+    busy = work | channel.under_way | channel.begun != 0 or not is_empty(channel.waiting)
+    _count_under_way(channel)
 
     if levels and has(levels, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)

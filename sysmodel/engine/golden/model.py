@@ -63,6 +63,7 @@ def _step_banks(s, clear):
     """All banks; gives the first one's error and whether a bank has work left."""
     failure = 0
     busy = False
+    s.gpu.entries_moved = 0
     for index in range(s.config.banks):
         bank = s.banks[index]
         if bank.flying:
@@ -71,7 +72,7 @@ def _step_banks(s, clear):
         if clear or bank.clearing:
             clear_bank(s, index, clear)
         busy |= bank.flying | bank.clearing != 0
-    return failure, busy or s.gpu.completions != 0
+    return failure, busy or s.gpu.completions != 0 or s.gpu.entries_moved != 0
 
 
 @compiled
@@ -135,6 +136,7 @@ def step(state, inputs, outputs):
     tracking = gpu.tracker_busy != 0
     for number in range(channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
+    busy |= tracking or gpu.trigger.state != IDLE
     clear = strobes & _CLEAR != 0
     if clear or gpu.entries_change != 0:
         count_entries(s, clear)

@@ -84,7 +84,7 @@ _GPU = record(
     "strobes configuration_error failure error report errors "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level "
-    "bank_pointer completions entries entries_change tracker_busy idle cycle",
+    "bank_pointer completions entries entries_change entries_moved tracker_busy idle cycle",
     [
         ("bus", _BUS),
         ("trigger", _TRIGGER),
@@ -101,7 +101,7 @@ _CHANNEL = record(
     "levels heads popped pushed "
     "compute_last communication_last link_last arbiter_last front_last "
     "starved compute_starved occupancy measuring sum count average measured stored "
-    "segment_index slot_head slot_tail slots_used in_flight",
+    "segment_index slot_head slot_tail slots_used in_flight under_way begun ended",
     [
         ("waiting", PROTECTED_QUEUE),
         *RINGS,

@@ -103,6 +103,7 @@ def _update(s, number, event):
     complete = ended and balance == 0
     gone = complete or code != 0
     s.gpu.entries_change += int(fresh) - int(gone)
+    s.gpu.entries_moved |= fresh != gone
     if gone:
         clear_record(entry)
     else:

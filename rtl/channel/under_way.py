@@ -1,0 +1,47 @@
+"""How much of a channel's mapped traffic is not yet over."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["UnderWay"]
+
+COUNT_BITS = 12
+
+
+class UnderWay(wiring.Component):
+    """Counts stores and packets of mapped buffers from their port to their end.
+
+    The end is the DRAM's acknowledgement, or where they leave for a queue that is watched itself.
+    A surplus of ends, which no proper memory controller makes, counts as none.
+
+    Parameters
+    ----------
+    begins, ends : int
+        How many may begin and end in one cycle.
+
+    Members
+    -------
+    begin, end : In
+        A bit for each one.
+    none : Out(1)
+        Nothing is under way; what begins is counted in the next cycle, what ends in the one after.
+    """
+
+    def __init__(self, *, begins: int, ends: int):
+        super().__init__({"begin": In(begins), "end": In(ends), "none": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        begun, ended = Signal.like(self.begin), Signal.like(self.end)
+        count, difference = Signal(COUNT_BITS), Signal(COUNT_BITS + 1)
+        m.d.comb += [
+            difference.eq(count + sum(begun) - sum(ended)),
+            self.none.eq(~count.any() & ~begun.any()),
+        ]
+        m.d.sync += [
+            begun.eq(self.begin),
+            ended.eq(self.end),
+            count.eq(Mux(difference[-1], 0, difference)),
+        ]
+        return m
