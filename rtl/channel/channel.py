@@ -50,8 +50,8 @@ class Channel(wiring.Component):
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
     output but ``error`` and ``idle`` is a queue's end or a register.
 
-    Updates are let through for dispatch indices from ``oldest`` to ``credit_limit - 1`` only;
-    others are dropped and reported.
+    Updates are let through for dispatch indices from ``oldest`` to ``credit_limit - 1`` only, those
+    of packets if their operation and type are the command's; others are dropped and reported.
 
     Parameters
     ----------
@@ -418,7 +418,9 @@ class Channel(wiring.Component):
         tracked = Signal()
         late = Signal()
         ahead = Signal()
+        other = Signal()
         m.d.comb += [
+            other.eq((packet.op != lookup.op) | (packet.dtype != lookup.dtype)),
             tracked.eq((lookup.action == Action.DMA) | (lookup.action == Action.OWN)),
             late.eq(dispatch_index < self.oldest),
             ahead.eq(dispatch_index >= self.credit_limit),
@@ -432,7 +434,7 @@ class Channel(wiring.Component):
             m.d.comb += keep.eq(packet.location.mapped)
         with m.Else():
             m.d.comb += [
-                keep.eq(tracked & ~late & ~ahead),
+                keep.eq(tracked & ~other & ~late & ~ahead),
                 out.access.eq(Access.UPDATE),
                 out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
@@ -441,6 +443,8 @@ class Channel(wiring.Component):
             ]
         with m.If((packet.kind == PacketKind.STORE) | ~tracked):
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_UNMAPPED)
+        with m.Elif(other):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_MISMATCH)
         with m.Elif(late):
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_LATE)
         with m.Else():

@@ -14,6 +14,7 @@ ERRORS = (
     ErrorCode.STORE_LATE,
     ErrorCode.STORE_AHEAD,
     ErrorCode.PACKET_UNMAPPED,
+    ErrorCode.PACKET_MISMATCH,
     ErrorCode.PACKET_LATE,
     ErrorCode.PACKET_AHEAD,
 )

@@ -40,6 +40,12 @@ def random_launch_configuration(rng: random.Random) -> dict[str, int]:
     return {"first_workgroup": first, "workgroups": WORKGROUPS, "epoch": epoch}
 
 
+def _reduction(rng: random.Random) -> dict[str, int]:
+    """Operation and type of a command or of a packet; often the same."""
+    pair = (1, 2) if rng.random() < 0.7 else (rng.randrange(3), rng.randrange(3))
+    return dict(zip(("op", "dtype"), pair, strict=True))
+
+
 def random_maps(rng: random.Random) -> dict[str, Any]:
     """Two regions. The first one's dispatch indices leave, are updated and sent on, or stay."""
     dispatch_indices = ((0, 0, 9), (0, 10, 29), (0, 30, 44), (1, 0, WORKGROUPS - 1))
@@ -65,8 +71,7 @@ def random_maps(rng: random.Random) -> dict[str, Any]:
         "commands": [
             {
                 "kind": rng.getrandbits(1),
-                "op": rng.randrange(3),
-                "dtype": rng.randrange(3),
+                **_reduction(rng),
                 "context": rng.getrandbits(PARAMETERS.context_bits),
                 "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
             }
@@ -128,8 +133,7 @@ class Traffic:
         rng = self._rng
         return self._store_like() | {
             "kind": int(rng.random() < 0.8),
-            "op": rng.randrange(3),
-            "dtype": rng.randrange(3),
+            **_reduction(rng),
         }
 
     def _issue_acks(self) -> dict[str, int]:

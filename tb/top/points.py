@@ -13,7 +13,8 @@ from tb.cover import cover, expect
 
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 
-ERRORS = [code.name for code in ErrorCode if code.value in range(1, ErrorCode.TIMEOUT.value + 1)]
+_CODES = (*range(1, ErrorCode.TIMEOUT.value + 1), ErrorCode.PACKET_MISMATCH.value)
+ERRORS = [code.name for code in ErrorCode if code.value in _CODES]
 _FULL = ("sends", "segments", "issue_acks", "candidates", "updates", "writes", "remote", "ends")
 
 expect(

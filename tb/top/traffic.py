@@ -121,8 +121,8 @@ class Traffic:
         block[I.link_in_atom] = rng.integers(kernel.base, kernel.limit)
         block[I.link_in_context] = kernel.context
         block[I.link_in_kind] = PacketKind.UPDATE.value
-        block[I.link_in_op] = rng.integers(0, 3)
-        block[I.link_in_dtype] = rng.integers(0, 3)
+        # The host's commands have their number as operation and as type.
+        block[[I.link_in_op, I.link_in_dtype]] = rng.integers(0, 3)
         self._data(block, I.link_in_data_0)
         if rng.random() < 0.1 + self._noise:
             block[I.link_in_valid] = 1
@@ -140,6 +140,9 @@ class Traffic:
             return
         tile = self._remote[index]
         block[I.link_in_valid] = 1
+        if rng.random() >= self._noise:
+            command = 2 if tile["dispatch_index"] >= kernel.own else 1
+            block[[I.link_in_op, I.link_in_dtype]] = command
         block[I.link_in_workgroup] = self._workgroup(tile["dispatch_index"])
         block[I.link_in_wavefront] = tile["wavefront"]
         if ready:

@@ -196,6 +196,7 @@ def packet(workgroup, atom=1500, context=1, **fields):
         "context": context,
         "workgroup": workgroup,
         "wavefront": 6,
-        "op": Operation.MAX,
+        # Those of the command of the dispatch indices 10 to 29.
+        "op": Operation.MIN,
         "dtype": Datatype.FP32,
     } | fields

@@ -28,6 +28,7 @@ _STORE, _PACKET_STORE = StoreKind.STORE.value, PacketKind.STORE.value
 _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.value
 _PACKET_LATE, _PACKET_AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
 _PACKET_UNMAPPED = ErrorCode.PACKET_UNMAPPED.value
+_PACKET_MISMATCH = ErrorCode.PACKET_MISMATCH.value
 
 
 @inlined
@@ -150,13 +151,15 @@ def check_packet(s, channel, levels, heads):
     head = channel.inbound[front(heads, Q.inbound)]
     packet = head.packet
     dispatch_index = head.location.dispatch_index
-    action, _ = _action(s, head.location)
+    action, command = _action(s, head.location)
     store = packet.kind == _PACKET_STORE
     code = 0
     if store:
         code = 0 if head.location.mapped else _PACKET_UNMAPPED
     elif action == _NONE or action == _REMOTE:
         code = _PACKET_UNMAPPED
+    elif packet.op != s.commands[command].op or packet.dtype != s.commands[command].dtype:
+        code = _PACKET_MISMATCH
     elif dispatch_index < s.gpu.oldest:
         code = _PACKET_LATE
     elif dispatch_index >= s.gpu.credit_limit:

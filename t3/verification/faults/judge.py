@@ -13,7 +13,12 @@ __all__ = ["judge", "report_bound", "run_bound"]
 # A report's way through the hardware, and refresh and row conflicts that another order brings.
 _SLACK_CYCLES = 256
 
-_OF_PACKETS = (ErrorCode.PACKET_UNMAPPED, ErrorCode.PACKET_LATE, ErrorCode.PACKET_AHEAD)
+_OF_PACKETS = (
+    ErrorCode.PACKET_UNMAPPED,
+    ErrorCode.PACKET_MISMATCH,
+    ErrorCode.PACKET_LATE,
+    ErrorCode.PACKET_AHEAD,
+)
 """Their reports hold a workgroup, not a dispatch index."""
 
 TileCheck = Callable[[int, int], bool]

@@ -42,8 +42,13 @@ def random_inputs(rng, p):
         "link_in": {
             **common,
             "kind": rng.choice(list(PacketKind)),
-            "op": rng.choice(list(Operation)),
-            "dtype": rng.choice(list(Datatype)),
+            **rng.choice(
+                [
+                    {"op": Operation.MIN, "dtype": Datatype.FP32},
+                    {"op": Operation.SUM, "dtype": Datatype.BF16},
+                    {"op": rng.choice(list(Operation)), "dtype": rng.choice(list(Datatype))},
+                ]
+            ),
             **payload,
         },
         "issue_acks": {
@@ -86,4 +91,4 @@ def test_random(p, seed):
     simulate(p, bench)
     assert min(seen[name] for name in OUTPUTS) > 5
     errors = list(ErrorCode)[ErrorCode.STORE_LATE.value : ErrorCode.PACKET_AHEAD.value + 1]
-    assert all(seen[error] for error in errors)
+    assert all(seen[error] for error in (*errors, ErrorCode.PACKET_MISMATCH))
