@@ -105,7 +105,7 @@ class ErrorCode(enum.Enum, shape=5):
 
 
 class ConfigurationError(enum.Enum, shape=4):
-    """Why a table entry or a copy was refused."""
+    """Why a table entry, a copy or a launch was refused."""
 
     NONE = 0
     UNKNOWN_INDEX = 1
@@ -116,6 +116,9 @@ class ConfigurationError(enum.Enum, shape=4):
     REGION_DISABLED = 6
     REGION_IN_USE = 7
     QUEUE_FULL = 8
+    IN_USE = 9  # a launch is running, or being cleared
+    LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices contradict each other
+    WINDOW = 11  # a window of 0, or one that the hardware has no room for
 
 
 CODES = (

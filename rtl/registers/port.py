@@ -17,6 +17,7 @@ from rtl.parameters import T3Parameters
 
 from . import map as register_map
 from .fields import ARBITER, LAUNCH_CONFIGURATION, STAGING, leaves, resets
+from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
 
@@ -54,7 +55,8 @@ class Registers(wiring.Component):
     every two cycles. No output depends combinationally on an input.
 
     Answers SLVERR, without effect: an address where no register begins, a write with a byte left
-    out, a write to a register that software only reads, a commit or a copy that is refused.
+    out, a write to a register that software only reads, a commit, a copy or a launch that is
+    refused.
 
     Parameters
     ----------
@@ -83,6 +85,8 @@ class Registers(wiring.Component):
 
     errors : Signal
         Errors since software cleared them.
+    running : Signal
+        A launch has begun, and is neither done nor cleared.
 
     Raises
     ------
@@ -130,6 +134,7 @@ class Registers(wiring.Component):
         )
         self._clear_error = Signal()
         self.errors = Signal(32)
+        self.running = Signal()
         self._first_error = Signal(ErrorReport(p))
         self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
@@ -170,13 +175,21 @@ class Registers(wiring.Component):
         m = Module()
         m.submodules.table = table = MapTable(self._p)
         wiring.connect(m, table.copies, wiring.flipped(self.copies))
-        m.d.comb += [self.maps.eq(table.maps), table.staging.eq(self._staging)]
-        self._write(m, table)
+        m.submodules.check = check = LaunchCheck(self._p)
+        m.d.comb += [
+            self.maps.eq(table.maps),
+            table.staging.eq(self._staging),
+            check.maps.eq(table.maps),
+            check.launch_configuration.eq(self.launch_configuration),
+            check.busy.eq(self.running | self.clearing),
+        ]
+        m.d.sync += self.running.eq(self.launch | (self.running & ~self.done & ~self.clear))
+        self._write(m, table, check)
         self._read(m)
         self._errors_of(m)
         return m
 
-    def _write(self, m: Module, table: MapTable) -> None:
+    def _write(self, m: Module, table: MapTable, check: LaunchCheck) -> None:
         bus = self.bus
         address, address_full = Signal.like(bus.awaddr), Signal()
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
@@ -202,7 +215,10 @@ class Registers(wiring.Component):
                     for register in self._map.values():
                         if register.writable:
                             with m.Case(register.address):
-                                self._write_register(m, register, word, okay, table)
+                                if register.name == "CONTROL":
+                                    self._control(m, register, word, okay, check)
+                                else:
+                                    self._write_register(m, register, word, okay, table)
 
     def _write_register(
         self, m: Module, register: Register, word: Signal, okay: Signal, table: MapTable
@@ -220,10 +236,18 @@ class Registers(wiring.Component):
             m.d.sync += self._configuration_error.eq(table.configuration_error)
             return
         for field in register.fields:
-            if field.singlepulse:
-                m.d.sync += self._strobes[field.name].eq(part[field.name])
-            else:
-                m.d.sync += self._storage[register.name, field.name].eq(part[field.name])
+            m.d.sync += self._storage[register.name, field.name].eq(part[field.name])
+
+    def _control(
+        self, m: Module, register: Register, word: Signal, okay: Signal, check: LaunchCheck
+    ) -> None:
+        """The strobes, unless one of them is a launch that is refused."""
+        error, launches = check.configuration_error, word[register["launch"].low]
+        m.d.comb += okay.eq(~launches | (error == ConfigurationError.NONE))
+        with m.If(launches):
+            m.d.sync += self._configuration_error.eq(error)
+        with m.If(okay):
+            m.d.sync += [self._strobes[field.name].eq(word[field.low]) for field in register.fields]
 
     def _read(self, m: Module) -> None:
         bus = self.bus

@@ -185,6 +185,7 @@ class CreditWindow(wiring.Component):
         """Report a launch in which nothing happens for too long."""
         configuration = self.launch_configuration
         timeout, waits = Signal(), Signal()
+        most = (1 << self._p.dispatch_index_bits) - 1
         m.submodules.idle = idle = WideCounter(len(configuration.timeout))
         m.d.comb += [
             timeout.eq((idle.o == configuration.timeout) & (configuration.timeout != 0)),
@@ -193,5 +194,6 @@ class CreditWindow(wiring.Component):
             idle.clear.eq(self.launch | self.moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
-            self.error.report.dispatch_index.eq(self.oldest),
+            # The end of a launch of all ids has no dispatch index: the last one stands for it.
+            self.error.report.dispatch_index.eq(Mux(self.oldest[-1], most, self.oldest)),
         ]

@@ -224,10 +224,23 @@ async def program_and_start(dut):
     assert int(dut.maps.value) == maps
     assert await commit(1, 0x2000, 0x3000) == AxiResp.OKAY
     assert (await status())["configuration_error"] == ConfigurationError.NONE.value
-    for _ in range(3):
-        assert await _write(master, _MAP["CONTROL"].address, 1) == AxiResp.OKAY
+    for name, field in (
+        ("WORKGROUPS", "count"),
+        ("TRACKED_END", "dispatch_index"),
+        ("CREDIT_WINDOW", "workgroups"),
+        ("COMMAND_WINDOW", "workgroups"),
+    ):
+        await _write(master, _MAP[name].address, _MAP[name].pack(**{field: 5}))
+    control = _MAP["CONTROL"]
+    for fields, response in (
+        ({"launch": 1}, AxiResp.OKAY),
+        ({"launch": 1}, AxiResp.SLVERR),
+        ({"clear": 1}, AxiResp.OKAY),
+        ({"launch": 1}, AxiResp.OKAY),
+    ):
+        assert await _write(master, control.address, control.pack(**fields)) == response
     await RisingEdge(dut.clk)
-    assert len(launches) == 3
+    assert len(launches) == 2
     await FallingEdge(dut.clk)
     dut.error__valid.value = 1
     report = {"code": ErrorCode.ZERO_THRESHOLD, "dispatch_index": 0x1234, "wavefront": 3}

@@ -9,7 +9,7 @@ from rtl.interface.configuration import (
     LaunchConfiguration,
     MapConfiguration,
 )
-from rtl.interface.encodings import ErrorCode
+from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.interface.layouts import Copy, ErrorReport
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
@@ -41,6 +41,11 @@ _MAPS = Fields(MapConfiguration(PARAMETERS))
 _STATUS = {"done": 1, "idle": 1, "clearing": 1, "tiles": 32, "corrected": 32} | dict.fromkeys(
     ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
 )
+_LAUNCH_ERRORS = (
+    ConfigurationError.IN_USE,
+    ConfigurationError.LAUNCH_RANGE,
+    ConfigurationError.WINDOW,
+)
 _CODES = [code.value for code in ErrorCode if code.value]
 _CYCLES = 4000
 _CLEARING = 300  # cycles at the end
@@ -53,6 +58,7 @@ expect(
     "copy waits",
     "error while one is pending",
     "error as they are cleared",
+    *(f"launch refused: {error.name}" for error in _LAUNCH_ERRORS),
 )
 
 
@@ -159,5 +165,7 @@ async def every_cycle(dut):
         written, read = (after[f"{name}valid"] and not before[f"{name}valid"] for name in "br")
         cover("read and write act at once", written and read)
         cover("write refused", written and after["bresp"])
+        if written and model.configuration_error in _LAUNCH_ERRORS:
+            cover(f"launch refused: {model.configuration_error.name}", after["bresp"])
         cover("read of nothing", read and after["rresp"])
         await next_cycle(dut)

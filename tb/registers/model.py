@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.registers import step_bus
+from sysmodel.engine.golden.registers import follow_launch, step_bus
 from sysmodel.engine.golden.state import F, R
 from sysmodel.engine.golden.tables import write_register
 from sysmodel.engine.ports import GPU_INPUTS, G
@@ -67,6 +68,11 @@ class Model:
         """Go on as if there had been so many."""
         self.state.gpu["errors"] = count
 
+    @property
+    def configuration_error(self) -> ConfigurationError:
+        """Why the last commit, copy or launch was refused."""
+        return ConfigurationError(self._value("configuration_error"))
+
     def maps(self) -> list[int]:
         """Fields of all tables, in order."""
         return maps(self.state)
@@ -111,14 +117,16 @@ class Model:
         for name, value in bus.items():
             self._inputs[getattr(G, f"bus_{name}")] = value
         copies, strobes = self._value("copies_level"), self._value("strobes")
-        acts = step_bus(state, self._inputs, 0, bool(status["clearing"]))
+        clearing = bool(status["clearing"])
+        acts = step_bus(state, self._inputs, 0, clearing)
         gpu["strobes"] = 0
+        running = follow_launch(gpu, strobes)
         self._keep_error(failure, bool(strobes & _strobe("clear_error")))
         if take and copies:
             gpu["copies_head"] ^= 1
             gpu["copies_level"] -= 1
         if acts:
-            write_register(state, copies)
+            write_register(state, copies, clearing, running)
 
     def _keep_error(self, failure: tuple[int, int, int] | None, clear: bool) -> None:
         gpu = self.state.gpu

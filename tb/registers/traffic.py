@@ -69,6 +69,8 @@ class BusTraffic:
         rng = self._rng
         if rng.random() < 0.04:
             return [(self._address(name), word, 15) for name, word in self._tables()]
+        if rng.random() < 0.06:
+            return [(self._address(name), word, 15) for name, word in self._launch()]
         commit = rng.choice([*_GROUPS, None, None, None])
         names = (
             [rng.choice([*_OTHERS, *["CONTROL"] * 4])]
@@ -87,6 +89,34 @@ class BusTraffic:
             )
             for name in names
         ]
+
+    def _launch(self) -> list[tuple[str, int]]:
+        """A launch at the limits, or beyond one of them."""
+        rng, p = self._rng, self._p
+        workgroups = rng.choice([1, rng.randrange(1, 1 << p.workgroup_bits), 1 << p.workgroup_bits])
+        end = rng.choice([workgroups, rng.randrange(workgroups + 1)])
+        fields = {
+            "FIRST_WORKGROUP.workgroup": workgroups - 1,
+            "WORKGROUPS.count": workgroups,
+            "TRACKED_FIRST.dispatch_index": rng.choice([end, rng.randrange(end + 1)]),
+            "TRACKED_END.dispatch_index": end,
+            "CREDIT_WINDOW.workgroups": rng.choice([1, p.credit_window, p.credit_window - 127]),
+            "COMMAND_WINDOW.workgroups": rng.choice([1, p.command_depth, p.command_depth // 15]),
+            "TRACKING.updates_per_atom": rng.randrange(1, 4),
+        }
+        if rng.random() < 0.6:
+            name = rng.choice([*fields])
+            fields[name] = max(0, fields[name] + rng.choice([-1, 1]))
+            fields[name] = rng.choice([fields[name], 0])
+        writes = [
+            (register, _MAP[register].pack(**{field: min(value, _MAP[register][field].mask)}))
+            for register, field, value in (
+                (*name.split("."), value) for name, value in fields.items()
+            )
+        ]
+        # An error of the last launch may have left it running.
+        begin = [("CONTROL", _MAP["CONTROL"].pack(clear=1))] if rng.random() < 0.8 else []
+        return [*begin, *writes, ("CONTROL", _MAP["CONTROL"].pack(launch=1))]
 
     def _tables(self) -> list[tuple[str, int]]:
         """All regions, ranges and offsets, new: anywhere, none over another."""

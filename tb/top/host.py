@@ -48,7 +48,8 @@ class Kernel:
         put("TRACKED_END", dispatch_index=self.tracked_end)
         put("SHIFT", dispatch_indices=self.shift)
         put("CREDIT_WINDOW", workgroups=self.credit_window)
-        put("COMMAND_WINDOW", workgroups=self.command_window)
+        each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
+        put("COMMAND_WINDOW", workgroups=self.command_window // each)
         put("TIMEOUT", cycles=self.timeout)
         put("ARBITER", policy=self.policy.value, threshold=3)
         put("STARVATION", cycles=9)

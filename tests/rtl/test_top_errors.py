@@ -6,6 +6,7 @@ from top_bench import (
     REGION,
     atoms_of,
     channel_number,
+    clear,
     launch,
     offer,
     packet,
@@ -33,7 +34,7 @@ def test_first_error_of_a_cycle():
     """Channels lowest first, a store's before a packet's."""
 
     async def bench(ctx, dut):
-        few = [("CREDIT_WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        few = [("CREDIT_WINDOW", {"workgroups": 1}), ("CONTROL", {"launch": 1})]
         await program(ctx, dut, [*PROGRAM, *few])
         for faults, (code, wavefront) in FAULTS:
             await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
@@ -43,16 +44,16 @@ def test_first_error_of_a_cycle():
             for index, port in enumerate(dut.channel):
                 # Wavefronts tell the offenders apart.
                 if f"store {index}" in faults:
-                    streams[f"store {index}"] = (port.stores, store(REGION, 2, 5 + index))
+                    streams[f"store {index}"] = (port.stores, store(REGION, 3, 5 + index))
                 if f"packet {index}" in faults:
-                    streams[f"packet {index}"] = (port.link_in, packet(REGION, 2, index))
+                    streams[f"packet {index}"] = (port.link_in, packet(REGION, 3, index))
             await offer(ctx, **streams)
             for _ in range(3):
                 await ctx.tick()
             assert ctx.get(dut.irq)
             error = await status(ctx, dut, "ERROR")
             # A packet's dispatch index is its workgroup.
-            dispatch_index = 2 if wavefront < 5 else 1
+            dispatch_index = 3 if wavefront < 5 else 2
             assert error == {
                 "code": code.value,
                 "wavefront": wavefront,
@@ -67,10 +68,10 @@ def test_errors_are_counted_one_cycle_later():
     """A store at the queue's head in *t*: the report in *t + 1*, and the interrupt behind it."""
 
     async def bench(ctx, dut):
-        few = [("CREDIT_WINDOW", {"workgroups": 0}), ("CONTROL", {"launch": 1})]
+        few = [("CREDIT_WINDOW", {"workgroups": 1}), ("CONTROL", {"launch": 1})]
         await program(ctx, dut, [*PROGRAM, *few])
         port = dut.channel[1]
-        ctx.set(port.stores.p, store(REGION, 2, 5))
+        ctx.set(port.stores.p, store(REGION, 3, 5))
         ctx.set(port.stores.valid, 1)
         await ctx.tick()
         for _ in range(2):
@@ -94,17 +95,18 @@ def test_error_of_a_channel_before_a_timeout():
 
         async def errors(offered):
             """Until a timeout, with a store beyond the region in a cycle; what is reported."""
+            await clear(ctx, dut)
             await program(ctx, dut, timeout)
             cycles = 0
             while cycles < 70 and not (offered is None and ctx.get(dut.irq)):
-                ctx.set(dut.channel[1].stores.p, store(REGION, 2, 5))
+                ctx.set(dut.channel[1].stores.p, store(REGION, 3, 5))
                 ctx.set(dut.channel[1].stores.valid, cycles == offered)
                 await ctx.tick()
                 cycles += 1
             code = (await status(ctx, dut, "ERROR"))["code"]
             return cycles, code, (await status(ctx, dut, "ERRORS"))["count"]
 
-        await program(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 0})])
+        await program(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 1})])
         pending, code, _ = await errors(None)
         assert code == ErrorCode.TIMEOUT.value
         reports = [(await errors(pending - 3 + delta))[1:] for delta in (-1, 0, 1)]
@@ -177,6 +179,7 @@ def test_tracker_error_and_timeout():
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
         await ctx.tick()
         assert not ctx.get(dut.irq)
+        await clear(ctx, dut)
         await program(ctx, dut, [("TIMEOUT", {"cycles": 100}), ("CONTROL", {"launch": 1})])
         for _ in range(110):
             await ctx.tick()

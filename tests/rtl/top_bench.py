@@ -33,6 +33,7 @@ __all__ = [
     "WORKGROUPS",
     "atoms_of",
     "channel_number",
+    "clear",
     "launch",
     "offer",
     "packet",
@@ -110,6 +111,13 @@ async def program(ctx, dut, registers):
 
 async def launch(ctx, dut):
     await program(ctx, dut, [*PROGRAM, ("CONTROL", {"launch": 1})])
+
+
+async def clear(ctx, dut):
+    """Give up what is running, and wait until all of it is forgotten."""
+    await program(ctx, dut, [("CONTROL", {"clear": 1})])
+    while (await status(ctx, dut, "STATUS"))["clearing"]:
+        pass
 
 
 async def status(ctx, dut, register):

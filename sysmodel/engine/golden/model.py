@@ -22,7 +22,7 @@ from .protected_queue import is_empty
 from .queues import Q, natural
 from .records import clear_record
 from .reduce import step_nmc
-from .registers import decode, step_bus
+from .registers import CLEAR, LAUNCH, decode, follow_launch, step_bus
 from .state import F, GoldenState
 from .tables import write_register
 from .tracker_bank import clear_bank, count_entries, step_bank
@@ -31,8 +31,6 @@ from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 
 __all__ = ["reset", "step"]
 
-_LAUNCH = F.CONTROL_launch[2] << F.CONTROL_launch[1]
-_CLEAR = F.CONTROL_clear[2] << F.CONTROL_clear[1]
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
 _CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
 # What waits for the tracker.
@@ -106,6 +104,15 @@ def _bus_is_busy(bus, words, g):
 
 
 @inlined
+def _step_port(s, words, g):
+    """The register port; gives whether a write acts, and if so whether something is cleared."""
+    if not _bus_is_busy(s.gpu.bus, words, g):
+        return False, False
+    clearing = _clearing(s)
+    return step_bus(s, words, g, clearing), clearing
+
+
+@inlined
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -126,9 +133,10 @@ def step(state, inputs, outputs):
     g = natural(channels * CHANNEL_INPUTS)
     credit_limit_in = words[g + G.credit_limit_in]
 
-    acts = _bus_is_busy(gpu.bus, words, g) and step_bus(s, words, g, _clearing(s))
+    acts, clearing = _step_port(s, words, g)
     strobes = gpu.strobes
     gpu.strobes = 0
+    running = follow_launch(gpu, strobes)
     copies = gpu.copies_level
     has_ready = not is_empty(gpu.ready)
     busy = has_ready or copies | gpu.engine.state | gpu.entries != 0
@@ -137,11 +145,10 @@ def step(state, inputs, outputs):
     for number in range(channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
     busy |= tracking or gpu.trigger.state != IDLE
-    clear = strobes & _CLEAR != 0
+    clear = strobes & CLEAR != 0
     if clear or gpu.entries_change != 0:
         count_entries(s, clear)
-    failure = 0
-    pushed, complete, own = False, -1, False
+    failure, pushed, complete, own = 0, False, -1, False
     if tracking or clear:
         # In this order each sees the completions of the cycle's start.
         step_front(s)
@@ -170,20 +177,20 @@ def step(state, inputs, outputs):
             step_nmc(s, number, words, results)
     failure = first if first else failure
     base = gpu.oldest
-    launch = strobes & _LAUNCH != 0
+    launch = strobes & LAUNCH != 0
     step_criticality(s, words[g + G.dispatched], words[g + G.finished], issued, launch)
     unfinished = not gpu.idle and not sends
     if (
         step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfinished)
         and not failure
     ):
-        failure = error(TIMEOUT, base & config.dispatch_index_mask, 0)
+        failure = error(TIMEOUT, min(base, config.dispatch_index_mask), 0)
     if gpu.failure or strobes:
         _keep_error(gpu, gpu.failure, strobes & _CLEAR_ERROR != 0)
     gpu.failure = failure
     gpu.idle = not busy
     if acts:
-        write_register(s, copies)
+        write_register(s, copies, clearing, running)
     gpu.cycle += 1
     _write_gpu(s, results, natural(channels * CHANNEL_OUTPUTS))
 

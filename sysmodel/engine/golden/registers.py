@@ -1,14 +1,17 @@
 """The register port: AXI4-Lite, what software reads, and the decoded configuration."""
 
 from sysmodel.engine.ports import G
-from sysmodel.lib.compiled import compiled
+from sysmodel.lib.compiled import compiled, inlined
 
 from .state import REGISTERS, F, R
 
 __all__ = [
+    "CLEAR",
+    "LAUNCH",
     "OKAY",
     "REJECT",
     "decode",
+    "follow_launch",
     "get_field",
     "put_field",
     "read_register",
@@ -17,6 +20,8 @@ __all__ = [
 ]
 
 OKAY, REJECT = 0, 2
+LAUNCH = F.CONTROL_launch[2] << F.CONTROL_launch[1]
+CLEAR = F.CONTROL_clear[2] << F.CONTROL_clear[1]
 
 
 @compiled
@@ -103,6 +108,17 @@ def store_register(s, word, value):
     kept = registers[word].writable
     registers[word].value = (registers[word].value & ~kept) | (value & kept)
     decode(s)
+
+
+@inlined
+def follow_launch(gpu, strobes):
+    """Know of a launch from its strobe to its end; gives whether one ran at the cycle's start."""
+    running = gpu.running
+    if strobes & LAUNCH:
+        gpu.running = 1
+    elif gpu.done or strobes & CLEAR:
+        gpu.running = 0
+    return running != 0
 
 
 @compiled

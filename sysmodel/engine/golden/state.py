@@ -81,7 +81,7 @@ _BUS = record(
 )
 # Errors, credit window, tracker, and the units that are one for the whole GPU.
 _GPU = record(
-    "strobes configuration_error failure error report errors "
+    "strobes running configuration_error failure error report errors "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level "
     "bank_pointer completions entries entries_change entries_moved tracker_busy idle cycle",

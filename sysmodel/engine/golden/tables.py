@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtl.interface.encodings import ConfigurationError
+from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from sysmodel.lib.compiled import compiled
 
 from .dma import push_copy
@@ -19,6 +19,10 @@ _OVERLAP = ConfigurationError.OVERLAP.value
 _REGION_DISABLED = ConfigurationError.REGION_DISABLED.value
 _REGION_IN_USE = ConfigurationError.REGION_IN_USE.value
 _QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
+_IN_USE = ConfigurationError.IN_USE.value
+_LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
+_WINDOW = ConfigurationError.WINDOW.value
+_DMA, _WAVEFRONT = Action.DMA.value, Granularity.WAVEFRONT.value
 
 
 @compiled
@@ -175,13 +179,49 @@ def start_copy(s, word, copies):
 
 
 @compiled
-def write_register(s, copies):
+def check_launch(s, busy):
+    """Whether a launch may begin as the registers are; gives the configuration error."""
+    config, launch = s.config, s.config.launch
+    if busy:
+        return _IN_USE
+    if (
+        launch.workgroups == 0
+        or launch.workgroups > config.dispatch_index_mask + 1
+        or launch.first_workgroup >= launch.workgroups
+        or launch.tracked_first > launch.tracked_end
+        or launch.tracked_end > launch.workgroups
+        or launch.updates_per_atom == 0
+    ):
+        return _LAUNCH_RANGE
+    commands, others = 1, 0
+    for number in range(config.ranges):
+        entry = s.ranges[number]
+        if entry.enable and entry.action == _DMA:
+            command = s.commands[entry.command]
+            if command.granularity == _WAVEFRONT:
+                for edge in range(4):
+                    commands = max(commands, command.waves[edge])
+            else:
+                others = max(others, (1 << command.group_log2) - 1)
+    if launch.credit_window == 0 or launch.credit_window + others > config.credit_window_slots:
+        return _WINDOW
+    if launch.command_window == 0 or launch.command_window * commands > config.depth:
+        return _WINDOW
+    return 0
+
+
+@compiled
+def write_register(s, copies, clearing, running):
     """The write that acts in this cycle; its effects are seen in the next one.
 
     Parameters
     ----------
     copies : int
         Copies that waited at the cycle's start.
+    clearing : bool
+        The tracker or the trigger unit was being emptied then.
+    running : bool
+        A launch was running then.
     """
     gpu, registers = s.gpu, s.registers
     address, value = gpu.bus.awaddr, gpu.bus.wdata
@@ -192,6 +232,11 @@ def write_register(s, copies):
     if not registers[word].writable:
         return
     if word == R.CONTROL:
+        _, low, mask = F.CONTROL_launch
+        if (value >> low) & mask:
+            gpu.configuration_error = check_launch(s, running or clearing)
+            if gpu.configuration_error:
+                return
         gpu.strobes = value & registers[word].writable
         gpu.bus.b_resp = OKAY
         return

@@ -357,7 +357,7 @@ def test_only_commits_touch_the_configuration_error():
         before = await read(driver.ctx, driver.dut, status)
         await driver.stage("SHIFT", dispatch_indices=1)
         await write(driver.ctx, driver.dut, status, 0)
-        await write(driver.ctx, driver.dut, MAP["CONTROL"].address, 0xF)
+        await write(driver.ctx, driver.dut, MAP["CONTROL"].address, 0xE)
         await write(driver.ctx, driver.dut, MAP["REGION_COMMIT"].address, 0x1, strobes=1)
         assert await read(driver.ctx, driver.dut, status) == before
         assert await driver.copy(0, 0) == ConfigurationError.NONE

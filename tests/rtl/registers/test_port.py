@@ -6,7 +6,7 @@ import pytest
 from amaranth.sim import Simulator
 from register_bus import read, start_write, write
 
-from rtl.interface.encodings import ErrorCode, Policy
+from rtl.interface.encodings import Action, ConfigurationError, ErrorCode, Granularity, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
@@ -315,6 +315,167 @@ def test_slave_errors():
     simulate(dut, bench)
 
 
+LAUNCH = {
+    "WORKGROUPS": {"count": 9},
+    "TRACKED_END": {"dispatch_index": 9},
+    "CREDIT_WINDOW": {"workgroups": 1},
+    "COMMAND_WINDOW": {"workgroups": 1},
+}
+
+
+async def write_launch(ctx, dut, **registers):
+    """A launch that is not refused, with other registers besides."""
+    for name, fields in (LAUNCH | registers).items():
+        word = MAP[name].pack(**fields)
+        assert await write(ctx, dut, MAP[name].address, word) == Response.OKAY.value
+
+
+async def launch_error(ctx, dut):
+    """What a launch is answered; if it is refused, none of the strobes acts."""
+    response = await write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, clear=1))
+    word, _ = await read(ctx, dut, MAP["STATUS"].address)
+    code = ConfigurationError(MAP["STATUS"].unpack(word)["configuration_error"])
+    assert (response == Response.OKAY.value) == (code == ConfigurationError.NONE)
+    return code
+
+
+_RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
+
+
+@pytest.mark.parametrize(
+    "registers, error",
+    [
+        ({}, ConfigurationError.NONE),
+        ({"FIRST_WORKGROUP": {"workgroup": 8}}, ConfigurationError.NONE),
+        ({"TRACKED_FIRST": {"dispatch_index": 9}}, ConfigurationError.NONE),
+        ({"CREDIT_WINDOW": {"workgroups": P.credit_window}}, ConfigurationError.NONE),
+        ({"COMMAND_WINDOW": {"workgroups": P.command_depth}}, ConfigurationError.NONE),
+        ({"WORKGROUPS": {"count": 1 << 16}}, ConfigurationError.NONE),
+        ({"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}}, _RANGE),
+        ({"WORKGROUPS": {"count": (1 << 16) + 1}}, _RANGE),
+        ({"FIRST_WORKGROUP": {"workgroup": 9}}, _RANGE),
+        ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
+        ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
+        ({"TRACKING": {"updates_per_atom": 0}}, _RANGE),
+        # H6: beyond the bitmap, where dispatch indices share a bit.
+        ({"CREDIT_WINDOW": {"workgroups": P.credit_window + 1}}, _WINDOW),
+        ({"CREDIT_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
+        ({"CREDIT_WINDOW": {"workgroups": 0}}, _WINDOW),
+        ({"COMMAND_WINDOW": {"workgroups": P.command_depth + 1}}, _WINDOW),
+        ({"COMMAND_WINDOW": {"workgroups": 0}}, _WINDOW),
+    ],
+    ids=str,
+)
+def test_launch_is_checked(registers, error):
+    dut = Registers(P)
+
+    async def bench(ctx):
+        strobes = []
+        await write_launch(ctx, dut, **registers)
+        start_write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1))
+        for cycle in range(6):
+            strobes.append((ctx.get(dut.launch), ctx.get(dut.start)))
+            await ctx.tick()
+            if cycle == 0:
+                ctx.set(dut.bus.awvalid, 0)
+                ctx.set(dut.bus.wvalid, 0)
+        accepted = [(0, 0), (0, 0), (1, 1), (0, 0), (0, 0), (0, 0)]
+        assert strobes == (accepted if error == ConfigurationError.NONE else [(0, 0)] * 6)
+        word, _ = await read(ctx, dut, MAP["STATUS"].address)
+        assert MAP["STATUS"].unpack(word)["configuration_error"] == error.value
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize(
+    "granularity, group_log2, waves, action, most",
+    [
+        # By wavefront, a workgroup has as many commands as wavefronts that write at all.
+        (
+            Granularity.WAVEFRONT,
+            0,
+            (4, 7, 1, 0),
+            Action.DMA,
+            (P.credit_window, P.command_depth // 7),
+        ),
+        (Granularity.WAVEFRONT, 3, (0, 0, 0, 0), Action.DMA, (P.credit_window, P.command_depth)),
+        (Granularity.WORKGROUP, 0, (4, 7, 1, 0), Action.DMA, (P.credit_window, P.command_depth)),
+        # A group's first workgroup waits for its last one.
+        (
+            Granularity.WORKGROUP,
+            3,
+            (4, 4, 4, 4),
+            Action.DMA,
+            (P.credit_window - 7, P.command_depth),
+        ),
+        (
+            Granularity.WORKGROUP,
+            7,
+            (1, 1, 1, 1),
+            Action.DMA,
+            (P.credit_window - 127, P.command_depth),
+        ),
+        (Granularity.WAVEFRONT, 0, (8, 8, 8, 8), Action.OWN, (P.credit_window, P.command_depth)),
+    ],
+)
+def test_windows_that_fit(granularity, group_log2, waves, action, most):
+    dut = Registers(P)
+    writes = {
+        "REGION_LIMIT_LO": {"bytes": 1 << 20},
+        "REGION_COMMIT": {"index": 0, "enable": 1},
+        "COMMAND_TRANSFER": {"granularity": granularity.value, "group_log2": group_log2},
+        "COMMAND_WAVES": {f"waves{edge}": count for edge, count in enumerate(waves)},
+        "COMMAND_COMMIT": {"index": 2},
+        "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
+        "RANGE_ACTION": {"action": action.value, "command": 2},
+        "RANGE_COMMIT": {"index": 1, "enable": 1},
+    }
+
+    async def bench(ctx):
+        await write_launch(ctx, dut, **writes)
+        for window, command in ((1, 1), (1, 0), (0, 1), (0, 0)):
+            await write_launch(
+                ctx,
+                dut,
+                CREDIT_WINDOW={"workgroups": most[0] + window},
+                COMMAND_WINDOW={"workgroups": most[1] + command},
+            )
+            expected = _WINDOW if window or command else ConfigurationError.NONE
+            assert await launch_error(ctx, dut) == expected
+
+    simulate(dut, bench)
+
+
+def test_one_launch_at_a_time():
+    dut = Registers(P)
+
+    async def bench(ctx):
+        control = MAP["CONTROL"]
+        await write_launch(ctx, dut)
+        # What a former launch left at `done` falls a cycle after the strobe.
+        ctx.set(dut.done, 1)
+        start_write(ctx, dut, control.address, control.pack(launch=1))
+        while not ctx.get(dut.launch):
+            await ctx.tick()
+            ctx.set(dut.bus.awvalid, 0)
+            ctx.set(dut.bus.wvalid, 0)
+        await ctx.tick()
+        ctx.set(dut.done, 0)
+        assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+        await write(ctx, dut, control.address, control.pack(clear=1))
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+        ctx.set(dut.done, 1)
+        await ctx.tick().repeat(2)
+        ctx.set(dut.done, 0)
+        ctx.set(dut.clearing, 1)
+        assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+        ctx.set(dut.clearing, 0)
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+
+    simulate(dut, bench)
+
+
 @pytest.mark.parametrize("bit, name", [(0, "launch"), (1, "clear"), (2, "start")])
 def test_strobes(bit, name):
     """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
@@ -322,6 +483,7 @@ def test_strobes(bit, name):
     others = [other for other in ("launch", "clear", "start") if other != name]
 
     async def bench(ctx):
+        await write_launch(ctx, dut)
         start_write(ctx, dut, MAP["CONTROL"].address, 1 << bit)
         seen = []
         for cycle in range(8):

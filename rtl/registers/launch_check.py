@@ -1,0 +1,94 @@
+"""What a launch must fulfil before it begins."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
+from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from rtl.parameters import T3Parameters
+
+__all__ = ["LaunchCheck"]
+
+
+class LaunchCheck(wiring.Component):
+    """Refuses a launch that contradicts itself, or that the hardware has no room for.
+
+    The rows of the trigger unit and the credit window's bitmap are numbered by the low bits of a
+    dispatch index, so no two that are alive at a time may share them; a workgroup is alive until
+    its group is complete. The queue of ready commands never blocks: the commands that may wait must
+    find room in it.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    launch_configuration : In(:func:`LaunchConfiguration`)
+    maps : In(:func:`MapConfiguration`)
+        Not changed in this cycle or the last one.
+    busy : In(1)
+        A launch is running, or what the last one left is being cleared.
+    configuration_error : Out(:class:`ConfigurationError`)
+        Combinational; the first that holds of IN_USE, LAUNCH_RANGE and WINDOW.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "launch_configuration": In(LaunchConfiguration(p)),
+                "maps": In(MapConfiguration(p)),
+                "busy": In(1),
+                "configuration_error": Out(ConfigurationError),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        p, launch = self._p, self.launch_configuration
+        commands, group = self._needs(m)
+        wrong_range = (
+            (launch.workgroups == 0)
+            | (launch.workgroups > 1 << p.workgroup_bits)
+            | (launch.first_workgroup >= launch.workgroups)
+            | (launch.tracked_first > launch.tracked_end)
+            | (launch.tracked_end > launch.workgroups)
+            | (launch.updates_per_atom == 0)
+        )
+        wrong_window = (
+            (launch.credit_window == 0)
+            | (launch.credit_window + group > p.credit_window)
+            | (launch.command_window == 0)
+            | (launch.command_window * commands > p.command_depth)
+        )
+        with m.If(self.busy):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.IN_USE)
+        with m.Elif(wrong_range):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.LAUNCH_RANGE)
+        with m.Elif(wrong_window):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
+        return m
+
+    def _needs(self, m: Module) -> tuple[Value, Value]:
+        """Most commands of a workgroup, and most members of a group beside one, of what is sent."""
+        commands, group = Signal(4, init=1), Signal(7)
+        most_commands, most_group = Const(1, 4), Const(0, 7)
+        for entry in self.maps.ranges:
+            command = self.maps.commands[entry.command]
+            sends = entry.enable & (entry.action == Action.DMA)
+            by_wavefront = command.granularity == Granularity.WAVEFRONT
+            waves = Const(1, 4)
+            for edge in range(4):
+                waves = self._larger(m, waves, command.waves[edge])
+            others = Cat(command.group_log2 > bit for bit in range(7))
+            most_commands = self._larger(m, most_commands, Mux(sends & by_wavefront, waves, 1)[:4])
+            most_group = most_group | Mux(sends & ~by_wavefront, others, 0)
+        m.d.sync += [commands.eq(most_commands), group.eq(most_group)]
+        return commands, group
+
+    def _larger(self, m: Module, a: Value, b: Value) -> Value:
+        larger = Signal(4, name="larger")
+        m.d.comb += larger.eq(Mux(a < b, b, a))
+        return larger
