@@ -228,13 +228,24 @@ class Machine:
         """
         fixed = self.state.fixed
         fixed["work"], fixed["flow"] = 0, 1
-        self.write([one + launch_writes() for one in maps])
+        self.write(maps)
+        self.run(UNTIL_PROGRAMMED)
+        self._await_cleared()
+        self.write([launch_writes()] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
         self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
         self.start_kernel(skew_cycles)
         return self.now
+
+    def _await_cleared(self) -> None:
+        """A launch is refused while a tracker is being cleared, as it is after reset."""
+        begin = self.now
+        for g in range(self.gpus):
+            while self.read(g, "STATUS")["clearing"]:
+                if self.now - begin > _STUCK_CYCLES:
+                    raise SimulationError(f"GPU {g}: the hardware's clearing does not end")
 
     def start_kernel(self, skew_cycles: int = 0) -> None:
         """Start the kernel; its first workgroups come a kernel launch later."""
