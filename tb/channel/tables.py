@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rtl.interface.encodings import Action, Datatype, Policy
+from rtl.interface.encodings import Action, Datatype, Operation, Policy
 from rtl.parameters import T3Parameters
 from tb.nmc_unit.operands import structured, to_word
 from tb.nmc_unit.reference import BITS
@@ -30,6 +30,7 @@ PARAMETERS = T3Parameters(
 )
 WORKGROUPS = 50
 _ATOMS = 1 << PARAMETERS.atom_address_bits
+REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
 _REGIONS = ((1000, 2000, 1), (3000, 3500, 2))
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
@@ -42,8 +43,9 @@ def random_launch_configuration(rng: random.Random) -> dict[str, int]:
 
 def _reduction(rng: random.Random) -> dict[str, int]:
     """Operation and type of a command or of a packet; often the same."""
-    pair = (1, 2) if rng.random() < 0.7 else (rng.randrange(3), rng.randrange(3))
-    return dict(zip(("op", "dtype"), pair, strict=True))
+    if rng.random() < 0.7:
+        return dict(REDUCTION)
+    return {"op": rng.randrange(3), "dtype": rng.randrange(3)}
 
 
 def random_maps(rng: random.Random) -> dict[str, Any]:
