@@ -239,7 +239,8 @@ async def tracker_errors(dut):
 
 @cocotb.test()
 async def register_configuration_errors(dut):
-    """Each reason to refuse a commit or a copy, while nothing leaves towards DRAM or link."""
+    """Each reason to refuse a commit, a copy or a launch, while nothing leaves towards DRAM or
+    link."""
     bench, rng = await _start(dut), _rng(40)
     p, kernel = bench.p, Kernel()
     bank = register_map.load()
@@ -261,6 +262,14 @@ async def register_configuration_errors(dut):
     put("RANGE_COMMIT", index=3, enable=1)
     for _ in range(12):
         put("COPY", command=0)
+    put("CONTROL", clear=1)
+    put("CONTROL", launch=1)
+    for _ in range(p.sets):
+        put("TIMEOUT", cycles=0)  # until all is cleared
+    put("CREDIT_WINDOW", workgroups=0)
+    put("CONTROL", launch=1)
+    put("WORKGROUPS", count=0)
+    put("CONTROL", launch=1)
     host = Host(rng, writes)
     seen = set()
     for _ in range(3000):
