@@ -181,9 +181,9 @@ def test_idle_counts_the_geometry_of_an_empty_walk():
     for _ in range(20):
         idle.append(int(gpu.outputs[CHANNEL_OUTPUTS + H.idle]))
         gpu.step()
-    # The tile has an entry until its last update in 6, which is counted in 7; the trigger unit works
-    # on its completion until 9. The command is stored in 10, corrected in 11, visible and taken in
-    # 12; SCALE 13, SHAPE 14. The register is one cycle behind.
+    # The tile has an entry until its last update in 6, which is counted in 7; the trigger unit
+    # works on its completion until 9. The command is stored in 10, corrected in 11, visible and
+    # taken in 12; SCALE 13, SHAPE 14. The register is one cycle behind.
     busy = [cycle for cycle, on in enumerate(idle, 1) if not on]
     assert busy == [*range(1, 16)]
 
