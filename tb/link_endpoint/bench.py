@@ -170,9 +170,7 @@ async def faulty_wire(dut):
             bench.set_paces()
             await bench.run(scaled(_CYCLES) // 4)
         await bench.drain(20000)
-        replays = bench.values("replays")
-        cover("went back", min(replays))
-        assert max(replays) > 0
+        cover("went back", min(bench.values("replays")))
 
 
 @cocotb.test()
