@@ -101,6 +101,7 @@ class ErrorCode(enum.Enum, shape=5):
     TRACKER_CORRUPT = 12  # an entry in the tile's set was lost to wrong bits
     TRIGGER_CORRUPT = 13  # a count, or a command of the trigger unit
     LINK_DOWN = 14  # no progress on a link for its bounded time
+    LINK_RESET = 15  # the other side of a link began anew: what was on the link is lost
     PACKET_MISMATCH = 17  # an update of another operation or type than the range's command
 
 

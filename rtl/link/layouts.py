@@ -1,16 +1,60 @@
 """What travels between two link endpoints, and between the parts of one."""
 
 from amaranth.hdl import Shape
-from amaranth.lib import data
+from amaranth.lib import data, enum
+
+from rtl.parameters import T3Parameters
 
 from .crc import CRC_BITS
 from .parameters import LinkParameters
 
-__all__ = ["CheckedFlit", "Flit", "FlitBody", "Numbered", "ReverseState"]
+__all__ = [
+    "CheckedFlit",
+    "Control",
+    "ControlWord",
+    "Flit",
+    "FlitBody",
+    "Item",
+    "Numbered",
+    "ReverseState",
+    "SessionState",
+]
+
+_GENERATION_BITS = 8
+
+
+class SessionState(enum.Enum, shape=2):
+    """How far an endpoint is with a session."""
+
+    QUIET = 0  # waits until no flit of a former session is left
+    READY = 1  # knows that the other side has given the former session up, too
+    OPEN = 2  # packets pass
+
+
+def ControlWord(p: T3Parameters):
+    """What the other GPU knows of a context: its credit limit, and a number that changes when it
+    is aborted."""
+    return data.StructLayout({"generation": _GENERATION_BITS, "credit_limit": p.credit_limit_bits})
+
+
+def Control(word, link: LinkParameters):
+    """What a control flit has in place of a packet; the rest is 0.
+
+    If ``told``, it has a number like a packet, and ``word`` is that of ``context``. Else both mean
+    nothing.
+    """
+    return data.StructLayout(
+        {"session": SessionState, "told": 1, "context": range(link.contexts), "word": word}
+    )
+
+
+def Item(shape):
+    """What has a number: a packet, or, if ``control``, :func:`Control` in its place."""
+    return data.StructLayout({"control": 1, "packet": shape})
 
 
 def Numbered(shape, link: LinkParameters):
-    """A packet with its sequence number; without ``data`` both mean nothing."""
+    """An item with its sequence number; without ``data`` both mean nothing."""
     return data.StructLayout({"data": 1, "sequence": link.sequence_bits, "packet": shape})
 
 
@@ -21,7 +65,10 @@ def ReverseState(link: LinkParameters):
 
 
 def FlitBody(shape, link: LinkParameters):
-    """A flit before its check bits: whole bytes, ``reserved`` is 0."""
+    """A flit before its check bits: whole bytes, ``reserved`` is 0.
+
+    Without ``data`` there is :func:`Control` in place of ``packet``.
+    """
     bits = 1 + 3 * link.sequence_bits + Shape.cast(shape).width
     return data.StructLayout(
         {

@@ -28,7 +28,16 @@ class LinkParameters:
         power of two, at least 2.
     down_cycles : int
         After so many cycles without progress the link is reported to be down; a power of two,
-        larger than ``timeout_cycles``.
+        larger than ``timeout_cycles`` and at least four times ``lifetime_cycles``.
+    lifetime_cycles : int
+        A flit arrives less than so many cycles, by eight and more, after it was offered, or never;
+        a power of two, at least 4 and at most a quarter of the sequence numbers. A session begins
+        after twice as many.
+    contexts : int
+        Contexts for which control words are told.
+    control_interval : int
+        Of so many places in the order of packets control words take one at most; a power of two, at
+        least 2.
 
     Raises
     ------
@@ -43,6 +52,9 @@ class LinkParameters:
     sequence_bits: int = 16
     timeout_cycles: int = 2048
     down_cycles: int = 16384
+    lifetime_cycles: int = 4096
+    contexts: int = 1
+    control_interval: int = 16
 
     def __post_init__(self):
         for field in fields(self):
@@ -54,6 +66,8 @@ class LinkParameters:
             ("receive_depth", 4),
             ("timeout_cycles", 2),
             ("down_cycles", 2),
+            ("lifetime_cycles", 4),
+            ("control_interval", 2),
         ):
             value = getattr(self, name)
             if value < least:
@@ -65,9 +79,22 @@ class LinkParameters:
                 f"down_cycles must be more than timeout_cycles ({self.timeout_cycles}), "
                 f"not {self.down_cycles!r}"
             )
+        if self.down_cycles < 4 * self.lifetime_cycles:
+            raise ValueError(
+                f"down_cycles must be at least four times lifetime_cycles "
+                f"({self.lifetime_cycles}), not {self.down_cycles!r}"
+            )
+        if self.contexts < 1:
+            raise ValueError(f"contexts must be at least 1, not {self.contexts!r}")
         least = max(self.replay_depth, self.receive_depth).bit_length() + 1
         if self.sequence_bits < least:
             raise ValueError(
                 f"sequence_bits must be at least {least} for the depths "
                 f"{self.replay_depth} and {self.receive_depth}, not {self.sequence_bits!r}"
+            )
+        most = 1 << self.sequence_bits - 2
+        if self.lifetime_cycles > most:
+            raise ValueError(
+                f"lifetime_cycles must be at most {most} for {self.sequence_bits} sequence_bits, "
+                f"not {self.lifetime_cycles!r}"
             )

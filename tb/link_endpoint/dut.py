@@ -1,9 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """The two endpoints of a link, without what is between them."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, ResetInserter
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.parameters import LinkParameters
@@ -12,15 +12,22 @@ from rtl.parameters import T3Parameters
 __all__ = ["LINK", "PARAMETERS", "SIDES", "Endpoints"]
 
 # Few numbers, so that they go around, and short times.
-PARAMETERS = T3Parameters(address_bits=13, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1)
+PARAMETERS = T3Parameters(address_bits=20, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1)
 LINK = LinkParameters(
-    replay_depth=32, receive_depth=32, sequence_bits=7, timeout_cycles=32, down_cycles=256
+    replay_depth=32,
+    receive_depth=32,
+    sequence_bits=8,
+    timeout_cycles=32,
+    down_cycles=256,
+    lifetime_cycles=64,
+    contexts=2,
+    control_interval=8,
 )
 SIDES = ("a", "b")
 
 
 class Endpoints(wiring.Component):
-    """For each side, ``a`` and ``b``, the ports of an endpoint.
+    """For each side, ``a`` and ``b``, the ports of an endpoint, and its own reset.
 
     Parameters
     ----------
@@ -30,11 +37,14 @@ class Endpoints(wiring.Component):
 
     def __init__(self, block: type[wiring.Component] = LinkEndpoint):
         self._endpoints = {side: block(PARAMETERS, LINK) for side in SIDES}
-        super().__init__({side: Out(each.signature) for side, each in self._endpoints.items()})
+        super().__init__(
+            {side: Out(each.signature) for side, each in self._endpoints.items()}
+            | {f"{side}_reset": In(1) for side in SIDES}
+        )
 
     def elaborate(self, platform):
         m = Module()
         for side, endpoint in self._endpoints.items():
-            m.submodules[side] = endpoint
+            m.submodules[side] = ResetInserter(getattr(self, f"{side}_reset"))(endpoint)
             wiring.connect(m, wiring.flipped(getattr(self, side)), endpoint)
         return m

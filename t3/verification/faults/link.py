@@ -18,11 +18,14 @@ from sysmodel.lib.progress import Report, no_progress
 
 __all__ = ["LATENCY_CYCLES", "LINK", "PACKETS", "Exchange", "LinkPair", "Wire", "build_endpoint"]
 
-LINK = LinkParameters(replay_depth=32, receive_depth=32, timeout_cycles=64, down_cycles=512)
+LINK = LinkParameters(
+    replay_depth=32, receive_depth=32, timeout_cycles=64, down_cycles=4096, lifetime_cycles=1024
+)
 LATENCY_CYCLES = 8
 PACKETS = 40
 """Each way."""
 _DRAIN_CYCLES = 256
+_OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # the session has begun
 _ON_WIRE = 512
 
 _PARAMETERS = T3Parameters(with_data=True)
@@ -182,9 +185,10 @@ class _Fault(NamedTuple):
 
 
 class _Times(NamedTuple):
-    """Cycles: of the wire, after the last packet, and in all."""
+    """Cycles: of the wire, before the first packet and fault, after the last packet, in all."""
 
     latency: int
+    open: int
     drain: int
     most: int
 
@@ -301,7 +305,7 @@ def _deliver(outputs, ports, traffic, found, side):
 @njit(cache=True, nogil=True)
 def _send(outputs, ports, fault, times, on_wire, found, side, cycle):
     """Put a flit on the wire: not at all, late, changed or several times, as the fault has it."""
-    concerned = fault.way == side or fault.way == -1
+    concerned = cycle >= times.open and (fault.way == side or fault.way == -1)
     if concerned and fault.dark <= cycle < fault.bright:
         if found.fault[1] < 0:
             found.fault[1] = cycle
@@ -383,7 +387,7 @@ class LinkPair:
         )
         # Bursts at full rate with pauses between them.
         pauses = random.choice([0, 1, 20], (2, PACKETS + 1), p=[0.6, 0.3, 0.1])
-        offer = 16 + np.cumsum(pauses, axis=1)  # the first limit has arrived
+        offer = _OPEN_CYCLES + np.cumsum(pauses, axis=1)
         wire = wire or Wire(way=-2)
         mask = np.zeros(len(self._ports.send), np.uint64)
         for bit in wire.wrong:
@@ -391,9 +395,10 @@ class LinkPair:
             mask[word] ^= np.uint64(1 << position)
         # A link that fails when all has arrived must be missed, too.
         drain = 2 * LINK.down_cycles if wire.dark else _DRAIN_CYCLES
+        dark, bright = wire.dark or (0, 0)
         fault = _Fault(
             *(wire.way, wire.number, wire.data_only, wire.again),
-            *(wire.dark or (0, 0)),
+            *(dark + _OPEN_CYCLES, bright + _OPEN_CYCLES),
             *(np.array(wire.copies, np.int64), np.array(wire.late, np.int64), mask),
         )
         sides = _Sides(
@@ -406,7 +411,7 @@ class LinkPair:
             side.reset(out)
         received = np.zeros((2, PACKETS + 8, len(PACKET_WIDTHS)), np.uint64)
         traffic = _Traffic(packets, offer, received)
-        times = _Times(LATENCY_CYCLES, drain, most)
+        times = _Times(LATENCY_CYCLES, _OPEN_CYCLES, drain, most)
         found = _exchange(sides, self._ports, traffic, fault, times)
         right = all(
             n <= PACKETS and np.array_equal(received[side, :n], packets[1 - side, :n])

@@ -16,7 +16,12 @@ from .streams import assert_held, free, moves
 __all__ = ["PROOFS"]
 
 _LINK = LinkParameters(
-    replay_depth=4, receive_depth=4, sequence_bits=4, timeout_cycles=2, down_cycles=4
+    replay_depth=4,
+    receive_depth=4,
+    sequence_bits=4,
+    timeout_cycles=2,
+    down_cycles=16,
+    lifetime_cycles=4,
 )
 _NUMBERS = 1 << _LINK.sequence_bits
 _OLDEST_ACKNOWLEDGE = _NUMBERS - _LINK.replay_depth - 1

@@ -5,7 +5,12 @@ from rtl.link.parameters import LinkParameters
 from rtl.link.sender import LinkSender
 
 LINK = LinkParameters(
-    replay_depth=8, receive_depth=8, sequence_bits=6, timeout_cycles=16, down_cycles=32
+    replay_depth=8,
+    receive_depth=8,
+    sequence_bits=6,
+    timeout_cycles=16,
+    down_cycles=32,
+    lifetime_cycles=8,
 )
 
 
