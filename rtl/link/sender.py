@@ -129,11 +129,8 @@ class LinkSender(wiring.Component):
             self.send.eq(self.o.ready & (upcoming != self.head) & (upcoming != limit)),
             read.addr.eq(upcoming),
             read.en.eq(self.send),
+            self.o.p.packet.eq(read.data),
         ]
-        # What the memory gave last, nothing at first, is not for a control flit: its CRC would be
-        # unknown.
-        with m.If(self.o.p.data):
-            m.d.comb += self.o.p.packet.eq(read.data)
         with m.If(self.o.ready):
             m.d.sync += [self.o.p.data.eq(self.send), self.o.p.sequence.eq(upcoming)]
         with m.If(self.send):

@@ -16,7 +16,9 @@ from . import (
     dma_engine,
     dma_lane,
     issue_ack_queue,
+    link_control,
     link_endpoint,
+    link_session,
     merge,
     protected_memory,
     protected_queue,
@@ -41,6 +43,8 @@ _MODULES = (
     dma_engine,
     dma_lane,
     link_endpoint,
+    link_session,
+    link_control,
     merge,
     issue_ack_queue,
     protected_memory,
@@ -70,7 +74,7 @@ UNPROVEN: Mapping[str, str] = MappingProxyType(
         "registers": "its bench writes and reads every register beside a model",
         "map_table": "its bench writes tables beside a model",
         "nmc_unit": "t3 exhaust compares it with exact arithmetic",
-        "link_endpoint": "its sender and receiver are proven together",
+        "link_endpoint": "its sender and receiver, its sessions and its control words are proven",
     }
 )
 """Blocks of :data:`rtl.blocks.BLOCKS` that no proof is about, and what is there instead."""
