@@ -31,8 +31,6 @@ class LinkReceiver(wiring.Component):
         For the other side; registers.
     told : Out(stream of :class:`ReverseState`)
         From the other side, for the sender. Always taken.
-    corrupt : Out(1)
-        The flit that arrives in this cycle is corrupt.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -44,7 +42,6 @@ class LinkReceiver(wiring.Component):
                 "leave": In(1),
                 "state": Out(ReverseState(link), init={"limit": link.receive_depth}),
                 "told": Out(stream.Signature(ReverseState(link), always_ready=True)),
-                "corrupt": Out(1),
             }
         )
 
@@ -54,7 +51,6 @@ class LinkReceiver(wiring.Component):
         intact = Signal()
         m.d.comb += [
             intact.eq(self.i.valid & ~self.i.p.corrupt),
-            self.corrupt.eq(self.i.valid & self.i.p.corrupt),
             self.o.valid.eq(intact & body.data & (body.sequence == self.state.acknowledge)),
             self.o.p.eq(body.packet),
             self.told.valid.eq(intact),

@@ -23,7 +23,7 @@ class LinkWatch(wiring.Component):
     heard : In(1)
         An intact flit arrived.
     waiting, progress : In(1)
-        Packets wait for their acknowledgement; some were acknowledged.
+        Packets wait for their acknowledgement, or for a session; some were acknowledged.
     down : Out(1)
         Until there is progress again. A register.
     fell : Out(1)

@@ -24,7 +24,10 @@ _PACES = 4
 _COUNTERS = {"corrupt": "corrupt_count", "replays": "replay_count"}  # ports, and what is behind
 _COUNTER_BITS = 32
 _RATES = (0.1, 0.5, 1)
+_TELL_RATES = (0, 0.02, 0.5)
 _LATE_CYCLES = 24  # of a report: what was on its way, and the pipelines
+_QUIET_CYCLES = 2 * LINK.lifetime_cycles
+_RESTARTS = 12
 
 expect(
     "full rate",
@@ -33,6 +36,10 @@ expect(
     "works again after a report",
     "silence reported",
     "busy wire reported",
+    "reset",
+    "restart",
+    "begins anew while a session begins",
+    "begins anew in a young session",
     *(f"{name} carries far" for name in _COUNTERS),
 )
 
@@ -48,10 +55,42 @@ class _Bench:
         # Of each side: what the counters say, and how often they have counted.
         self._counters = {(side, name): 0 for side in SIDES for name in _COUNTERS}
         self._counted = dict.fromkeys(self._counters, 0)
+        self._missed = dict.fromkeys(SIDES, 0)  # corrupt flits that came just before a reset
 
-    async def start(self) -> None:
+    async def start(self, *, opens: bool = True) -> None:
+        """Reset both sides, and wait for their first session; no packet is offered until then."""
         await reset(self.dut, _INPUTS)
         self.checker = StreamChecker(self.dut, _STREAMS)
+        if opens:
+            await self.open()
+
+    async def open(self) -> None:
+        """Until both sides have a session, and a little longer: the first credits arrive."""
+        offers = [side.offer for side in self.sides]
+        for side in self.sides:
+            side.offer = 0
+        most = 40 * _QUIET_CYCLES
+        while most > 0 and not all(side.open for side in self.sides):
+            await self.run(10)
+            most -= 10
+        assert most > 0, "No session begins"
+        await self.run(20)
+        for side, offer in zip(self.sides, offers, strict=True):
+            side.offer = offer
+
+    async def restart(self, index: int, *, reset: bool) -> None:
+        """Reset a side alone, or let it begin anew."""
+        side, name = self.sides[index], SIDES[index]
+        port = getattr(self.dut, f"{name}_reset" if reset else f"{name}__restart")
+        port.value = 1
+        await self.run(1)
+        port.value = 0
+        self._missed[name] += side.restart(reset=reset)
+        if reset:
+            self.checker = StreamChecker(self.dut, _STREAMS)
+            for counter in _COUNTERS:
+                self._counters[name, counter] = 0
+        cover("reset" if reset else "restart")
 
     def set_faults(self, faults: Faults) -> None:
         for wire in self.wires:
@@ -60,6 +99,7 @@ class _Bench:
     def set_paces(self) -> None:
         for side in self.sides:
             side.offer, side.take = (self.rng.choice(_RATES) for _ in range(2))
+            side.tell = self.rng.choice(_TELL_RATES)
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -67,9 +107,9 @@ class _Bench:
                 incoming = self.wires[1 - index]
                 before = incoming.corrupted
                 flit = incoming.take(self.cycle)
-                side.drive(flit, busy=self.rng.random() < wire.faults.busy)
-                if flit is not None:
-                    side.arrives(flit, corrupt=incoming.corrupted > before)
+                corrupt = incoming.corrupted > before
+                busy = self.rng.random() < wire.faults.busy
+                side.drive(self.cycle, flit, corrupt=corrupt, busy=busy)
             await settled()
             self.checker.sample()
             self._check_counters()
@@ -91,7 +131,7 @@ class _Bench:
         assert here.done(there) and there.done(here), "Not everything arrives"
         self.set_faults(CLEAN)
         await self.run(60)  # of what is late; nothing comes of it
-        corrupt = [self._counted[side, "corrupt"] for side in SIDES]
+        corrupt = [self._counted[side, "corrupt"] + self._missed[side] for side in SIDES]
         assert corrupt == [wire.corrupted for wire in self.wires[::-1]]
         assert self.values("down") == [0, 0]
 
@@ -143,16 +183,11 @@ async def clean_wire_at_full_rate(dut):
     latency = 3
     bench = _Bench(dut, Faults(latency=latency))
     await bench.start()
-    for side in bench.sides:
-        side.offer = 0
-    await bench.run(20)  # the first credits have arrived
-    for side in bench.sides:
-        side.offer = 1
-    cycles = 2 << LINK.sequence_bits
+    begin, cycles = bench.cycle, 2 << LINK.sequence_bits
     await bench.run(cycles)
     for here, there in (bench.sides, bench.sides[::-1]):
         times = [cycle for cycle, _ in here.sent]
-        assert times == list(range(20, 20 + cycles))
+        assert times == list(range(begin, begin + cycles))
         arrived = [cycle for cycle, _ in there.received]
         assert arrived == [cycle + 9 + latency for cycle in times[: len(arrived)]]
         cover("full rate", len(arrived) == cycles - 9 - latency)
@@ -183,6 +218,47 @@ async def clean_wire_at_any_rate(dut):
         await bench.run(_CYCLES)
         await bench.drain(500)
         assert bench.values("replays") == [0, 0] and bench.no_errors()
+
+
+@cocotb.test()
+async def either_side_begins_anew(dut):
+    """What is delivered was sent in the same session, and the other side reports it."""
+    for number, faults in enumerate((CLEAN, KINDS["all"], KINDS["reorder"])):
+        bench = _Bench(dut, faults, number=number)
+        await bench.start()
+        for _ in range(scaled(_RESTARTS)):
+            bench.set_paces()
+            await bench.run(bench.rng.choice([1, 40, _QUIET_CYCLES, 3 * _QUIET_CYCLES]))
+            await bench.run(bench.rng.randint(1, 20))
+            index = bench.rng.randrange(2)
+            opened = bench.sides[index].opened
+            young = opened is not None and bench.cycle < opened + _QUIET_CYCLES
+            cover("begins anew while a session begins", opened is None)
+            cover("begins anew in a young session", young)
+            await bench.restart(index, reset=bench.rng.random() < 0.5)
+        await bench.open()
+        await bench.drain(20000)
+
+
+@cocotb.test()
+async def a_session_begins_in_time(dut):
+    """After the quiet time of the side that hears of it, which it reports at once."""
+    for index in range(2):
+        bench = _Bench(dut, number=index)
+        await bench.start()
+        here, there = bench.sides[index], bench.sides[1 - index]
+        for reset_alone in (False, True):
+            await bench.run(_QUIET_CYCLES)  # the session is not young any more
+            before, since = len(there.errors), bench.cycle
+            await bench.restart(index, reset=reset_alone)
+            await bench.run(_LATE_CYCLES)
+            ((_, code),) = there.errors[before:]
+            assert code == ErrorCode.LINK_RESET and not here.errors
+            await bench.run(_QUIET_CYCLES + _LATE_CYCLES)
+            for side in bench.sides:
+                assert since + _QUIET_CYCLES <= side.opened <= bench.cycle
+        await bench.drain(500)
+        assert len(there.errors) == 2
 
 
 @cocotb.test()

@@ -1,8 +1,9 @@
 """Two link endpoints with a faulty link between them, in Amaranth's simulator."""
 
 import random
+from bisect import bisect
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from rtl.interface.layouts import Packet
@@ -18,13 +19,16 @@ PACKET_BITS = Packet(P).size
 
 
 class Side:
-    """Drives and watches one endpoint; both lists hold ``(cycle, packet)``."""
+    """Drives and watches one endpoint; ``sent`` and ``received`` hold ``(cycle, packet)``, and
+    ``opened`` the cycles in which sessions begin."""
 
     def __init__(self, link, rng):
         self.dut = dut = LinkEndpoint(P, link)
+        self.reset = Signal()
         self.offer = self.take = 1.0  # probabilities per cycle
         self.most = None  # packets to offer in all
-        self.sent, self.received, self.errors = [], [], []
+        self.sent, self.received, self.errors, self.opened = [], [], [], []
+        self.open = 0
         self._rng = rng
         self._offered = self._waiting = self._stuck = None
         self._outputs = [
@@ -34,7 +38,8 @@ class Side:
             (dut.send.valid, 1),
             (dut.send.p.as_value(), Flit(Packet(P), link).size),
             (dut.error.valid, 1),
-            (dut.error.report.code.as_value(), 4),
+            (dut.error.report.code.as_value(), 5),
+            (dut.open, 1),
         ]
         self._all = Cat(signal for signal, _ in self._outputs)
         self._packet = dut.packets.p.as_value()
@@ -61,7 +66,10 @@ class Side:
         for _, width in self._outputs:
             values.append(bits & ((1 << width) - 1))
             bits >>= width
-        takes, gives, packet, sends, flit, error, code = values
+        takes, gives, packet, sends, flit, error, code, is_open = values
+        if is_open and not self.open:
+            self.opened.append(cycle)
+        self.open = is_open
         if self._offered is not None and takes:
             self.sent.append((cycle, self._offered))
             self._offered = None
@@ -72,6 +80,18 @@ class Side:
         if error:
             self.errors.append((cycle, code))
         return flit if sends and not self._busy else None
+
+    def forget(self):
+        """It was reset in this cycle: what it offered is gone."""
+        self._waiting = self._stuck = None
+        self.open = 0
+
+    def sessions(self, entries):
+        """The packets of each session."""
+        found = [[] for _ in self.opened]
+        for cycle, packet in entries:
+            found[bisect(self.opened, cycle) - 1].append(packet)
+        return found
 
     def finish(self):
         """Offer nothing more, take everything."""
@@ -96,22 +116,53 @@ class Pair:
         self.channels = [Wire(self.rng, faults, bits) for _ in range(2)]
         self.cycle = 0
 
-    def run(self, bench):
-        """Run ``bench(pair)``; what has arrived is then what was sent, once and in order."""
+    def run(self, bench, *, opens=True):
+        """Run ``bench(pair)``, from the first session on unless ``opens`` is false.
+
+        What has arrived in each session is then what was sent in one, once and in order.
+        """
         m = Module()
-        m.submodules += [side.dut for side in self.sides]
+        m.submodules += [ResetInserter(side.reset)(side.dut) for side in self.sides]
         sim = Simulator(m)
         sim.add_clock(1e-9)
 
         async def run(ctx):
             self._ctx = ctx
+            if opens:
+                await self.open()
             await bench(self)
 
         sim.add_testbench(run)
         sim.run()
         for here, there in (self.sides, self.sides[::-1]):
-            values = [value for _, value in there.received]
-            assert values == [value for _, value in here.sent][: len(values)]
+            sent = iter(here.sessions(here.sent))
+            for arrived in there.sessions(there.received):
+                if arrived:
+                    assert any(packets[: len(arrived)] == arrived for packets in sent)
+
+    async def open(self):
+        """Until both sides are in a session, without packets."""
+        offers = [side.offer for side in self.sides]
+        for side in self.sides:
+            side.offer = 0
+        for _ in range(100):
+            if self.count("open") == [1, 1]:
+                break
+            await self.step(10)
+        assert self.count("open") == [1, 1]
+        await self.step(20)  # the first limit arrives
+        for side, offer in zip(self.sides, offers, strict=True):
+            side.offer = offer
+
+    async def restart(self, index, *, reset):
+        """Reset a side, or have it begin anew, in one cycle."""
+        side = self.sides[index]
+        signal = side.reset if reset else side.dut.restart
+        self._ctx.set(signal, 1)
+        await self.step(1)
+        self._ctx.set(signal, 0)
+        if reset:
+            side.forget()
 
     async def step(self, cycles):
         ctx, sides, channels = self._ctx, self.sides, self.channels
@@ -138,9 +189,25 @@ class Pair:
 
     def _done(self):
         return all(
-            len(here.sent) == here.most == len(there.received)
+            here.open
+            and len(here.sent) == here.most
+            and here.sessions(here.sent)[-1] == there.sessions(there.received)[-1]
             for here, there in (self.sides, self.sides[::-1])
         )
+
+    def set_restart(self, index, value):
+        self._ctx.set(self.sides[index].dut.restart, value)
+
+    def tell(self, index, words):
+        """To the other side, from now on: generation and limit of each context."""
+        names = ("generation", "credit_limit")
+        values = [dict(zip(names, each, strict=True)) for each in words]
+        self._ctx.set(self.sides[index].dut.tell, values)
+
+    def told(self, index):
+        """What it was told."""
+        words = self._ctx.get(self.sides[index].dut.told)
+        return [(word.generation, word.credit_limit) for word in words]
 
     def count(self, name):
         """An output of both endpoints."""

@@ -39,8 +39,11 @@ class Inside:
 
 INSIDE = {
     "Congestion": Inside(bench="criticality", user="rtl.trigger.criticality"),
+    "ControlListener": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
+    "ControlTeller": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "LinkSender": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
+    "LinkSession": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "ProtectedQueue": Inside(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),
     "SecdedCheck": Inside(bench="protected_memory", user="rtl.lib.protected_memory"),
     "SerialProduct": Inside(bench="criticality", user="rtl.trigger.criticality"),

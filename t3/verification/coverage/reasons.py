@@ -136,8 +136,19 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"link_endpoint",
-        r"toggle .*(\breserved|\bbody|\.stamp\.i(__payload)?|\bcrc\.i)",
+        r"toggle .*(\breserved|\bbody|\.(stamp|receiver)\.i(__payload)?|\bcrc\.i)",
         "reserved bits, always 0",
+    ),
+    (
+        r"link_endpoint",
+        r"toggle .*\.stamp\.crc\.shared_\d+",
+        "sums of reserved bits",
+    ),
+    (r"link_endpoint", r"toggle .*\b[ab]\.state\b.*", "no word without a number"),
+    (
+        r"link_endpoint",
+        r"toggle .*\.teller\.control(\.(session|told))?",
+        "what is the same for all words",
     ),
     (r"link_endpoint", r"toggle .*\.i__valid", "a flit leaves in every cycle"),
     (r"nmc_unit", r"toggle .*\.largest", "bits that the infinities of all formats have"),

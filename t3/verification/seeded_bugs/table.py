@@ -27,6 +27,27 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="starved=self.starved & 0,",
     ),
     SeededBug(
+        module="rtl.link.control",
+        block="ControlListener",
+        fault="gives control words as packets, too",
+        right="self.o.valid.eq(self.i.valid & ~item.control)",
+        wrong="self.o.valid.eq(self.i.valid)",
+    ),
+    SeededBug(
+        module="rtl.link.control",
+        block="ControlTeller",
+        fault="tells once more what it told last",
+        right="control.word.eq(self.latest[turn])",
+        wrong="control.word.eq(self.known[turn])",
+    ),
+    SeededBug(
+        module="rtl.link.session",
+        block="LinkSession",
+        fault="does not wait for the last flits of a former session",
+        right="(quiet | ready) & over & self.empty",
+        wrong="(quiet | ready) & self.empty",
+    ),
+    SeededBug(
         module="rtl.link.receiver",
         block="LinkReceiver",
         fault="takes corrupt flits",

@@ -1,0 +1,189 @@
+"""What one endpoint tells the other between the packets."""
+
+import pytest
+from link_pair import LINK, Pair
+
+from rtl.link.endpoint import LinkEndpoint
+from rtl.link.parameters import LinkParameters
+from tb.link_endpoint.dut import PARAMETERS
+from tb.link_endpoint.wire import KINDS, Faults
+
+WIRE_CYCLES = 3
+# Of a word, from the cycle in which it changes to the one in which the other side shows it, if
+# packets wait and all contexts have news.
+MOST_CYCLES = LINK.contexts * (LINK.control_interval + 2) + 12 + WIRE_CYCLES
+WORDS = [(3, 7), (250, 1)]
+OTHER_WORDS = [(4, 0), (250, 2)]
+NOTHING = [(0, 0), (0, 0)]
+SOME_KINDS = [
+    pytest.param(kind, marks=() if kind in ("reorder", "all") else pytest.mark.verify)
+    for kind in KINDS
+]
+
+
+def test_tells():
+    """What is told arrives; it is 0 after a reset of either side, until it is told again."""
+
+    async def bench(pair):
+        assert pair.told(0) == pair.told(1) == NOTHING
+        pair.tell(0, WORDS)
+        pair.tell(1, OTHER_WORDS)
+        await pair.step(MOST_CYCLES)
+        assert pair.told(1) == WORDS and pair.told(0) == OTHER_WORDS
+        await pair.step(2 * LINK.lifetime_cycles)  # the session is not young any more
+        await pair.restart(0, reset=True)
+        await pair.step(20)
+        assert pair.told(0) == pair.told(1) == NOTHING
+        await pair.open()
+        await pair.step(MOST_CYCLES)
+        assert pair.told(1) == WORDS and pair.told(0) == OTHER_WORDS
+        await pair.drain(500)
+
+    Pair(140, Faults(latency=WIRE_CYCLES)).run(bench)
+
+
+@pytest.mark.parametrize("kind", SOME_KINDS)
+def test_order(kind):
+    """No word that arrives overtakes a packet that was taken before it, nor a word before it."""
+
+    async def bench(pair):
+        here, there = pair.sides
+        history = {0: 0}  # each generation of context 1, and the packets taken before it
+        latest = 0
+        for generation in range(1, 120):
+            history[generation] = len(here.sent)
+            pair.tell(0, [(0, generation % 8), (generation, 5)])
+            here.offer, there.take = (pair.rng.choice([0.1, 0.5, 1]) for _ in range(2))
+            for _ in range(pair.rng.choice([1, 10, 40])):
+                await pair.step(1)
+                _, (told, _) = pair.told(1)
+                assert told >= latest and len(there.received) >= history[told]
+                latest = told
+        assert 0 < latest
+        await pair.drain(30000)
+        await pair.step(MOST_CYCLES)
+        assert pair.told(1) == [(0, 119 % 8), (119, 5)]
+
+    Pair(150 + list(KINDS).index(kind), KINDS[kind]).run(bench)
+
+
+def test_follows_at_once():
+    """Packets that are taken some cycles after a change come after it, though none ever pauses."""
+
+    async def bench(pair):
+        here, there = pair.sides
+        for generation in range(1, 30):
+            pair.tell(0, [(generation, 0), (generation, 1)])
+            await pair.step(MOST_CYCLES)
+            assert pair.told(1) == [(generation, 0), (generation, 1)]
+        assert len(here.sent) > 28 * MOST_CYCLES * LINK.control_interval // (
+            LINK.control_interval + 1
+        )
+        await pair.drain(500)
+
+    Pair(160, Faults(latency=WIRE_CYCLES)).run(bench)
+
+
+def test_latency():
+    """Without packets, 12 cycles and the link after it changed."""
+
+    async def bench(pair):
+        for side in pair.sides:
+            side.most = 0
+        await pair.step(LINK.control_interval)
+        cycles = set()
+        for limit in range(1, 5):
+            pair.tell(0, [(0, limit), (0, 0)])
+            late = 0
+            while pair.told(1) != [(0, limit), (0, 0)]:
+                await pair.step(1)
+                late += 1
+            cycles.add(late)
+            await pair.step(LINK.control_interval + limit % 2)
+        assert cycles == {12 + WIRE_CYCLES, 12 + WIRE_CYCLES + LINK.contexts - 1}
+
+    Pair(163, Faults(latency=WIRE_CYCLES)).run(bench)
+
+
+def test_waits_behind_what_is_not_taken():
+    """A word is not told before the packets that were taken before it have left."""
+
+    async def bench(pair):
+        here, there = pair.sides
+        there.take = 0
+        await pair.step(60)
+        here.most = len(here.sent)
+        pair.tell(0, WORDS)
+        await pair.step(100)
+        assert pair.told(1) == NOTHING
+        there.take = 1.0
+        while len(there.received) < here.most:
+            assert pair.told(1) == NOTHING
+            await pair.step(1)
+        await pair.step(MOST_CYCLES)
+        assert pair.told(1) == WORDS
+        await pair.drain(500)
+
+    Pair(161).run(bench)
+
+
+@pytest.mark.parametrize("busy", [0, 0.7])
+def test_share(busy):
+    """Of a link whose packets never end, what changes in every cycle takes one place in
+    control_interval at most; one in control_interval + 1 if the link is fast."""
+
+    async def bench(pair):
+        cycle = 0
+
+        async def steps(cycles):
+            nonlocal cycle
+            for _ in range(cycles):
+                cycle += 1
+                pair.tell(0, [(cycle % 256, 1), (cycle // 2 % 256, 0)])
+                await pair.step(1)
+
+        await steps(200)
+        before, words = len(pair.sides[1].received), set()
+        for _ in range(1500):
+            await steps(1)
+            words.add(tuple(pair.told(1)))
+        packets = len(pair.sides[1].received) - before
+        assert len(words) - 1 <= packets / (LINK.control_interval - 1) + 1
+        assert len(words) > 10
+        if not busy:
+            share = LINK.control_interval / (LINK.control_interval + 1)
+            assert abs(packets - 1500 * share) <= 2
+        await pair.drain(2000)
+
+    Pair(162, Faults(latency=WIRE_CYCLES, busy=busy)).run(bench)
+
+
+@pytest.mark.parametrize("contexts", [1, 3, 4])
+def test_other_numbers_of_contexts(contexts):
+    link = LinkParameters(
+        replay_depth=32,
+        receive_depth=32,
+        sequence_bits=8,
+        timeout_cycles=32,
+        down_cycles=256,
+        lifetime_cycles=64,
+        contexts=contexts,
+        control_interval=8,
+    )
+    words = [(10 + context, context) for context in range(contexts)]
+
+    async def bench(pair):
+        pair.tell(0, words)
+        await pair.step(contexts * (link.control_interval + 2) + 12)
+        assert pair.told(1) == words and pair.told(0) == [(0, 0)] * contexts
+        pair.tell(0, [*words[:-1], (200, 1)])
+        await pair.step(contexts * (link.control_interval + 2) + 12)
+        assert pair.told(1) == [*words[:-1], (200, 1)]
+        await pair.drain(500)
+
+    Pair(170 + contexts, link=link).run(bench)
+
+
+def test_too_many_contexts():
+    with pytest.raises(ValueError, match=r"Control of \d+ bits must fit into a packet of \d+"):
+        LinkEndpoint(PARAMETERS, LinkParameters(contexts=1 << 60))
