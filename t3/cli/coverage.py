@@ -28,23 +28,28 @@ def coverage(
     """Run the benches of the blocks and of the top; measure line, toggle and functional coverage.
 
     About ten minutes on two idle processors; writes coverage.json and coverage.md. The exit code is
-    0 only if every functional point is hit.
+    0 only if every bench passes and every functional point is hit; a block whose bench fails is
+    named, and the others go on.
     """
     require_benches("coverage")
     # They bring Amaranth, for which other commands shall not wait.
     from t3.verification.coverage.report import as_dict, as_markdown
     from t3.verification.coverage.run import run
     from t3.verification.evidence import Evidence
+    from t3.verification.failing_bench import parted
     from t3.verification.targets import TARGETS, chosen
 
     names = chosen(block, tuple(TARGETS))
     with Evidence(out, NAME, title="Coverage", command=f"t3 coverage --seed {seed}") as evidence:
         typer.echo(f"seed {seed}")
         with shown_progress() as progress:
-            results = run(names, seed=seed, progress=progress)
-        evidence.publish(as_dict(results, seed), as_markdown(results))
+            found = run(names, seed=seed, progress=progress)
+        evidence.publish(as_dict(found, seed), as_markdown(found))
+    results, failing = parted(found)
     _print(results)
-    if any(measured.functional_holes() for measured in results):
+    for one in failing:
+        typer.echo(f"{one.block}: {one.message}", err=True)
+    if failing or any(measured.functional_holes() for measured in results):
         raise typer.Exit(1)
 
 

@@ -30,11 +30,13 @@ def mutate(
 
     About a quarter of an hour on two idle processors; writes mutation.json and mutation.md. The
     exit code is 0 only if 97 % of the mutants are noticed, and 95 % of each block's, not counting
-    those that are proved equivalent.
+    those that are proved equivalent. A block whose bench fails on the block as it is is named, and
+    the others go on; then it is 1, too.
     """
     require_benches("mutate")
     # They bring Amaranth, for which other commands shall not wait.
     from t3.verification.evidence import Evidence
+    from t3.verification.failing_bench import parted
     from t3.verification.mutation.report import as_dict, as_markdown, holds
     from t3.verification.mutation.run import run
     from t3.verification.targets import BLOCKS, chosen
@@ -44,10 +46,13 @@ def mutate(
     with Evidence(out, NAME, title="Mutation score", command=command) as evidence:
         typer.echo(f"seed {seed}")
         with shown_progress() as progress:
-            outcomes = run(names, count=mutants, seed=seed, progress=progress)
-        evidence.publish(as_dict(outcomes, seed), as_markdown(outcomes))
+            found = run(names, count=mutants, seed=seed, progress=progress)
+        evidence.publish(as_dict(found, seed), as_markdown(found))
+    outcomes, failing = parted(found)
     _print(outcomes)
-    if not holds(outcomes):
+    for one in failing:
+        typer.echo(f"{one.block}: {one.message}", err=True)
+    if not holds(found):
         raise typer.Exit(1)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sysmodel.lib.markdown import table
+from t3.verification.failing_bench import FailingBench, as_section, parted
 
 from .measure import SCALE, Measured
 from .reasons import reason_of
@@ -33,9 +34,11 @@ def unexplained(results: Sequence[Measured]) -> int:
     return sum(hole["points"] for hole in holes if hole["reason"] is None)
 
 
-def as_dict(results: Sequence[Measured], seed: int) -> dict[str, Any]:
+def as_dict(found: Sequence[Measured | FailingBench], seed: int) -> dict[str, Any]:
     """Everything, for JSON."""
+    results, failing = parted(found)
     return {
+        "failing_benches": [one.record() for one in failing],
         "seed": seed,
         "scale": SCALE,
         "unexplained": unexplained(results),
@@ -54,8 +57,9 @@ def as_dict(results: Sequence[Measured], seed: int) -> dict[str, Any]:
     }
 
 
-def as_markdown(results: Sequence[Measured]) -> str:
+def as_markdown(found: Sequence[Measured | FailingBench]) -> str:
     """The page's text and tables."""
+    results, failing = parted(found)
     rows = [
         [
             measured.block,
@@ -70,7 +74,8 @@ def as_markdown(results: Sequence[Measured]) -> str:
         "hazards that the bench itself looks for."
     )
     headings = ["block:", "lines and branches", "toggles", "functional", _MISSING]
-    parts = [reading, table(headings, rows), *_explained(results), *_unexplained(results)]
+    parts = [reading, table(headings, rows), *as_section(failing)]
+    parts += [*_explained(results), *_unexplained(results)]
     points = [
         [measured.block, name, str(count)]
         for measured in results

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sysmodel.lib.progress import Report, no_progress
+from t3.verification.failing_bench import FailingBench
 from t3.verification.processes import side_by_side
 
 from .measure import Measured, measure
@@ -12,12 +13,17 @@ from .measure import Measured, measure
 __all__ = ["run"]
 
 
-def _measure(name: str, seed: int, folder: Path) -> Measured:
+def _measure(name: str, seed: int, folder: Path) -> Measured | FailingBench:
     folder.mkdir()
-    return measure(name, seed=seed, folder=folder)
+    try:
+        return measure(name, seed=seed, folder=folder)
+    except AssertionError as error:
+        return FailingBench(name, str(error))
 
 
-def run(names: Sequence[str], *, seed: int, progress: Report = no_progress) -> list[Measured]:
+def run(
+    names: Sequence[str], *, seed: int, progress: Report = no_progress
+) -> list[Measured | FailingBench]:
     """Measure blocks, two at a time; the results are in the order of the names.
 
     Parameters
@@ -27,11 +33,6 @@ def run(names: Sequence[str], *, seed: int, progress: Report = no_progress) -> l
     seed : int
         Of the benches.
     progress : callable
-
-    Raises
-    ------
-    AssertionError
-        If a bench fails.
     """
     with tempfile.TemporaryDirectory(prefix="t3-coverage-") as root:
         tasks = [(name, seed, Path(root) / name) for name in names]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sysmodel.lib.markdown import table
+from t3.verification.failing_bench import FailingBench, as_section, parted
 
 from .campaign import STAGES, Outcome
 
@@ -19,14 +20,16 @@ def overall(outcomes: Sequence[Outcome]) -> float:
     return sum(len(outcome.deaths) for outcome in outcomes) / different if different else 1.0
 
 
-def holds(outcomes: Sequence[Outcome]) -> bool:
-    """Whether enough was noticed, in each block and in all."""
+def holds(found: Sequence[Outcome | FailingBench]) -> bool:
+    """Whether no bench fails by itself, and enough was noticed, in each block and in all."""
+    outcomes, failing = parted(found)
     each = all(outcome.score >= LEAST_OF_A_BLOCK for outcome in outcomes)
-    return each and overall(outcomes) >= LEAST
+    return not failing and each and overall(outcomes) >= LEAST
 
 
-def as_dict(outcomes: Sequence[Outcome], seed: int) -> dict[str, Any]:
+def as_dict(found: Sequence[Outcome | FailingBench], seed: int) -> dict[str, Any]:
     """Everything, for JSON."""
+    outcomes, failing = parted(found)
     return {
         "seed": seed,
         "stages": [{"scale": scale, "seed": seed + offset} for scale, offset in STAGES],
@@ -35,18 +38,20 @@ def as_dict(outcomes: Sequence[Outcome], seed: int) -> dict[str, Any]:
         "mutants": sum(len(outcome.mutants) for outcome in outcomes),
         "score": round(overall(outcomes), 4),
         "blocks": [outcome.record() for outcome in outcomes],
+        "failing_benches": [one.record() for one in failing],
     }
 
 
-def as_markdown(outcomes: Sequence[Outcome]) -> str:
+def as_markdown(found: Sequence[Outcome | FailingBench]) -> str:
     """The page's text and tables."""
+    outcomes, failing = parted(found)
     kinds = ("mutants", "deaths", "survivors", "equivalent")
     counts = [[len(getattr(outcome, kind)) for kind in kinds] for outcome in outcomes]
     rows = [
         [outcome.block, *map(str, count), f"{outcome.score:.1%}", f"{outcome.seconds:.0f}"]
         for outcome, count in zip(outcomes, counts, strict=True)
     ]
-    sums = [str(sum(column)) for column in zip(*counts, strict=True)]
+    sums = [str(sum(count[index] for count in counts)) for index in range(len(kinds))]
     seconds = sum(outcome.seconds for outcome in outcomes)
     rows.append(["**all**", *sums, f"{overall(outcomes):.1%}", f"{seconds:.0f}"])
     scales = ", ".join(str(scale) for scale, _ in STAGES)
@@ -61,7 +66,8 @@ def as_markdown(outcomes: Sequence[Outcome]) -> str:
         "side."
     )
     headings = ["block:", "mutants", "noticed", "survived", "equivalent", "score", "s"]
-    return "\n\n".join([reading, table(headings, rows), *_survivors(outcomes)])
+    parts = [reading, table(headings, rows), *as_section(failing), *_survivors(outcomes)]
+    return "\n\n".join(parts)
 
 
 def _survivors(outcomes: Sequence[Outcome]) -> list[str]:

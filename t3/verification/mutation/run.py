@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sysmodel.lib.progress import Report, no_progress
+from t3.verification.failing_bench import FailingBench
 from t3.verification.processes import side_by_side
 from t3.verification.proofs.sby import warm_up
 
@@ -15,10 +16,13 @@ from .simulate import PLAYED
 __all__ = ["run"]
 
 
-def _quietly(name: str, count: int, seed: int, folder: Path) -> Outcome:
+def _quietly(name: str, count: int, seed: int, folder: Path) -> Outcome | FailingBench:
     folder.mkdir()
     with contextlib.redirect_stdout(None):
-        return run_block(name, count=count, seed=seed, folder=folder)
+        try:
+            return run_block(name, count=count, seed=seed, folder=folder)
+        except AssertionError as error:
+            return FailingBench(name, str(error))
 
 
 def _played(folder: Path) -> int:
@@ -29,7 +33,7 @@ def _played(folder: Path) -> int:
 
 def run(
     names: Sequence[str], *, count: int, seed: int, progress: Report = no_progress
-) -> list[Outcome]:
+) -> list[Outcome | FailingBench]:
     """Mutate blocks, two at a time; the outcomes are in the order of the names.
 
     Parameters
@@ -39,11 +43,6 @@ def run(
     count, seed : int
         Mutants of each block, and what makes them random.
     progress : callable
-
-    Raises
-    ------
-    AssertionError
-        If a bench fails on its block as it is.
     """
     warm_up()
     with tempfile.TemporaryDirectory(prefix="t3-mutate-") as root:

@@ -23,6 +23,7 @@ __all__ = ["Result", "prove", "prove_all"]
 
 _ROOT = Path(__file__).parents[3]
 _AT_A_TIME = 2
+_MOST_LINES = 4
 _HOLDS = {Mode.INDUCTION: "proved", Mode.BOUNDED: "bounded"}
 # Traces of a run, by what they are called afterwards; the first one that exists is kept.
 _TRACES = {"trace.vcd": "trace.vcd", "trace_induct.vcd": "induction.vcd"}
@@ -42,7 +43,7 @@ class Result:
     seconds : float
     assertions, covers : int
     notes : list of str
-        What failed or was not reached, and where; of an error, the log's end.
+        What failed or was not reached, and where; of an error, the log's first lines about it.
     trace : Path or None
         Waveform of the counterexample, or of the step that the induction cannot take.
     """
@@ -96,9 +97,12 @@ def _notes(run: Run, word: str) -> list[str]:
     return [f"{word}: {message or '(no message)'} ({line})" for message, line in failed]
 
 
-def _log_end(run: Run) -> str:
-    lines = [line for line in run.log.splitlines() if re.search("error|timeout", line, re.I)]
-    return (lines or run.log.splitlines() or ["no output"])[-1]
+def _log_errors(run: Run) -> list[str]:
+    """The first lines that tell of an error or a timeout, where the cause stands; or the log's
+    end."""
+    lines = run.log.splitlines()
+    told = [line for line in lines if re.search("error|timeout", line, re.I)]
+    return told[:_MOST_LINES] or lines[-1:] or ["no output"]
 
 
 def prove(proof: Proof, out: Path) -> Result:
@@ -131,7 +135,7 @@ def prove(proof: Proof, out: Path) -> Result:
             status = {"FAIL": "failed", "UNKNOWN": "unknown"}[last.status]
             notes = _notes(last, status)
         else:
-            status, notes = first.status.lower(), [_log_end(first)]
+            status, notes = first.status.lower(), _log_errors(first)
         trace = None if status in _HOLDS.values() else _keep_trace(last, kept)
     kinds = [one.kind for one in first.properties]
     seconds = time.perf_counter() - begin
@@ -146,7 +150,7 @@ def _reached(proof: Proof, run: Run) -> tuple[str, list[str]]:
         return _HOLDS[proof.mode], []
     if run.status == "FAIL":
         return "vacuous", _notes(run, "not reached")
-    return run.status.lower(), [_log_end(run)]
+    return run.status.lower(), _log_errors(run)
 
 
 def _keep_trace(run: Run, kept: Path) -> Path | None:

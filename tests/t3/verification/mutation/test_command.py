@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from sysmodel.lib.errors import InputError
 from t3.cli import mutate as command
+from t3.verification.mutation import run
 from t3.verification.mutation.campaign import Outcome
 from t3.verification.mutation.netlist import Mutant
 from t3.verification.mutation.report import LEAST_OF_A_BLOCK, as_dict, as_markdown, holds, overall
@@ -62,6 +63,28 @@ def test_page_lists_survivors():
     assert "| one | inv | `cell40.A[0]` | rtl/lib/queue.py:1 |" in page
     record = as_dict([outcome("one", killed=30, survived=0, same=10)], 3)
     assert record["seed"] == 3 and record["blocks"][0]["survivors"] == []
+
+
+def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
+    """It is named, in the page and the JSON too, and the exit code is 1."""
+
+    def one(name, *, count, seed, folder):
+        if name == "queue":
+            raise AssertionError("1 of 3 tests failed in tb.queue.bench: a_test")
+        return outcome(name, killed=30, survived=0, same=10)
+
+    def here(task, arguments, waits):
+        return [task(*each) for each in arguments]
+
+    monkeypatch.setattr(run, "run_block", one)
+    monkeypatch.setattr(run, "side_by_side", here)
+    result = invoke("--block", "queue", "--block", "arbiter", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "queue: 1 of 3 tests failed in tb.queue.bench: a_test" in result.output
+    found = json.loads((tmp_path / "mutation.json").read_text())
+    assert [block["block"] for block in found["blocks"]] == ["arbiter"]
+    assert [one["block"] for one in found["failing_benches"]] == ["queue"]
+    assert "## Benches that fail" in (tmp_path / "mutation.md").read_text()
 
 
 @pytest.mark.verify

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from t3.verification.proofs.invariant import invariant
 from t3.verification.proofs.proof import Mode, Proof
 from t3.verification.proofs.run import prove
+from t3.verification.proofs.sby import Run
 
 
 class Counter(wiring.Component):
@@ -110,3 +111,15 @@ def test_a_bounded_proof_gives_its_reason():
 def test_a_copy_of_another_block():
     with pytest.raises(ValueError, match="'counter' has no block"):
         PROOF.with_copy(Harness, Counter)
+
+
+def test_an_error_is_told_by_where_it_began(tmp_path, monkeypatch):
+    """Not by the summary at the log's end."""
+    log = "\n".join(["start", "yosys: ERROR: no memory", "more", "SBY DONE (ERROR, rc=16)"])
+    monkeypatch.setattr(
+        "t3.verification.proofs.run.run_sby",
+        lambda *arguments, **options: Run("ERROR", log, [], tmp_path),
+    )
+    result = prove(PROOF, tmp_path)
+    assert result.status == "error" and not result.holds
+    assert result.notes == ["yosys: ERROR: no memory", "SBY DONE (ERROR, rc=16)"]
