@@ -15,6 +15,8 @@ _MOST = {
     "workgroup_bits": 16,
     "wavefronts": 8,
     "context_bits": 4,
+    "contexts": 8,
+    "ways": 32,
     "dma_walkers": 16,
 }
 
@@ -54,6 +56,9 @@ class T3Parameters:
         Width of the number of atoms that a wavefront's tile has; at least 2.
     context_bits : int
         Width of an address-space id, up to 4.
+    contexts : int
+        Contexts, up to 8: launches that run at the same time and share nothing but the memory, the
+        link and the tracker's ports.
     tag_bits : int
         Width of the tag that a compute read takes along.
     regions : int
@@ -91,6 +96,7 @@ class T3Parameters:
     wavefronts: int = 8
     tile_atom_bits: int = 10
     context_bits: int = 4
+    contexts: int = 1
     tag_bits: int = 16
     regions: int = 2
     ranges: int = 4
@@ -170,6 +176,11 @@ class T3Parameters:
     @property
     def dispatch_index_bits(self) -> int:
         return self.workgroup_bits
+
+    @property
+    def owner_bits(self) -> int:
+        """Width of a context's number."""
+        return (self.contexts - 1).bit_length()
 
     @property
     def wavefront_bits(self) -> int:

@@ -7,16 +7,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from .channel.channel import Channel
-from .dma.engine import DmaEngine
+from .context.unit import ContextUnit
 from .interface.signatures import ChannelSignature, ErrorSignature, T3Signature
+from .lib.round_robin import Merge
 from .lib.select import one_hot_first, one_hot_select
 from .lib.wide_counter import WideCounter
 from .parameters import T3Parameters
 from .registers.port import Registers
 from .tracker.tracker import Tracker
-from .trigger.credit_window import CreditWindow
-from .trigger.criticality import Criticality
-from .trigger.trigger import Trigger
 
 __all__ = ["T3"]
 
@@ -25,9 +23,9 @@ class T3(wiring.Component):
     """Tracks the updates of a GPU's output tiles, and sends on each tile when it is complete.
 
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
-    errors of one cycle the first is reported, a cycle later: those of the channels, lowest first
-    (its store's, its packet's, its issue acknowledgement's), of the tracker's banks, of the trigger
-    unit, of the credit_window.
+    errors of a context in one cycle the first is reported, a cycle later: those of the channels,
+    lowest first (its store's, its packet's, its issue acknowledgement's), of the tracker's banks,
+    of the trigger unit, of the credit window.
 
     Parameters
     ----------
@@ -35,8 +33,7 @@ class T3(wiring.Component):
 
     Members
     -------
-    channel, bus, credit_limit_in, credit_limit_out, dispatch_limit, dispatched, finished, tiles, \
-    done, idle, irq
+    channel, context, bus
         See :class:`T3Signature`.
 
     Attributes
@@ -45,10 +42,7 @@ class T3(wiring.Component):
 
     registers : Registers
     tracker : Tracker
-    trigger : Trigger
-    credit_window : CreditWindow
-    criticality : Criticality
-    engine : DmaEngine
+    contexts : list of ContextUnit
     channels : list of Channel
 
     Raises
@@ -66,145 +60,121 @@ class T3(wiring.Component):
         super().__init__(T3Signature(p))
         self.registers = Registers(p)
         self.tracker = Tracker(p)
-        self.trigger = Trigger(p)
-        self.credit_window = CreditWindow(p)
-        self.criticality = Criticality(p)
-        self.engine = DmaEngine(p)
+        self.contexts = [ContextUnit(p, number) for number in range(p.contexts)]
         self.channels = [Channel(p) for _ in range(p.channels)]
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.registers = self.registers
         m.submodules.tracker = self.tracker
-        m.submodules.trigger = self.trigger
-        m.submodules.credit_window = self.credit_window
-        m.submodules.criticality = self.criticality
-        m.submodules.engine = self.engine
+        for number, unit in enumerate(self.contexts):
+            m.submodules[f"context_{number}"] = unit
+        wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
         self._connect_channels(m)
-        self._connect_streams(m)
-        self._configure(m)
-        self._control_flow(m)
-        self._show(m)
+        self._connect_segments(m)
+        self._distribute(m)
+        for number in range(self._p.contexts):
+            self._connect_context(m, number)
         self._count_corrections(m)
         self._report_errors(m)
         return m
 
     def _connect_channels(self, m: Module) -> None:
-        """Each channel to the ports, the tracker, the engine, and its configuration."""
-        registers, credit_window = self.registers, self.credit_window
-        criticality = self.criticality
+        """Each channel to the ports, the tracker, and what the contexts say."""
+        registers, contexts = self.registers, self.contexts
+        told = {name: Signal(name=name) for name in ("active", "relaxed", "critical", "congested")}
+        for name, signal in told.items():
+            of_all = Cat(getattr(unit, name) for unit in contexts)
+            m.d.comb += signal.eq(of_all.any())
+        # Communication has time only if that of every active context has.
+        hurried = Cat(unit.active & ~unit.relaxed for unit in contexts)
+        m.d.comb += told["relaxed"].eq(told["active"] & ~hurried.any())
         for index, channel in enumerate(self.channels):
             m.submodules[f"channel_{index}"] = channel
             self._connect_ports(m, self.channel[index], channel)
             wiring.connect(m, channel.tile_issue_acks, self.tracker.issue_acks[index])
             wiring.connect(m, channel.end_of_tile_markers, self.tracker.ends[index])
-            wiring.connect(m, self.engine.segments[index], channel.segments)
             m.d.comb += [
-                channel.maps.eq(registers.maps),
-                channel.launch_configuration.eq(registers.launch_configuration),
+                channel.contexts.eq(Cat(unit.view for unit in contexts)),
                 channel.arbiter.eq(registers.arbiter),
-                channel.start.eq(registers.start),
-                channel.active.eq(criticality.active),
-                channel.relaxed.eq(criticality.relaxed),
-                channel.critical.eq(criticality.critical),
-                channel.congested.eq(criticality.congested),
-                channel.oldest.eq(credit_window.oldest),
-                channel.credit_limit.eq(credit_window.credit_limit),
+                channel.start.eq(Cat(context.start for context in registers.context).any()),
             ]
-            if self._p.with_data:
-                m.d.comb += channel.epoch.eq(registers.launch_configuration.epoch)
+            m.d.comb += [getattr(channel, name).eq(signal) for name, signal in told.items()]
 
-    def _connect_streams(self, m: Module) -> None:
-        """From the tracker to the trigger unit and to the engine; software's copies and bus."""
-        wiring.connect(m, self.tracker.o, self.trigger.completions)
-        wiring.connect(m, self.trigger.ready, self.engine.ready)
-        wiring.connect(m, self.registers.copies, self.engine.copies)
-        wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
+    def _connect_segments(self, m: Module) -> None:
+        """The engines of all contexts to every channel's lane, in turns."""
+        for index, channel in enumerate(self.channels):
+            if self._p.contexts == 1:
+                wiring.connect(m, self.contexts[0].segments[index], channel.segments)
+                continue
+            shape = channel.segments.p.shape()
+            m.submodules[f"segments_{index}"] = merge = Merge(shape, self._p.contexts)
+            for number, unit in enumerate(self.contexts):
+                wiring.connect(m, unit.segments[index], merge.i[number])
+            wiring.connect(m, merge.o, channel.segments)
 
-    def _configure(self, m: Module) -> None:
-        registers = self.registers
-        launch_configuration = registers.launch_configuration
-        m.d.comb += [
-            self.tracker.updates_per_atom.eq(launch_configuration.updates_per_atom),
-            self.tracker.clear.eq(registers.clear),
-            self.trigger.maps.eq(registers.maps),
-            self.trigger.clear.eq(registers.clear),
-            self.engine.maps.eq(registers.maps),
-            self.engine.launch_configuration.eq(launch_configuration),
-            self.engine.credit_limit_in.eq(self.credit_limit_in),
-            self.credit_window.launch_configuration.eq(launch_configuration),
-            self.credit_window.launch.eq(registers.launch),
-        ]
+    def _distribute(self, m: Module) -> None:
+        """Complete tiles to the context that owns them."""
+        complete = self.tracker.o
+        takes = []
+        for number, unit in enumerate(self.contexts):
+            here = complete.p.owner == number
+            m.d.comb += [
+                unit.completions.valid.eq(complete.valid & here),
+                unit.completions.p.eq(complete.p),
+            ]
+            takes.append(unit.completions.ready & here)
+        m.d.comb += complete.ready.eq(Cat(takes).any())
 
-    def _control_flow(self, m: Module) -> None:
-        """What the credit window follows."""
-        trigger, credit_window = self.trigger, self.credit_window
+    def _connect_context(self, m: Module, number: int) -> None:
+        """A context's unit to its registers, its ports and what it shares."""
+        unit, registers, ports = (
+            self.contexts[number],
+            self.registers.context[number],
+            self.context[number],
+        )
+        tracker = self.tracker
+        wiring.connect(m, registers, unit.registers)
         links = [channel.link_out for channel in self.channels]
         sends = Cat(link.valid & link.ready for link in links)
+        idle = Signal(name=f"idle_{number}")
+        m.d.sync += idle.eq(
+            unit.own_idle & tracker.empty[number] & Cat(one.idle for one in self.channels).all()
+        )
         m.d.comb += [
-            credit_window.complete.eq(trigger.complete),
-            credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
-            credit_window.own.eq(trigger.own),
-            credit_window.issued.eq(self.engine.issued),
-            credit_window.credit_limit_in.eq(self.credit_limit_in),
-            credit_window.unfinished.eq(~self.idle & ~sends.any()),
+            unit.idle.eq(idle),
+            unit.sends.eq(sends.any()),
+            unit.held_up.eq(Cat(channel.held_up for channel in self.channels)),
+            tracker.updates_per_atom[number].eq(registers.launch_configuration.updates_per_atom),
+            tracker.ways[number].eq(registers.ways),
+            tracker.clear[number].eq(registers.clear),
+            registers.idle.eq(idle),
+            registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]
-        criticality = self.criticality
-        m.d.comb += [
-            criticality.launch_configuration.eq(self.registers.launch_configuration),
-            criticality.launch.eq(self.registers.launch),
-            criticality.dispatched.eq(self.dispatched),
-            criticality.finished.eq(self.finished),
-            criticality.issued.eq(self.engine.issued),
-            criticality.oldest.eq(credit_window.oldest),
-            criticality.dispatch_limit.eq(credit_window.dispatch_limit),
-            criticality.held_up.eq(Cat(channel.held_up for channel in self.channels)),
-        ]
-
-    def _show(self, m: Module) -> None:
-        """What software reads, and the ports say."""
-        registers, credit_window = self.registers, self.credit_window
-        m.d.comb += [
-            registers.done.eq(credit_window.done),
-            registers.idle.eq(self.idle),
-            registers.clearing.eq(self.tracker.clearing | self.trigger.clearing),
-            registers.tiles.eq(self.trigger.tiles),
-            registers.oldest.eq(credit_window.oldest),
-            registers.credit_limit.eq(credit_window.credit_limit),
-            self.credit_limit_out.eq(credit_window.credit_limit),
-            self.dispatch_limit.eq(credit_window.dispatch_limit),
-            self.tiles.eq(self.trigger.tiles),
-            self.done.eq(credit_window.done),
-            self.irq.eq(registers.irq),
-        ]
-        idle = [
-            self.engine.idle,
-            self.trigger.idle,
-            self.tracker.empty,
-            *(channel.idle for channel in self.channels),
-        ]
-        m.d.sync += self.idle.eq(Cat(idle).all())
+        for name in ("credit_limit_in", "dispatched", "finished"):
+            m.d.comb += getattr(unit.outside, name).eq(getattr(ports, name))
+        for name in ("credit_limit_out", "dispatch_limit", "tiles", "done"):
+            m.d.comb += getattr(ports, name).eq(getattr(unit.outside, name))
+        m.d.comb += [ports.idle.eq(idle), ports.irq.eq(registers.irq)]
 
     def _count_corrections(self, m: Module) -> None:
         registers = self.registers
         m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
-        corrected = Cat(channel.corrected for channel in self.channels)
+        corrected = Cat(part.corrected for part in (*self.channels, *self.contexts))
         m.d.comb += registers.corrected.eq(corrections.o)
-        m.d.sync += corrections.step.eq(
-            corrected.any() | self.tracker.corrected | self.trigger.corrected
-        )
+        m.d.sync += corrections.step.eq(corrected.any() | self.tracker.corrected)
 
     def _report_errors(self, m: Module) -> None:
-        """The first error, registered before it is chosen among the many."""
-        tracker_error = ErrorSignature(self._p).create()
-        self._first_error(m, self.tracker.errors, tracker_error)
-        registered = []
-        reports = (*(channel.error for channel in self.channels), tracker_error)
-        for error in (*reports, self.trigger.error, self.credit_window.error):
-            report = ErrorSignature(self._p).create()
-            m.d.sync += [report.valid.eq(error.valid), report.report.eq(error.report)]
-            registered.append(report)
-        self._first_error(m, registered, self.registers.error)
+        """Each context's first error, registered before it is chosen among the many."""
+        reported = [*(channel.error for channel in self.channels), *self.tracker.errors]
+        for number, unit in enumerate(self.contexts):
+            registered = []
+            for error in (*reported, *unit.errors):
+                report = ErrorSignature(self._p).create()
+                is_own = error.report.owner == number
+                m.d.sync += [report.valid.eq(error.valid & is_own), report.report.eq(error.report)]
+                registered.append(report)
+            self._first_error(m, registered, self.registers.context[number].error)
 
     def _connect_ports(self, m: Module, port, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():

@@ -1,10 +1,12 @@
 """Lookup of an address and a workgroup in the programmed output buffers, in two steps."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
+from rtl.interface.configuration import ContextView
 from rtl.interface.encodings import Action, Datatype, Operation
 from rtl.interface.layouts import Location
 from rtl.lib.select import one_hot_first, one_hot_select
@@ -13,11 +15,21 @@ from rtl.parameters import T3Parameters
 __all__ = ["LocationLookup", "RangeLookup"]
 
 
-class LocationLookup(wiring.Component):
-    """Finds the region of an atom, and the dispatch index of a workgroup.
+@dataclass(frozen=True)
+class _Found:
+    """What one context says of a request."""
 
-    Combinational. The lowest-numbered region wins. An atom of another context than the region's is
-    not in the region.
+    hits: Signal  # by region
+    region: Value
+    launched: Value  # its launch has the workgroup
+    dispatch_index: Value
+
+
+class LocationLookup(wiring.Component):
+    """Finds the context and the region of an atom, and the dispatch index of a workgroup.
+
+    Combinational. The lowest-numbered context with the address space counts, and in it the
+    lowest-numbered region.
 
     Parameters
     ----------
@@ -27,11 +39,10 @@ class LocationLookup(wiring.Component):
     -------
     atom, context, workgroup : In
         What is looked up.
-    maps : In(:func:`MapConfiguration`)
-    launch_configuration : In(:func:`LaunchConfiguration`)
+    contexts : In(array of :func:`ContextView`)
     location : Out(:func:`Location`)
-        The region is 0 outside every region; the dispatch index is computed whether or not it is
-        valid.
+        The region is 0 outside every region, and the owner 0 without a context; of a context, the
+        dispatch index is computed whether or not it is valid.
 
     Raises
     ------
@@ -47,37 +58,52 @@ class LocationLookup(wiring.Component):
                 "atom": In(p.atom_address_bits),
                 "context": In(p.context_bits),
                 "workgroup": In(p.workgroup_bits),
-                "maps": In(MapConfiguration(p)),
-                "launch_configuration": In(LaunchConfiguration(p)),
+                "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "location": Out(Location(p)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        regions, launch_configuration = self.maps.regions, self.launch_configuration
+        location = self.location
+        spaces = [view.address_space for view in self.contexts]
+        owner = one_hot_first(
+            Cat(space.enable & (space.local == self.context) for space in spaces)
+        )
+        found = [self._in_context(m, number, view) for number, view in enumerate(self.contexts)]
+        m.d.comb += location.owner.eq(one_hot_select(owner, range(len(spaces))))
+        m.d.comb += [
+            location.mapped.eq((owner & Cat(one.hits.any() for one in found)).any()),
+            location.region.eq(one_hot_select(owner, [one.region for one in found])),
+            location.dispatch_index.eq(
+                one_hot_select(owner, [one.dispatch_index for one in found])
+            ),
+            location.valid.eq(
+                (owner & Cat(one.hits.any() & one.launched for one in found)).any()
+            ),
+        ]
+        return m
 
-        hits = Signal(len(regions))
+    def _in_context(self, m: Module, number: int, view: data.View) -> "_Found":
+        """What the lookup finds in one context, before it is known whether that is the owner."""
+        regions, launch_configuration = view.maps.regions, view.launch_configuration
+        hits = Signal(len(regions), name=f"hits_{number}")
         for index, entry in enumerate(regions):
             m.d.comb += hits[index].eq(
-                entry.enable
-                & (entry.base <= self.atom)
-                & (self.atom < entry.limit)
-                & (entry.context == self.context)
+                entry.enable & (entry.base <= self.atom) & (self.atom < entry.limit)
             )
-
         workgroup = self.workgroup
         first, workgroups = launch_configuration.first_workgroup, launch_configuration.workgroups
         # Both dispatch indices at once; the comparison chooses late.
         direct = workgroup - first
         wrapped = workgroup + (workgroups - first)
-        m.d.comb += [
-            self.location.dispatch_index.eq(Mux(workgroup < first, wrapped, direct)),
-            self.location.mapped.eq(hits.any()),
-            self.location.region.eq(one_hot_select(one_hot_first(hits), range(len(regions)))),
-            self.location.valid.eq(hits.any() & (workgroup < workgroups)),
-        ]
-        return m
+        bits = len(self.location.dispatch_index)
+        return _Found(
+            hits=hits,
+            region=one_hot_select(one_hot_first(hits), range(len(regions))),
+            launched=workgroup < workgroups,
+            dispatch_index=Mux(workgroup < first, wrapped, direct)[:bits],
+        )
 
 
 class RangeLookup(wiring.Component):
@@ -93,7 +119,7 @@ class RangeLookup(wiring.Component):
     -------
     location : In(:func:`Location`)
         What is looked up.
-    maps : In(:func:`MapConfiguration`)
+    contexts : In(array of :func:`ContextView`)
     action : Out(:class:`Action`)
         The range's; NONE without one.
     command : Out
@@ -111,11 +137,10 @@ class RangeLookup(wiring.Component):
     def __init__(self, p: T3Parameters):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
-        maps = MapConfiguration(p)
         super().__init__(
             {
                 "location": In(Location(p)),
-                "maps": In(maps),
+                "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "action": Out(Action),
                 "command": Out(range(p.commands) if p.commands > 1 else 1),
                 "op": Out(Operation),
@@ -125,12 +150,17 @@ class RangeLookup(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        ranges, commands, location = self.maps.ranges, self.maps.commands, self.location
-
-        hits = Signal(len(ranges))
-        for index, entry in enumerate(ranges):
+        location = self.location
+        entries = [
+            (entry, view.maps.commands[entry.command], location.owner == number)
+            for number, view in enumerate(self.contexts)
+            for entry in view.maps.ranges
+        ]
+        hits = Signal(len(entries))
+        for index, (entry, _, own) in enumerate(entries):
             m.d.comb += hits[index].eq(
                 location.valid
+                & own
                 & entry.enable
                 & (entry.region == location.region)
                 & (entry.first <= location.dispatch_index)
@@ -138,15 +168,11 @@ class RangeLookup(wiring.Component):
             )
         first = Signal.like(hits)
         m.d.comb += first.eq(one_hot_first(hits))
-
-        def command_of(entry):
-            return commands[entry.command]
-
         m.d.comb += [
-            Value.cast(self.action).eq(one_hot_select(first, [entry.action for entry in ranges])),
-            self.command.eq(one_hot_select(first, [entry.command for entry in ranges])),
+            Value.cast(self.action).eq(one_hot_select(first, [e.action for e, _, _ in entries])),
+            self.command.eq(one_hot_select(first, [e.command for e, _, _ in entries])),
             # Of every range, before the hit is known.
-            Value.cast(self.op).eq(one_hot_select(first, [command_of(e).op for e in ranges])),
-            Value.cast(self.dtype).eq(one_hot_select(first, [command_of(e).dtype for e in ranges])),
+            Value.cast(self.op).eq(one_hot_select(first, [c.op for _, c, _ in entries])),
+            Value.cast(self.dtype).eq(one_hot_select(first, [c.dtype for _, c, _ in entries])),
         ]
         return m

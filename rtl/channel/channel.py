@@ -2,15 +2,11 @@
 back."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.lane import DmaLane
-from rtl.interface.configuration import (
-    ArbiterConfiguration,
-    LaunchConfiguration,
-    MapConfiguration,
-)
+from rtl.interface.configuration import ArbiterConfiguration, ContextView
 from rtl.interface.encodings import Access, Action, ErrorCode, Origin, PacketKind, StoreKind, Target
 from rtl.interface.layouts import (
     DramRequest,
@@ -50,8 +46,8 @@ class Channel(wiring.Component):
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
     output but ``error`` and ``idle`` is a queue's end or a register.
 
-    Updates are let through for dispatch indices from ``oldest`` to ``credit_limit - 1`` only, those
-    of packets if their operation and type are the command's; others are dropped and reported.
+    Updates are let through for dispatch indices that their context admits, those of packets if
+    their operation and type are the command's; others are dropped and reported.
 
     Parameters
     ----------
@@ -61,16 +57,14 @@ class Channel(wiring.Component):
     -------
     reads, stores, link_in, link_out, dram, occupancy, issue_acks, returns, stored, nmc_in, nmc_out
         See :class:`ChannelSignature`.
-    maps, launch_configuration, arbiter : In
-        Configuration.
+    contexts : In(array of :func:`ContextView`)
+    arbiter : In(:func:`ArbiterConfiguration`)
     start : In(1)
         Begin the arbiter's measurement.
     active, relaxed, critical, congested : In(1)
         For the arbiter: what :class:`~rtl.trigger.criticality.Criticality` tells.
     held_up : Out(1)
         The DRAM queue is full, and nothing waits for the link.
-    oldest, credit_limit : In(credit_limit_bits)
-        Dispatch indices that may be updated.
     tile_issue_acks : Out(stream)
         Issued updates for the tracker; those of a tile that wait are one payload.
     end_of_tile_markers : Out(stream)
@@ -85,9 +79,6 @@ class Channel(wiring.Component):
     idle : Out(1)
         No DMA work is here, nothing waits for the link or the tracker, and no store or packet of a
         mapped buffer is between its port and the DRAM's acknowledgement.
-    epoch : In(8)
-        Of this launch, for the reduce unit; with ``with_data`` only.
-
     Attributes
     ----------
     For proofs and benches to read, never to drive.
@@ -112,8 +103,7 @@ class Channel(wiring.Component):
         super().__init__(
             {
                 **ChannelSignature(p).members,
-                "maps": In(MapConfiguration(p)),
-                "launch_configuration": In(LaunchConfiguration(p)),
+                "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "arbiter": In(ArbiterConfiguration(p)),
                 "start": In(1),
                 "active": In(1),
@@ -121,8 +111,6 @@ class Channel(wiring.Component):
                 "critical": In(1),
                 "congested": In(1),
                 "held_up": Out(1),
-                "oldest": In(p.credit_limit_bits),
-                "credit_limit": In(p.credit_limit_bits),
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
                 "end_of_tile_markers": Out(stream.Signature(TrackerInput(p))),
                 "segments": In(stream.Signature(Segment(p))),
@@ -130,7 +118,6 @@ class Channel(wiring.Component):
                 "corrected": Out(1),
                 "idle": Out(1),
             }
-            | ({"epoch": In(8)} if p.with_data else {})
         )
         self.queues = ChannelQueues.of(p)
         self.lane = DmaLane(p)
@@ -274,7 +261,8 @@ class Channel(wiring.Component):
         m.submodules.nmc = nmc = NmcUnit(self._p)
         wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
         wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
-        m.d.comb += nmc.epoch.eq(self.epoch)
+        epochs = [view.launch_configuration.epoch for view in self.contexts]
+        m.d.comb += nmc.epoch.eq(self._of_owner(self.nmc_in.p.owner, epochs))
 
     def _locate(self, m: Module, name: str, port) -> Queue:
         """The queue behind a port, with each request's location in place of its context."""
@@ -284,8 +272,7 @@ class Channel(wiring.Component):
             lookup.atom.eq(port.p.atom),
             lookup.context.eq(port.p.context),
             lookup.workgroup.eq(port.p.workgroup),
-            lookup.maps.eq(self.maps),
-            lookup.launch_configuration.eq(self.launch_configuration),
+            lookup.contexts.eq(self.contexts),
             queue.i.valid.eq(port.valid),
             port.ready.eq(queue.i.ready),
             queue.i.p.location.eq(lookup.location),
@@ -299,8 +286,28 @@ class Channel(wiring.Component):
 
     def _range(self, m: Module, name: str, location) -> RangeLookup:
         m.submodules[name] = lookup = RangeLookup(self._p)
-        m.d.comb += [lookup.location.eq(location), lookup.maps.eq(self.maps)]
+        m.d.comb += [lookup.location.eq(location), lookup.contexts.eq(self.contexts)]
         return lookup
+
+    def _of_owner(self, owner: Value, values: list[Value]) -> Value:
+        """The owner's of one value for each context."""
+        return one_hot_select(Cat(owner == number for number in range(len(values))), values)
+
+    def _admitted(self, m: Module, location: data.View) -> tuple[Signal, Signal]:
+        """Whether a dispatch index is late, and whether it is ahead, in its context."""
+        late, ahead = Signal(), Signal()
+        dispatch_index, views = location.dispatch_index, self.contexts
+        m.d.comb += [
+            late.eq(
+                self._of_owner(location.owner, [dispatch_index < view.oldest for view in views])
+            ),
+            ahead.eq(
+                self._of_owner(
+                    location.owner, [dispatch_index >= view.credit_limit for view in views]
+                )
+            ),
+        ]
+        return late, ahead
 
     def _classify(self, m: Module):
         """Stores, classified; gives the error. A store that is dropped does not need room."""
@@ -311,18 +318,17 @@ class Channel(wiring.Component):
         lookup = self._range(m, "store_range", store.location)
         error = ErrorSignature(self._p).create()
         end = Signal()
-        late = Signal()
-        ahead = Signal()
         keep = Signal()
+        late, ahead = self._admitted(m, store.location)
         m.d.comb += [
             end.eq(store.kind == StoreKind.END_OF_TILE),
-            late.eq(dispatch_index < self.oldest),
-            ahead.eq(dispatch_index >= self.credit_limit),
+            out.owner.eq(store.location.owner),
             out.dispatch_index.eq(dispatch_index),
             out.command.eq(lookup.command),
             out.op.eq(lookup.op),
             out.dtype.eq(lookup.dtype),
             error.report.code.eq(Mux(late, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)),
+            error.report.owner.eq(store.location.owner),
             error.report.dispatch_index.eq(dispatch_index),
             error.report.wavefront.eq(store.wavefront),
         ]
@@ -365,24 +371,30 @@ class Channel(wiring.Component):
             written.atom.eq(store.atom),
             written.data.eq(store.data),
         ]
-        commands = self.maps.commands
+        commands = [
+            (command, (store.owner == number) & (store.command == index))
+            for number, view in enumerate(self.contexts)
+            for index, command in enumerate(view.maps.commands)
+        ]
         chosen = Signal(len(commands))
-        m.d.comb += [chosen[index].eq(store.command == index) for index in range(len(commands))]
+        m.d.comb += chosen.eq(Cat(is_chosen for _, is_chosen in commands))
+        remote_spaces = [view.address_space.remote for view in self.contexts]
 
         def of_command(name):
-            return one_hot_select(chosen, [command[name] for command in commands])
+            return one_hot_select(chosen, [command[name] for command, _ in commands])
 
         names = ("workgroup", "wavefront", "data", "op", "dtype")
         m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [
             Value.cast(packet.kind).eq(of_command("kind")),
-            packet.context.eq(of_command("context")),
+            packet.context.eq(self._of_owner(store.owner, remote_spaces)),
             packet.atom.eq(store.atom + of_command("atom_offset")),
         ]
         m.d.comb += [ends.i.p[name].eq(store[name]) for name in end_of_tile]
         with m.If(store.target == Target.UPDATE):
             m.d.comb += [
                 written.access.eq(Access.UPDATE),
+                written.owner.eq(store.owner),
                 written.dispatch_index.eq(store.dispatch_index),
                 written.wavefront.eq(store.wavefront),
                 written.op.eq(store.op),
@@ -416,17 +428,15 @@ class Channel(wiring.Component):
         error = ErrorSignature(self._p).create()
         keep = Signal()
         tracked = Signal()
-        late = Signal()
-        ahead = Signal()
         other = Signal()
+        late, ahead = self._admitted(m, packet.location)
         m.d.comb += [
             other.eq((packet.op != lookup.op) | (packet.dtype != lookup.dtype)),
             tracked.eq((lookup.action == Action.DMA) | (lookup.action == Action.OWN)),
-            late.eq(dispatch_index < self.oldest),
-            ahead.eq(dispatch_index >= self.credit_limit),
             out.access.eq(Access.WRITE),
             out.atom.eq(packet.atom),
             out.data.eq(packet.data),
+            error.report.owner.eq(packet.location.owner),
             error.report.dispatch_index.eq(packet.workgroup),
             error.report.wavefront.eq(packet.wavefront),
         ]
@@ -436,6 +446,7 @@ class Channel(wiring.Component):
             m.d.comb += [
                 keep.eq(tracked & ~other & ~late & ~ahead),
                 out.access.eq(Access.UPDATE),
+                out.owner.eq(packet.location.owner),
                 out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),

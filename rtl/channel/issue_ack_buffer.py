@@ -75,6 +75,7 @@ class IssueAckBuffer(wiring.Component):
             self.error.report.eq(
                 Cat(
                     Const(ErrorCode.TRACKER_CORRUPT),
+                    waiting.suspect.owner,
                     waiting.suspect.dispatch_index,
                     waiting.suspect.wavefront,
                 )

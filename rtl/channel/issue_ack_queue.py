@@ -98,6 +98,7 @@ class IssueAckQueue(wiring.Component):
             entry = self.entries[index]
             m.d.comb += joins[index].eq(
                 self.valid[index]
+                & (entry.owner == issue_ack.owner)
                 & (entry.dispatch_index == issue_ack.dispatch_index)
                 & (entry.wavefront == issue_ack.wavefront)
                 & ~entry.count.all()
@@ -118,6 +119,7 @@ class IssueAckQueue(wiring.Component):
             with m.If(~valid[index]):
                 m.d.comb += [
                     taken[index].atom.eq(issue_ack.atom),
+                    taken[index].owner.eq(issue_ack.owner),
                     taken[index].dispatch_index.eq(issue_ack.dispatch_index),
                     taken[index].wavefront.eq(issue_ack.wavefront),
                     taken[index].count.eq(1),

@@ -58,6 +58,8 @@ class DmaEngine(wiring.Component):
         To the lanes.
     maps, launch_configuration : In
         Command templates and dispatch order.
+    remote_space : In(context_bits)
+        Address space at the receiver.
     credit_limit_in : In(credit_limit_bits)
         Admission of the downstream GPU.
     issued : Out(1)
@@ -105,6 +107,7 @@ class DmaEngine(wiring.Component):
                 "segments": Out(stream.Signature(Segment(p))).array(p.channels),
                 "maps": In(MapConfiguration(p)),
                 "launch_configuration": In(LaunchConfiguration(p)),
+                "remote_space": In(p.context_bits),
                 "credit_limit_in": In(p.credit_limit_bits),
                 "issued": Out(1),
                 "idle": Out(1),
@@ -265,8 +268,9 @@ class DmaEngine(wiring.Component):
         ]
         m.d.sync += [
             Value.cast(common[name]).eq(of_command(name))
-            for name in ("wave_inner_log2", "context", "kind", "op", "dtype", "atom_offset")
+            for name in ("wave_inner_log2", "kind", "op", "dtype", "atom_offset")
         ]
+        m.d.sync += common.context.eq(self.remote_space)
 
     def _scale(self, m: Module) -> None:
         """What the wavefronts before the command's have, and the command's workgroup."""

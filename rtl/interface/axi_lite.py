@@ -15,7 +15,7 @@ class AxiLiteSignature(wiring.Signature):
         Width of ``awaddr`` and ``araddr``.
     """
 
-    def __init__(self, *, address_bits: int = 12):
+    def __init__(self, *, address_bits: int = 16):
         if not isinstance(address_bits, int):
             raise TypeError(f"Address width must be an integer, not {address_bits!r}")
         if not 3 <= address_bits <= 64:

@@ -10,8 +10,10 @@ from rtl.parameters import T3Parameters
 from .encodings import Action, Datatype, Granularity, Operation, PacketKind, Policy
 
 __all__ = [
+    "AddressSpace",
     "ArbiterConfiguration",
     "CommandEntry",
+    "ContextView",
     "MapConfiguration",
     "LaunchConfiguration",
     "RangeEntry",
@@ -20,13 +22,12 @@ __all__ = [
 
 
 def RegionEntry(p: T3Parameters):
-    """A mapped buffer of one context: atoms ``base`` to ``limit - 1``."""
+    """A mapped buffer: atoms ``base`` to ``limit - 1``."""
     return data.StructLayout(
         {
             "enable": 1,
             "base": p.atom_address_bits,
             "limit": p.atom_address_bits,
-            "context": p.context_bits,
         }
     )
 
@@ -61,7 +62,6 @@ def CommandEntry(p: T3Parameters):
             "kind": PacketKind,
             "op": Operation,
             "dtype": Datatype,
-            "context": p.context_bits,
             "atom_offset": p.atom_address_bits,
             "granularity": Granularity,
             "group_log2": 3,
@@ -107,6 +107,26 @@ def LaunchConfiguration(p: T3Parameters):
             "updates_per_atom": 2,
             "timeout": 32,
             "epoch": 8,
+        }
+    )
+
+
+def AddressSpace(p: T3Parameters):
+    """The address space whose stores and packets are a context's, if ``enable``, and the one that
+    it sends to."""
+    return data.StructLayout({"enable": 1, "local": p.context_bits, "remote": p.context_bits})
+
+
+def ContextView(p: T3Parameters):
+    """What the channels know of a context. Updates are let through for dispatch indices from
+    ``oldest`` to ``credit_limit - 1``."""
+    return data.StructLayout(
+        {
+            "address_space": AddressSpace(p),
+            "maps": MapConfiguration(p),
+            "launch_configuration": LaunchConfiguration(p),
+            "oldest": p.credit_limit_bits,
+            "credit_limit": p.credit_limit_bits,
         }
     )
 

@@ -1,7 +1,8 @@
 """Payloads of the streams, each defined once and shared by all blocks.
 
 Addresses are in atoms. A *dispatch index* is a workgroup's position in the dispatch order of the
-GPU that holds the tile: ``(workgroup - first_workgroup) mod workgroups``.
+GPU that holds the tile: ``(workgroup - first_workgroup) mod workgroups``. An *owner* is the number
+of the context that something belongs to; with one context it has no bits.
 """
 
 from amaranth.lib import data
@@ -73,10 +74,11 @@ def StoreRequest(p: T3Parameters):
 def Location(p: T3Parameters):
     """Where a store or a packet belongs: ``region`` if ``mapped``, ``dispatch_index`` if ``valid``.
 
-    ``valid`` implies ``mapped``, and that the launch has the workgroup.
+    ``valid`` implies ``mapped``, and that the owner's launch has the workgroup.
     """
     return data.StructLayout(
         {
+            "owner": p.owner_bits,
             "mapped": 1,
             "region": range(p.regions) if p.regions > 1 else 1,
             "valid": 1,
@@ -90,6 +92,7 @@ def Classified(p: T3Parameters):
     return data.StructLayout(
         {
             "target": Target,
+            "owner": p.owner_bits,
             "atom": _atoms(p),
             "workgroup": p.workgroup_bits,
             "dispatch_index": p.dispatch_index_bits,
@@ -124,7 +127,7 @@ def Packet(p: T3Parameters):
 def DramRequest(p: T3Parameters):
     """An access for the DRAM queue.
 
-    ``tag`` is a compute read's tag or a DMA read's egress slot. The queue gives ``origin``,
+    ``tag`` is a compute read's tag or a DMA read's egress slot. The queue gives ``owner``,
     ``dispatch_index`` and ``wavefront`` back in the issue acknowledgement of an update or of a
     communication write.
     """
@@ -134,6 +137,7 @@ def DramRequest(p: T3Parameters):
             "origin": Origin,
             "atom": _atoms(p),
             "tag": max(p.tag_bits, p.slot_bits),
+            "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "op": Operation,
@@ -152,6 +156,7 @@ def IssueAck(p: T3Parameters):
         {
             "access": Access,
             "atom": _atoms(p),
+            "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
         }
@@ -168,6 +173,7 @@ def NmcRequest(p: T3Parameters):
         {
             "stored": _data(p),
             "stored_epoch": 8,
+            "owner": p.owner_bits,
             "operand": _data(p),
             "op": Operation,
             "dtype": Datatype,
@@ -184,6 +190,7 @@ def TileUpdates(p: T3Parameters):
     return data.StructLayout(
         {
             "atom": _atoms(p),
+            "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "count": _ISSUE_ACK_COUNT_BITS,
@@ -200,6 +207,7 @@ def TrackerInput(p: T3Parameters):
     return data.StructLayout(
         {
             "end": 1,
+            "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "atom": _atoms(p),
@@ -215,6 +223,7 @@ def Completion(p: T3Parameters):
     """A tile is complete; ``start`` is the smallest atom address that was seen."""
     return data.StructLayout(
         {
+            "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "start": _atoms(p),
@@ -276,5 +285,10 @@ def ErrorReport(p: T3Parameters):
     """What went wrong, and for which tile (``dispatch_index`` is a workgroup id for packet
     errors)."""
     return data.StructLayout(
-        {"code": ErrorCode, "dispatch_index": p.dispatch_index_bits, "wavefront": p.wavefront_bits}
+        {
+            "code": ErrorCode,
+            "owner": p.owner_bits,
+            "dispatch_index": p.dispatch_index_bits,
+            "wavefront": p.wavefront_bits,
+        }
     )

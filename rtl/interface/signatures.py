@@ -20,6 +20,7 @@ from .layouts import (
 
 __all__ = [
     "ChannelSignature",
+    "ContextSignature",
     "ErrorSignature",
     "T3Signature",
 ]
@@ -75,14 +76,11 @@ class ChannelSignature(wiring.Signature):
         super().__init__(members)
 
 
-class T3Signature(wiring.Signature):
-    """Ports of the top.
+class ContextSignature(wiring.Signature):
+    """Ports of one context.
 
     Members
     -------
-    channel : array of :class:`ChannelSignature`
-    bus : In(:class:`AxiLiteSignature`)
-        The register port.
     credit_limit_in, credit_limit_out : credit_limit_bits
         Admission of the downstream GPU, and this GPU's for its upstream one.
     dispatch_limit : Out(credit_limit_bits)
@@ -102,8 +100,6 @@ class T3Signature(wiring.Signature):
     def __init__(self, p: T3Parameters):
         super().__init__(
             {
-                "channel": Out(ChannelSignature(p)).array(p.channels),
-                "bus": In(AxiLiteSignature()),
                 "credit_limit_in": In(p.credit_limit_bits),
                 "credit_limit_out": Out(p.credit_limit_bits),
                 "dispatch_limit": Out(p.credit_limit_bits),
@@ -113,5 +109,26 @@ class T3Signature(wiring.Signature):
                 "done": Out(1),
                 "idle": Out(1),
                 "irq": Out(1),
+            }
+        )
+
+
+class T3Signature(wiring.Signature):
+    """Ports of the top.
+
+    Members
+    -------
+    channel : array of :class:`ChannelSignature`
+    context : array of :class:`ContextSignature`
+    bus : In(:class:`AxiLiteSignature`)
+        The register port.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "channel": Out(ChannelSignature(p)).array(p.channels),
+                "context": Out(ContextSignature(p)).array(p.contexts),
+                "bus": In(AxiLiteSignature()),
             }
         )

@@ -6,7 +6,7 @@ from amaranth.hdl import Value
 
 from .map import Register
 
-__all__ = ["ARBITER", "LAUNCH_CONFIGURATION", "STAGING", "leaves", "resets"]
+__all__ = ["ADDRESS_SPACE", "ARBITER", "LAUNCH_CONFIGURATION", "STAGING", "leaves", "resets"]
 
 # Where software's fields go: shaped like the layouts, with a register and a field at each leaf.
 LAUNCH_CONFIGURATION = {
@@ -30,11 +30,15 @@ ARBITER = {
     "cuts": [("CUTS", f"cut{index}") for index in range(3)],
     "levels": [("LEVELS", f"level{index}") for index in range(3)],
 }
+ADDRESS_SPACE = {
+    "enable": ("ADDRESS_SPACE", "enable"),
+    "local": ("ADDRESS_SPACE", "local"),
+    "remote": ("ADDRESS_SPACE", "remote"),
+}
 STAGING = {
     "region": {
         "base": [("REGION_BASE_LO", "bytes"), ("REGION_BASE_HI", "bytes")],
         "limit": [("REGION_LIMIT_LO", "bytes"), ("REGION_LIMIT_HI", "bytes")],
-        "context": ("REGION_CONTEXT", "context"),
     },
     "range": {
         "region": ("RANGE_ACTION", "region"),
@@ -50,7 +54,6 @@ STAGING = {
                 "kind",
                 "op",
                 "dtype",
-                "context",
                 "granularity",
                 "group_log2",
                 "wave_inner_log2",

@@ -3,19 +3,34 @@
 The register block, the golden model, the driver and the documentation share it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from systemrdl import RDLCompiler
-from systemrdl.node import FieldNode, Node, RegNode, RootNode
+from systemrdl.node import FieldNode, Node, RegfileNode, RegNode, RootNode
 from systemrdl.rdltypes import AccessType
 
-__all__ = ["Field", "Register", "compiled", "load", "read"]
+__all__ = [
+    "CONTEXT",
+    "GLOBAL",
+    "MOST_CONTEXTS",
+    "PAGE_BITS",
+    "Field",
+    "Register",
+    "compiled",
+    "load",
+    "page",
+    "read",
+]
 
 _SOURCE = Path(__file__).with_name("t3.rdl")
+
+PAGE_BITS = 12
+GLOBAL, CONTEXT = 0, 1  # the first page, and the first of those of the contexts
+MOST_CONTEXTS = 8
 
 # SystemRDL has many properties with side effects. What is not listed here is not implemented.
 _ADDRMAP_PROPERTIES = {"name", "desc"}
@@ -63,6 +78,7 @@ class Register:
     ----------
     name : str
     address : int
+        A context's register: that of context 0.
     fields : tuple of Field
         From the lowest bit up.
     title, description : str
@@ -79,6 +95,20 @@ class Register:
             if field.name == name:
                 return field
         raise KeyError(f"Register {self.name} has no field {name!r}")
+
+    @property
+    def page(self) -> int:
+        """``GLOBAL`` or ``CONTEXT``."""
+        return self.address >> PAGE_BITS
+
+    @property
+    def offset(self) -> int:
+        """Within its page."""
+        return self.address & ((1 << PAGE_BITS) - 1)
+
+    def address_in(self, context: int) -> int:
+        """Of a context's register; of another one in any context the same."""
+        return self.address + (context << PAGE_BITS if self.page == CONTEXT else 0)
 
     @property
     def readable(self) -> bool:
@@ -167,7 +197,8 @@ def compiled(path: Path = _SOURCE) -> RootNode:
 
 
 def read(path: Path) -> dict[str, Register]:
-    """Read a SystemRDL file that holds one flat address map of 32-bit registers.
+    """Read a SystemRDL file: 32-bit registers in the first page, and a register file that repeats
+    in the pages behind it.
 
     Parameters
     ----------
@@ -183,13 +214,13 @@ def read(path: Path) -> dict[str, Register]:
     systemrdl.RDLCompileError
         If the file is not SystemRDL.
     ValueError
-        If it uses what the register block does not implement: side effects, arrays, register
-        files, other widths, an access that is not plain.
+        If it uses what the register block does not implement: side effects, other arrays and
+        register files, other widths, an access that is not plain.
     """
     top = compiled(path).top
     _reject(top, _ADDRMAP_PROPERTIES)
     registers = {}
-    for node in top.children():
+    for node in _registers(top):
         if not isinstance(node, RegNode) or node.is_array or node.external or node.is_alias:
             raise ValueError(f"{node.get_path()}: only single registers are supported")
         _reject(node, _REGISTER_PROPERTIES)
@@ -203,6 +234,27 @@ def read(path: Path) -> dict[str, Register]:
             description=node.get_property("desc") or "",
         )
     return registers
+
+
+def _registers(top: Node) -> Iterator[Node]:
+    """Those of the first page, then those of the first context."""
+    for node in top.children():
+        if not isinstance(node, RegfileNode):
+            yield node
+            continue
+        _reject(node, _ADDRMAP_PROPERTIES)
+        place = (node.raw_absolute_address, node.array_dimensions, node.array_stride)
+        if place != (1 << PAGE_BITS, [MOST_CONTEXTS], 1 << PAGE_BITS):
+            raise ValueError(
+                f"{node.get_path(empty_array_suffix='')}: a register file must be one of "
+                f"{MOST_CONTEXTS} pages of {1 << PAGE_BITS} bytes behind the first one"
+            )
+        yield from next(iter(node.unrolled())).children()
+
+
+def page(number: int) -> dict[str, Register]:
+    """Registers of a page, ``GLOBAL`` or ``CONTEXT``, by name."""
+    return {name: register for name, register in load().items() if register.page == number}
 
 
 @cache

@@ -31,9 +31,7 @@ def Staging(p: T3Parameters):
     command = {name: field.shape for name, field in CommandEntry(p) if name != "atom_offset"}
     return data.StructLayout(
         {
-            "region": data.StructLayout(
-                {"base": _ADDRESS, "limit": _ADDRESS, "context": p.context_bits}
-            ),
+            "region": data.StructLayout({"base": _ADDRESS, "limit": _ADDRESS}),
             "range": data.StructLayout(
                 {
                     "region": INDEX_BITS,
@@ -164,11 +162,7 @@ class MapTable(wiring.Component):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
-                    m.d.sync += [
-                        entry.base.eq(base),
-                        entry.limit.eq(limit),
-                        entry.context.eq(staged.context),
-                    ]
+                    m.d.sync += [entry.base.eq(base), entry.limit.eq(limit)]
 
     def _range(self, m: Module, accept: Signal) -> None:
         staged, regions, ranges = self.staging.range, self.maps.regions, self.maps.ranges

@@ -55,6 +55,7 @@ class _Update:
     old_hit: Signal
     old_ways: Signal
     old_free: Signal
+    allowed: Signal  # ways in which the tile may find room
     old: Signal
     change: Signal  # without its carry, if an end-of-tile marker's
     no_atoms: Signal
@@ -75,6 +76,21 @@ class _Outcome:
     above: Signal  # the count is too large
     gone: Signal  # the entry is freed
     complete: Signal
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Over all sets, to forget the tiles of contexts. It has the table for itself: it begins when
+    no event is in a stage, and none comes until its end."""
+
+    pending: Signal  # contexts that the next walk is for
+    forgetting: Signal  # and this one
+    reads: Signal  # a set is read in this cycle, or was in the last one, or in the one before
+    checks: Signal
+    clears: Signal
+    row: Signal  # which one
+    row_checked: Signal
+    row_cleared: Signal
 
 
 class TrackerBank(wiring.Component):
@@ -102,19 +118,23 @@ class TrackerBank(wiring.Component):
         wait, or while the table is cleared.
     o : Out(stream)
         Complete tiles, each once.
-    updates_per_atom : In(2)
-        Updates that every atom of a tile gets.
-    clear : In(1)
-        Strobe: empties the table, one set per cycle. What is in the first three stages is lost.
-    clearing : Out(1)
-        On while it is being emptied, also after reset.
+    updates_per_atom : In(2).array(contexts)
+        Updates that every atom of a context's tile gets.
+    ways : In(ways).array(contexts)
+        Ways in which a context's tiles find room.
+    clear : In(contexts)
+        Strobes: the context's tiles are forgotten, a set per cycle. So are its events that come
+        until then.
+    clearing : Out(contexts)
+        On meanwhile, for all of them also after reset.
     error : Out(:class:`ErrorSignature`)
         Three cycles after the event it is about came.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
-    empty : Out(1)
-        No tile has an entry, no event is in a stage, no completion waits, and nothing is being
-        emptied. Off for good, until a ``clear``, if the memory has lost an entry.
+    empty : Out(contexts)
+        No tile of the context has an entry, none of its events is in a stage, none of its
+        completions waits, and nothing is being cleared. Off for good, until a ``clear``, if the
+        memory has lost one of its entries.
 
     Attributes
     ----------
@@ -135,12 +155,13 @@ class TrackerBank(wiring.Component):
     compare : _Compare
     update : _Update
     outcome : _Outcome
+    walk : _Walk
     """
 
     def __init__(self, p: T3Parameters):
         self._p = p
         self._rows = p.sets // p.banks
-        self._tag_bits = p.dispatch_index_bits - _log2(p.sets) + p.wavefront_bits
+        self._tag_bits = p.dispatch_index_bits - _log2(p.sets) + p.wavefront_bits + p.owner_bits
         self._entry = data.StructLayout(
             {
                 "valid": 1,
@@ -157,13 +178,24 @@ class TrackerBank(wiring.Component):
                 "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
                 "room": Out(1),
                 "o": Out(stream.Signature(Completion(p))),
-                "updates_per_atom": In(2),
-                "clear": In(1),
-                "clearing": Out(1),
+                "updates_per_atom": In(2).array(p.contexts),
+                "ways": In(p.ways).array(p.contexts),
+                "clear": In(p.contexts),
+                "clearing": Out(p.contexts),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
-                "empty": Out(1),
+                "empty": Out(p.contexts),
             }
+        )
+        self.walk = _Walk(
+            pending=Signal(p.contexts, name="pending"),
+            forgetting=Signal(p.contexts, name="forgetting"),
+            reads=Signal(name="walk_reads"),
+            checks=Signal(name="walk_checks"),
+            clears=Signal(name="walk_clears"),
+            row=Signal(range(max(self._rows, 2)), name="walk_row"),
+            row_checked=Signal(range(max(self._rows, 2)), name="walk_row_checked"),
+            row_cleared=Signal(range(max(self._rows, 2)), name="walk_row_cleared"),
         )
         self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
         self.completions = Queue(Completion(p), depth=_COMPLETIONS)
@@ -196,6 +228,7 @@ class TrackerBank(wiring.Component):
             old_hit=Signal(name="old_hit"),
             old_ways=Signal(p.ways, name="old_ways"),
             old_free=Signal(p.ways, name="old_free"),
+            allowed=Signal(p.ways, name="allowed"),
             old=Signal(self._entry, name="old", reset_less=True),
             change=Signal(p.count_bits + 1, name="change", reset_less=True),
             no_atoms=Signal(name="no_atoms"),
@@ -220,7 +253,19 @@ class TrackerBank(wiring.Component):
         return dispatch_index[bank_bits : bank_bits + _log2(self._rows)]
 
     def _tag_of(self, event):
-        return Cat(event.dispatch_index[_log2(self._p.sets) :], event.wavefront)
+        return Cat(event.dispatch_index[_log2(self._p.sets) :], event.wavefront, event.owner)
+
+    def _owner_of(self, tag: Value) -> Value:
+        return tag[self._tag_bits - self._p.owner_bits :]
+
+    def _is_of(self, mask: Value, owner: Value) -> Value:
+        """Whether the owner is one of the contexts of a mask."""
+        return Cat(bit & (owner == number) for number, bit in enumerate(mask)).any()
+
+    def _of_owner(self, owner: Value, values) -> Value:
+        return one_hot_select(
+            Cat(owner == number for number in range(self._p.contexts)), list(values)
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -236,7 +281,8 @@ class TrackerBank(wiring.Component):
         self._judge(m)
         self._report(m)
         self._write(m)
-        self._count_entries(m)
+        self._walk(m)
+        self._count(m)
         return m
 
     def _remember(self, m: Module) -> None:
@@ -249,16 +295,25 @@ class TrackerBank(wiring.Component):
         table = self.table
         waiting = self.completions.level
         m.d.comb += [
-            self.room.eq(~self.clearing & (waiting <= _COMPLETIONS - _UNDER_WAY)),
-            table.clear.eq(self.clear),
-            self.clearing.eq(table.clearing),
+            self.room.eq(~self.clearing.any() & (waiting <= _COMPLETIONS - _UNDER_WAY)),
+            self.clearing.eq(
+                table.clearing.replicate(self._p.contexts)
+                | self.walk.pending
+                | self.walk.forgetting
+            ),
             self.corrected.eq(table.corrected),
             table.read.eq(self.i.valid),
             table.read_set.eq(self.set_of(self.i.p.dispatch_index)),
         ]
+
+        def stays(event):
+            return ~self._is_of(self.clear, event.owner)
+
         m.d.sync += [
-            self.checking.eq(self.i.valid & ~self.clearing & ~self.clear),
-            self.comparing.eq(self.checking & ~self.clear),
+            self.checking.eq(
+                self.i.valid & stays(self.i.p) & ~self._is_of(self.clearing, self.i.p.owner)
+            ),
+            self.comparing.eq(self.checking & stays(self.checked)),
             self.compared.eq(self.checked),
         ]
         with m.If(self.i.valid):
@@ -271,12 +326,13 @@ class TrackerBank(wiring.Component):
         result, result_ways = self.result, self.result_ways
         tag = self._tag_of(self.compared)
         two_ahead, event = self.updated.dispatch_index, self.checked.dispatch_index
+        updates_per_atom = self._of_owner(self.compared.owner, self.updates_per_atom)
         m.d.sync += compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))
         m.d.comb += [
             compare.rewritten.eq(Mux(compare.two_ahead_in_set, result_ways, 0)),
             compare.result_hits.eq(result.valid & (result.tag == tag) & compare.rewritten.any()),
             compare.hit.eq(compare.hits.any() | compare.result_hits),
-            compare.threshold.eq(self.compared.tile_atoms * self.updates_per_atom),
+            compare.threshold.eq(self.compared.tile_atoms * updates_per_atom),
         ]
         for way, kept in enumerate(row):
             rewritten = compare.rewritten[way]
@@ -299,13 +355,14 @@ class TrackerBank(wiring.Component):
         compare, update = self.compare, self.update
         compared, updated = self.compared, self.updated
         same_set = self.set_of(updated.dispatch_index) == self.set_of(compared.dispatch_index)
-        same_tile = Cat(updated.dispatch_index, updated.wavefront) == Cat(
-            compared.dispatch_index, compared.wavefront
+        same_tile = Cat(updated.dispatch_index, updated.wavefront, updated.owner) == Cat(
+            compared.dispatch_index, compared.wavefront, compared.owner
         )
+        allowed = self._of_owner(compared.owner, self.ways)
         written, gone = Signal(), self.outcome.gone
         m.d.comb += written.eq(same_tile & self.write_ways.any())
         m.d.sync += [
-            self.updating.eq(self.comparing & ~self.clear),
+            self.updating.eq(self.comparing & ~self._is_of(self.clear, compared.owner)),
             updated.eq(compared),
             update.follows_set.eq(same_set),
             update.forwarded.eq(written & ~gone),
@@ -313,7 +370,8 @@ class TrackerBank(wiring.Component):
             update.stands_alone.eq(~written),
             update.old_hit.eq(compare.hit),
             update.old_ways.eq(compare.hits | Mux(compare.result_hits, compare.rewritten, 0)),
-            update.old_free.eq(~compare.valid),
+            update.old_free.eq(~compare.valid & allowed),
+            update.allowed.eq(allowed),
             update.old.eq(compare.stored),
             update.change.eq(Mux(compared.end, ~compare.threshold, compared.count)),
             update.no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
@@ -327,7 +385,11 @@ class TrackerBank(wiring.Component):
         m.d.comb += [
             outcome.found.eq(update.forwarded | (update.old_hit & update.stands_alone)),
             ahead.eq(Mux(update.follows_set, self.result_ways, 0)),
-            outcome.free.eq(Mux(result.valid, update.old_free & ~ahead, update.old_free | ahead)),
+            outcome.free.eq(
+                Mux(
+                    result.valid, update.old_free & ~ahead, update.old_free | ahead & update.allowed
+                )
+            ),
         ]
         choice = Cat(update.stands_alone, update.forwarded)
         for name in ("balance", "edges"):
@@ -397,7 +459,7 @@ class TrackerBank(wiring.Component):
             m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
         m.d.comb += [
             self.error.valid.eq(self.updating & (update.lossy | outcome.keep | outcome.above)),
-            self.error.report.eq(Cat(code, event.dispatch_index, event.wavefront)),
+            self.error.report.eq(Cat(code, event.owner, event.dispatch_index, event.wavefront)),
         ]
 
     def _write(self, m: Module) -> None:
@@ -414,30 +476,87 @@ class TrackerBank(wiring.Component):
             completions.i.valid.eq(self.updating),
             completions.drop.eq(~outcome.complete),
             completions.i.p.eq(
-                Cat(event.dispatch_index, event.wavefront, entry.start, entry.edges)
+                Cat(event.owner, event.dispatch_index, event.wavefront, entry.start, entry.edges)
             ),
             table.write_set.eq(self.set_of(event.dispatch_index)),
             table.write_ways.eq(self.write_ways),
             table.write.eq(entry),
         ]
 
-    def _count_entries(self, m: Module) -> None:
+    def _walk(self, m: Module) -> None:
+        """Forget the tiles of contexts: of every set, what is theirs or nobody's is written 0."""
+        walk, table = self.walk, self.table
+        starts, ends = Signal(), Signal()
+        stages = self.i.valid | self.checking | self.comparing | self.updating
+        m.d.comb += [
+            starts.eq(walk.pending.any() & ~walk.forgetting.any() & ~table.clearing & ~stages),
+            ends.eq(walk.clears & ~walk.checks),
+        ]
+        m.d.sync += [
+            walk.pending.eq(Mux(starts, 0, walk.pending) | self.clear),
+            walk.reads.eq(starts | (walk.reads & (walk.row != self._rows - 1))),
+            walk.checks.eq(walk.reads),
+            walk.clears.eq(walk.checks),
+            walk.row_checked.eq(walk.row),
+            walk.row_cleared.eq(walk.row_checked),
+        ]
+        with m.If(walk.reads):
+            m.d.sync += walk.row.eq(walk.row + 1)
+            m.d.comb += [table.read.eq(1), table.read_set.eq(walk.row)]
+        with m.If(starts):
+            m.d.sync += [walk.forgetting.eq(walk.pending), walk.row.eq(0)]
+        with m.Elif(ends):
+            m.d.sync += walk.forgetting.eq(0)
+        with m.If(walk.clears):
+            m.d.comb += [
+                table.write_set.eq(walk.row_cleared),
+                table.write_ways.eq(
+                    Cat(
+                        ~kept.valid | self._is_of(walk.forgetting, self._owner_of(kept.tag))
+                        for kept in table.row
+                    )
+                ),
+                table.write.eq(0),
+            ]
+
+    def _count(self, m: Module) -> None:
         """Entries are counted when they are written, a cycle after they change."""
-        entries = Signal(range(self._rows * self._p.ways + 1))
         is_new, more, fewer = Signal(), Signal(), Signal()
         is_written, is_valid = self.result_ways.any(), self.result.valid
-        stages = self.i.valid | self.checking | self.comparing | self.updating
         m.d.sync += is_new.eq(~self.outcome.found)
         m.d.comb += [
             more.eq(is_written & is_new & is_valid),
             fewer.eq(is_written & ~is_new & ~is_valid),
-            self.empty.eq(
-                (entries == 0) & ~more & ~stages & ~self.clearing & (self.completions.level == 0)
-            ),
         ]
-        with m.If(self.clear | self.clearing):
+        for number in range(self._p.contexts):
+            self._count_of(m, number, more, fewer)
+
+    def _count_of(self, m: Module, number: int, more: Signal, fewer: Signal) -> None:
+        """Entries of one context, and its completions that wait."""
+        entries = Signal(range(self._rows * self._p.ways + 1), name=f"entries_{number}")
+        waiting = Signal(range(_COMPLETIONS + 1), name=f"waiting_{number}")
+        here = self._owner_of(self.result.tag) == number
+        moves = self.completions.i, self.completions.o
+        pushed, popped = (
+            stream.valid & stream.ready & (stream.p.owner == number) for stream in moves
+        )
+        stages = (
+            (self.i.valid, self.i.p),
+            (self.checking, self.checked),
+            (self.comparing, self.compared),
+            (self.updating, self.updated),
+        )
+        m.d.comb += self.empty[number].eq(
+            (entries == 0)
+            & (waiting == 0)
+            & ~(more & here)
+            & ~self.clearing[number]
+            & ~Cat(valid & (event.owner == number) for valid, event in stages).any()
+        )
+        m.d.sync += waiting.eq(waiting + (pushed & ~self.completions.drop) - popped)
+        with m.If(self.clear[number] | self.clearing[number]):
             m.d.sync += entries.eq(0)
-        with m.Elif(more):
+        with m.Elif(more & here):
             m.d.sync += entries.eq(entries + 1)
-        with m.Elif(fewer):
+        with m.Elif(fewer & here):
             m.d.sync += entries.eq(entries - 1)

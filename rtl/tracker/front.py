@@ -18,7 +18,8 @@ class _Candidates(wiring.Component):
 
     Like a :class:`Queue`, ``i.ready`` and ``bank`` do not depend on an input. ``bank`` has one bit
     for each bank, and says where the first event belongs; without an event it is 0. ``taken`` is
-    the event that left in the last cycle, so it can be moved when it is known where to.
+    the event that left in the last cycle, so it can be moved when it is known where to. ``waits``
+    has one bit for each context: an event of it is here.
 
     Attributes
     ----------
@@ -43,6 +44,7 @@ class _Candidates(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "i_bank": In(p.banks),
                 "bank": Out(p.banks),
+                "waits": Out(p.contexts),
                 "take": In(1),
                 "taken": Out(shape),
             }
@@ -54,6 +56,7 @@ class _Candidates(wiring.Component):
         self.tail = Signal()
         self.last = Signal()
         self.next_bank = Signal(p.banks)
+        self._contexts = p.contexts
 
     def elaborate(self, platform):
         m = Module()
@@ -72,6 +75,11 @@ class _Candidates(wiring.Component):
             # that is over.
             with m.If(push & (tail == index)):
                 m.d.sync += slot.eq(self.i.p)
+        first, second = (Mux(head ^ other, slots[1].owner, slots[0].owner) for other in (0, 1))
+        for number in range(self._contexts):
+            m.d.comb += self.waits[number].eq(
+                (valid & (first == number)) | (full & (second == number))
+            )
         # Decoded and in order, because the choice among the channels is long enough without that.
         with m.If(push):
             m.d.sync += self.next_bank.eq(self.i_bank)
@@ -101,8 +109,8 @@ class TrackerFront(wiring.Component):
         Banks that an event may be chosen for in this cycle.
     o : Out(stream).array(banks), always ready
         In the cycle after the choice.
-    empty : Out(1)
-        No event waits to be chosen.
+    empty : Out(contexts)
+        No event of the context waits to be chosen.
 
     Attributes
     ----------
@@ -124,7 +132,7 @@ class TrackerFront(wiring.Component):
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "room": In(p.banks),
                 "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
-                "empty": Out(1),
+                "empty": Out(p.contexts),
             }
         )
         self.candidates = [_Candidates(p) for _ in range(p.channels)]
@@ -146,7 +154,9 @@ class TrackerFront(wiring.Component):
             self._choose(m, bank)
         for channel, queue in enumerate(self.candidates):
             m.d.comb += queue.take.eq(Cat(grants[channel] for grants in self.grants).any())
-        m.d.comb += self.empty.eq(~Cat(queue.valid for queue in self.candidates).any())
+        for number in range(self._p.contexts):
+            waits = (queue.waits[number] for queue in self.candidates)
+            m.d.comb += self.empty[number].eq(~Cat(waits).any())
         return m
 
     def _merge(self, m: Module, channel: int) -> None:
@@ -156,6 +166,7 @@ class TrackerFront(wiring.Component):
         m.submodules[f"candidates_{channel}"] = queue = self.candidates[channel]
         m.d.comb += [
             merge.a.valid.eq(issue_ack.valid),
+            merge.a.p.owner.eq(issue_ack.p.owner),
             merge.a.p.dispatch_index.eq(issue_ack.p.dispatch_index),
             merge.a.p.wavefront.eq(issue_ack.p.wavefront),
             merge.a.p.atom.eq(issue_ack.p.atom),

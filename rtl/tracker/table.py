@@ -37,10 +37,8 @@ class TrackerTable(wiring.Component):
     write_ways : In(ways)
         Entries of ``write_set`` that become ``write``.
     write_set, write : In
-    clear : In(1)
-        Strobe: sets all to 0, one set per cycle. What is written after it until then is lost.
     clearing : Out(1)
-        On meanwhile, also after reset.
+        After reset: all becomes 0, one set per cycle. What is written until then is lost.
 
     Attributes
     ----------
@@ -75,7 +73,6 @@ class TrackerTable(wiring.Component):
                 "write_ways": In(ways),
                 "write_set": In(range(depth)),
                 "write": In(entry),
-                "clear": In(1),
                 "clearing": Out(1, init=1),
             }
         )
@@ -119,8 +116,6 @@ class TrackerTable(wiring.Component):
             m.d.sync += self.clear_row.eq(self.clear_row + 1)
             with m.If(self.clear_row == self._rows - 1):
                 m.d.sync += self.clearing.eq(0)
-        with m.If(self.clear):
-            m.d.sync += [self.clearing.eq(1), self.clear_row.eq(0)]
 
     def _write(self, m: Module) -> None:
         word = Signal(Shape.cast(self._entry))

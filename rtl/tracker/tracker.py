@@ -1,5 +1,8 @@
 """The tracker: counts the updates of every wavefront tile until the tile is complete."""
 
+from functools import reduce
+from operator import and_, or_
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -32,15 +35,15 @@ class Tracker(wiring.Component):
         See :class:`TrackerFront`.
     o : Out(stream)
         Complete tiles, each once; the banks take turns.
-    updates_per_atom, clear
+    updates_per_atom, ways, clear
         See :class:`TrackerBank`.
-    clearing : Out(1)
-        Nothing is taken.
+    clearing : Out(contexts)
+        With any, nothing is taken.
     errors : Out(:class:`ErrorSignature`).array(banks)
         Of every bank.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
-    empty : Out(1)
+    empty : Out(contexts)
         See :class:`TrackerBank`; of all banks, and of the front.
     """
 
@@ -51,12 +54,13 @@ class Tracker(wiring.Component):
                 "issue_acks": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "o": Out(stream.Signature(Completion(p))),
-                "updates_per_atom": In(2),
-                "clear": In(1),
-                "clearing": Out(1),
+                "updates_per_atom": In(2).array(p.contexts),
+                "ways": In(p.ways).array(p.contexts),
+                "clear": In(p.contexts),
+                "clearing": Out(p.contexts),
                 "errors": Out(ErrorSignature(p)).array(p.banks),
                 "corrected": Out(1),
-                "empty": Out(1),
+                "empty": Out(p.contexts),
             }
         )
 
@@ -69,21 +73,23 @@ class Tracker(wiring.Component):
             wiring.connect(m, wiring.flipped(self.issue_acks[channel]), front.issue_acks[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
         corrected = Signal(p.banks)
-        empty = Signal(p.banks)
-        m.d.comb += [self.corrected.eq(corrected.any()), self.empty.eq(empty.all() & front.empty)]
-        for index in range(p.banks):
-            m.submodules[f"bank_{index}"] = bank = TrackerBank(p)
+        banks = [TrackerBank(p) for _ in range(p.banks)]
+        m.d.comb += self.corrected.eq(corrected.any())
+        for name, parts in (("empty", [front.empty]), ("clearing", [])):
+            parts += [getattr(bank, name) for bank in banks]
+            join = and_ if name == "empty" else or_
+            m.d.comb += getattr(self, name).eq(reduce(join, parts))
+        for index, bank in enumerate(banks):
+            m.submodules[f"bank_{index}"] = bank
             wiring.connect(m, front.o[index], bank.i)
             wiring.connect(m, bank.o, merge.i[index])
             m.d.comb += front.room[index].eq(bank.room)
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
-            m.d.comb += [
-                bank.updates_per_atom.eq(self.updates_per_atom),
-                bank.clear.eq(self.clear),
-                corrected[index].eq(bank.corrected),
-                empty[index].eq(bank.empty),
-            ]
-            if index == 0:  # all banks clear in the same cycles
-                m.d.comb += self.clearing.eq(bank.clearing)
+            m.d.comb += [bank.clear.eq(self.clear), corrected[index].eq(bank.corrected)]
+            for number in range(p.contexts):
+                m.d.comb += [
+                    bank.updates_per_atom[number].eq(self.updates_per_atom[number]),
+                    bank.ways[number].eq(self.ways[number]),
+                ]
         wiring.connect(m, merge.o, wiring.flipped(self.o))
         return m

@@ -100,10 +100,10 @@ def check_sent(sent, order, channel):
 
 
 async def check_end(ctx, dut):
-    assert ctx.get(dut.done)
-    assert ctx.get(dut.idle)
-    assert not ctx.get(dut.irq)
-    assert ctx.get(dut.tiles) == 6
+    assert ctx.get(dut.context[0].done)
+    assert ctx.get(dut.context[0].idle)
+    assert not ctx.get(dut.context[0].irq)
+    assert ctx.get(dut.context[0].tiles) == 6
     assert (await status(ctx, dut, "TILES"))["count"] == 6
     assert (await status(ctx, dut, "OLDEST"))["dispatch_index"] == 4
     assert (await status(ctx, dut, "STATUS")) == {
@@ -124,21 +124,21 @@ def test_reduce_scatter_of_four_workgroups():
     async def bench(ctx, dut):
         assert (await status(ctx, dut, "STATUS"))["clearing"]
         await launch(ctx, dut)
-        ctx.set(dut.credit_limit_in, 100)
+        ctx.set(dut.context[0].credit_limit_in, 100)
         while (await status(ctx, dut, "STATUS"))["clearing"]:
             pass
-        assert ctx.get(dut.idle)
-        assert not ctx.get(dut.done)
-        assert ctx.get(dut.credit_limit_out) == 1 + 4
+        assert ctx.get(dut.context[0].idle)
+        assert not ctx.get(dut.context[0].done)
+        assert ctx.get(dut.context[0].credit_limit_out) == 1 + 4
         memories = [Memory(port) for port in dut.channel]
         busy = False
         for cycle in range(300):
             for index, port in enumerate(dut.channel):
                 memories[index].drive(ctx, cycle)
                 drive(ctx, port, stores[index], packets[index], sent[index])
-            busy |= not ctx.get(dut.idle)
+            busy |= not ctx.get(dut.context[0].idle)
             await ctx.tick()
-            if ctx.get(dut.done) and ctx.get(dut.idle) and cycle > 250:
+            if ctx.get(dut.context[0].done) and ctx.get(dut.context[0].idle) and cycle > 250:
                 break
         assert busy
         await check_end(ctx, dut)
@@ -165,7 +165,7 @@ def test_copy():
                 ctx.set(port.link_out.ready, 1)
                 if ctx.get(port.link_out.valid):
                     sent.append(ctx.get(port.link_out.p.atom) - OFFSET)
-            idle.append(ctx.get(dut.idle))
+            idle.append(ctx.get(dut.context[0].idle))
             await ctx.tick()
         assert sorted(sent) == [6 + row * STRIDE + i for row in range(ROWS) for i in range(RUN)]
         assert not idle[0] and idle[-1]
@@ -221,7 +221,7 @@ def test_idle_from_the_first_store_to_the_last_packet():
 
     async def bench(ctx, dut):
         await launch(ctx, dut)
-        ctx.set(dut.credit_limit_in, 100)
+        ctx.set(dut.context[0].credit_limit_in, 100)
         while (await status(ctx, dut, "STATUS"))["clearing"]:
             pass
         memories = [Memory(port) for port in dut.channel]
@@ -242,7 +242,7 @@ def test_idle_from_the_first_store_to_the_last_packet():
                     others = [item for item in queue if not late and item["workgroup"] not in first]
                     queue.clear()
                     queue.extend([*rest, *others])
-            idle.append(ctx.get(dut.idle))
+            idle.append(ctx.get(dut.context[0].idle))
             if sum(map(len, sent)) > before:
                 left.append(cycle)
             await ctx.tick()
@@ -269,6 +269,6 @@ def test_idle_while_a_store_cannot_leave():
             await ctx.tick()
             ctx.set(port.stores.valid, 0)
             await ctx.tick().repeat(40)
-            assert ctx.get(dut.idle) == is_idle
+            assert ctx.get(dut.context[0].idle) == is_idle
 
     simulate(bench)

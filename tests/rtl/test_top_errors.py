@@ -39,7 +39,7 @@ def test_first_error_of_a_cycle():
         for faults, (code, wavefront) in FAULTS:
             await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
             await ctx.tick()
-            assert not ctx.get(dut.irq)
+            assert not ctx.get(dut.context[0].irq)
             streams = {}
             for index, port in enumerate(dut.channel):
                 # Wavefronts tell the offenders apart.
@@ -50,7 +50,7 @@ def test_first_error_of_a_cycle():
             await offer(ctx, **streams)
             for _ in range(3):
                 await ctx.tick()
-            assert ctx.get(dut.irq)
+            assert ctx.get(dut.context[0].irq)
             error = await status(ctx, dut, "ERROR")
             # A packet's dispatch index is its workgroup.
             dispatch_index = 3 if wavefront < 5 else 2
@@ -75,10 +75,10 @@ def test_errors_are_counted_one_cycle_later():
         ctx.set(port.stores.valid, 1)
         await ctx.tick()
         for _ in range(2):
-            assert not ctx.get(dut.irq)
+            assert not ctx.get(dut.context[0].irq)
             await ctx.tick()
         ctx.set(port.stores.valid, 0)
-        assert ctx.get(dut.irq)
+        assert ctx.get(dut.context[0].irq)
         await ctx.tick().repeat(4)
         # Every one of the three in its own cycle.
         assert (await status(ctx, dut, "ERRORS"))["count"] == 3
@@ -98,7 +98,7 @@ def test_error_of_a_channel_before_a_timeout():
             await clear(ctx, dut)
             await program(ctx, dut, timeout)
             cycles = 0
-            while cycles < 70 and not (offered is None and ctx.get(dut.irq)):
+            while cycles < 70 and not (offered is None and ctx.get(dut.context[0].irq)):
                 ctx.set(dut.channel[1].stores.p, store(REGION, 3, 5))
                 ctx.set(dut.channel[1].stores.valid, cycles == offered)
                 await ctx.tick()
@@ -137,7 +137,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
         await program(ctx, dut, [*PROGRAM, *registers, ("CONTROL", {"launch": 1})])
         ctx.set(dut.channel[1].link_out.ready, 1)
         await ctx.tick().repeat(3 * timeout)
-        assert ctx.get(dut.done) and not ctx.get(dut.irq)
+        assert ctx.get(dut.context[0].done) and not ctx.get(dut.context[0].irq)
         await offer(ctx, store=(dut.channel[0].stores, stuck))
         while not ctx.get(dut.channel[0].link_out.valid):
             await ctx.tick()
@@ -146,7 +146,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
         while not ctx.get(dut.channel[1].link_out.valid):
             await ctx.tick()
         cycles = 0
-        while not ctx.get(dut.irq):
+        while not ctx.get(dut.context[0].irq):
             cycles += 1
             await ctx.tick()
         assert timeout < cycles < timeout + 6
@@ -156,7 +156,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
         await ctx.tick().repeat(timeout)
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
         await ctx.tick().repeat(3 * timeout)
-        assert ctx.get(dut.idle) and not ctx.get(dut.irq)
+        assert ctx.get(dut.context[0].idle) and not ctx.get(dut.context[0].irq)
 
     simulate(bench)
 
@@ -178,7 +178,7 @@ def test_tracker_error_and_timeout():
         }
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
         await ctx.tick()
-        assert not ctx.get(dut.irq)
+        assert not ctx.get(dut.context[0].irq)
         await clear(ctx, dut)
         await program(ctx, dut, [("TIMEOUT", {"cycles": 100}), ("CONTROL", {"launch": 1})])
         for _ in range(110):

@@ -62,6 +62,7 @@ ROWS, RUN, STRIDE, WAVE = 2, 8, 32, 4
 REGION, OFFSET = 1024, 4096
 LATENCY = 9
 PROGRAM = [
+    ("ADDRESS_SPACE", {"local": 3, "remote": 5, "enable": 1}),
     ("FIRST_WORKGROUP", {"workgroup": FIRST}),
     ("WORKGROUPS", {"count": WORKGROUPS}),
     ("TRACKED_FIRST", {"dispatch_index": 1}),
@@ -71,7 +72,6 @@ PROGRAM = [
     ("COMMAND_WINDOW", {"workgroups": 8}),
     ("REGION_BASE_LO", {"bytes": REGION * 32}),
     ("REGION_LIMIT_LO", {"bytes": (REGION + 256) * 32}),
-    ("REGION_CONTEXT", {"context": 3}),
     ("REGION_COMMIT", {"index": 0, "enable": 1}),
     ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 0}),
     ("RANGE_ACTION", {"region": 0, "action": Action.REMOTE.value, "command": 0}),
@@ -88,7 +88,6 @@ PROGRAM = [
             "kind": PacketKind.UPDATE.value,
             "op": Operation.MAX.value,
             "dtype": Datatype.FP32.value,
-            "context": 5,
             "granularity": 1,
             "wave_inner_log2": 2,
             "waves_inner_log2": 1,
@@ -160,7 +159,7 @@ class Memory:
         ctx.set(port.issue_acks.valid, bool(self.issue_acks))
         if self.issue_acks:
             issue_ack = self.issue_acks[0]
-            fields = ("access", "atom", "dispatch_index", "wavefront")
+            fields = ("access", "atom", "owner", "dispatch_index", "wavefront")
             ctx.set(port.issue_acks.p, {name: getattr(issue_ack, name) for name in fields})
             if ctx.get(port.issue_acks.ready):
                 self.issue_acks.popleft()

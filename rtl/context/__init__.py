@@ -1,0 +1,1 @@
+"""What each context has for itself."""

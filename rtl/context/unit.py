@@ -1,0 +1,188 @@
+"""The part of the hardware that each context has for itself."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.dma.engine import DmaEngine
+from rtl.interface.configuration import ContextView
+from rtl.interface.layouts import Completion, Segment
+from rtl.interface.signatures import ContextSignature, ErrorSignature
+from rtl.parameters import T3Parameters
+from rtl.registers.context_page import ContextRegistersSignature
+from rtl.trigger.credit_window import CreditWindow
+from rtl.trigger.criticality import Criticality
+from rtl.trigger.trigger import Trigger
+
+__all__ = ["ContextUnit"]
+
+
+class ContextUnit(wiring.Component):
+    """From a context's complete tiles to its segments for the channels, and its flow control.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    number : int
+        Of the context.
+
+    Members
+    -------
+    registers : In(:class:`ContextRegistersSignature`)
+        Its ``idle``, ``clearing`` and ``error`` come from outside.
+    outside : Out(:class:`ContextSignature`)
+        The context's ports of the top, but for ``idle`` and ``irq``.
+    completions : In(stream)
+        From the tracker.
+    segments : Out(stream).array(channels)
+        For the lanes.
+    view : Out(:func:`ContextView`)
+        For the channels.
+    held_up : In(channels)
+        See :class:`Criticality`.
+    sends : In(1)
+        A packet of the context leaves in this cycle.
+    idle : In(1)
+        Nothing of the context is left, here or elsewhere.
+    active, relaxed, critical, congested : Out(1)
+        See :class:`Criticality`.
+    own_idle, clearing : Out(1)
+        No command is here, and no complete tile; the counts are being cleared.
+    errors : Out(:class:`ErrorSignature`).array(2)
+        Of the trigger unit and of the credit window.
+    corrected : Out(1)
+        In this cycle, a wrong bit was corrected.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    trigger : Trigger
+    credit_window : CreditWindow
+    criticality : Criticality
+    engine : DmaEngine
+    """
+
+    def __init__(self, p: T3Parameters, number: int):
+        self._p, self._number = p, number
+        super().__init__(
+            {
+                "registers": In(ContextRegistersSignature(p)),
+                "outside": Out(ContextSignature(p)),
+                "completions": In(stream.Signature(Completion(p))),
+                "segments": Out(stream.Signature(Segment(p))).array(p.channels),
+                "view": Out(ContextView(p)),
+                "held_up": In(p.channels),
+                "sends": In(1),
+                "idle": In(1),
+                "active": Out(1),
+                "relaxed": Out(1),
+                "critical": Out(1),
+                "congested": Out(1),
+                "own_idle": Out(1),
+                "clearing": Out(1),
+                "errors": Out(ErrorSignature(p)).array(2),
+                "corrected": Out(1),
+            }
+        )
+        self.trigger = Trigger(p)
+        self.credit_window = CreditWindow(p)
+        self.criticality = Criticality(p)
+        self.engine = DmaEngine(p)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.trigger = self.trigger
+        m.submodules.credit_window = self.credit_window
+        m.submodules.criticality = self.criticality
+        m.submodules.engine = self.engine
+        self._connect_streams(m)
+        self._configure(m)
+        self._control_flow(m)
+        self._guide(m)
+        self._show(m)
+        self._report(m)
+        return m
+
+    def _connect_streams(self, m: Module) -> None:
+        engine = self.engine
+        wiring.connect(m, wiring.flipped(self.completions), self.trigger.completions)
+        wiring.connect(m, self.trigger.ready, engine.ready)
+        wiring.connect(m, wiring.flipped(self.registers.copies), engine.copies)
+        for inside, outside in zip(engine.segments, self.segments, strict=True):
+            wiring.connect(m, inside, wiring.flipped(outside))
+
+    def _configure(self, m: Module) -> None:
+        registers, outside = self.registers, self.outside
+        launch_configuration = registers.launch_configuration
+        m.d.comb += [
+            self.trigger.maps.eq(registers.maps),
+            self.trigger.clear.eq(registers.clear),
+            self.engine.maps.eq(registers.maps),
+            self.engine.launch_configuration.eq(launch_configuration),
+            self.engine.remote_space.eq(registers.address_space.remote),
+            self.engine.credit_limit_in.eq(outside.credit_limit_in),
+            self.credit_window.launch_configuration.eq(launch_configuration),
+            self.credit_window.launch.eq(registers.launch),
+            self.criticality.launch_configuration.eq(launch_configuration),
+            self.criticality.launch.eq(registers.launch),
+        ]
+
+    def _control_flow(self, m: Module) -> None:
+        """What the credit window follows."""
+        trigger, credit_window = self.trigger, self.credit_window
+        m.d.comb += [
+            credit_window.complete.eq(trigger.complete),
+            credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
+            credit_window.own.eq(trigger.own),
+            credit_window.issued.eq(self.engine.issued),
+            credit_window.credit_limit_in.eq(self.outside.credit_limit_in),
+            credit_window.unfinished.eq(~self.idle & ~self.sends),
+        ]
+
+    def _guide(self, m: Module) -> None:
+        """What the arbiters are told."""
+        criticality, credit_window = self.criticality, self.credit_window
+        m.d.comb += [
+            criticality.dispatched.eq(self.outside.dispatched),
+            criticality.finished.eq(self.outside.finished),
+            criticality.issued.eq(self.engine.issued),
+            criticality.oldest.eq(credit_window.oldest),
+            criticality.dispatch_limit.eq(credit_window.dispatch_limit),
+            criticality.held_up.eq(self.held_up),
+        ]
+        m.d.comb += [
+            getattr(self, name).eq(getattr(criticality, name))
+            for name in ("active", "relaxed", "critical", "congested")
+        ]
+
+    def _show(self, m: Module) -> None:
+        """To the channels, to software and to the ports."""
+        registers, outside, view = self.registers, self.outside, self.view
+        trigger, credit_window = self.trigger, self.credit_window
+        m.d.comb += [
+            view.address_space.eq(registers.address_space),
+            view.maps.eq(registers.maps),
+            view.launch_configuration.eq(registers.launch_configuration),
+            view.oldest.eq(credit_window.oldest),
+            view.credit_limit.eq(credit_window.credit_limit),
+            self.own_idle.eq(self.engine.idle & trigger.idle),
+            self.clearing.eq(trigger.clearing),
+            self.corrected.eq(trigger.corrected),
+            outside.credit_limit_out.eq(credit_window.credit_limit),
+            outside.dispatch_limit.eq(credit_window.dispatch_limit),
+        ]
+        for reader in (registers, outside):
+            m.d.comb += [reader.tiles.eq(trigger.tiles), reader.done.eq(credit_window.done)]
+        m.d.comb += [
+            registers.oldest.eq(credit_window.oldest),
+            registers.credit_limit.eq(credit_window.credit_limit),
+        ]
+
+    def _report(self, m: Module) -> None:
+        for error, source in zip(self.errors, (self.trigger, self.credit_window), strict=True):
+            m.d.comb += [
+                error.valid.eq(source.error.valid),
+                error.report.eq(source.error.report),
+                error.report.owner.eq(self._number),
+            ]
