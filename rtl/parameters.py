@@ -7,6 +7,7 @@ __all__ = ["T3Parameters"]
 _LEAST = {
     "tile_atom_bits": 2,  # a count of updates is not narrower than what comes at once
     "command_depth": 2,
+    "remote_depth": 9,  # of which 8 are room for what is on its way
 }
 _MOST = {
     "system_channels": 256,
@@ -81,7 +82,9 @@ class T3Parameters:
         Rows of a command that the DMA engine walks at a time, each by a segment per cycle; a power
         of two, up to 16.
     egress_slots : int
-        Atoms per channel that the DMA engine has in flight or waiting for the link.
+        Atoms per channel and context that the DMA engine has in flight or waiting for the link.
+    remote_depth : int
+        Stores per channel and context that wait for the link, at least 9.
     with_data : bool
         Carry data. Without it the same hardware moves addresses and tags only.
     """
@@ -108,6 +111,7 @@ class T3Parameters:
     command_depth: int = 1024
     dma_walkers: int = 4
     egress_slots: int = 64
+    remote_depth: int = 16
     with_data: bool = False
 
     def __post_init__(self):
@@ -194,6 +198,11 @@ class T3Parameters:
     @property
     def slot_bits(self) -> int:
         return (self.egress_slots - 1).bit_length()
+
+    @property
+    def egress_bits(self) -> int:
+        """Of an egress slot, with its context above."""
+        return self.slot_bits + self.owner_bits
 
     @property
     def credit_limit_bits(self) -> int:

@@ -9,7 +9,6 @@ from amaranth.lib.wiring import In
 from .channel.channel import Channel
 from .context.unit import ContextUnit
 from .interface.signatures import ChannelSignature, ErrorSignature, T3Signature
-from .lib.round_robin import Merge
 from .lib.select import one_hot_first, one_hot_select
 from .lib.wide_counter import WideCounter
 from .parameters import T3Parameters
@@ -71,7 +70,6 @@ class T3(wiring.Component):
             m.submodules[f"context_{number}"] = unit
         wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
         self._connect_channels(m)
-        self._connect_segments(m)
         self._distribute(m)
         for number in range(self._p.contexts):
             self._connect_context(m, number)
@@ -94,24 +92,14 @@ class T3(wiring.Component):
             self._connect_ports(m, self.channel[index], channel)
             wiring.connect(m, channel.tile_issue_acks, self.tracker.issue_acks[index])
             wiring.connect(m, channel.end_of_tile_markers, self.tracker.ends[index])
+            for number, unit in enumerate(contexts):
+                wiring.connect(m, unit.segments[index], channel.segments[number])
             m.d.comb += [
                 channel.contexts.eq(Cat(unit.view for unit in contexts)),
                 channel.arbiter.eq(registers.arbiter),
                 channel.start.eq(Cat(context.start for context in registers.context).any()),
             ]
             m.d.comb += [getattr(channel, name).eq(signal) for name, signal in told.items()]
-
-    def _connect_segments(self, m: Module) -> None:
-        """The engines of all contexts to every channel's lane, in turns."""
-        for index, channel in enumerate(self.channels):
-            if self._p.contexts == 1:
-                wiring.connect(m, self.contexts[0].segments[index], channel.segments)
-                continue
-            shape = channel.segments.p.shape()
-            m.submodules[f"segments_{index}"] = merge = Merge(shape, self._p.contexts)
-            for number, unit in enumerate(self.contexts):
-                wiring.connect(m, unit.segments[index], merge.i[number])
-            wiring.connect(m, merge.o, channel.segments)
 
     def _distribute(self, m: Module) -> None:
         """Complete tiles to the context that owns them."""
@@ -135,11 +123,13 @@ class T3(wiring.Component):
         )
         tracker = self.tracker
         wiring.connect(m, registers, unit.registers)
-        links = [channel.link_out for channel in self.channels]
-        sends = Cat(link.valid & link.ready for link in links)
+        sends = Cat(
+            channel.link_out.valid & channel.link_out.ready & (channel.link_owner == number)
+            for channel in self.channels
+        )
         idle = Signal(name=f"idle_{number}")
         m.d.sync += idle.eq(
-            unit.own_idle & tracker.empty[number] & Cat(one.idle for one in self.channels).all()
+            unit.own_idle & tracker.empty[number] & Cat(one.idle[number] for one in self.channels).all()
         )
         m.d.comb += [
             unit.idle.eq(idle),

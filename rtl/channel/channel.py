@@ -1,7 +1,7 @@
 """The datapath of one memory channel: stores, link and DMA to the DRAM, and its acknowledgements
 back."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,8 +16,9 @@ from rtl.interface.layouts import (
     TrackerInput,
 )
 from rtl.interface.signatures import ChannelSignature, ErrorSignature
+from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.queue import Queue
-from rtl.lib.round_robin import Merge2
+from rtl.lib.round_robin import Merge, Merge2
 from rtl.lib.select import one_hot_select
 from rtl.lib.wide_counter import WideCounter
 from rtl.nmc.unit import NmcUnit
@@ -36,6 +37,7 @@ ISSUE_ACK_BUFFER = (
     128  # issue acknowledgements that wait; deep enough for the bursts at the end of a GEMM's stage
 )
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
+_STORES_ON_THEIR_WAY = 8
 
 
 class Channel(wiring.Component):
@@ -69,26 +71,30 @@ class Channel(wiring.Component):
         Issued updates for the tracker; those of a tile that wait are one payload.
     end_of_tile_markers : Out(stream)
         End-of-tile markers, for the tracker.
-    segments : In(stream)
-        From the DMA engine.
+    segments : In(stream).array(contexts)
+        From the DMA engines.
     error : Out(ErrorSignature)
         A store, a packet or an issue acknowledgement was dropped in this cycle; the first of them
         is reported.
     corrected : Out(1)
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
-    idle : Out(1)
-        No DMA work is here, nothing waits for the link or the tracker, and no store or packet of a
-        mapped buffer is between its port and the DRAM's acknowledgement.
+    idle : Out(contexts)
+        Of the context no DMA work is here, nothing waits for the link, and no store or packet of a
+        mapped buffer is between its port and the DRAM's acknowledgement, or the tracker.
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     queues : ChannelQueues
-    lane : DmaLane
+    lanes : list of DmaLane
+        One for each context.
+    remote : list of MemoryQueue
+        Stores that leave over the link, of each context.
     communication : Merge2
-        Of the accesses from packets and from the lane.
+        Of the accesses from packets and from the lanes.
     access_arbiter : Arbiter
-    under_way : UnderWay
+    under_way : list of UnderWay
+        One for each context.
 
     Raises
     ------
@@ -113,17 +119,18 @@ class Channel(wiring.Component):
                 "held_up": Out(1),
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
                 "end_of_tile_markers": Out(stream.Signature(TrackerInput(p))),
-                "segments": In(stream.Signature(Segment(p))),
+                "segments": In(stream.Signature(Segment(p))).array(p.contexts),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
-                "idle": Out(1),
+                "idle": Out(p.contexts),
             }
         )
         self.queues = ChannelQueues.of(p)
-        self.lane = DmaLane(p)
+        self.lanes = [DmaLane(p) for _ in range(p.contexts)]
+        self.remote = [MemoryQueue(Packet(p), depth=p.remote_depth) for _ in range(p.contexts)]
         self.communication = Merge2(DramRequest(p))
         self.access_arbiter = Arbiter(p)
-        self.under_way = UnderWay(begins=2, ends=4)
+        self.under_way = [UnderWay(begins=2, ends=6) for _ in range(p.contexts)]
         self._buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self._dropped = {name: Signal(name=f"{name}_dropped") for name in ("store", "packet")}
 
@@ -143,15 +150,31 @@ class Channel(wiring.Component):
         return m
 
     def _connect(self, m: Module) -> None:
-        """Queues and lane to the ports."""
-        queues, lane = self.queues, self.lane
+        """Queues and lanes to the ports."""
+        queues = self.queues
         for name, queue in vars(queues).items():
             m.submodules[name] = queue
-        m.submodules.lane = lane
         wiring.connect(m, wiring.flipped(self.reads), queues.reads.i)
-        wiring.connect(m, wiring.flipped(self.returns), lane.returns)
-        wiring.connect(m, wiring.flipped(self.segments), lane.segments)
-        wiring.connect(m, queues.link.o, wiring.flipped(self.link_out))
+        m.d.comb += [
+            self.link_out.valid.eq(queues.link.o.valid),
+            self.link_out.p.eq(queues.link.o.p.packet),
+            self.link_owner.eq(queues.link.o.p.owner),
+            queues.link.o.ready.eq(self.link_out.ready),
+        ]
+        slot = self.returns.p.slot
+        for number, lane in enumerate(self.lanes):
+            m.submodules[f"lane_{number}"] = lane
+            m.submodules[f"remote_{number}"] = self.remote[number]
+            wiring.connect(m, wiring.flipped(self.segments[number]), lane.segments)
+            m.d.comb += [
+                lane.returns.valid.eq(
+                    self.returns.valid & (slot[self._p.slot_bits :] == number)
+                ),
+                lane.returns.p.eq(self.returns.p),
+                self.stores_room[number].eq(
+                    self.remote[number].level <= self._p.remote_depth - _STORES_ON_THEIR_WAY
+                ),
+            ]
         wiring.connect(m, queues.issue.o, wiring.flipped(self.dram))
 
     def _report(self, m: Module, store, packet, issue_ack) -> None:
@@ -166,11 +189,21 @@ class Channel(wiring.Component):
             m.d.comb += self.error.report.eq(packet.report)
 
     def _send(self, m: Module) -> None:
-        """Remote stores and the lane's packets to the link."""
-        m.submodules.to_link = to_link = Merge2(Packet(self._p))
-        wiring.connect(m, self.queues.remote.o, to_link.a)
-        wiring.connect(m, self.lane.sends, to_link.b)
-        wiring.connect(m, to_link.o, self.queues.link.i)
+        """Remote stores and the lanes' packets to the link, of the contexts that it has room for."""
+        p, link = self._p, self.queues.link
+        m.submodules.to_link = to_link = Merge(link.i.p.shape(), p.contexts)
+        wiring.connect(m, to_link.o, link.i)
+        for number, (remote, lane) in enumerate(zip(self.remote, self.lanes, strict=True)):
+            m.submodules[f"to_link_{number}"] = own = Merge2(Packet(p))
+            wiring.connect(m, remote.o, own.a)
+            wiring.connect(m, lane.sends, own.b)
+            into, room = to_link.i[number], self.link_room[number]
+            m.d.comb += [
+                into.valid.eq(own.o.valid & room),
+                into.p.packet.eq(own.o.p),
+                into.p.owner.eq(number),
+                own.o.ready.eq(into.ready & room),
+            ]
 
     def _access(self, m: Module) -> None:
         """Both streams of accesses to the arbiter, and from there to the DRAM."""
@@ -189,7 +222,17 @@ class Channel(wiring.Component):
         ]
         self._as_request(m, queues.writes, compute.b, Origin.COMPUTE)
         self._as_request(m, queues.updates, communication.a, Origin.COMMUNICATION)
-        wiring.connect(m, self.lane.reads, communication.b)
+        m.submodules.dma_reads = reads = Merge(DramRequest(self._p), self._p.contexts)
+        for number, lane in enumerate(self.lanes):
+            read = reads.i[number]
+            m.d.comb += [
+                read.valid.eq(lane.reads.valid),
+                read.p.eq(lane.reads.p),
+                read.p.tag.eq(Cat(lane.reads.p.tag[: self._p.slot_bits], Const(number, 4))),
+                read.p.owner.eq(number),
+                lane.reads.ready.eq(read.ready),
+            ]
+        wiring.connect(m, reads.o, communication.b)
         wiring.connect(m, compute.o, arbiter.compute)
         wiring.connect(m, communication.o, arbiter.communication)
         wiring.connect(m, arbiter.o, queues.issue.i)
@@ -215,46 +258,59 @@ class Channel(wiring.Component):
         m.d.comb += [sink.p[name].eq(source.o.p[name]) for name in source.o.p.shape().members]
 
     def _watch(self, m: Module) -> None:
-        """Whether anything is left to do."""
-        queues, dropped = self.queues, self._dropped
-        m.submodules.under_way = under_way = self.under_way
+        """Whether anything is left to do, of each context."""
+        queues, dropped, markers = self.queues, self._dropped, self.end_of_tile_markers
 
-        def moves(stream):
-            return stream.valid & stream.ready
+        def moves(stream, owner):
+            return stream.valid & stream.ready & (owner == number)
 
-        target = queues.classified.o.p.target
-        acknowledged = self.issue_acks.p.access != Access.READ
-        m.d.comb += [
-            under_way.begin.eq(
-                Cat(
-                    moves(port) & queue.i.p.location.mapped
-                    for port, queue in (
-                        (self.stores, queues.stores),
-                        (self.link_in, queues.inbound),
+        for number, under_way in enumerate(self.under_way):
+            m.submodules[f"under_way_{number}"] = under_way
+            store, packet = queues.stores.o, queues.inbound.o
+            update, issue_ack = self.tile_issue_acks, self.issue_acks
+            m.d.comb += [
+                under_way.begin.eq(
+                    Cat(
+                        moves(port, queue.i.p.location.owner) & queue.i.p.location.mapped
+                        for port, queue in (
+                            (self.stores, queues.stores),
+                            (self.link_in, queues.inbound),
+                        )
                     )
-                )
-            ),
-            under_way.end.eq(
-                Cat(
-                    moves(queues.stores.o) & queues.stores.o.p.location.mapped & dropped["store"],
-                    moves(queues.classified.o)
-                    & ((target == Target.REMOTE) | (target == Target.END_OF_TILE)),
-                    moves(queues.inbound.o)
-                    & queues.inbound.o.p.location.mapped
-                    & dropped["packet"],
-                    moves(self.issue_acks) & acknowledged,
-                )
-            ),
-            self.idle.eq(
-                under_way.none
-                & self._buffer.empty
-                & ~self.tile_issue_acks.valid
-                & ~self.end_of_tile_markers.valid
-                & self.lane.idle
-                & ~queues.remote.o.valid
-                & ~queues.link.o.valid
-            ),
-        ]
+                ),
+                under_way.end.eq(
+                    Cat(
+                        moves(store, store.p.location.owner)
+                        & store.p.location.mapped
+                        & dropped["store"],
+                        self.remote[number].i.valid & self.remote[number].i.ready,
+                        moves(markers, markers.p.owner),
+                        moves(packet, packet.p.location.owner)
+                        & packet.p.location.mapped
+                        & dropped["packet"],
+                        moves(issue_ack, issue_ack.p.owner)
+                        & (issue_ack.p.access == Access.WRITE),
+                        self._buffer.error.valid & (self._buffer.error.report.owner == number),
+                    )
+                ),
+                under_way.end_count.eq(Mux(moves(update, update.p.owner), update.p.count, 0)),
+                self.idle[number].eq(
+                    under_way.none
+                    & self.lanes[number].idle
+                    & ~self.remote[number].level.any()
+                    & ~self._on_link(m, number).any()
+                ),
+            ]
+
+    def _on_link(self, m: Module, number: int) -> Signal:
+        """Packets of a context in the queue before the link."""
+        link = self.queues.link
+        count = Signal(2, name=f"on_link_{number}")
+        pushed, popped = (
+            stream.valid & stream.ready & (stream.p.owner == number) for stream in (link.i, link.o)
+        )
+        m.d.sync += count.eq(count + pushed - popped)
+        return count
 
     def _reduce(self, m: Module) -> None:
         """The reduce unit, which the memory controller uses."""
@@ -357,15 +413,11 @@ class Channel(wiring.Component):
     def _route(self, m: Module) -> None:
         """Classified stores into the queue of their target."""
         queues = self.queues
-        classified, writes, remote, ends = (
-            queues.classified,
-            queues.writes,
-            queues.remote,
-            queues.ends,
-        )
+        classified, writes, ends = queues.classified, queues.writes, queues.ends
+        packet = Signal(Packet(self._p))
         end_of_tile = ends.i.p.shape().members
         store = classified.o.p
-        written, packet = writes.i.p, remote.i.p
+        written = writes.i.p
         m.d.comb += [
             written.access.eq(Access.WRITE),
             written.atom.eq(store.atom),
@@ -403,7 +455,6 @@ class Channel(wiring.Component):
         with m.Switch(store.target):
             for target, queue in (
                 ((Target.WRITE, Target.UPDATE), writes),
-                ((Target.REMOTE,), remote),
                 ((Target.END_OF_TILE,), ends),
             ):
                 with m.Case(*target):
@@ -411,6 +462,12 @@ class Channel(wiring.Component):
                         queue.i.valid.eq(classified.o.valid),
                         classified.o.ready.eq(queue.i.ready),
                     ]
+            with m.Case(Target.REMOTE):
+                ready = [queue.i.ready for queue in self.remote]
+                m.d.comb += classified.o.ready.eq(self._of_owner(store.owner, ready))
+                for number, queue in enumerate(self.remote):
+                    m.d.comb += queue.i.valid.eq(classified.o.valid & (store.owner == number))
+        m.d.comb += [queue.i.p.eq(packet) for queue in self.remote]
         m.d.comb += [
             self.end_of_tile_markers.valid.eq(ends.o.valid),
             ends.o.ready.eq(self.end_of_tile_markers.ready),
@@ -436,6 +493,7 @@ class Channel(wiring.Component):
             out.access.eq(Access.WRITE),
             out.atom.eq(packet.atom),
             out.data.eq(packet.data),
+            out.owner.eq(packet.location.owner),
             error.report.owner.eq(packet.location.owner),
             error.report.dispatch_index.eq(packet.workgroup),
             error.report.wavefront.eq(packet.wavefront),
@@ -446,7 +504,6 @@ class Channel(wiring.Component):
             m.d.comb += [
                 keep.eq(tracked & ~other & ~late & ~ahead),
                 out.access.eq(Access.UPDATE),
-                out.owner.eq(packet.location.owner),
                 out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),

@@ -33,18 +33,15 @@ class ChannelQueues:
         Stores with their target.
     writes, updates : Queue
         Accesses to the DRAM that come from stores, and from packets.
-    remote : Queue
-        Stores that leave over the link.
     ends : Queue
         End-of-tile markers.
     link, issue : Queue
-        Before the ports to the link and to the DRAM.
+        Before the ports to the link and to the DRAM; a packet with its context.
     """
 
     reads: Queue
     writes: Queue
     updates: Queue
-    remote: Queue
     link: Queue
     issue: Queue
     classified: Queue
@@ -65,10 +62,9 @@ class ChannelQueues:
             classified=Queue(Classified(p), depth=2),
             writes=Queue(written, depth=4),
             updates=Queue(written, depth=8),
-            remote=Queue(Packet(p), depth=4),
             # What the tracker wants of an end-of-tile marker.
             ends=Queue(_without(TrackerInput(p), "end", "atom", "count"), depth=2),
-            link=Queue(Packet(p), depth=2),
+            link=Queue(data.StructLayout({"packet": Packet(p), "owner": p.owner_bits}), depth=2),
             issue=Queue(DramRequest(p), depth=2),
         )
 

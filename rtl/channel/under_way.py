@@ -1,4 +1,4 @@
-"""How much of a channel's mapped traffic is not yet over."""
+"""How much of a context's mapped traffic is not yet over in a channel."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -12,36 +12,43 @@ COUNT_BITS = 12
 class UnderWay(wiring.Component):
     """Counts stores and packets of mapped buffers from their port to their end.
 
-    The end is the DRAM's acknowledgement, or where they leave for a queue that is watched itself.
+    An update ends where the tracker takes it, another access with the DRAM's acknowledgement, and
+    what leaves over the link where it enters a queue that is watched itself.
     A surplus of ends, which no proper memory controller makes, counts as none.
 
     Parameters
     ----------
     begins, ends : int
-        How many may begin and end in one cycle.
+        How many may begin, and how many end one by one, in a cycle.
 
     Members
     -------
     begin, end : In
         A bit for each one.
+    end_count : In(4)
+        How many more end together.
     none : Out(1)
         Nothing is under way; what begins is counted in the next cycle, what ends in the one after.
     """
 
     def __init__(self, *, begins: int, ends: int):
-        super().__init__({"begin": In(begins), "end": In(ends), "none": Out(1)})
+        super().__init__(
+            {"begin": In(begins), "end": In(ends), "end_count": In(4), "none": Out(1)}
+        )
 
     def elaborate(self, platform):
         m = Module()
         begun, ended = Signal.like(self.begin), Signal.like(self.end)
+        ended_together = Signal.like(self.end_count)
         count, difference = Signal(COUNT_BITS), Signal(COUNT_BITS + 1)
         m.d.comb += [
-            difference.eq(count + sum(begun) - sum(ended)),
+            difference.eq(count + sum(begun) - sum(ended) - ended_together),
             self.none.eq(~count.any() & ~begun.any()),
         ]
         m.d.sync += [
             begun.eq(self.begin),
             ended.eq(self.end),
+            ended_together.eq(self.end_count),
             count.eq(Mux(difference[-1], 0, difference)),
         ]
         return m

@@ -14,15 +14,15 @@ __all__ = ["DmaLane"]
 
 SEGMENTS_DEPTH = 4
 READS_DEPTH = 2
-SENDS_DEPTH = 4
 
 
 class DmaLane(wiring.Component):
-    """Expands segments to reads, and sends the atoms that were read as packets, in their order.
+    """Expands one context's segments to reads, and sends the atoms that were read as packets, in
+    their order.
 
     An atom is read only after an egress slot is reserved for it. Data may return in any order and
     in any cycle; a packet leaves when its atom and all earlier ones are there. One atom per cycle
-    in and out. A slot that is filled in cycle *t* gives a packet that is at ``sends`` in *t + 3*.
+    in and out. A slot that is filled in cycle *t* gives a packet that is at ``sends`` in *t + 2*.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class DmaLane(wiring.Component):
     reads : Out(stream)
         To the DRAM; ``tag`` is the egress slot.
     returns : In(stream)
-        The data of the slots, always taken.
+        The data of the slots, always taken; of ``slot`` the lower bits count.
     sends : Out(stream)
-        To the link.
+        To the link; the output of the slots' memories.
     idle : Out(1)
         Nothing is held here.
 
@@ -45,7 +45,7 @@ class DmaLane(wiring.Component):
     ----------
     For proofs and benches to read, never to drive.
 
-    segments_queue, reads_queue, sends_queue : Queue
+    segments_queue, reads_queue : Queue
     slot_packets : Memory
         Of each egress slot: what its packet is, apart from its data.
     slot_data : Memory
@@ -56,8 +56,6 @@ class DmaLane(wiring.Component):
         Slots that are reserved.
     filled : Signal
         Slots whose data is here.
-    flying : Signal
-        A packet was read from the memories in the last cycle, and is not yet in the queue.
     index : Signal
         Atoms of the segment that are expanded.
 
@@ -86,7 +84,6 @@ class DmaLane(wiring.Component):
         held = data.StructLayout({name: members[name] for name in members if name != "data"})
         self.segments_queue = Queue(Segment(p), depth=SEGMENTS_DEPTH)
         self.reads_queue = Queue(read, depth=READS_DEPTH)
-        self.sends_queue = Queue(Packet(p), depth=SENDS_DEPTH)
         self.slot_packets, self._packet_ports = self._slots(held)
         if p.with_data:
             self.slot_data, self._data_ports = self._slots(ReadReturn(p)["data"].shape)
@@ -94,7 +91,6 @@ class DmaLane(wiring.Component):
         self.tail = Signal(p.slot_bits)
         self.used = Signal(range(p.egress_slots + 1))
         self.filled = Signal(p.egress_slots)
-        self.flying = Signal()
         self.index = Signal(Segment(p)["length"].shape)
 
     def _slots(self, shape) -> tuple[Memory, tuple[WritePort, ReadPort]]:
@@ -118,8 +114,7 @@ class DmaLane(wiring.Component):
         m.d.comb += self.idle.eq(
             ~self.segments_queue.o.valid
             & ~self.reads_queue.o.valid
-            & ~self.sends_queue.o.valid
-            & ~self.flying
+            & ~self.sends.valid
             & (self.used == 0)
         )
         return m
@@ -127,10 +122,8 @@ class DmaLane(wiring.Component):
     def _connect(self, m: Module) -> None:
         m.submodules.segments = self.segments_queue
         m.submodules.reads = self.reads_queue
-        m.submodules.sends = self.sends_queue
         m.submodules.metadata = self.slot_packets
         wiring.connect(m, wiring.flipped(self.segments), self.segments_queue.i)
-        wiring.connect(m, self.sends_queue.o, wiring.flipped(self.sends))
 
     def _expand(self, m: Module) -> Signal:
         """The next atom of the first segment becomes a read with a slot, if there is a free one."""
@@ -178,22 +171,24 @@ class DmaLane(wiring.Component):
         ]
 
     def _send(self, m: Module) -> Signal:
-        """The first slot to the link when it is filled."""
-        sends = self.sends_queue
+        """The first slot to the link when it is filled: it is read ahead, and then free."""
         _, read = self._packet_ports
         send = Signal()
-        room = Signal()
-        fill = self.returns.valid << self.returns.p.slot
+        fill = self.returns.valid << self.returns.p.slot[: self._p.slot_bits]
         m.d.comb += [
-            room.eq(sends.level + self.flying < SENDS_DEPTH),
-            send.eq((self.used != 0) & self.filled.bit_select(self.head, 1) & room),
+            send.eq(
+                (self.used != 0)
+                & self.filled.bit_select(self.head, 1)
+                & (~self.sends.valid | self.sends.ready)
+            ),
             read.addr.eq(self.head),
             read.en.eq(send),
-            sends.i.valid.eq(self.flying),
         ]
-        m.d.comb += [sends.i.p[name].eq(read.data[name]) for name in read.data.shape().members]
-        m.d.sync += self.flying.eq(send)
-        m.d.sync += self.filled.eq((self.filled & ~(send << self.head)) | fill)
+        m.d.comb += [self.sends.p[name].eq(read.data[name]) for name in read.data.shape().members]
+        m.d.sync += [
+            self.sends.valid.eq(send | (self.sends.valid & ~self.sends.ready)),
+            self.filled.eq((self.filled & ~(send << self.head)) | fill),
+        ]
         return send
 
     def _keep_data(self, m: Module, send: Signal) -> None:
@@ -202,9 +197,9 @@ class DmaLane(wiring.Component):
         write, read = self._data_ports
         m.d.comb += [
             write.en.eq(self.returns.valid),
-            write.addr.eq(self.returns.p.slot),
+            write.addr.eq(self.returns.p.slot[: self._p.slot_bits]),
             write.data.eq(self.returns.p.data),
             read.en.eq(send),
             read.addr.eq(self.head),
-            self.sends_queue.i.p.data.eq(read.data),
+            self.sends.p.data.eq(read.data),
         ]

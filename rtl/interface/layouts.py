@@ -136,7 +136,7 @@ def DramRequest(p: T3Parameters):
             "access": Access,
             "origin": Origin,
             "atom": _atoms(p),
-            "tag": max(p.tag_bits, p.slot_bits),
+            "tag": max(p.tag_bits, p.egress_bits),
             "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
@@ -164,7 +164,7 @@ def IssueAck(p: T3Parameters):
 
 
 def ReadReturn(p: T3Parameters):
-    return data.StructLayout({"slot": p.slot_bits, "data": _data(p)})
+    return data.StructLayout({"slot": p.egress_bits, "data": _data(p)})
 
 
 def NmcRequest(p: T3Parameters):

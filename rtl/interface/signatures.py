@@ -42,6 +42,14 @@ class ChannelSignature(wiring.Signature):
         From the compute units, by way of the L2.
     link_in, link_out : stream
         Packets from the upstream GPU, and to the downstream one.
+    link_owner : Out
+        Context of the packet at ``link_out``.
+    link_room : In(contexts)
+        At the end of the link there is room for four packets of the context; without it, at most
+        as many still come.
+    stores_room : Out(contexts)
+        There is room for eight stores of the context that leave over the link. More of them may
+        hold up the stores of all contexts.
     dram : Out(stream)
         Accesses for the DRAM queue.
     occupancy : In(7)
@@ -62,6 +70,9 @@ class ChannelSignature(wiring.Signature):
             "stores": In(stream.Signature(StoreRequest(p))),
             "link_in": In(stream.Signature(Packet(p))),
             "link_out": Out(stream.Signature(Packet(p))),
+            "link_owner": Out(p.owner_bits),
+            "link_room": In(p.contexts),
+            "stores_room": Out(p.contexts),
             "dram": Out(stream.Signature(DramRequest(p))),
             "occupancy": In(7),
             "issue_acks": In(stream.Signature(IssueAck(p))),

@@ -176,6 +176,8 @@ def simulate(bench, p=P):
     sim.add_clock(1e-9)
 
     async def run(ctx):
+        for port in dut.channel:
+            ctx.set(port.link_room, (1 << p.contexts) - 1)
         await bench(ctx, dut)
 
     sim.add_testbench(run)
