@@ -129,7 +129,9 @@ class T3(wiring.Component):
         )
         idle = Signal(name=f"idle_{number}")
         m.d.sync += idle.eq(
-            unit.own_idle & tracker.empty[number] & Cat(one.idle[number] for one in self.channels).all()
+            unit.own_idle
+            & tracker.empty[number]
+            & Cat(channel.idle[number] for channel in self.channels).all()
         )
         m.d.comb += [
             unit.idle.eq(idle),
@@ -156,7 +158,8 @@ class T3(wiring.Component):
 
     def _report_errors(self, m: Module) -> None:
         """Each context's first error, registered before it is chosen among the many."""
-        reported = [*(channel.error for channel in self.channels), *self.tracker.errors]
+        of_channels = (error for channel in self.channels for error in channel.errors)
+        reported = [*of_channels, *self.tracker.errors]
         for number, unit in enumerate(self.contexts):
             registered = []
             for error in (*reported, *unit.errors):

@@ -67,9 +67,7 @@ class LocationLookup(wiring.Component):
         m = Module()
         location = self.location
         spaces = [view.address_space for view in self.contexts]
-        owner = one_hot_first(
-            Cat(space.enable & (space.local == self.context) for space in spaces)
-        )
+        owner = one_hot_first(Cat(space.enable & (space.local == self.context) for space in spaces))
         found = [self._in_context(m, number, view) for number, view in enumerate(self.contexts)]
         m.d.comb += location.owner.eq(one_hot_select(owner, range(len(spaces))))
         m.d.comb += [
@@ -78,9 +76,7 @@ class LocationLookup(wiring.Component):
             location.dispatch_index.eq(
                 one_hot_select(owner, [one.dispatch_index for one in found])
             ),
-            location.valid.eq(
-                (owner & Cat(one.hits.any() & one.launched for one in found)).any()
-            ),
+            location.valid.eq((owner & Cat(one.hits.any() & one.launched for one in found)).any()),
         ]
         return m
 

@@ -31,13 +31,13 @@ from .issue_ack_queue import IssueAckQueue
 from .queues import ChannelQueues
 from .under_way import UnderWay
 
-__all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "Channel"]
+__all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_ON_THEIR_WAY", "Channel"]
 
 ISSUE_ACK_BUFFER = (
     128  # issue acknowledgements that wait; deep enough for the bursts at the end of a GEMM's stage
 )
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
-_STORES_ON_THEIR_WAY = 8
+STORES_ON_THEIR_WAY = 8
 
 
 class Channel(wiring.Component):
@@ -46,7 +46,7 @@ class Channel(wiring.Component):
 
     A read is before the arbiter one cycle after its port, a packet two, a store three; what the
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
-    output but ``error`` and ``idle`` is a queue's end or a register.
+    output but ``errors`` and ``idle`` is a queue's end or a register.
 
     Updates are let through for dispatch indices that their context admits, those of packets if
     their operation and type are the command's; others are dropped and reported.
@@ -73,9 +73,8 @@ class Channel(wiring.Component):
         End-of-tile markers, for the tracker.
     segments : In(stream).array(contexts)
         From the DMA engines.
-    error : Out(ErrorSignature)
-        A store, a packet or an issue acknowledgement was dropped in this cycle; the first of them
-        is reported.
+    errors : Out(ErrorSignature).array(3)
+        A store, a packet, or an issue acknowledgement was dropped in this cycle.
     corrected : Out(1)
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
     idle : Out(contexts)
@@ -120,7 +119,7 @@ class Channel(wiring.Component):
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
                 "end_of_tile_markers": Out(stream.Signature(TrackerInput(p))),
                 "segments": In(stream.Signature(Segment(p))).array(p.contexts),
-                "error": Out(ErrorSignature(p)),
+                "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
                 "idle": Out(p.contexts),
             }
@@ -137,11 +136,10 @@ class Channel(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._connect(m)
-        store_error = self._classify(m)
+        errors = [self._classify(m), self._check(m), self._issue_ack(m)]
+        for error, out in zip(errors, self.errors, strict=True):
+            m.d.comb += [out.valid.eq(error.valid), out.report.eq(error.report)]
         self._route(m)
-        packet_error = self._check(m)
-        issue_ack_error = self._issue_ack(m)
-        self._report(m, store_error, packet_error, issue_ack_error)
         self._send(m)
         self._access(m)
         self._watch(m)
@@ -167,29 +165,16 @@ class Channel(wiring.Component):
             m.submodules[f"remote_{number}"] = self.remote[number]
             wiring.connect(m, wiring.flipped(self.segments[number]), lane.segments)
             m.d.comb += [
-                lane.returns.valid.eq(
-                    self.returns.valid & (slot[self._p.slot_bits :] == number)
-                ),
+                lane.returns.valid.eq(self.returns.valid & (slot[self._p.slot_bits :] == number)),
                 lane.returns.p.eq(self.returns.p),
                 self.stores_room[number].eq(
-                    self.remote[number].level <= self._p.remote_depth - _STORES_ON_THEIR_WAY
+                    self.remote[number].level <= self._p.remote_depth - STORES_ON_THEIR_WAY
                 ),
             ]
         wiring.connect(m, queues.issue.o, wiring.flipped(self.dram))
 
-    def _report(self, m: Module, store, packet, issue_ack) -> None:
-        """The first of the errors."""
-        m.d.comb += [
-            self.error.valid.eq(store.valid | packet.valid | issue_ack.valid),
-            self.error.report.eq(issue_ack.report),
-        ]
-        with m.If(store.valid):
-            m.d.comb += self.error.report.eq(store.report)
-        with m.Elif(packet.valid):
-            m.d.comb += self.error.report.eq(packet.report)
-
     def _send(self, m: Module) -> None:
-        """Remote stores and the lanes' packets to the link, of the contexts that it has room for."""
+        """Remote stores and the lanes' packets to the link, of contexts that it has room for."""
         p, link = self._p, self.queues.link
         m.submodules.to_link = to_link = Merge(link.i.p.shape(), p.contexts)
         wiring.connect(m, to_link.o, link.i)
@@ -288,8 +273,7 @@ class Channel(wiring.Component):
                         moves(packet, packet.p.location.owner)
                         & packet.p.location.mapped
                         & dropped["packet"],
-                        moves(issue_ack, issue_ack.p.owner)
-                        & (issue_ack.p.access == Access.WRITE),
+                        moves(issue_ack, issue_ack.p.owner) & (issue_ack.p.access == Access.WRITE),
                         self._buffer.error.valid & (self._buffer.error.report.owner == number),
                     )
                 ),

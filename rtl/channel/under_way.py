@@ -32,9 +32,7 @@ class UnderWay(wiring.Component):
     """
 
     def __init__(self, *, begins: int, ends: int):
-        super().__init__(
-            {"begin": In(begins), "end": In(ends), "end_count": In(4), "none": Out(1)}
-        )
+        super().__init__({"begin": In(begins), "end": In(ends), "end_count": In(4), "none": Out(1)})
 
     def elaborate(self, platform):
         m = Module()

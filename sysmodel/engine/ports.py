@@ -5,8 +5,10 @@ of outputs. Each leaf field of ``T3Signature`` is one word; an atom's data is fo
 the same with and without data, so that the cycle loop is compiled once.
 
 An array holds a block of ``CHANNEL_INPUTS`` (``CHANNEL_OUTPUTS``) words for each channel, then the
-words of the whole GPU: the input ``name`` of channel *c* is at ``c * CHANNEL_INPUTS + I.name``, the
-input ``name`` of the GPU at ``channels * CHANNEL_INPUTS + G.name``; likewise with ``O`` and ``H``.
+words of the whole GPU, then a block of ``CONTEXT_INPUTS`` for each context: the input ``name`` of
+channel *c* is at ``c * CHANNEL_INPUTS + I.name``, the input ``name`` of the GPU at
+``channels * CHANNEL_INPUTS + G.name``, and that of context *c* at
+``channels * CHANNEL_INPUTS + c * CONTEXT_INPUTS + J.name``; likewise with ``O``, ``H`` and ``K``.
 A stream ``s`` with a payload field ``f`` has the words ``s_valid``, ``s_f`` and ``s_ready``. The
 ``ready`` of a stream that is always taken has a word too, which reads 1 or is ignored.
 """
@@ -19,17 +21,21 @@ from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
 
 from rtl.interface.layouts import DramRequest, Packet
-from rtl.interface.signatures import ChannelSignature, T3Signature
+from rtl.interface.signatures import ChannelSignature, ContextSignature, T3Signature
 from rtl.parameters import T3Parameters
 
 __all__ = [
     "CHANNEL_INPUTS",
     "CHANNEL_OUTPUTS",
+    "CONTEXT_INPUTS",
+    "CONTEXT_OUTPUTS",
     "GPU_INPUTS",
     "GPU_OUTPUTS",
     "G",
     "H",
     "I",
+    "J",
+    "K",
     "O",
     "DATA_WORDS",
     "DRAM",
@@ -108,9 +114,9 @@ def port_words(signature: wiring.Signature) -> Iterator[PortWord]:
         counts[direction] += 1
 
 
-def _columns(kind: str, words: list[PortWord], direction: str):
+def _columns(kind: str, words: list[PortWord], direction: str, first: int = 0):
     names = [word.name for word in words if word.direction == direction]
-    return namedtuple(kind, names)(*range(len(names)))
+    return namedtuple(kind, names)(*range(first, first + len(names)))
 
 
 def _payload(kind: str, layout: data.Layout):
@@ -121,6 +127,7 @@ def _payload(kind: str, layout: data.Layout):
 _widest = T3Parameters(with_data=True)
 _channel = list(port_words(ChannelSignature(_widest)))
 _gpu = list(port_words(T3Signature(_widest)))
+_context = list(port_words(ContextSignature(_widest)))
 
 I = _columns("ChannelInputs", _channel, "in")  # noqa: E741
 O = _columns("ChannelOutputs", _channel, "out")  # noqa: E741
@@ -128,6 +135,9 @@ G = _columns("GpuInputs", _gpu, "in")
 H = _columns("GpuOutputs", _gpu, "out")
 CHANNEL_INPUTS, CHANNEL_OUTPUTS = len(I), len(O)
 GPU_INPUTS, GPU_OUTPUTS = len(G), len(H)
+J = _columns("ContextInputs", _context, "in", GPU_INPUTS)
+K = _columns("ContextOutputs", _context, "out", GPU_OUTPUTS)
+CONTEXT_INPUTS, CONTEXT_OUTPUTS = len(J), len(K)
 
 # A packet and an access to the memory: their words in order, and where they begin at a port.
 DATA_WORDS = _widest.atom_bytes // 8
@@ -139,18 +149,18 @@ DRAM = O.dram_access - REQUEST.access
 
 def input_words(p: T3Parameters) -> int:
     """Length of the array of inputs."""
-    return p.channels * CHANNEL_INPUTS + GPU_INPUTS
+    return p.channels * CHANNEL_INPUTS + GPU_INPUTS + p.contexts * CONTEXT_INPUTS
 
 
 def output_words(p: T3Parameters) -> int:
     """Length of the array of outputs."""
-    return p.channels * CHANNEL_OUTPUTS + GPU_OUTPUTS
+    return p.channels * CHANNEL_OUTPUTS + GPU_OUTPUTS + p.contexts * CONTEXT_OUTPUTS
 
 
 def top_words(p: T3Parameters) -> Iterator[PortWord]:
     """Words of the top that these parameters make, with their place in the flat arrays.
 
-    Names of channel *c* begin with ``c{c}_``.
+    Names of channel *c* begin with ``c{c}_``, those of context *c* with ``x{c}_``.
 
     Raises
     ------
@@ -175,3 +185,13 @@ def top_words(p: T3Parameters) -> Iterator[PortWord]:
         else:
             index = p.channels * CHANNEL_OUTPUTS + getattr(H, word.name)
         yield replace(word, index=index)
+    for context in range(p.contexts):
+        for word in port_words(ContextSignature(p)):
+            if word.direction == "in":
+                index = p.channels * CHANNEL_INPUTS + context * CONTEXT_INPUTS
+                index += getattr(J, word.name)
+            else:
+                index = p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
+                index += getattr(K, word.name)
+            path = ("context", context, *word.path)
+            yield replace(word, name=f"x{context}_{word.name}", path=path, index=index)

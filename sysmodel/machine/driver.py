@@ -91,13 +91,17 @@ def staging_offset(channel_bits: int) -> int:
     )
 
 
-def _region(index: int, first: int, end: int, context: int) -> Writes:
+def _region(index: int, first: int, end: int) -> Writes:
     return [
         *_bytes("REGION_BASE", first),
         *_bytes("REGION_LIMIT", end),
-        _write("REGION_CONTEXT", context=context),
         _write("REGION_COMMIT", index=index, enable=1),
     ]
+
+
+def _address_space(context: int) -> tuple[int, int]:
+    """All GPUs' buffers are in the same address space."""
+    return _write("ADDRESS_SPACE", local=context, remote=context, enable=1)
 
 
 def _range(index: int, first: int, last: int, action: Action, command: int) -> Writes:
@@ -182,13 +186,13 @@ def map_writes(
     }
     shared_run = kernel.inner_waves > 1
     writes = [
-        *_region(0, kernel.output_atom, kernel.output_end, context),
+        _address_space(context),
+        *_region(0, kernel.output_atom, kernel.output_end),
         _write(
             "COMMAND_TRANSFER",
             kind=PacketKind.UPDATE.value,
             op=_code(Operation, op),
             dtype=_code(Datatype, dtype),
-            context=context,
             granularity=_code(Granularity, t3.granularity),
             group_log2=t3.group_workgroups.bit_length() - 1,
             wave_inner_log2=kernel.wave_inner_extent.bit_length() - 1 if shared_run else 15,
@@ -266,13 +270,11 @@ def measure_writes() -> Writes:
     return [_write("CONTROL", measure=1)]
 
 
-def copy_writes(kernel: Kernel, chunk: int, context: int) -> Writes:
+def copy_writes(kernel: Kernel, chunk: int) -> Writes:
     """Send a chunk on as plain stores, all of it by one copy."""
     first, rows, run = kernel.chunk_rectangle(chunk)
     return [
-        _write(
-            "COMMAND_TRANSFER", kind=PacketKind.STORE.value, context=context, wave_inner_log2=15
-        ),
+        _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value, wave_inner_log2=15),
         _write("COMMAND_OUTER", outer_extent=rows, outer_extent_edge=rows),
         _write("COMMAND_INNER", inner_extent=run, inner_extent_edge=run),
         _write("COMMAND_STRIDE", stride=kernel.stride),
@@ -287,10 +289,11 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
     """Map the output for kernels that store remotely, ``offset`` atoms from where they store."""
     writes = [
         *_remove_ranges(1),
-        _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value, context=context),
+        _address_space(context),
+        _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value),
         *_bytes("COMMAND_OFFSET", offset),
         _write("COMMAND_COMMIT", index=_TRANSFER),
-        *_region_once(kernel, context, offset),
+        *_region_once(kernel, offset),
         _write("FIRST_WORKGROUP", workgroup=0),
         _write("WORKGROUPS", count=1),
         *_range(0, 0, 0, Action.REMOTE, _TRANSFER),
@@ -298,15 +301,15 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
     return writes
 
 
-def _region_once(kernel: Kernel, context: int, offset: int) -> Writes:
+def _region_once(kernel: Kernel, offset: int) -> Writes:
     first, end = kernel.output_atom, kernel.output_end
     writes = [
         _write("REGION_COMMIT", index=0, enable=0),
-        *_region(0, first, end, context),
+        *_region(0, first, end),
     ]
     if offset:
         writes += [
             _write("REGION_COMMIT", index=1, enable=0),
-            *_region(1, first + offset, end + offset, context),
+            *_region(1, first + offset, end + offset),
         ]
     return writes

@@ -4,16 +4,7 @@ import numpy as np
 
 from sysmodel.engine.codes import COMMUNICATION, UPDATE
 from sysmodel.engine.native.call import call_step
-from sysmodel.engine.ports import (
-    CHANNEL_INPUTS,
-    CHANNEL_OUTPUTS,
-    DATA_WORDS,
-    REQUEST,
-    G,
-    H,
-    I,
-    O,
-)
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, DATA_WORDS, REQUEST, I, J, K, O
 from sysmodel.gpu.collective import collective_hits_back, collective_read_back
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.producer import buffer_progress, produce, workgroup_at
@@ -165,7 +156,7 @@ def _sample(s, now):
     row.rs_read, row.rs_write = gpu.reads[RS], gpu.writes[RS]
     row.ag_read, row.ag_write = gpu.reads[AG], gpu.writes[AG]
     row.link = gpu.link_bytes[RS] + gpu.link_bytes[AG]
-    row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + H.tiles]
+    row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + K.tiles]
     row.occupancy = s.dram.channel[0].occupancy_sum // f.clock_divider
     row.finished = gpu.finished
     f.sample_count += 1
@@ -182,11 +173,11 @@ def _gpu(s, g, now):
     if f.work and now >= gpu.start and gpu.finish_cycle < 0:
         limit = _NO_LIMIT
         if f.flow:
-            limit = np.int64(own_outputs[H.dispatch_limit])
+            limit = np.int64(own_outputs[K.dispatch_limit])
         produce(s, g, now, limit)
         if gpu.finished == f.workgroups and drained(s, g):
             gpu.finish_cycle = now
-    if gpu.done_cycle < 0 and own_outputs[H.done]:
+    if gpu.done_cycle < 0 and own_outputs[K.done]:
         gpu.done_cycle = now
     offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
@@ -196,12 +187,12 @@ def _gpu(s, g, now):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
     drive_bus(gpu, own_inputs, own_outputs)
-    gpu.credit_limits[now & (LAG - 1)] = np.int64(own_outputs[H.credit_limit_out])
+    gpu.credit_limits[now & (LAG - 1)] = np.int64(own_outputs[K.credit_limit_out])
     receiver = 0 if f.mirror else downstream(g, s.gpu.shape[0])
     sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
-    own_inputs[G.credit_limit_in] = np.uint64(sent)
-    own_inputs[G.dispatched] = np.uint64(gpu.next_dispatch_index)
-    own_inputs[G.finished] = np.uint64(gpu.finished)
+    own_inputs[J.credit_limit_in] = np.uint64(sent)
+    own_inputs[J.dispatched] = np.uint64(gpu.next_dispatch_index)
+    own_inputs[J.finished] = np.uint64(gpu.finished)
 
 
 @compiled

@@ -11,12 +11,11 @@ from sysmodel.config import system as config
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import (
-    CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
     DATA_WORDS,
-    GPU_INPUTS,
-    GPU_OUTPUTS,
-    H,
+    K,
+    input_words,
+    output_words,
 )
 from sysmodel.gpu.collective import set_up_collective
 from sysmodel.gpu.kernel import ATOM_BYTES, ELEMENT_BYTES, MOST_OUTPUT_ATOMS, Kernel
@@ -123,7 +122,7 @@ class Machine:
         self._collective_cus, self._cached_stores = collective_cus, cached_stores
         self._variation = variation
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
-        parameters = hardware_parameters(
+        self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
             with_data=partial is not None,
@@ -187,7 +186,7 @@ class Machine:
     @property
     def tiles(self) -> int:
         """Tiles that the trackers of all GPUs saw complete."""
-        return int(self.state.outputs[:, self.channels * CHANNEL_OUTPUTS + H.tiles].sum())
+        return int(self.state.outputs[:, self.channels * CHANNEL_OUTPUTS + K.tiles].sum())
 
     def write(self, writes: list[Writes]) -> None:
         """Hand each GPU's register port a list of writes."""
@@ -278,7 +277,7 @@ class Machine:
             if refused >= 0:
                 name = register_at(refused)
                 raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
-            if self.state.outputs[g, gpu_out + H.irq]:
+            if self.state.outputs[g, gpu_out + K.irq]:
                 error = self.read(g, "ERROR")
                 raise SimulationError(
                     f"GPU {g}: the hardware reports error {error['code']} for dispatch index "
@@ -375,8 +374,8 @@ class Machine:
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
             dram=new_dram(system.dram.timing_cycles, gpus * channels),
             l2=new_l2(l2, gpus * channels),
-            inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
-            outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
+            inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
+            outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
         )
 
     def _set_up_ring(self, state: State, *, with_data: bool) -> None:
@@ -455,3 +454,6 @@ class Machine:
             stall_share=link_stall,
             seed=seed,
         )
+        # A packet that the link has no room for waits at the port.
+        rooms = CHANNEL_INPUTS * np.arange(self.channels) + I.link_room
+        state.inputs[:, rooms] = (1 << self.parameters.contexts) - 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, O
 from sysmodel.gpu.collective import step_done
 from sysmodel.lib.compiled import inlined
 from sysmodel.memory.dram import dram_level
@@ -65,11 +65,11 @@ def reached(s, g, until):
     if until == UNTIL_REDUCED:
         if gpu.finish_cycle < 0 or gpu.done_cycle < 0:
             return False
-        return s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle] and _quiet(s, g)
+        return s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + K.idle] and _quiet(s, g)
     if until == UNTIL_COLLECTIVE:
         return step_done(s, g) and _arrived(s, g)
     if until == UNTIL_QUIET:
         return _quiet(s, g)
     if until == UNTIL_COPIED:
-        return _arrived(s, g) and s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + H.idle]
+        return _arrived(s, g) and s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + K.idle]
     return True

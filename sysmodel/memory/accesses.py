@@ -145,6 +145,7 @@ def issue(s, g, channel, token, now, inputs):
         inputs[I.issue_acks_valid] = 1
         inputs[I.issue_acks_access] = access
         inputs[I.issue_acks_atom] = request[REQUEST.atom]
+        inputs[I.issue_acks_owner] = request[REQUEST.owner]
         inputs[I.issue_acks_dispatch_index] = request[REQUEST.dispatch_index]
         inputs[I.issue_acks_wavefront] = request[REQUEST.wavefront]
     release(channel, token)

@@ -20,9 +20,9 @@ from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     GPU_INPUTS,
     GPU_OUTPUTS,
-    G,
-    H,
     I,
+    J,
+    K,
     input_words,
     output_words,
 )
@@ -91,7 +91,7 @@ class _Bench:
         """Until the launch is done and nothing is left to send, in a bounded time."""
         for _ in range(6000):
             await self.cycle(stimulus)
-            if self.value(H.done) and self.value(H.idle):
+            if self.value(K.done) and self.value(K.idle):
                 return
         raise AssertionError("The launch does not end")
 
@@ -118,8 +118,8 @@ def _rng(number: int) -> np.random.Generator:
 async def launch_configuration(dut, kernel):
     """Every tile completes and is sent on, without an error."""
     bench, rng = await _start(dut), _rng(kernel.policy.value)
-    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=0.6))
-    assert not bench.value(H.irq)
+    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p)), pace=0.6))
+    assert not bench.value(K.irq)
 
 
 class _Gated(Traffic):
@@ -130,7 +130,7 @@ class _Gated(Traffic):
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         super().__call__(outputs, inputs)
         if self.closed == "limit":
-            inputs[-GPU_INPUTS:][G.credit_limit_in] = 0
+            inputs[-GPU_INPUTS:][J.credit_limit_in] = 0
         if self.closed == "link":
             inputs[I.link_out_ready : -GPU_INPUTS : CHANNEL_INPUTS] = 0
 
@@ -140,16 +140,16 @@ async def downstream_admits_nothing(dut):
     """Commands wait until the command window is used up; then the launch goes on."""
     bench, rng = await _start(dut), _rng(10)
     kernel = Kernel(credit_window=6, command_window=8)
-    traffic = _Gated(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=1.0)
+    traffic = _Gated(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p)), pace=1.0)
     traffic.closed = "limit"
     for _ in range(1500):
         await bench.cycle(traffic)
     assert waiting_commands(bench.state) == kernel.command_window
-    assert bench.value(H.credit_limit_out) == kernel.remote + kernel.command_window
-    assert bench.value(H.dispatch_limit) == 0 and not bench.value(H.done)
+    assert bench.value(K.credit_limit_out) == kernel.remote + kernel.command_window
+    assert bench.value(K.dispatch_limit) == 0 and not bench.value(K.done)
     traffic.closed = ""
     await bench.finish(traffic)
-    assert not bench.value(H.irq)
+    assert not bench.value(K.irq)
 
 
 @cocotb.test()
@@ -157,14 +157,14 @@ async def link_stands_still(dut):
     """Everything fills up behind the link; packets still come in, and nothing is lost."""
     bench, rng = await _start(dut), _rng(11)
     kernel = Kernel(credit_window=6)
-    traffic = _Gated(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)), pace=1.0)
+    traffic = _Gated(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p)), pace=1.0)
     traffic.closed = "link"
     for _ in range(600):
         await bench.cycle(traffic)
     assert not any(bench.checker.transfers[f"channel__{index}__link_out"] for index in range(2))
     traffic.closed = ""
     await bench.finish(traffic)
-    assert not bench.value(H.irq)
+    assert not bench.value(K.irq)
 
 
 @cocotb.test()
@@ -174,11 +174,11 @@ async def early_traffic(dut):
     bench, rng = await _start(dut), _rng(12)
     kernel, control = Kernel(credit_window=2), register_map.load()["CONTROL"]
     forget = control.address, control.pack(clear_error=1)
-    host = Host(rng, kernel.program(bench.p), lambda: forget if rng.random() < 0.05 else None)
+    host = Host(rng, bench.p, kernel.program(bench.p), lambda: forget if rng.random() < 0.05 else None)
     traffic = Traffic(rng, bench.p, kernel, host, noise=1.0)
     for _ in range(600):
         await bench.cycle(traffic)
-    assert bench.state.gpu["error"] and bench.value(H.tiles) == 0
+    assert bench.state.gpu["error"] and bench.value(K.tiles) == 0
 
 
 @cocotb.test()
@@ -186,11 +186,11 @@ async def late_traffic(dut):
     """Stores and packets of a launch that is done are reported, and count for nothing."""
     bench, rng = await _start(dut), _rng(13)
     kernel = Kernel(credit_window=6)
-    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, kernel.program(bench.p))))
-    tiles, late = bench.value(H.tiles), Traffic(rng, bench.p, kernel, Host(rng, []), noise=1.0)
+    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p))))
+    tiles, late = bench.value(K.tiles), Traffic(rng, bench.p, kernel, Host(rng, bench.p, []), noise=1.0)
     for _ in range(400):
         await bench.cycle(late)
-    assert bench.value(H.irq) and bench.value(H.done) and bench.value(H.tiles) == tiles
+    assert bench.value(K.irq) and bench.value(K.done) and bench.value(K.tiles) == tiles
 
 
 @cocotb.test()
@@ -206,7 +206,7 @@ async def clears(dut):
             pending.extend([*again, control.pack(launch=1)])
         return (control.address, pending.pop(0)) if pending else None
 
-    host = Host(rng, kernel.program(bench.p), strobe)
+    host = Host(rng, bench.p, kernel.program(bench.p), strobe)
     traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
     for _ in range(scaled(2500)):
         await bench.cycle(traffic)
@@ -218,7 +218,7 @@ async def reprogramming_on_the_run(dut, number):
     """Registers are written, and tables committed or refused, while traffic with errors passes."""
     bench, rng = await _start(dut), _rng(20 + number)
     kernel = Kernel(granularity=Granularity(number), credit_window=6, timeout=40)
-    host = Host(rng, kernel.program(bench.p), Reprogramming(rng, bench.p, kernel))
+    host = Host(rng, bench.p, kernel.program(bench.p), Reprogramming(rng, bench.p, kernel))
     traffic = Traffic(rng, bench.p, kernel, host, noise=0.05)
     for _ in range(scaled(2000)):
         await bench.cycle(traffic)
@@ -230,7 +230,7 @@ async def tracker_errors(dut):
     """Acknowledgements and end-of-tile markers of few tiles, cleared and launched again under
     way."""
     bench, rng = await _start(dut), _rng(30)
-    host = Host(rng, Kernel().program(bench.p), Reprogramming(rng, bench.p, Kernel()))
+    host = Host(rng, bench.p, Kernel().program(bench.p), Reprogramming(rng, bench.p, Kernel()))
     traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
     for _ in range(scaled(2000)):
         await bench.cycle(traffic)
@@ -270,7 +270,7 @@ async def register_configuration_errors(dut):
     put("CONTROL", launch=1)
     put("WORKGROUPS", count=0)
     put("CONTROL", launch=1)
-    host = Host(rng, writes)
+    host = Host(rng, bench.p, writes)
     seen = set()
     for _ in range(3000):
         await bench.cycle(host)

@@ -7,7 +7,7 @@ import numpy as np
 from rtl.interface.encodings import Action, Granularity, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from sysmodel.engine.ports import GPU_INPUTS, GPU_OUTPUTS, G, H
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 
 __all__ = ["Host", "Kernel", "Reprogramming"]
 
@@ -16,7 +16,10 @@ _MAP = register_map.load()
 
 @dataclass(kw_only=True)
 class Kernel:
-    """A small launch: three ranges of dispatch indices, tiles of a few atoms."""
+    """A small launch: three ranges of dispatch indices, tiles of a few atoms.
+
+    ``number`` is that of the context, ``context`` the address space.
+    """
 
     workgroups: int = 24
     first_workgroup: int = 5
@@ -27,6 +30,7 @@ class Kernel:
     wavefronts: int = 2
     credit_window: int = 8
     command_window: int = 14
+    number: int = 0
     context: int = 3
     base: int = 1 << 12
     limit: int = 1 << 16
@@ -40,8 +44,10 @@ class Kernel:
         words = []
 
         def put(name: str, **values: int) -> None:
-            words.append((_MAP[name].address, _MAP[name].pack(**values)))
+            register = _MAP[name]
+            words.append((register.address_in(self.number), register.pack(**values)))
 
+        put("ADDRESS_SPACE", local=self.context, remote=self.context, enable=1)
         put("FIRST_WORKGROUP", workgroup=self.first_workgroup)
         put("WORKGROUPS", count=self.workgroups)
         put("TRACKED_FIRST", dispatch_index=self.remote)
@@ -58,7 +64,6 @@ class Kernel:
         put("LEVELS", level0=80, level1=40, level2=20)
         put("REGION_BASE_LO", bytes=self.base * p.atom_bytes)
         put("REGION_LIMIT_LO", bytes=self.limit * p.atom_bytes)
-        put("REGION_CONTEXT", context=self.context)
         put("REGION_COMMIT", index=1, enable=1)
         for index, kind in enumerate(("REMOTE", "DMA", "OWN")):
             put(
@@ -66,7 +71,6 @@ class Kernel:
                 kind=1,
                 op=index,
                 dtype=index,
-                context=self.context,
                 granularity=self.granularity.value,
                 group_log2=self.group_log2,
                 wave_inner_log2=2,
@@ -98,8 +102,21 @@ class Host:
         Gives the next write (address, word) or None, once the first ones are through.
     """
 
-    def __init__(self, rng: np.random.Generator, writes: list[tuple[int, int]], extra=None):
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        p: T3Parameters,
+        writes: list[tuple[int, int]],
+        extra=None,
+    ):
         self._rng = rng
+        self._first_in, self._first_out = p.channels * CHANNEL_INPUTS, p.channels * CHANNEL_OUTPUTS
+        pages = [
+            register.address_in(context)
+            for register in _MAP.values()
+            for context in range(p.contexts)
+        ]
+        self._addresses = np.array([*_OFTEN, *pages, *_HOLES], np.uint64)
         self._writes = list(writes)
         self._extra = extra
         self._address = self._data = None
@@ -107,7 +124,7 @@ class Host:
 
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         rng = self._rng
-        bus_in, bus_out = inputs[-GPU_INPUTS:], outputs[-GPU_OUTPUTS:]
+        bus_in, bus_out = inputs[self._first_in :], outputs[self._first_out :]
         if self._address is None and self._data is None:
             word = None
             if self._writes:
@@ -132,20 +149,15 @@ class Host:
         bus_in[G.bus_bready] = rng.random() < 0.7
         bus_in[G.bus_rready] = rng.random() < 0.7
         bus_in[G.bus_arvalid] = rng.random() < 0.5
-        bus_in[G.bus_araddr] = rng.choice(_ADDRESSES)
+        bus_in[G.bus_araddr] = rng.choice(self._addresses)
 
 
 # STATUS and the counters often, then every register, holes and misaligned addresses.
-_ADDRESSES = np.array(
-    [
-        _MAP[name].address
-        for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
-    ]
-    * 5
-    + [register.address for register in _MAP.values()]
-    + [0x05C, 0x0BC, 0xFFC, 0x001, 0x006],
-    np.uint64,
-)
+_OFTEN = [
+    _MAP[name].address
+    for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+] * 5
+_HOLES = [0x05C, 0x10BC, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
 
 
 class Reprogramming:
@@ -165,7 +177,8 @@ class Reprogramming:
 
     def _put(self, name: str, **values) -> tuple[int, int]:
         values = {field: int(value) for field, value in values.items()}
-        return _MAP[name].address, _MAP[name].pack(**values)
+        register = _MAP[name]
+        return register.address_in(self._kernel.number), register.pack(**values)
 
     def _bytes(self) -> int:
         rng, kernel = self._rng, self._kernel
@@ -187,7 +200,6 @@ class Reprogramming:
         return [
             *self._wide("REGION_BASE", self._bytes()),
             *self._wide("REGION_LIMIT", self._bytes()),
-            self._put("REGION_CONTEXT", context=rng.integers(0, 256)),
             self._put(
                 "REGION_COMMIT",
                 index=rng.integers(0, self._p.regions + 1),
@@ -221,7 +233,6 @@ class Reprogramming:
                 kind=rng.integers(0, 2),
                 op=rng.integers(0, 3),
                 dtype=rng.integers(0, 3),
-                context=rng.integers(0, 16),
                 granularity=rng.integers(0, 2),
                 group_log2=rng.integers(0, 3),
                 wave_inner_log2=rng.integers(0, 16),
@@ -275,6 +286,13 @@ class Reprogramming:
             lambda: self._put("TRACKED_END", dispatch_index=rng.integers(0, kernel.workgroups + 1)),
             lambda: self._put("SHIFT", dispatch_indices=rng.integers(0, kernel.workgroups)),
             lambda: self._put("FIRST_WORKGROUP", workgroup=rng.integers(0, kernel.workgroups)),
+            lambda: self._put(
+                "ADDRESS_SPACE",
+                local=self._kernel.context,
+                remote=rng.integers(0, 16),
+                enable=rng.random() < 0.9,
+            ),
+            lambda: self._put("WAYS", mask=rng.integers(0, 1 << 32)),
             lambda: self._put("STATUS"),
         ]
         return [choices[rng.integers(0, len(choices))]()]

@@ -8,7 +8,7 @@ from sysmodel.engine.golden.queues import D, Q, has, room
 from sysmodel.engine.golden.registers import REJECT, put_field
 from sysmodel.engine.golden.state import F
 from sysmodel.engine.golden.trigger import IDLE
-from sysmodel.engine.ports import CHANNEL_INPUTS, GPU_INPUTS, GPU_OUTPUTS, G, H, I
+from sysmodel.engine.ports import CHANNEL_INPUTS, GPU_INPUTS, GPU_OUTPUTS, G, H, I, J, K
 from tb.cover import cover, expect
 
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
@@ -58,7 +58,7 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
     config, gpu = state.config, state.gpu
     g, h = inputs[-GPU_INPUTS:], outputs[-GPU_OUTPUTS:]
     _cover_registers(state, g, h)
-    _cover_flow(state, int(g[G.credit_limit_in]))
+    _cover_flow(state, int(g[J.credit_limit_in]))
     for number in range(config["channels"]):
         levels = state.channels[number]["levels"]
         for name in _FULL:
@@ -66,10 +66,10 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
         start = number * CHANNEL_INPUTS
         cover("egress blocked", has(levels, Q.link) and not inputs[start + I.link_out_ready])
         cover("DRAM queue blocked", has(levels, Q.issue) and not inputs[start + I.dram_ready])
-    cover("done", h[H.done])
-    cover("irq", h[H.irq])
-    cover("dispatch bounded downstream", h[H.dispatch_limit] < h[H.credit_limit_out])
-    cover("idle again", h[H.idle] and gpu["tiles"])
+    cover("done", h[K.done])
+    cover("irq", h[K.irq])
+    cover("dispatch bounded downstream", h[K.dispatch_limit] < h[K.credit_limit_out])
+    cover("idle again", h[K.idle] and gpu["tiles"])
 
 
 def _cover_registers(state: GoldenState, g: np.ndarray, h: np.ndarray) -> None:

@@ -7,50 +7,26 @@ from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
-    GPU_INPUTS,
-    GPU_OUTPUTS,
-    G,
-    H,
+    CONTEXT_INPUTS,
+    CONTEXT_OUTPUTS,
     I,
+    J,
+    K,
     O,
 )
 from tb.top.host import Host, Kernel
 
 __all__ = ["Storm", "Traffic"]
 
+_ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
 
-class Traffic:
-    """What surrounds the top, cycle by cycle.
 
-    Every tile gets its updates, half of them local and half as packets, and its end, in any order
-    that the admission allows.
+class _Work:
+    """A context's tiles that still want updates, and the progress of its kernel."""
 
-    Parameters
-    ----------
-    noise : float
-        Chance of a store or packet of no tile.
-    atoms : int
-        Most atoms of a tile. With many, all channels update the same one or two tiles.
-    """
-
-    def __init__(
-        self,
-        rng: np.random.Generator,
-        p: T3Parameters,
-        kernel: Kernel,
-        host: Host,
-        *,
-        pace: float = 0.5,
-        noise: float = 0.0,
-        tile_atoms: int = 3,
-    ):
-        self._rng = rng
-        self._p = p
-        self._kernel = kernel
-        self._host = host
-        self._pace = pace
-        self._noise = noise
-        self._local, self._remote = [], []
+    def __init__(self, rng: np.random.Generator, kernel: Kernel, tile_atoms: int):
+        self.kernel = kernel
+        self.local, self.remote = [], []
         for dispatch_index in range(kernel.tracked_end):
             outer_edge, inner_edge = (int(edge) for edge in rng.integers(0, 2, 2))
             for wavefront in range(max(1, kernel.wavefronts - inner_edge)):
@@ -61,18 +37,59 @@ class Traffic:
                     "outer_edge": outer_edge,
                 }
                 tile |= {"inner_edge": inner_edge, "tile_atoms": count}
-                self._local += [tile] * count + [tile | {"end": True}]
+                self.local += [tile] * count + [tile | {"end": True}]
                 if dispatch_index >= kernel.remote:
-                    self._remote += [tile] * count
+                    self.remote += [tile] * count
+        self.limit = self.dispatched = self.finished = 0
+
+    def workgroup(self, dispatch_index: int) -> int:
+        return (dispatch_index + self.kernel.first_workgroup) % self.kernel.workgroups
+
+
+class Traffic:
+    """What surrounds the top, cycle by cycle.
+
+    Every tile gets its updates, half of them local and half as packets, and its end, in any order
+    that the admission allows.
+
+    Parameters
+    ----------
+    kernels : Kernel
+        Of one context each.
+    noise : float
+        Chance of a store or packet of no tile.
+    tile_atoms : int
+        Most atoms of a tile. With many, all channels update the same one or two tiles.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        p: T3Parameters,
+        kernel: Kernel,
+        host: Host,
+        *kernels: Kernel,
+        pace: float = 0.5,
+        noise: float = 0.0,
+        tile_atoms: int = 3,
+    ):
+        self._rng = rng
+        self._p = p
+        self._kernel = kernel
+        self._host = host
+        self._pace = pace
+        self._noise = noise
+        self._works = [_Work(rng, one, tile_atoms) for one in (kernel, *kernels)]
         # Numbers of its own, so that all else is the same with and without it.
         self._dispatcher = rng.spawn(1)[0]
-        self._dispatched = self._finished = 0
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0
 
-    def _workgroup(self, dispatch_index: int) -> int:
-        return (dispatch_index + self._kernel.first_workgroup) % self._kernel.workgroups
+    def _work(self) -> _Work:
+        """One of the contexts'."""
+        works = self._works
+        return works[0] if len(works) == 1 else works[int(self._rng.integers(0, len(works)))]
 
     def _pick(self, tiles: list[dict], limit: int) -> int | None:
         near = [index for index, tile in enumerate(tiles[:24]) if tile["dispatch_index"] < limit]
@@ -81,8 +98,9 @@ class Traffic:
     def _data(self, block: np.ndarray, column: int) -> None:
         block[column : column + 4] = self._rng.integers(0, 1 << 64, 4, np.uint64)
 
-    def _store(self, block: np.ndarray, ready: bool, limit: int) -> None:
-        rng, kernel = self._rng, self._kernel
+    def _store(self, block: np.ndarray, ready: bool) -> None:
+        rng, work = self._rng, self._work()
+        kernel, limit = work.kernel, work.limit
         block[I.stores_valid] = 0
         if rng.random() >= self._pace:
             return
@@ -99,22 +117,23 @@ class Traffic:
             block[I.stores_context] = rng.integers(2, 5)
             block[I.stores_atom] = rng.integers(0, kernel.limit * 2)
             return
-        index = self._pick(self._local, limit)
+        index = self._pick(work.local, limit)
         if index is None:
             return
-        tile = self._local[index]
+        tile = work.local[index]
         block[I.stores_valid] = 1
-        block[I.stores_workgroup] = self._workgroup(tile["dispatch_index"])
+        block[I.stores_workgroup] = work.workgroup(tile["dispatch_index"])
         block[I.stores_wavefront] = tile["wavefront"]
         if "end" in tile:
             block[I.stores_kind] = StoreKind.END_OF_TILE.value
             for name in ("tile_atoms", "outer_edge", "inner_edge"):
                 block[getattr(I, f"stores_{name}")] = tile[name]
         if ready:
-            self._local.pop(index)
+            work.local.pop(index)
 
-    def _packet(self, block: np.ndarray, ready: bool, limit: int) -> None:
-        rng, kernel = self._rng, self._kernel
+    def _packet(self, block: np.ndarray, ready: bool) -> None:
+        rng, work = self._rng, self._work()
+        kernel, limit = work.kernel, work.limit
         block[I.link_in_valid] = 0
         if rng.random() >= self._pace:
             return
@@ -135,18 +154,18 @@ class Traffic:
             else:
                 block[I.link_in_kind] = PacketKind.STORE.value
             return
-        index = self._pick(self._remote, limit)
+        index = self._pick(work.remote, limit)
         if index is None:
             return
-        tile = self._remote[index]
+        tile = work.remote[index]
         block[I.link_in_valid] = 1
         if rng.random() >= self._noise:
             command = 2 if tile["dispatch_index"] >= kernel.own else 1
             block[[I.link_in_op, I.link_in_dtype]] = command
-        block[I.link_in_workgroup] = self._workgroup(tile["dispatch_index"])
+        block[I.link_in_workgroup] = work.workgroup(tile["dispatch_index"])
         block[I.link_in_wavefront] = tile["wavefront"]
         if ready:
-            self._remote.pop(index)
+            work.remote.pop(index)
 
     def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
         """Accepts requests, and issues them out of order; reads return at once or much later."""
@@ -157,13 +176,9 @@ class Traffic:
         block[I.issue_acks_valid] = block[I.returns_valid] = 0
         if issued and rng.random() < 0.7:
             index = int(rng.integers(0, min(3, len(issued))))
-            access, atom, dispatch_index, wavefront = issued[index]
             block[I.issue_acks_valid] = 1
-            block[I.issue_acks_access], block[I.issue_acks_atom] = access, atom
-            block[I.issue_acks_dispatch_index], block[I.issue_acks_wavefront] = (
-                dispatch_index,
-                wavefront,
-            )
+            for name, value in zip(_ACKNOWLEDGED, issued[index], strict=True):
+                block[getattr(I, f"issue_acks_{name}")] = value
             if out[O.issue_acks_ready]:
                 issued.pop(index)
         if reads and rng.random() < 0.6:
@@ -177,23 +192,33 @@ class Traffic:
             elif access == Access.UPDATE.value or (
                 out[O.dram_origin] == Origin.COMMUNICATION.value
             ):
-                issued.append(
-                    (access, out[O.dram_atom], out[O.dram_dispatch_index], out[O.dram_wavefront])
-                )
+                issued.append([out[getattr(O, f"dram_{name}")] for name in _ACKNOWLEDGED])
 
-    def _progress(self, dispatch_limit: int) -> tuple[int, int]:
+    def _progress(self, work: _Work, dispatch_limit: int) -> tuple[int, int]:
         """Workgroups that were given out, as admitted, and that have ended; or anything."""
-        rng, workgroups = self._dispatcher, self._kernel.workgroups
+        rng, workgroups = self._dispatcher, work.kernel.workgroups
         if rng.random() < self._noise:
             dispatched, finished = rng.integers(0, 1 << self._p.credit_limit_bits, 2).tolist()
             return dispatched, finished
-        if self._finished == workgroups and rng.random() < 0.01:
-            self._dispatched = self._finished = 0
+        if work.finished == workgroups and rng.random() < 0.01:
+            work.dispatched = work.finished = 0
         if rng.random() < self._pace / 8:
-            self._dispatched += self._dispatched < min(dispatch_limit, workgroups)
+            work.dispatched += work.dispatched < min(dispatch_limit, workgroups)
         if rng.random() < self._pace / 10:
-            self._finished += self._finished < self._dispatched
-        return self._dispatched, self._finished
+            work.finished += work.finished < work.dispatched
+        return work.dispatched, work.finished
+
+    def _flow(self, work: _Work, outputs: np.ndarray, inputs: np.ndarray) -> None:
+        """The downstream GPU admits as this one does, some time earlier or later."""
+        p, number = self._p, work.kernel.number
+        given = inputs[p.channels * CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
+        seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
+        programmed = self._host.programmed
+        work.limit = int(seen[K.credit_limit_out]) if programmed else 0
+        ahead = int(self._rng.integers(0, 4)) + work.kernel.shift
+        given[J.credit_limit_in] = max(work.limit + ahead - self._cycle // 64 % 8, 0)
+        progress = self._progress(work, int(seen[K.dispatch_limit]) if programmed else 0)
+        given[[J.dispatched, J.finished]] = progress
 
     def _reduce(self, block: np.ndarray) -> None:
         rng = self._rng
@@ -201,18 +226,14 @@ class Traffic:
         self._data(block, I.nmc_in_stored_0)
         self._data(block, I.nmc_in_operand_0)
         block[I.nmc_in_stored_epoch] = rng.integers(0, 3)
+        block[I.nmc_in_owner] = rng.integers(0, self._p.contexts)
         block[I.nmc_in_op], block[I.nmc_in_dtype] = rng.integers(0, 3, 2)
 
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         rng = self._rng
         self._host(outputs, inputs)
-        gpu = outputs[-GPU_OUTPUTS:]
-        limit = int(gpu[H.credit_limit_out]) if self._host.programmed else 0
-        # The downstream GPU admits as this one does, some time earlier or later.
-        ahead = int(rng.integers(0, 4)) + self._kernel.shift
-        inputs[-GPU_INPUTS:][G.credit_limit_in] = max(limit + ahead - self._cycle // 64 % 8, 0)
-        progress = self._progress(int(gpu[H.dispatch_limit]) if self._host.programmed else 0)
-        inputs[-GPU_INPUTS:][[G.dispatched, G.finished]] = progress
+        for work in self._works:
+            self._flow(work, outputs, inputs)
         self._cycle += 1
         for number in range(self._p.channels):
             block = inputs[number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]
@@ -223,9 +244,13 @@ class Traffic:
             # The link stands still now and then, until every queue behind it is full.
             stalled = self._cycle % 512 < 96
             block[I.link_out_ready] = not stalled and rng.random() < 0.4 + self._pace / 2
+            # Now and then there is no room for one of the contexts, or for none.
+            block[I.link_room] = (1 << self._p.contexts) - 1
+            if self._cycle % 384 < 64:
+                block[I.link_room] = rng.integers(0, 1 << self._p.contexts)
             if self._host.programmed:
-                self._store(block, bool(out[O.stores_ready]), limit)
-                self._packet(block, bool(out[O.link_in_ready]), limit)
+                self._store(block, bool(out[O.stores_ready]))
+                self._packet(block, bool(out[O.link_in_ready]))
             self._dram(number, block, out)
             if self._p.with_data:
                 self._reduce(block)
@@ -245,13 +270,14 @@ class Storm(Traffic):
         busy = rng.random() < 0.2
         block[I.issue_acks_dispatch_index] = 9 if busy else rng.integers(0, 3) * self._p.sets + 8
         block[I.issue_acks_wavefront] = 0 if busy else rng.integers(0, 2)
+        block[I.issue_acks_owner] = self._work().kernel.number
 
-    def _store(self, block: np.ndarray, ready: bool, limit: int) -> None:
-        rng = self._rng
+    def _store(self, block: np.ndarray, ready: bool) -> None:
+        rng, work = self._rng, self._work()
         block[I.stores_valid] = rng.random() < 0.3
         block[I.stores_kind] = StoreKind.END_OF_TILE.value
-        block[I.stores_atom] = self._kernel.base
-        block[I.stores_context] = self._kernel.context
-        block[I.stores_workgroup] = self._workgroup(int(rng.choice([8, 8, 10])))
+        block[I.stores_atom] = work.kernel.base
+        block[I.stores_context] = work.kernel.context
+        block[I.stores_workgroup] = work.workgroup(int(rng.choice([8, 8, 10])))
         block[I.stores_wavefront] = rng.integers(0, 2)
         block[I.stores_tile_atoms] = rng.integers(0, 3)

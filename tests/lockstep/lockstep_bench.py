@@ -8,7 +8,7 @@ import numpy as np
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState, new_state, reset, step
 from sysmodel.engine.native import Engine, call_step
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O, input_words, output_words
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O, input_words, output_words
 
 __all__ = ["Recording", "record", "replay"]
 
@@ -74,7 +74,11 @@ def _name(column: int, channels: int) -> str:
     channel, column = divmod(column, CHANNEL_OUTPUTS)
     if channel < channels:
         return f"channel {channel} {O._fields[column]}"
-    return H._fields[column + (channel - channels) * CHANNEL_OUTPUTS]
+    column += (channel - channels) * CHANNEL_OUTPUTS
+    if column < len(H):
+        return H._fields[column]
+    context, column = divmod(column - len(H), len(K))
+    return f"context {context} {K._fields[column]}"
 
 
 def replay(recording: Recording) -> None:

@@ -5,7 +5,7 @@ import pytest
 from lockstep_bench import record, replay
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
 
@@ -38,7 +38,7 @@ def parameters(request):
 def run(p, kernel, cycles, *, seed, traffic, **options):
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
-    host = Host(rng, kernel.program(p))
+    host = Host(rng, p, kernel.program(p))
     recording = record(p, traffic(rng, p, kernel, host, **options), cycles)
     replay(recording)
     return recording
@@ -61,8 +61,8 @@ def test_all_channels_update_the_same_tiles(parameters, seed):
     recording = run(
         p, Kernel(wavefronts=4), 3000, seed=seed, traffic=Traffic, pace=1.0, tile_atoms=15
     )
-    last = recording.outputs[-1, -len(H) :]
-    assert last[H.done] and not last[H.irq]
+    last = recording.outputs[-1, -len(K) - len(H) :]
+    assert last[K.done] and not last[K.irq]
     if p.banks == 1:
         assert most_together(recording) > 1
 

@@ -6,7 +6,7 @@ from lockstep_bench import record, replay
 
 from rtl.interface.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
-from sysmodel.engine.ports import H
+from sysmodel.engine.ports import H, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
 
@@ -52,7 +52,7 @@ def parameters(request):
 def run(p, kernel, cycles, *, seed, reprogram=False, traffic=Traffic, **options):
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
-    host = Host(rng, kernel.program(p), Reprogramming(rng, p, kernel) if reprogram else None)
+    host = Host(rng, p, kernel.program(p), Reprogramming(rng, p, kernel) if reprogram else None)
     recording = record(p, traffic(rng, p, kernel, host, **options), cycles)
     replay(recording)
     return recording
@@ -63,17 +63,17 @@ def run(p, kernel, cycles, *, seed, reprogram=False, traffic=Traffic, **options)
 def test_launch_configuration(parameters, policy, granularity):
     kernel = Kernel(policy=policy, granularity=granularity, wavefronts=2)
     recording = run(parameters, kernel, 4000, seed=1 + policy.value, pace=0.3)
-    last = recording.outputs[-1, -len(H) :]
-    assert last[H.done] and not last[H.irq]
+    last = recording.outputs[-1, -len(K) - len(H) :]
+    assert last[K.done] and not last[K.irq]
     # Stores go on arriving over the link, but not in every cycle.
-    assert recording.outputs[-400:, -len(H) + H.idle].any()
+    assert recording.outputs[-400:, -len(K) - len(H) + K.idle].any()
 
 
 @pytest.mark.parametrize("group_log2", [1, 2])
 def test_groups(parameters, group_log2):
     kernel = Kernel(group_log2=group_log2, own=17)
     recording = run(parameters, kernel, 3000, seed=group_log2)
-    assert recording.outputs[-1, -len(H) + H.done]
+    assert recording.outputs[-1, -len(K) - len(H) + K.done]
 
 
 @pytest.mark.parametrize("pace", [0.15, 1.0])
@@ -88,7 +88,7 @@ def test_criticality(parameters):
     recording = run(parameters, kernel, 12_000, seed=3, pace=0.6)
     criticality = recording.state.gpu["criticality"]
     assert criticality["link_time"] and criticality["elapsed"]
-    assert recording.outputs[-1, -len(H) + H.done]
+    assert recording.outputs[-1, -len(K) - len(H) + K.done]
 
 
 @pytest.mark.parametrize("seed", range(4))

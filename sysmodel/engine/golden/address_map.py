@@ -16,7 +16,15 @@ from sysmodel.lib.compiled import inlined
 from .layouts import copy_data
 from .queues import D, Q, back, front, mark, room
 
-__all__ = ["check_packet", "classify_store", "error", "locate", "dispatch_index_of", "range_of"]
+__all__ = [
+    "check_packet",
+    "classify_store",
+    "dispatch_index_of",
+    "error",
+    "locate",
+    "owner_of",
+    "range_of",
+]
 
 _NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
 _FP16, _SUM = Datatype.FP16.value, Operation.SUM.value
@@ -32,27 +40,34 @@ _PACKET_MISMATCH = ErrorCode.PACKET_MISMATCH.value
 
 
 @inlined
-def error(code, dispatch_index, wavefront):
+def error(code, owner, dispatch_index, wavefront):
     """An error report in one word; no error is 0."""
-    return code | wavefront << 8 | dispatch_index << 24
+    return code | wavefront << 8 | dispatch_index << 24 | owner << 48
 
 
 @inlined
-def dispatch_index_of(config, workgroup):
+def owner_of(error):
+    """The context that an error is reported to."""
+    return error >> 48
+
+
+@inlined
+def dispatch_index_of(config, launch, workgroup):
     """A workgroup's dispatch index, or -1 if the launch has no such workgroup."""
-    if workgroup >= config.launch.workgroups:
+    if workgroup >= launch.workgroups:
         return -1
-    dispatch_index = workgroup - config.launch.first_workgroup
+    dispatch_index = workgroup - launch.first_workgroup
     if dispatch_index < 0:
-        dispatch_index += config.launch.workgroups
+        dispatch_index += launch.workgroups
     return dispatch_index & config.dispatch_index_mask
 
 
 @inlined
-def range_of(s, region, dispatch_index):
-    """Number of the lowest enabled range of `region` (-1: of any) with `dispatch_index`, or -1."""
+def range_of(s, context, region, dispatch_index):
+    """Number of the context's lowest enabled range of `region` (-1: of any) with `dispatch_index`,
+    or -1."""
     for index in range(s.config.ranges):
-        entry = s.ranges[index]
+        entry = s.ranges[context, index]
         if (
             entry.enable
             and entry.first <= dispatch_index <= entry.last
@@ -65,12 +80,22 @@ def range_of(s, region, dispatch_index):
 @inlined
 def locate(s, location, atom, context, workgroup):
     """First step of the lookup: note where a store or a packet belongs."""
+    location.owner = 0
     location.mapped = 0
     location.valid = 0
+    owner = -1
+    for number in range(s.config.contexts):
+        space = s.contexts[number].address_space
+        if space.enable and space.local == context:
+            owner = number
+            break
+    if owner < 0:
+        return
+    location.owner = owner
     for index in range(s.config.regions):
-        region = s.regions[index]
-        if region.base <= atom < region.limit and region.context == context and region.enable:
-            dispatch_index = dispatch_index_of(s.config, workgroup)
+        region = s.regions[owner, index]
+        if region.base <= atom < region.limit and region.enable:
+            dispatch_index = dispatch_index_of(s.config, s.contexts[owner].launch, workgroup)
             location.mapped = 1
             location.region = index
             location.valid = dispatch_index >= 0
@@ -89,9 +114,10 @@ def _action(s, location):
         Number of the range's command, if there is an action.
     """
     if location.valid:
-        index = range_of(s, location.region, location.dispatch_index)
+        index = range_of(s, location.owner, location.region, location.dispatch_index)
         if index >= 0:
-            return s.ranges[index].action, s.ranges[index].command
+            entry = s.ranges[location.owner, index]
+            return entry.action, entry.command
     return _NONE, 0
 
 
@@ -108,28 +134,31 @@ def classify_store(s, channel, levels, heads):
     store = head.store
     wavefront = store.wavefront
     dispatch_index = head.location.dispatch_index
+    owner = head.location.owner
+    own, lane = s.contexts[owner], channel.lanes[owner]
     action, command = _action(s, head.location)
     ends = store.kind != _STORE
     if action == _NONE or action == _REMOTE:
         if ends:
-            channel.ended += head.location.mapped
+            lane.ended += head.location.mapped
             return mark(Q.stores), 0, 0
         target = _TO_WRITE if action == _NONE else _TO_REMOTE
     else:
-        if dispatch_index < s.gpu.oldest:
-            channel.ended += 1
-            return mark(Q.stores), 0, error(_STORE_LATE, dispatch_index, wavefront)
-        if dispatch_index >= s.gpu.credit_limit:
-            channel.ended += 1
-            return mark(Q.stores), 0, error(_STORE_AHEAD, dispatch_index, wavefront)
+        if dispatch_index < own.oldest:
+            lane.ended += 1
+            return mark(Q.stores), 0, error(_STORE_LATE, owner, dispatch_index, wavefront)
+        if dispatch_index >= own.credit_limit:
+            lane.ended += 1
+            return mark(Q.stores), 0, error(_STORE_AHEAD, owner, dispatch_index, wavefront)
         target = _TO_END_OF_TILE if ends else _TO_UPDATE
     if not room(levels, Q.classified, D.classified):
         return 0, 0, 0
 
     if target == _TO_WRITE:
-        channel.ended += head.location.mapped
+        lane.ended += head.location.mapped
     to = channel.classified[back(levels, heads, Q.classified)]
     to.target = target
+    to.owner = owner
     to.atom = store.atom
     to.workgroup = store.workgroup
     to.dispatch_index = dispatch_index
@@ -138,7 +167,7 @@ def classify_store(s, channel, levels, heads):
     to.outer_edge = store.outer_edge
     to.inner_edge = store.inner_edge
     to.command = command
-    entry = s.commands[command]
+    entry = s.commands[owner, command]
     to.op = entry.op
     to.dtype = entry.dtype
     copy_data(s, to, store)
@@ -151,22 +180,25 @@ def check_packet(s, channel, levels, heads):
     head = channel.inbound[front(heads, Q.inbound)]
     packet = head.packet
     dispatch_index = head.location.dispatch_index
+    owner = head.location.owner
+    own = s.contexts[owner]
     action, command = _action(s, head.location)
+    entry = s.commands[owner, command]
     store = packet.kind == _PACKET_STORE
     code = 0
     if store:
         code = 0 if head.location.mapped else _PACKET_UNMAPPED
     elif action == _NONE or action == _REMOTE:
         code = _PACKET_UNMAPPED
-    elif packet.op != s.commands[command].op or packet.dtype != s.commands[command].dtype:
+    elif packet.op != entry.op or packet.dtype != entry.dtype:
         code = _PACKET_MISMATCH
-    elif dispatch_index < s.gpu.oldest:
+    elif dispatch_index < own.oldest:
         code = _PACKET_LATE
-    elif dispatch_index >= s.gpu.credit_limit:
+    elif dispatch_index >= own.credit_limit:
         code = _PACKET_AHEAD
     if code:
-        channel.ended += head.location.mapped
-        return mark(Q.inbound), 0, error(code, packet.workgroup, packet.wavefront)
+        channel.lanes[owner].ended += head.location.mapped
+        return mark(Q.inbound), 0, error(code, owner, packet.workgroup, packet.wavefront)
     if not room(levels, Q.updates, D.updates):
         return 0, 0, 0
 
@@ -174,6 +206,7 @@ def check_packet(s, channel, levels, heads):
     to.origin = _COMMUNICATION
     to.atom = packet.atom
     to.tag = 0
+    to.owner = owner
     if store:
         to.access = _WRITE
         to.dispatch_index = 0

@@ -1,5 +1,6 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
+from rtl.channel.channel import STORES_ON_THEIR_WAY
 from rtl.channel.under_way import COUNT_BITS
 from rtl.interface.encodings import Access, Datatype, Operation, Origin, Target
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
@@ -7,10 +8,9 @@ from sysmodel.lib.compiled import inlined
 
 from .address_map import check_packet, classify_store, locate
 from .arbitration import arbitrate, measure
-from .dma import fill_slot, step_lane
+from .dma import fill_slot, lane_is_idle, step_lane
 from .issue_acks import has_room, take_issue_ack
 from .layouts import DATA_WORDS, copy_data
-from .protected_queue import is_empty
 from .queues import D, Q, back, commit, front, has, mark, natural, pick, room
 from .records import copy_record, load_record, store_record
 
@@ -21,21 +21,17 @@ _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 _TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
 _TO_END_OF_TILE = Target.END_OF_TILE.value
-# What waits for the DMA, the link or the tracker; not an ordinary access.
-_WORK = sum(
-    15 << (4 * q)
-    for q in (Q.segments, Q.sends, Q.dma_reads, Q.remote, Q.link, Q.issue_acks, Q.ends)
-)
 _MOST_UNDER_WAY = (1 << COUNT_BITS) - 1
 
 
 @inlined
-def _read_request(to, origin, read):
+def _read_request(to, origin, read, owner, tag):
     """A DRAM request for a read."""
     to.access = _READ
     to.origin = origin
     to.atom = read.atom
-    to.tag = read.tag
+    to.tag = tag
+    to.owner = owner
     to.dispatch_index = 0
     to.wavefront = 0
     to.op = _SUM
@@ -45,57 +41,82 @@ def _read_request(to, origin, read):
 
 
 @inlined
+def _reading_lane(s, channel):
+    """The context whose lane goes first to read, or -1."""
+    context = natural(channel.lane_first)
+    for _ in range(s.config.contexts):
+        if channel.lanes[context].reads_level:
+            return context
+        context = context + 1 if context + 1 < s.config.contexts else 0
+    return -1
+
+
+@inlined
 def _issue(s, channel, levels, heads):
-    """The two merges and the arbiter, into ``issue``."""
+    """The two merges and the arbiter, into ``issue``.
+
+    Returns
+    -------
+    popped, pushed : int
+    reads : int
+        Context whose lane reads, or -1.
+    """
+    reader = _reading_lane(s, channel)
     compute = pick(has(levels, Q.reads), has(levels, Q.writes), channel.compute_last)
-    communication = pick(
-        has(levels, Q.updates), has(levels, Q.dma_reads), channel.communication_last
-    )
+    communication = pick(has(levels, Q.updates), reader >= 0, channel.communication_last)
     choice = arbitrate(s, channel, compute >= 0, communication >= 0, room(levels, Q.issue, D.issue))
     if choice < 0:
-        return 0, 0
+        return 0, 0, -1
     to = channel.issue[back(levels, heads, Q.issue)]
     if choice == 0:
         channel.compute_last = compute
         if compute == 0:
-            _read_request(to, _COMPUTE, channel.reads[front(heads, Q.reads)])
-            return mark(Q.reads), mark(Q.issue)
+            read = channel.reads[front(heads, Q.reads)]
+            _read_request(to, _COMPUTE, read, 0, read.tag)
+            return mark(Q.reads), mark(Q.issue), -1
         copy_record(to, channel.writes[front(heads, Q.writes)])
-        return mark(Q.writes), mark(Q.issue)
+        return mark(Q.writes), mark(Q.issue), -1
     channel.communication_last = communication
     if communication == 0:
         copy_record(to, channel.updates[front(heads, Q.updates)])
-        return mark(Q.updates), mark(Q.issue)
-    _read_request(to, _COMMUNICATION, channel.dma_reads[front(heads, Q.dma_reads)])
-    return mark(Q.dma_reads), mark(Q.issue)
+        return mark(Q.updates), mark(Q.issue), -1
+    lane = channel.lanes[natural(reader)]
+    read = lane.reads[natural(lane.reads_head)]
+    _read_request(to, _COMMUNICATION, read, reader, read.tag | reader << s.config.slot_bits)
+    channel.lane_first = reader + 1 if reader + 1 < s.config.contexts else 0
+    return 0, mark(Q.issue), reader
 
 
 @inlined
-def _route(s, channel, levels, heads):
-    """The head of ``classified`` to ``writes``, ``remote`` or ``ends``."""
+def _route(s, number, channel, levels, heads):
+    """The head of ``classified`` to ``writes``, to its context's ``remote``, or to ``ends``."""
     head = channel.classified[front(heads, Q.classified)]
-    target = head.target
+    target, owner = head.target, natural(head.owner)
     if target == _TO_REMOTE:
-        if not room(levels, Q.remote, D.remote):
+        lane, rows = channel.lanes[owner], s.config.remote_depth - 1
+        if lane.remote_stored == rows:
             return 0, 0
-        to = channel.remote[back(levels, heads, Q.remote)]
-        command = s.commands[head.command]
-        channel.ended += 1
+        behind = lane.remote_head + lane.remote_valid + lane.remote_stored
+        behind = behind - rows - 1 if behind > rows else behind
+        to = s.remote[natural(number), owner, natural(behind)]
+        command = s.commands[owner, head.command]
+        lane.remote_put = 1
+        lane.ended += 1
         to.kind = command.kind
         to.atom = (head.atom + command.atom_offset) & s.config.atom_mask
-        to.context = command.context
+        to.context = s.contexts[owner].address_space.remote
         to.workgroup = head.workgroup
         to.wavefront = head.wavefront
         to.op = head.op
         to.dtype = head.dtype
         copy_data(s, to, head)
-        return mark(Q.classified), mark(Q.remote)
+        return mark(Q.classified), 0
     if target == _TO_END_OF_TILE:
         if not room(levels, Q.ends, D.ends):
             return 0, 0
-        channel.ended += 1
         to = channel.ends[back(levels, heads, Q.ends)]
         to.end = 1
+        to.owner = owner
         to.dispatch_index = head.dispatch_index
         to.wavefront = head.wavefront
         to.atom = 0
@@ -112,6 +133,7 @@ def _route(s, channel, levels, heads):
     to.origin = _COMPUTE
     to.atom = head.atom
     to.tag = 0
+    to.owner = owner if update else 0
     to.dispatch_index = head.dispatch_index if update else 0
     to.wavefront = head.wavefront if update else 0
     to.op = head.op if update else _SUM
@@ -121,18 +143,50 @@ def _route(s, channel, levels, heads):
 
 
 @inlined
-def _link(channel, levels, heads):
-    """Remote stores and DMA sends into ``link``."""
-    choice = pick(has(levels, Q.remote), has(levels, Q.sends), channel.link_last)
-    if choice < 0 or not room(levels, Q.link, D.link):
-        return 0, 0
-    channel.link_last = choice
-    to = channel.link[back(levels, heads, Q.link)]
-    if choice == 0:
-        copy_record(to, channel.remote[front(heads, Q.remote)])
-        return mark(Q.remote), mark(Q.link)
-    copy_record(to, channel.sends[front(heads, Q.sends)])
-    return mark(Q.sends), mark(Q.link)
+def _link(s, number, channel, levels, heads, link_room):
+    """Remote stores and the lanes' packets into ``link``.
+
+    Returns
+    -------
+    pushed : int
+    context : int
+        Whose packet it was, or -1.
+    remote : bool
+        A remote store, or else the lane's.
+    """
+    if not room(levels, Q.link, D.link):
+        return 0, -1, False
+    context = natural(channel.link_first)
+    for _ in range(s.config.contexts):
+        lane = channel.lanes[context]
+        following = context + 1 if context + 1 < s.config.contexts else 0
+        choice = pick(lane.remote_valid != 0, lane.has_ahead != 0, lane.link_last)
+        if choice >= 0 and link_room >> context & 1:
+            lane.link_last = choice
+            channel.link_first = following
+            to = channel.link[back(levels, heads, Q.link)]
+            to.owner = context
+            if choice == 0:
+                head = s.remote[natural(number), context, natural(lane.remote_head)]
+                copy_record(to.packet, head)
+            else:
+                copy_record(to.packet, lane.ahead)
+            return mark(Q.link), context, choice == 0
+        context = natural(following)
+    return 0, -1, False
+
+
+@inlined
+def _step_remote(s, lane, left):
+    """One cycle of a queue of remote stores: what is stored is read ahead."""
+    put = lane.remote_put
+    if left:
+        last = s.config.remote_depth - 1
+        lane.remote_head = 0 if lane.remote_head == last else lane.remote_head + 1
+    reads = lane.remote_stored != 0 and (left or not lane.remote_valid)
+    lane.remote_valid = reads or (lane.remote_valid != 0 and not left)
+    lane.remote_stored += put - reads
+    lane.remote_put = 0
 
 
 @inlined
@@ -149,14 +203,14 @@ def _take_inputs(s, number, inputs, levels, heads):
         store = to.store
         load_record(store, inputs, i + I.stores_kind)
         locate(s, to.location, store.atom, store.context, store.workgroup)
-        channel.begun += to.location.mapped
+        channel.lanes[natural(to.location.owner)].begun += to.location.mapped
         pushed += mark(Q.stores)
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
         arrival = channel.inbound[back(levels, heads, Q.inbound)]
         packet = arrival.packet
         load_record(packet, inputs, i + I.link_in_kind)
         locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
-        channel.begun += arrival.location.mapped
+        channel.lanes[natural(arrival.location.owner)].begun += arrival.location.mapped
         pushed += mark(Q.inbound)
     update = False
     if inputs[i + I.issue_acks_valid] and has_room(channel):
@@ -164,13 +218,15 @@ def _take_inputs(s, number, inputs, levels, heads):
         if access == _WRITE:
             channel.stored = (channel.stored + 1) & 0xFFFFFFFF
         update = access == _UPDATE
-        channel.ended += access != _READ
+        if access == _WRITE:
+            channel.lanes[natural(inputs[i + I.issue_acks_owner])].ended += 1
     pushed += take_issue_ack(
         channel,
         levels,
         heads,
         update,
         inputs[i + I.issue_acks_atom],
+        inputs[i + I.issue_acks_owner],
         inputs[i + I.issue_acks_dispatch_index],
         inputs[i + I.issue_acks_wavefront],
     )
@@ -183,12 +239,39 @@ def _take_inputs(s, number, inputs, levels, heads):
 
 
 @inlined
-def _count_under_way(channel):
+def _count_under_way(lane):
     """Count what began and ended in the last cycle."""
-    if channel.begun | channel.ended:
-        count = (channel.under_way + channel.begun - channel.ended) & (2 * _MOST_UNDER_WAY + 1)
-        channel.under_way = 0 if count > _MOST_UNDER_WAY else count
-        channel.begun = channel.ended = 0
+    if lane.begun | lane.ended:
+        count = (lane.under_way + lane.begun - lane.ended) & (2 * _MOST_UNDER_WAY + 1)
+        lane.under_way = 0 if count > _MOST_UNDER_WAY else count
+        lane.begun = lane.ended = 0
+    lane.ended = lane.tracked
+    lane.tracked = 0
+
+
+@inlined
+def _look_at_lanes(s, channel):
+    """Count what is under way; gives a bit for each context that has something left."""
+    busy = 0
+    for context in range(s.config.contexts):
+        lane = channel.lanes[context]
+        work = lane.under_way | lane.begun | lane.on_link | lane.remote_stored | lane.remote_valid
+        if work != 0 or not lane_is_idle(lane):
+            busy |= 1 << context
+        if work | lane.ended | lane.tracked:
+            _count_under_way(lane)
+    return busy
+
+
+@inlined
+def _step_lanes(s, number, channel, busy, reader, sender, remote):
+    """What each lane and queue of remote stores does besides giving."""
+    for context in range(s.config.contexts):
+        lane = channel.lanes[context]
+        if busy >> context & 1 or lane.segments_pushed or lane.remote_put:
+            sends = sender == context
+            step_lane(s, number, context, reader == context, sends and not remote)
+            _step_remote(s, lane, sends and remote)
 
 
 @inlined
@@ -197,43 +280,44 @@ def step_channel(s, number, inputs, start_measurement):
 
     Returns
     -------
-    error : int
-        The first one of the cycle.
-    busy : bool
-        Whether anything is left to do, as ``idle`` of the top sees it.
-    sends : bool
-        Whether the link takes a packet.
+    error, second : int
+        Of the store and of the packet.
+    busy : int
+        A bit for each context that has something left to do, as ``idle`` of the top sees it.
+    sends : int
+        A bit for the context whose packet the link takes.
     """
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     levels, heads = channel.levels, channel.heads
     popped, pushed = channel.popped, channel.pushed
     channel.popped = 0
     channel.pushed = 0
-    work = (levels & _WORK) | channel.slots_used | channel.in_flight
-    busy = work | channel.under_way | channel.begun != 0 or not is_empty(channel.waiting)
-    _count_under_way(channel)
+    busy = _look_at_lanes(s, channel)
 
     if levels and has(levels, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)
-    sends = has(levels, Q.link) and inputs[i + I.link_out_ready] != 0
-    if sends:
+    sends = 0
+    if has(levels, Q.link) and inputs[i + I.link_out_ready]:
         popped += mark(Q.link)
-    # Lane before the returns: a slot that is filled now can be sent in the next cycle.
-    more_popped, more_pushed = step_lane(s, number, levels, heads)
-    popped += more_popped
-    pushed += more_pushed
-    failure = 0
-    if levels:
-        more_popped, more_pushed = _issue(s, channel, levels, heads)
+        owner = natural(channel.link[front(heads, Q.link)].owner)
+        channel.lanes[owner].on_link -= 1
+        sends = 1 << owner
+    failure = second = 0
+    reader, sender, remote = -1, -1, False
+    if levels or busy:
+        more_popped, more_pushed, reader = _issue(s, channel, levels, heads)
         popped += more_popped
         pushed += more_pushed
+        more_pushed, sender, remote = _link(
+            s, number, channel, levels, heads, inputs[i + I.link_room]
+        )
+        pushed += more_pushed
+        if sender >= 0:
+            channel.lanes[natural(sender)].on_link += 1
         if has(levels, Q.classified):
-            more_popped, more_pushed = _route(s, channel, levels, heads)
+            more_popped, more_pushed = _route(s, number, channel, levels, heads)
             popped += more_popped
             pushed += more_pushed
-        more_popped, more_pushed = _link(channel, levels, heads)
-        popped += more_popped
-        pushed += more_pushed
         if has(levels, Q.stores):
             more_popped, more_pushed, failure = classify_store(s, channel, levels, heads)
             popped += more_popped
@@ -242,15 +326,15 @@ def step_channel(s, number, inputs, start_measurement):
             more_popped, more_pushed, second = check_packet(s, channel, levels, heads)
             popped += more_popped
             pushed += more_pushed
-            failure = failure if failure else second
     else:
         channel.starved = channel.compute_starved = 0
+    _step_lanes(s, number, channel, busy, reader, sender, remote)
     if start_measurement or channel.measuring:
         measure(s.config.arbiter, channel, start_measurement)
     channel.occupancy = inputs[i + I.occupancy]
     pushed += _take_inputs(s, number, inputs, levels, heads)
     channel.levels, channel.heads = commit(levels, heads, popped, pushed)
-    return failure, busy, sends
+    return failure, second, busy, sends
 
 
 @inlined
@@ -263,10 +347,18 @@ def write_channel(s, number, outputs):
     outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
     outputs[o + O.issue_acks_ready] = has_room(channel)
     outputs[o + O.returns_ready] = 1
+    free = 0
+    for context in range(s.config.contexts):
+        lane = channel.lanes[context]
+        waiting = lane.remote_stored + lane.remote_valid
+        free |= (waiting <= s.config.remote_depth - STORES_ON_THEIR_WAY) << context
+    outputs[o + O.stores_room] = free
     outputs[o + O.stored] = channel.stored
     outputs[o + O.link_out_valid] = has(levels, Q.link)
     if has(levels, Q.link):
-        store_record(outputs, o + O.link_out_kind, channel.link[front(heads, Q.link)])
+        first = channel.link[front(heads, Q.link)]
+        store_record(outputs, o + O.link_out_kind, first.packet)
+        outputs[o + O.link_owner] = first.owner
     outputs[o + O.dram_valid] = has(levels, Q.issue)
     if has(levels, Q.issue):
         store_record(outputs, o + O.dram_access, channel.issue[front(heads, Q.issue)])

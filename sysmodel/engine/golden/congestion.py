@@ -11,18 +11,19 @@ _MOST, _CONGESTED = 511, 256
 
 
 @inlined
-def look_for_congestion(s):
+def look_for_congestion(s, context):
     """Whether the next channel's DRAM queue is full while the link has nothing of it to send."""
-    own, channel = s.gpu.criticality, s.channels[natural(s.gpu.criticality.turn)]
+    own = s.contexts[context].criticality
+    channel = s.channels[natural(own.turn)]
     full = channel.occupancy >= s.config.arbiter.cuts[2]
     own.seen = full and not has(channel.levels, Q.link)
     own.turn = own.turn + 1 if own.turn + 1 < s.config.channels else 0
 
 
 @inlined
-def count_congestion(s):
+def count_congestion(s, context):
     """Count what was seen, while communication is critical."""
-    own = s.gpu.criticality
+    own = s.contexts[context].criticality
     if not own.active and not own.critical:
         own.congestion = 0
     elif own.critical:

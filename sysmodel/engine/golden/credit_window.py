@@ -11,7 +11,7 @@ TIMEOUT = ErrorCode.TIMEOUT.value
 
 
 @inlined
-def step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfinished):
+def step_credit_window(s, context, credit_limit_in, complete, own, issued, launch, unfinished):
     """One cycle of the credit window unit.
 
     Parameters
@@ -28,22 +28,22 @@ def step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfini
     bool
         Whether the timeout is reported, for the dispatch index in ``oldest``.
     """
-    config, gpu = s.config, s.gpu
+    config, gpu = s.config, s.contexts[context]
     oldest, credit_limit = gpu.oldest, gpu.credit_limit
-    first, end = config.launch.tracked_first, config.launch.tracked_end
+    first, end = gpu.launch.tracked_first, gpu.launch.tracked_end
     launched = gpu.launched != 0
 
     gpu.credit_limit = 0
     if launched:
         gpu.credit_limit = min(
-            oldest + config.launch.credit_window,
-            first + gpu.issued + config.launch.command_window,
+            oldest + gpu.launch.credit_window,
+            first + gpu.issued + gpu.launch.command_window,
             config.credit_limit_mask,
         )
-    admitted = max(credit_limit_in - config.launch.shift, 0)
+    admitted = max(credit_limit_in - gpu.launch.shift, 0)
     gpu.dispatch_limit = admitted if admitted < first else credit_limit
     gpu.done = launched and oldest >= end
-    expired = config.launch.timeout != 0 and gpu.waited == config.launch.timeout
+    expired = gpu.launch.timeout != 0 and gpu.waited == gpu.launch.timeout
 
     if launch:
         gpu.launched = 1
@@ -52,16 +52,16 @@ def step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfini
         gpu.done = 0
         gpu.waited = 0
         for slot in range(config.credit_window_slots):
-            s.complete[slot] = 0
+            s.complete[context, slot] = 0
         return expired
 
     slots = config.credit_window_slots - 1
-    moves = s.complete[natural(oldest & slots)] != 0
+    moves = s.complete[context, natural(oldest & slots)] != 0
     if moves:
-        s.complete[natural(oldest & slots)] = 0
+        s.complete[context, natural(oldest & slots)] = 0
         gpu.oldest = (oldest + 1) & config.credit_limit_mask
     if complete >= 0:
-        s.complete[natural(complete & slots)] = 1
+        s.complete[context, natural(complete & slots)] = 1
     gpu.issued = (gpu.issued + own + issued) & config.credit_limit_mask
     if moves or expired or not launched or (oldest >= end and not unfinished):
         gpu.waited = 0

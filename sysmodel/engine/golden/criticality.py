@@ -15,9 +15,9 @@ _MOST = (1 << 20) - 1
 
 
 @compiled
-def _judge(s, finished):
+def _judge(s, context, finished):
     """The comparison's steps, each in its phase of the period."""
-    launch, own = s.config.launch, s.gpu.criticality
+    launch, own = s.contexts[context].launch, s.contexts[context].criticality
     if own.phase == 0:
         sent = launch.tracked_first + own.sent
         own.gone = finished if finished < launch.tracked_first else sent
@@ -53,7 +53,7 @@ def _time_link(own, issued, mask):
 
 
 @inlined
-def step_criticality(s, dispatched, finished, issued, launch):
+def step_criticality(s, context, dispatched, finished, issued, launch):
     """One cycle.
 
     Parameters
@@ -65,7 +65,8 @@ def step_criticality(s, dispatched, finished, issued, launch):
     launch : bool
         Strobe.
     """
-    gpu, own, limits = s.gpu, s.gpu.criticality, s.config.launch
+    gpu = s.contexts[context]
+    own, limits = gpu.criticality, gpu.launch
     runs = own.launched != 0 and dispatched != 0 and finished < limits.workgroups
     waits = gpu.dispatch_limit <= dispatched < limits.workgroups
     window = limits.credit_window
@@ -75,12 +76,12 @@ def step_criticality(s, dispatched, finished, issued, launch):
     unknown = own.measuring and own.link_time == 0
     phase = own.phase
     if phase == _LAST_PHASE:
-        count_congestion(s)
+        count_congestion(s, context)
     own.active = runs and not waits
     own.relaxed = own.active and not late and not lags
     own.critical = runs and (waits or leads or late or unknown)
     if phase <= _JUDGED or phase == _LAST_PHASE:
-        _judge(s, finished)
+        _judge(s, context, finished)
     if finished != own.finished_seen:
         own.finished_seen = finished
         own.finish_time = own.elapsed

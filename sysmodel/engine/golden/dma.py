@@ -5,11 +5,18 @@ from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom
 
 from .protected_queue import oldest
-from .queues import D, Q, back, front, has, mark, natural, pick, room, waiting
+from .queues import natural, pick
 from .records import copy_record
-from .state import MOST_WALKERS
+from .state import MOST_WALKERS, READS, SEGMENTS
 
-__all__ = ["fill_slot", "segment_length", "push_copy", "step_engine", "step_lane"]
+__all__ = [
+    "fill_slot",
+    "lane_is_idle",
+    "push_copy",
+    "segment_length",
+    "step_engine",
+    "step_lane",
+]
 
 _WORKGROUP = Granularity.WORKGROUP.value
 # A run divided in segments this long stays in one wavefront.
@@ -26,8 +33,8 @@ def segment_length(config, atom, remaining):
 
 
 @compiled
-def push_copy(s, command, start):
-    gpu = s.gpu
+def push_copy(s, context, command, start):
+    gpu = s.contexts[context]
     to = gpu.copies[(gpu.copies_head + gpu.copies_level) & 1]
     to.command = command
     to.start = start
@@ -35,10 +42,10 @@ def push_copy(s, command, start):
 
 
 @compiled
-def _begin(s, number, start):
+def _begin(s, context, number, start):
     """Take what a copy and a command have in common."""
-    engine = s.gpu.engine
-    command = s.commands[number]
+    engine = s.contexts[context].engine
+    command = s.commands[context, number]
     engine.start = start
     engine.outer_extent = command.outer_extent
     engine.inner_extent = command.inner_extent
@@ -49,7 +56,7 @@ def _begin(s, number, start):
     engine.wavefront_base = 0
     engine.workgroup = 0
     engine.dispatch_index = -1
-    engine.context = command.context
+    engine.context = s.contexts[context].address_space.remote
     engine.kind = command.kind
     engine.op = command.op
     engine.dtype = command.dtype
@@ -58,10 +65,10 @@ def _begin(s, number, start):
 
 
 @inlined
-def _begin_ready(s, ready):
+def _begin_ready(s, context, ready):
     """Take a ready command."""
-    engine = s.gpu.engine
-    command = _begin(s, ready.command, ready.start)
+    engine = s.contexts[context].engine
+    command = _begin(s, context, ready.command, ready.start)
     engine.dispatch_index = ready.dispatch_index
     outer_extent = command.outer_extent
     if ready.outer_edge:
@@ -87,13 +94,14 @@ def _begin_ready(s, ready):
 
 
 @inlined
-def _scale(s):
+def _scale(s, context):
     """State SCALE: the workgroup, by the launch of this cycle."""
-    config, engine = s.config, s.gpu.engine
+    config, own = s.config, s.contexts[context]
+    engine = own.engine
     if engine.dispatch_index >= 0:
-        workgroup = engine.dispatch_index + config.launch.first_workgroup
-        if workgroup >= config.launch.workgroups:
-            workgroup -= config.launch.workgroups
+        workgroup = engine.dispatch_index + own.launch.first_workgroup
+        if workgroup >= own.launch.workgroups:
+            workgroup -= own.launch.workgroups
         engine.workgroup = workgroup & config.dispatch_index_mask
 
 
@@ -114,9 +122,9 @@ def _place(config, walker):
 
 
 @compiled
-def _shape(s):
+def _shape(s, context):
     """State SHAPE: the walkers begin, each with a row of its own; gives whether any does."""
-    config, engine = s.config, s.gpu.engine
+    config, engine = s.config, s.contexts[context].engine
     if engine.outer_extent == 0 or engine.inner_extent == 0:
         return False
     count = min(config.walkers, engine.outer_extent)
@@ -133,9 +141,9 @@ def _shape(s):
 
 
 @inlined
-def _push(config, engine, walker, channel, length):
+def _push(config, engine, walker, lane, length):
     """A walker's segment into its channel's lane."""
-    to = channel.segments[back(channel.levels, channel.heads, Q.segments)]
+    to = lane.segments[(lane.segments_head + lane.segments_level) & (SEGMENTS - 1)]
     to.atom = (walker.row_start + walker.offset) & config.atom_mask
     to.length = length
     to.offset = walker.offset
@@ -147,7 +155,7 @@ def _push(config, engine, walker, channel, length):
     to.op = engine.op
     to.dtype = engine.dtype
     to.atom_offset = engine.atom_offset
-    channel.pushed += mark(Q.segments)
+    lane.segments_pushed = 1
 
 
 @inlined
@@ -161,21 +169,21 @@ def _offered(engine, walker):
 
 
 @compiled
-def _step_walker(s, index):
+def _step_walker(s, context, index):
     """Offer one walker's segment to its lane, unless another one did, and go on if it leaves."""
-    config, engine = s.config, s.gpu.engine
+    config, engine = s.config, s.contexts[context].engine
     walker = engine.walkers[natural(index)]
     atom = walker.row_start + walker.offset
     length = segment_length(config, atom, engine.inner_extent - walker.offset)
     if 0 <= walker.channel < config.channels:
-        channel = s.channels[natural(walker.channel)]
-        if channel.pushed & mark(Q.segments):
+        lane = s.channels[natural(walker.channel)].lanes[context]
+        if lane.segments_pushed:
             return
-        if not room(channel.levels, Q.segments, D.segments):
+        if lane.segments_level == SEGMENTS:
             if not _offered(engine, walker):
                 engine.waiting |= 1 << index
             return
-        _push(config, engine, walker, channel, length)
+        _push(config, engine, walker, lane, length)
         engine.waiting &= ~(1 << index)
     walker.offset += length
     if walker.offset == engine.inner_extent:
@@ -190,25 +198,25 @@ def _step_walker(s, index):
 
 
 @inlined
-def _walk(s):
+def _walk(s, context):
     """One segment of each walker, as the lanes take them."""
-    engine = s.gpu.engine
+    engine = s.contexts[context].engine
     # What was offered before stays, and goes first.
     offered = engine.waiting
     others = engine.walking & ~offered
     if offered:
         for index in range(s.config.walkers):
             if offered >> index & 1:
-                _step_walker(s, index)
+                _step_walker(s, context, index)
     for index in range(s.config.walkers):
         if others >> index & 1:
-            _step_walker(s, index)
+            _step_walker(s, context, index)
     if engine.walking == 0:
         engine.state = _IDLE
 
 
 @inlined
-def step_engine(s, credit_limit_in):
+def step_engine(s, context, credit_limit_in):
     """One cycle.
 
     Returns
@@ -218,36 +226,35 @@ def step_engine(s, credit_limit_in):
     issued : bool
         It was the last one of its workgroup.
     """
-    gpu, engine = s.gpu, s.gpu.engine
+    own = s.contexts[context]
+    engine = own.engine
     state = engine.state
     if state == _WALK:
-        _walk(s)
+        _walk(s, context)
         return False, False
     if state == _SCALE:
-        _scale(s)
+        _scale(s, context)
         engine.state = _SHAPE
         return False, False
     if state == _SHAPE:
-        engine.state = _WALK if _shape(s) else _IDLE
+        engine.state = _WALK if _shape(s, context) else _IDLE
         return False, False
-    if not gpu.ready.checked and not gpu.copies_level:
+    if not own.ready.checked and not own.copies_level:
         return False, False
-    ready = s.ready[oldest(gpu.ready)]
-    eligible = (
-        gpu.ready.checked != 0 and ready.dispatch_index + s.config.launch.shift < credit_limit_in
-    )
-    choice = pick(eligible, gpu.copies_level != 0, engine.last)
+    ready = s.ready[context, oldest(own.ready)]
+    eligible = own.ready.checked != 0 and ready.dispatch_index + own.launch.shift < credit_limit_in
+    choice = pick(eligible, own.copies_level != 0, engine.last)
     if choice < 0:
         return False, False
     engine.last = choice
     engine.state = _SCALE
     if choice == 0:
-        _begin_ready(s, ready)
+        _begin_ready(s, context, ready)
         return True, ready.last != 0
-    copy = gpu.copies[natural(gpu.copies_head)]
-    _begin(s, copy.command, copy.start)
-    gpu.copies_head ^= 1
-    gpu.copies_level -= 1
+    copy = own.copies[natural(own.copies_head)]
+    _begin(s, context, copy.command, copy.start)
+    own.copies_head ^= 1
+    own.copies_level -= 1
     return False, False
 
 
@@ -260,16 +267,16 @@ def fill_slot(s, number, slot):
 
 
 @inlined
-def _expand(s, number, levels, heads):
-    """One read of the head of ``segments`` into the next egress slot."""
-    config, channel = s.config, s.channels[natural(number)]
-    segment = channel.segments[front(heads, Q.segments)]
-    index, tail = channel.segment_index, channel.slot_tail
-    to = channel.dma_reads[back(levels, heads, Q.dma_reads)]
+def _expand(s, number, context, lane, to):
+    """One read of the lane's first segment into the next egress slot; the read goes to ``to``."""
+    config = s.config
+    segment = lane.segments[natural(lane.segments_head)]
+    index, tail = lane.segment_index, lane.slot_tail
+    slot = (context << config.slot_bits) + tail
     to.atom = (segment.atom + index) & config.atom_mask
     to.tag = tail
 
-    packet = s.slots[natural(number), natural(tail)].packet
+    packet = s.slots[natural(number), natural(slot)].packet
     wave = (segment.offset + index) >> segment.wave_inner_log2
     packet.kind = segment.kind
     packet.atom = (segment.atom + index + segment.atom_offset) & config.atom_mask
@@ -278,44 +285,51 @@ def _expand(s, number, levels, heads):
     packet.wavefront = (segment.wavefront + wave) & config.wavefront_mask
     packet.op = segment.op
     packet.dtype = segment.dtype
-    channel.slot_tail = (tail + 1) & (config.slots - 1)
-    channel.slots_used += 1
+    lane.slot_tail = (tail + 1) & (config.slots - 1)
+    lane.slots_used += 1
+    lane.segment_index = index + 1
     if index + 1 == segment.length:
-        channel.segment_index = 0
-        return mark(Q.segments), mark(Q.dma_reads)
-    channel.segment_index = index + 1
-    return 0, mark(Q.dma_reads)
+        lane.segment_index = 0
+        lane.segments_head = (lane.segments_head + 1) & (SEGMENTS - 1)
+        lane.segments_level -= 1
 
 
 @inlined
-def step_lane(s, number, levels, heads):
-    """One cycle of the lane of channel `number`, but for the returns.
+def lane_is_idle(lane):
+    """Whether the lane holds nothing; its reads are looked at apart."""
+    return lane.slots_used | lane.has_ahead | lane.segments_level | lane.reads_level == 0
 
-    Returns
-    -------
-    popped, pushed : int
+
+@inlined
+def step_lane(s, number, context, read, sent):
+    """One cycle of a lane of channel `number`, but for the returns.
+
+    Parameters
+    ----------
+    read, sent : bool
+        What waits to be read leaves for the arbiter, what is read ahead leaves for the link.
     """
-    config, channel = s.config, s.channels[natural(number)]
-    used, in_flight = channel.slots_used, channel.in_flight
-    if used == 0 and in_flight == 0 and not has(levels, Q.segments):
-        return 0, 0
-    popped = pushed = 0
-    # The slot that was read in the cycle before is written anew at the earliest below.
-    if in_flight:
-        source = s.slots[natural(number), natural(in_flight - 1)]
-        copy_record(channel.sends[back(levels, heads, Q.sends)], source.packet)
-        pushed += mark(Q.sends)
-        channel.in_flight = 0
-    if used:
-        head = channel.slot_head
-        slot = s.slots[natural(number), natural(head)]
-        if slot.filled and waiting(levels, Q.sends) + (in_flight != 0) < D.sends:
-            slot.filled = 0
-            channel.slot_head = (head + 1) & (config.slots - 1)
-            channel.slots_used -= 1
-            channel.in_flight = head + 1
-    if used < config.slots and has(levels, Q.segments) and room(levels, Q.dma_reads, D.dma_reads):
-        more_popped, more_pushed = _expand(s, number, levels, heads)
-        popped += more_popped
-        pushed += more_pushed
-    return popped, pushed
+    config = s.config
+    lane = s.channels[natural(number)].lanes[context]
+    used, level, reads = lane.slots_used, lane.segments_level, lane.reads_level
+    if read:
+        lane.reads_head = (lane.reads_head + 1) & (READS - 1)
+        lane.reads_level -= 1
+    if not lane.has_ahead or sent:
+        lane.has_ahead = 0
+        if used:
+            head = lane.slot_head
+            slot = s.slots[natural(number), natural((context << config.slot_bits) + head)]
+            if slot.filled:
+                slot.filled = 0
+                lane.slot_head = (head + 1) & (config.slots - 1)
+                lane.slots_used -= 1
+                lane.has_ahead = 1
+                copy_record(lane.ahead, slot.packet)
+    if used < config.slots and level and reads < READS:
+        behind = natural((lane.reads_head + lane.reads_level) & (READS - 1))
+        _expand(s, number, context, lane, lane.reads[behind])
+        lane.reads_level += 1
+    if lane.segments_pushed:
+        lane.segments_pushed = 0
+        lane.segments_level += 1

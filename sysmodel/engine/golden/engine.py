@@ -5,7 +5,15 @@ from numba import carray, cfunc, types
 from numba.extending import intrinsic
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
+from rtl.registers.map import CONTEXT
+from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    CONTEXT_INPUTS,
+    CONTEXT_OUTPUTS,
+    GPU_INPUTS,
+    GPU_OUTPUTS,
+)
 
 from .model import reset, step
 from .protected_queue import RING
@@ -22,11 +30,12 @@ def _pointer(typing_context, address):
     return types.voidptr(types.int64), generate
 
 
-_CONFIG, _GPU, _REGION, _RANGE, _COMMAND = (
-    TYPES.config, TYPES.gpu, TYPES.regions, TYPES.ranges, TYPES.commands
+# Globals, because an array's type must be one when the step is compiled.
+_CONFIG, _GPU, _CONTEXT, _REGION, _RANGE, _COMMAND = (
+    TYPES.config, TYPES.gpu, TYPES.contexts, TYPES.regions, TYPES.ranges, TYPES.commands
 )  # fmt: skip
-_CHANNEL, _SLOT, _BANK, _ENTRY, _ROW = (
-    TYPES.channels, TYPES.slots, TYPES.banks, TYPES.entries, TYPES.table
+_CHANNEL, _SLOT, _PACKET, _BANK, _ENTRY, _ROW = (
+    TYPES.channels, TYPES.slots, TYPES.remote, TYPES.banks, TYPES.entries, TYPES.table
 )  # fmt: skip
 _READY, _REGISTER = TYPES.ready, TYPES.registers
 
@@ -39,30 +48,32 @@ _READY, _REGISTER = TYPES.ready, TYPES.registers
 )
 def _step(addresses, inputs, outputs):
     """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
-    at = carray(addresses, 14)
+    at = carray(addresses, 16)
     config = carray(_pointer(at[0]), 1, _CONFIG)[0]
-    channels, banks = config.channels, config.banks
+    channels, banks, contexts = config.channels, config.banks, config.contexts
     window = config.credit_window_slots
     state = GoldenState(
         config,
         carray(_pointer(at[1]), 1, _GPU)[0],
         carray(_pointer(at[2]), config.wavefront_mask + 1, np.int64),
-        carray(_pointer(at[3]), config.regions, _REGION),
-        carray(_pointer(at[4]), config.ranges, _RANGE),
-        carray(_pointer(at[5]), config.commands, _COMMAND),
-        carray(_pointer(at[6]), channels, _CHANNEL),
-        carray(_pointer(at[7]), (channels, config.slots), _SLOT),
-        carray(_pointer(at[8]), banks, _BANK),
-        carray(_pointer(at[9]), (banks, config.rows, config.ways), _ENTRY),
-        carray(_pointer(at[10]), window, _ROW),
-        carray(_pointer(at[11]), window, np.int64),
-        carray(_pointer(at[12]), RING * config.depth, _READY),
-        carray(_pointer(at[13]), REGISTERS, _REGISTER),
+        carray(_pointer(at[3]), contexts, _CONTEXT),
+        carray(_pointer(at[4]), (contexts, config.regions), _REGION),
+        carray(_pointer(at[5]), (contexts, config.ranges), _RANGE),
+        carray(_pointer(at[6]), (contexts, config.commands), _COMMAND),
+        carray(_pointer(at[7]), channels, _CHANNEL),
+        carray(_pointer(at[8]), (channels, contexts * config.slots), _SLOT),
+        carray(_pointer(at[9]), (channels, contexts, config.remote_depth), _PACKET),
+        carray(_pointer(at[10]), banks, _BANK),
+        carray(_pointer(at[11]), (banks, config.rows, config.ways), _ENTRY),
+        carray(_pointer(at[12]), (contexts, window), _ROW),
+        carray(_pointer(at[13]), (contexts, window), np.int64),
+        carray(_pointer(at[14]), (contexts, RING * config.depth), _READY),
+        carray(_pointer(at[15]), (CONTEXT + contexts, REGISTERS), _REGISTER),
     )
     step(
         state,
-        carray(inputs, channels * CHANNEL_INPUTS + GPU_INPUTS),
-        carray(outputs, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS),
+        carray(inputs, channels * CHANNEL_INPUTS + GPU_INPUTS + contexts * CONTEXT_INPUTS),
+        carray(outputs, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS + contexts * CONTEXT_OUTPUTS),
     )
 
 

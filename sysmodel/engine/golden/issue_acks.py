@@ -19,7 +19,7 @@ def has_room(channel):
 
 
 @inlined
-def take_issue_ack(channel, levels, heads, given, atom, dispatch_index, wavefront):
+def take_issue_ack(channel, levels, heads, given, atom, owner, dispatch_index, wavefront):
     """One cycle of the buffer and of the queue's end, `given` an update's acknowledgement or not.
 
     Returns
@@ -33,23 +33,32 @@ def take_issue_ack(channel, levels, heads, given, atom, dispatch_index, wavefron
         if not given:
             return 0
         if takes:
-            return _join(channel, levels, heads, atom, dispatch_index, wavefront)
+            return _join(channel, levels, heads, atom, owner, dispatch_index, wavefront)
     if given:
         to = channel.waiting_acks[push_at(queue, ISSUE_ACK_BUFFER)]
         to.atom = atom
+        to.owner = owner
         to.dispatch_index = dispatch_index
         to.wavefront = wavefront
     pushed = 0
     leaves = takes and queue.checked > 0
     if leaves:
         first = channel.waiting_acks[oldest(queue)]
-        pushed = _join(channel, levels, heads, first.atom, first.dispatch_index, first.wavefront)
+        pushed = _join(
+            channel,
+            levels,
+            heads,
+            first.atom,
+            first.owner,
+            first.dispatch_index,
+            first.wavefront,
+        )
     step_queue(queue, ISSUE_ACK_BUFFER, given, leaves)
     return pushed
 
 
 @inlined
-def _join(channel, levels, heads, atom, dispatch_index, wavefront):
+def _join(channel, levels, heads, atom, owner, dispatch_index, wavefront):
     """Put one update into the queue, which has room.
 
     It joins its tile's event if one waits behind the head. The head stays as it is, because the
@@ -58,7 +67,8 @@ def _join(channel, levels, heads, atom, dispatch_index, wavefront):
     for index in range(1, waiting(levels, Q.issue_acks)):
         event = channel.issue_acks[position(heads, Q.issue_acks, index)]
         if (
-            event.dispatch_index == dispatch_index
+            event.owner == owner
+            and event.dispatch_index == dispatch_index
             and event.wavefront == wavefront
             and event.count < _MOST
         ):
@@ -67,6 +77,7 @@ def _join(channel, levels, heads, atom, dispatch_index, wavefront):
             return 0
     to = channel.issue_acks[back(levels, heads, Q.issue_acks)]
     to.atom = atom
+    to.owner = owner
     to.dispatch_index = dispatch_index
     to.wavefront = wavefront
     to.count = 1

@@ -12,6 +12,7 @@ from sysmodel.lib.compiled import inlined
 from .records import fields_of, record
 
 __all__ = [
+    "ADDRESS_SPACE",
     "ARBITER",
     "CANDIDATE",
     "CLASSIFIED",
@@ -23,6 +24,7 @@ __all__ = [
     "EVENT",
     "ISSUE_ACK",
     "LAUNCH",
+    "LINK_PACKET",
     "LOCATED_PACKET",
     "LOCATED_STORE",
     "LOCATION",
@@ -63,6 +65,7 @@ REGION = _record(configuration.RegionEntry)
 RANGE = _record(configuration.RangeEntry)
 COMMAND = _record(configuration.CommandEntry)
 LAUNCH = _record(configuration.LaunchConfiguration)
+ADDRESS_SPACE = _record(configuration.AddressSpace)
 ARBITER = _record(configuration.ArbiterConfiguration)
 DATA_WORDS = PACKET["data"].shape[0]
 
@@ -72,6 +75,8 @@ LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)])
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = record([("tile", TILE)], "bank")
 EVENT = record([("tile", TILE)], "threshold")
+# A packet before the link, with its context.
+LINK_PACKET = record([("packet", PACKET)], "owner")
 # An egress slot.
 SLOT = record([("packet", PACKET)], "filled")
 

@@ -2,16 +2,21 @@
 
 import numpy as np
 
+from rtl.registers.map import CONTEXT, PAGE_BITS
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
+    CONTEXT_INPUTS,
+    CONTEXT_OUTPUTS,
     G,
     H,
+    J,
+    K,
     O,
 )
 from sysmodel.lib.compiled import compiled, inlined
 
-from .address_map import error
+from .address_map import error, owner_of
 from .arbitration import ANY
 from .channel import step_channel, write_channel
 from .congestion import look_for_congestion
@@ -25,7 +30,14 @@ from .reduce import step_nmc
 from .registers import CLEAR, LAUNCH, decode, follow_launch, step_bus
 from .state import F, GoldenState
 from .tables import write_register
-from .tracker_bank import clear_bank, count_entries, step_bank
+from .tracker_bank import (
+    clear_bank,
+    count_entries,
+    has_events,
+    is_clearing,
+    offer_completion,
+    step_bank,
+)
 from .tracker_front import step_front
 from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 
@@ -39,7 +51,7 @@ _TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidate
 
 @inlined
 def _write_gpu(s, outputs, h):
-    gpu, bus = s.gpu, s.gpu.bus
+    bus = s.gpu.bus
     outputs[h + H.bus_awready] = not bus.aw_full
     outputs[h + H.bus_wready] = not bus.w_full
     outputs[h + H.bus_bresp] = bus.b_resp
@@ -48,37 +60,61 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.bus_rdata] = bus.r_data
     outputs[h + H.bus_rresp] = bus.r_resp
     outputs[h + H.bus_rvalid] = bus.r_valid
-    outputs[h + H.credit_limit_out] = gpu.credit_limit
-    outputs[h + H.dispatch_limit] = gpu.dispatch_limit
-    outputs[h + H.tiles] = gpu.tiles
-    outputs[h + H.done] = gpu.done
-    outputs[h + H.idle] = gpu.idle
-    outputs[h + H.irq] = gpu.error
+
+
+@inlined
+def _write_context(own, outputs, k):
+    outputs[k + K.credit_limit_out] = own.credit_limit
+    outputs[k + K.dispatch_limit] = own.dispatch_limit
+    outputs[k + K.tiles] = own.tiles
+    outputs[k + K.done] = own.done
+    outputs[k + K.idle] = own.idle
+    outputs[k + K.irq] = own.error
+
+
+@inlined
+def _report(s, failure, of_channel):
+    """Keep a context's first error of the cycle; those of channels come before the others."""
+    if failure:
+        own = s.contexts[natural(owner_of(failure))]
+        if of_channel:
+            if own.of_channel == 0:
+                own.of_channel = failure
+        elif own.of_unit == 0:
+            own.of_unit = failure
 
 
 @inlined
 def _step_banks(s, clear):
-    """All banks; gives the first one's error and whether a bank has work left."""
-    failure = 0
+    """All banks; gives whether one has work left."""
     busy = False
-    s.gpu.entries_moved = 0
+    for context in range(s.config.contexts):
+        s.contexts[context].entries_moved = 0
     for index in range(s.config.banks):
         bank = s.banks[index]
+        comes = has_events(s, bank)
         if bank.flying:
-            second = step_bank(s, index)
-            failure = failure if failure else second
-        if clear or bank.clearing:
-            clear_bank(s, index, clear)
-        busy |= bank.flying | bank.clearing != 0
-    return failure, busy or s.gpu.completions != 0 or s.gpu.entries_moved != 0
+            _report(s, step_bank(s, index), False)
+        if clear or is_clearing(bank):
+            clear_bank(s, index, clear, comes)
+        busy |= bank.flying != 0 or is_clearing(bank)
+    for context in range(s.config.contexts):
+        busy |= s.contexts[context].entries_moved != 0
+    return busy or s.gpu.completions != 0
 
 
 @compiled
 def _clearing(s):
-    """Whether the tracker or the trigger unit is being emptied."""
-    clearing = s.gpu.trigger.state == CLEARING
+    """A bit for each context whose tiles or counts are being forgotten."""
+    clearing = 0
+    for context in range(s.config.contexts):
+        if s.contexts[context].trigger.state == CLEARING:
+            clearing |= 1 << context
     for index in range(s.config.banks):
-        clearing |= s.banks[index].clearing != 0
+        bank = s.banks[index]
+        clearing |= bank.pending | bank.forgetting
+        if bank.clearing:
+            clearing |= (1 << s.config.contexts) - 1
     return clearing
 
 
@@ -105,11 +141,111 @@ def _bus_is_busy(bus, words, g):
 
 @inlined
 def _step_port(s, words, g):
-    """The register port; gives whether a write acts, and if so whether something is cleared."""
+    """The register port; gives whether a write acts, and if so what is cleared."""
     if not _bus_is_busy(s.gpu.bus, words, g):
-        return False, False
+        return False, 0
     clearing = _clearing(s)
     return step_bus(s, words, g, clearing), clearing
+
+
+@inlined
+def _begin_context(s, context):
+    """What a context's registers did in the last cycle; gives whether it has work, but in the
+    tracker, and whether a launch ran at the cycle's start."""
+    own = s.contexts[context]
+    own.given, own.strobes = own.strobes, 0
+    running = follow_launch(own, own.given)
+    own.copies_before = own.copies_level
+    own.had_ready = not is_empty(own.ready)
+    own.of_channel = own.of_unit = 0
+    own.complete, own.own, own.pushed = -1, 0, 0
+    work = own.copies_level | own.engine.state | own.had_ready | own.trigger.state != IDLE
+    return work, running
+
+
+@inlined
+def _has_tiles(own):
+    """Whether the tracker has something of the context."""
+    return own.entries | own.entries_moved | own.candidates | own.flying | own.completions != 0
+
+
+@inlined
+def _tell_arbiters(s):
+    """What the contexts' criticality units say, together."""
+    gpu = s.gpu
+    active = critical = congested = 0
+    relaxed = 1
+    for context in range(s.config.contexts):
+        own = s.contexts[context].criticality
+        active |= own.active
+        critical |= own.critical
+        congested |= own.congested
+        if own.active and not own.relaxed:
+            relaxed = 0
+    gpu.active, gpu.critical, gpu.congested = active, critical, congested
+    gpu.relaxed = active & relaxed
+
+
+@inlined
+def _track(s, tracking, clear):
+    """The tracker, and the contexts' trigger units behind it."""
+    config = s.config
+    for context in range(config.contexts):
+        own = s.contexts[context]
+        if clear or own.entries_change != 0:
+            count_entries(s, context, clear >> context & 1)
+    s.gpu.offered = -1
+    if tracking or clear:
+        # In this order each sees the completions of the cycle's start.
+        step_front(s)
+        offer_completion(s)
+    for context in range(config.contexts):
+        own = s.contexts[context]
+        if own.trigger.state != IDLE or s.gpu.offered >= 0:
+            own.pushed, own.complete, own.own = step_trigger(s, context)
+    if tracking or clear:
+        s.gpu.tracker_busy = _step_banks(s, clear)
+
+
+@inlined
+def _send(s, words, k):
+    """The contexts' engines and their queues of commands."""
+    for context in range(s.config.contexts):
+        own = s.contexts[context]
+        if own.given & CLEAR:
+            begin_clearing(s, context)
+        limit = words[k + natural(context * CONTEXT_INPUTS) + J.credit_limit_in]
+        popped, own.issues = step_engine(s, context, limit)
+        if own.pushed or own.had_ready:
+            step_ready(s, context, own.pushed, popped)
+        if own.criticality.phase == LOOK_PHASE:
+            look_for_congestion(s, context)
+
+
+@inlined
+def _end_context(s, context, words, k, sends):
+    """The credit window, what guides the arbiters, and the errors."""
+    own = s.contexts[context]
+    at = k + natural(context * CONTEXT_INPUTS)
+    failure = own.of_channel if own.of_channel else own.of_unit
+    base, launch = own.oldest, own.given & LAUNCH != 0
+    dispatched, finished = words[at + J.dispatched], words[at + J.finished]
+    step_criticality(s, context, dispatched, finished, own.issues != 0, launch)
+    expired = step_credit_window(
+        s,
+        context,
+        words[at + J.credit_limit_in],
+        own.complete,
+        own.own,
+        own.issues,
+        launch,
+        not own.idle and not sends,
+    )
+    if expired and not failure:
+        failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)
+    if own.failure or own.given:
+        _keep_error(own, own.failure, own.given & _CLEAR_ERROR != 0)
+    own.failure = failure
 
 
 @inlined
@@ -129,70 +265,50 @@ def step(state, inputs, outputs):
     config, gpu = s.config, s.gpu
     words = inputs.view(np.int64)
     results = outputs.view(np.int64)
-    channels = config.channels
-    g = natural(channels * CHANNEL_INPUTS)
-    credit_limit_in = words[g + G.credit_limit_in]
+    channels, contexts = config.channels, config.contexts
+    k = natural(channels * CHANNEL_INPUTS)
 
-    acts, clearing = _step_port(s, words, g)
-    strobes = gpu.strobes
-    gpu.strobes = 0
-    running = follow_launch(gpu, strobes)
-    copies = gpu.copies_level
-    has_ready = not is_empty(gpu.ready)
-    busy = has_ready or copies | gpu.engine.state | gpu.entries != 0
-
+    acts, clearing = _step_port(s, words, k)
+    busy, running, clear, measure = 0, 0, 0, False
+    for context in range(contexts):
+        work, runs = _begin_context(s, context)
+        own = s.contexts[context]
+        busy |= (work or _has_tiles(own)) << context
+        running |= runs << context
+        clear |= (own.given & CLEAR != 0) << context
+        measure |= own.given & _MEASURE != 0
     tracking = gpu.tracker_busy != 0
     for number in range(channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
-    busy |= tracking or gpu.trigger.state != IDLE
-    clear = strobes & CLEAR != 0
-    if clear or gpu.entries_change != 0:
-        count_entries(s, clear)
-    failure, pushed, complete, own = 0, False, -1, False
-    if tracking or clear:
-        # In this order each sees the completions of the cycle's start.
-        step_front(s)
-        pushed, complete, own = step_trigger(s)
-        failure, gpu.tracker_busy = _step_banks(s, clear)
-    elif gpu.trigger.state != IDLE:
-        pushed, complete, own = step_trigger(s)
-    if clear:
-        begin_clearing(s)
-    popped, issued = step_engine(s, credit_limit_in)
-    if pushed or has_ready:
-        step_ready(s, pushed, popped)
+    if tracking:
+        busy |= _clearing(s)
+    _track(s, tracking, clear)
+    _send(s, words, k)
 
-    if gpu.criticality.phase == LOOK_PHASE:
-        look_for_congestion(s)
-    first = 0
-    sends = False
-    measure = strobes & _MEASURE != 0
+    sends = 0
     for number in range(channels):
-        second, more, sent = step_channel(s, number, words, measure)
-        first = first if first else second
+        of_store, of_packet, more, sent = step_channel(s, number, words, measure)
+        _report(s, of_store, True)
+        _report(s, of_packet, True)
         busy |= more
         sends |= sent
         write_channel(s, number, results)
         if config.with_data:
             step_nmc(s, number, words, results)
-    failure = first if first else failure
-    base = gpu.oldest
-    launch = strobes & LAUNCH != 0
-    step_criticality(s, words[g + G.dispatched], words[g + G.finished], issued, launch)
-    unfinished = not gpu.idle and not sends
-    if (
-        step_credit_window(s, credit_limit_in, complete, own, issued, launch, unfinished)
-        and not failure
-    ):
-        failure = error(TIMEOUT, min(base, config.dispatch_index_mask), 0)
-    if gpu.failure or strobes:
-        _keep_error(gpu, gpu.failure, strobes & _CLEAR_ERROR != 0)
-    gpu.failure = failure
-    gpu.idle = not busy
+    h = natural(channels * CHANNEL_OUTPUTS)
+    for context in range(contexts):
+        own = s.contexts[context]
+        _end_context(s, context, words, k, sends >> context & 1)
+        own.idle = not busy >> context & 1
+    _tell_arbiters(s)
     if acts:
+        written = natural((gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
+        copies = s.contexts[written].copies_before if written < contexts else 0
         write_register(s, copies, clearing, running)
     gpu.cycle += 1
-    _write_gpu(s, results, natural(channels * CHANNEL_OUTPUTS))
+    _write_gpu(s, results, h)
+    for context in range(contexts):
+        _write_context(s.contexts[context], results, h + natural(context * CONTEXT_OUTPUTS))
 
 
 def reset(state: GoldenState, outputs: np.ndarray) -> None:
@@ -208,8 +324,9 @@ def reset(state: GoldenState, outputs: np.ndarray) -> None:
         array[...] = np.zeros((), array.dtype)
     state.registers["value"] = state.registers["reset"]
     state.banks["clearing"] = 1
-    for last in ("compute_last", "communication_last", "link_last", "arbiter_last", "front_last"):
+    for last in ("compute_last", "communication_last", "arbiter_last", "front_last"):
         state.channels[last] = 1
+    state.channels["lanes"]["link_last"] = 1
     state.channels["measured"] = ANY
     outputs[:] = 0
     _settle(state, outputs)
@@ -219,13 +336,16 @@ def reset(state: GoldenState, outputs: np.ndarray) -> None:
 def _settle(s, outputs):
     """The GPU's record, and what follows from the registers: configuration and outputs."""
     clear_record(s.gpu)
-    s.gpu.engine.last = 1
     s.gpu.tracker_busy = 1
-    begin_clearing(s)
     decode(s)
     results = outputs.view(np.int64)
     for number in range(s.config.channels):
         write_channel(s, number, results)
         if s.config.with_data:
             results[number * CHANNEL_OUTPUTS + O.nmc_in_ready] = 1
-    _write_gpu(s, results, s.config.channels * CHANNEL_OUTPUTS)
+    h = s.config.channels * CHANNEL_OUTPUTS
+    _write_gpu(s, results, h)
+    for context in range(s.config.contexts):
+        s.contexts[context].engine.last = 1
+        begin_clearing(s, context)
+        _write_context(s.contexts[context], results, h + context * CONTEXT_OUTPUTS)

@@ -131,7 +131,7 @@ def step_nmc(s, number, inputs, outputs):
     channel.nmc_valid[stage] = inputs[i + I.nmc_in_valid]
     if channel.nmc_valid[stage]:
         result = channel.nmc_result[stage]
-        epoch = s.config.launch.epoch
+        epoch = s.contexts[natural(inputs[i + I.nmc_in_owner])].launch.epoch
         result.epoch = epoch
         for word in range(DATA_WORDS):
             value = inputs[i + I.nmc_in_operand_0 + word]

@@ -1,5 +1,6 @@
 """The register port: AXI4-Lite, what software reads, and the decoded configuration."""
 
+from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.ports import G
 from sysmodel.lib.compiled import compiled, inlined
 
@@ -13,10 +14,12 @@ __all__ = [
     "decode",
     "follow_launch",
     "get_field",
+    "page_of",
     "put_field",
     "read_register",
     "step_bus",
     "store_register",
+    "word_of",
 ]
 
 OKAY, REJECT = 0, 2
@@ -36,24 +39,46 @@ def put_field(field, value):
     return (value & mask) << low
 
 
+@inlined
+def page_of(config, address):
+    """The page of an address, or -1: 0, and from 1 on those of the contexts."""
+    page = address >> PAGE_BITS
+    word = (address & ((1 << PAGE_BITS) - 1)) >> 2
+    return -1 if address & 3 or page > config.contexts or word >= REGISTERS else page
+
+
+@inlined
+def word_of(address):
+    """The word of an address in its page."""
+    return (address & ((1 << PAGE_BITS) - 1)) >> 2
+
+
 @compiled
 def read_register(s, address, clearing):
     """What a read of this address gives.
+
+    Parameters
+    ----------
+    clearing : int
+        A bit for each context: its tiles or counts are being forgotten.
 
     Returns
     -------
     data, resp : int
     """
-    gpu, registers = s.gpu, s.registers
-    word = address >> 2
-    if address & 3 or word >= REGISTERS or not registers[word].known:
+    page, word = page_of(s.config, address), word_of(address)
+    if page < 0 or not s.registers[page, word].known:
         return 0, REJECT
+    registers = s.registers[page]
+    if page == GLOBAL:
+        return registers[word].value & registers[word].readable, OKAY
+    gpu = s.contexts[page - CONTEXT]
     if word == R.STATUS:
         return (
             put_field(F.STATUS_done, gpu.done)
             | put_field(F.STATUS_idle, gpu.idle)
             | put_field(F.STATUS_error, gpu.error)
-            | put_field(F.STATUS_clearing, clearing)
+            | put_field(F.STATUS_clearing, clearing >> (page - CONTEXT))
             | put_field(F.STATUS_configuration_error, gpu.configuration_error)
         ), OKAY
     if word == R.ERROR:
@@ -75,9 +100,10 @@ def read_register(s, address, clearing):
 
 
 @compiled
-def decode(s):
-    """The plain registers as words of the configuration."""
-    launch, arbiter, registers = s.config.launch, s.config.arbiter, s.registers
+def decode_context(s, context):
+    """A context's plain registers as words of its configuration."""
+    own, registers = s.contexts[context], s.registers[CONTEXT + context]
+    launch, space = own.launch, own.address_space
     launch.first_workgroup = get_field(registers, F.FIRST_WORKGROUP_workgroup)
     launch.workgroups = get_field(registers, F.WORKGROUPS_count)
     launch.tracked_first = get_field(registers, F.TRACKED_FIRST_dispatch_index)
@@ -88,6 +114,18 @@ def decode(s):
     launch.updates_per_atom = get_field(registers, F.TRACKING_updates_per_atom)
     launch.epoch = get_field(registers, F.TRACKING_epoch)
     launch.timeout = get_field(registers, F.TIMEOUT_cycles)
+    space.enable = get_field(registers, F.ADDRESS_SPACE_enable)
+    space.local = get_field(registers, F.ADDRESS_SPACE_local)
+    space.remote = get_field(registers, F.ADDRESS_SPACE_remote)
+    own.ways = get_field(registers, F.WAYS_mask)
+
+
+@compiled
+def decode(s):
+    """All plain registers as words of the configuration."""
+    for context in range(s.config.contexts):
+        decode_context(s, context)
+    arbiter, registers = s.config.arbiter, s.registers[GLOBAL]
     arbiter.policy = get_field(registers, F.ARBITER_policy)
     arbiter.automatic = get_field(registers, F.ARBITER_automatic)
     arbiter.threshold = get_field(registers, F.ARBITER_threshold)
@@ -102,9 +140,9 @@ def decode(s):
 
 
 @compiled
-def store_register(s, word, value):
+def store_register(s, page, word, value):
     """Write a register that is no commit and no strobe."""
-    registers = s.registers
+    registers = s.registers[page]
     kept = registers[word].writable
     registers[word].value = (registers[word].value & ~kept) | (value & kept)
     decode(s)

@@ -12,8 +12,10 @@ import numpy as np
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.registers.map import CONTEXT, GLOBAL, MOST_CONTEXTS
 
 from .layouts import (
+    ADDRESS_SPACE,
     ARBITER,
     COMMAND,
     COMPLETION,
@@ -22,9 +24,12 @@ from .layouts import (
     ISSUE_ACK,
     LAUNCH,
     NMC_RESULT,
+    PACKET,
     RANGE,
+    READ,
     READY,
     REGION,
+    SEGMENT,
     SLOT,
 )
 from .protected_queue import PROTECTED_QUEUE, RING
@@ -37,7 +42,9 @@ __all__ = [
     "ISSUE_ACK_BUFFER",
     "MOST_WALKERS",
     "NMC_LATENCY",
+    "READS",
     "REGISTERS",
+    "SEGMENTS",
     "F",
     "GoldenState",
     "R",
@@ -51,9 +58,10 @@ NMC_LATENCY = NmcUnit.LATENCY
 # The instance's parameters, and the decoded registers.
 _CONFIG = record(
     "channels first_channel channel_bits offset_bits interleave atom_mask atom_shift "
-    "dispatch_index_mask wavefront_mask credit_limit_mask count_mask regions ranges commands "
-    "rows row_bits ways banks bank_bits slots walkers credit_window_slots depth with_data",
-    [("launch", LAUNCH), ("arbiter", ARBITER)],
+    "dispatch_index_mask wavefront_mask credit_limit_mask count_mask contexts regions ranges "
+    "commands rows row_bits ways banks bank_bits slots slot_bits walkers credit_window_slots depth "
+    "remote_depth with_data",
+    [("arbiter", ARBITER)],
 )
 
 # `next` waits for LOOKUP if `taken`.
@@ -79,14 +87,21 @@ _CRITICALITY = record(
 _BUS = record(
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr"
 )
-# Errors, credit window, tracker, and the units that are one for the whole GPU.
+# The port, the tracker, and what the arbiters are told.
 _GPU = record(
-    "strobes running configuration_error failure error report errors "
+    "bank_pointer completions offered tracker_busy cycle active relaxed critical congested",
+    [("bus", _BUS)],
+)
+# A context: its registers' effects, errors, credit window, and units; what it has in the tracker;
+# from `given` on, of the cycle under way.
+_CONTEXT = record(
+    "strobes running configuration_error failure error report errors ways "
     "launched oldest issued credit_limit dispatch_limit done waited "
-    "tiles copies_head copies_level "
-    "bank_pointer completions entries entries_change entries_moved tracker_busy idle cycle",
+    "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
+    "flying idle given copies_before had_ready of_channel of_unit complete own pushed issues",
     [
-        ("bus", _BUS),
+        ("launch", LAUNCH),
+        ("address_space", ADDRESS_SPACE),
         ("trigger", _TRIGGER),
         ("engine", _ENGINE),
         ("criticality", _CRITICALITY),
@@ -95,14 +110,26 @@ _GPU = record(
     ],
 )
 
+# What a channel has for each context: segments, their reads, and the packet that is read ahead;
+# stores that leave over the link; packets before the link; what is under way, what began and ended
+# in the last cycle, and what ended with the tracker's taking it.
+SEGMENTS, READS = 4, 2
+_LANE = record(
+    "segments_level segments_head segments_pushed segment_index reads_level reads_head "
+    "slot_head slot_tail slots_used has_ahead "
+    "remote_stored remote_valid remote_head remote_put link_last on_link "
+    "under_way begun ended tracked",
+    [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],
+)
 # One channel: registers, then its queues' records. `popped` and `pushed` come from the blocks
 # outside it.
 _CHANNEL = record(
     "levels heads popped pushed "
-    "compute_last communication_last link_last arbiter_last front_last "
+    "compute_last communication_last arbiter_last front_last "
     "starved compute_starved occupancy measuring sum count average measured stored "
-    "segment_index slot_head slot_tail slots_used in_flight under_way begun ended",
+    "lane_first link_first",
     [
+        ("lanes", _LANE, (MOST_CONTEXTS,)),
         ("waiting", PROTECTED_QUEUE),
         *RINGS,
         ("waiting_acks", ISSUE_ACK, (RING * ISSUE_ACK_BUFFER,)),
@@ -111,14 +138,15 @@ _CHANNEL = record(
     ],
 )
 
-# One tracker bank: a bit for each event on its way, clearing, the front's choice for it, rings of
-# completions and of events.
+# One tracker bank: a bit for each event on its way, clearing after reset, the front's choice for
+# it, the contexts that the next walk over its rows and this one are for, rings of completions and
+# of events.
 COMPLETIONS, EVENTS = 8, 8
 _BANK = record(
-    "flying level head clearing row pointer best best_channel",
+    "flying level head clearing row pointer best best_channel pending forgetting",
     [("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
 )
-_ENTRY = record("valid tag ended balance outer_edge inner_edge start")
+_ENTRY = record("valid owner tag ended balance outer_edge inner_edge start")
 
 # A row of the trigger unit's memories.
 _ROW = record("tiles start outer_edge inner_edge group")
@@ -128,13 +156,13 @@ _ROW = record("tiles start outer_edge inner_edge group")
 _REGISTER = record("value reset writable readable known")
 
 _map = register_map.load()
-# Word index of each register, and [low, mask] of each field under its own name.
-R = namedtuple("Registers", _map)(*(register.address // 4 for register in _map.values()))
+# Word index of each register in its page, and [low, mask] of each field under its own name.
+R = namedtuple("Registers", _map)(*(register.offset // 4 for register in _map.values()))
 F = namedtuple("Fields", [f"{r.name}_{f.name}" for r in _map.values() for f in r.fields])(
-    *((r.address // 4, f.low, (1 << f.width) - 1) for r in _map.values() for f in r.fields)
+    *((r.offset // 4, f.low, (1 << f.width) - 1) for r in _map.values() for f in r.fields)
 )
 
-REGISTERS = max(R) + 1  # words of the port's address space
+REGISTERS = max(R) + 1  # words of a page
 
 
 class GoldenState(NamedTuple):
@@ -143,28 +171,32 @@ class GoldenState(NamedTuple):
     config: np.void
     gpu: np.void
     turns: np.ndarray  # bits of a dispatch index's bank that each wavefront inverts
-    regions: np.ndarray
+    contexts: np.ndarray
+    regions: np.ndarray  # [context, index]
     ranges: np.ndarray
     commands: np.ndarray
     channels: np.ndarray
-    slots: np.ndarray  # [channel, egress slot]
+    slots: np.ndarray  # [channel, context and egress slot]
+    remote: np.ndarray  # [channel, context, position]
     banks: np.ndarray
     entries: np.ndarray  # [bank, row, way]
-    table: np.ndarray  # [dispatch index modulo credit window]
+    table: np.ndarray  # [context, dispatch index modulo credit window]
     complete: np.ndarray  # likewise: whether the workgroup is
-    ready: np.ndarray  # ring of the queue of ready commands
-    registers: np.ndarray  # [word]
+    ready: np.ndarray  # [context, position in the ring of the queue of ready commands]
+    registers: np.ndarray  # [page, word]
 
 
 TYPES = GoldenState(
     config=_CONFIG,
     gpu=_GPU,
     turns=np.dtype(np.int64),
+    contexts=_CONTEXT,
     regions=REGION,
     ranges=RANGE,
     commands=COMMAND,
     channels=_CHANNEL,
     slots=SLOT,
+    remote=PACKET,
     banks=_BANK,
     entries=_ENTRY,
     table=_ROW,
@@ -185,14 +217,15 @@ def _describe_registers(p: T3Parameters, registers: np.ndarray) -> None:
         F.SHIFT_dispatch_indices: p.credit_limit_bits,
         F.CREDIT_WINDOW_workgroups: p.credit_limit_bits,
         F.COMMAND_WINDOW_workgroups: p.credit_limit_bits,
-        F.REGION_CONTEXT_context: p.context_bits,
         F.RANGE_DISPATCH_INDICES_first: p.dispatch_index_bits,
         F.RANGE_DISPATCH_INDICES_last: p.dispatch_index_bits,
-        F.COMMAND_TRANSFER_context: p.context_bits,
+        F.ADDRESS_SPACE_local: p.context_bits,
+        F.ADDRESS_SPACE_remote: p.context_bits,
+        F.WAYS_mask: p.ways,
     }
     for register in _map.values():
-        word = register.address // 4
-        row = registers[word]
+        word = register.offset // 4
+        row = registers[register.page][word]
         row["known"] = 1
         for field in register.fields:
             mask = (1 << field.width) - 1
@@ -200,6 +233,8 @@ def _describe_registers(p: T3Parameters, registers: np.ndarray) -> None:
             row["reset"] |= ((field.reset or 0) & mask) << field.low
             row["writable"] |= mask << field.low if field.writable else 0
             row["readable"] |= mask << field.low if field.readable else 0
+    registers[GLOBAL][R.CONTEXTS]["reset"] = p.contexts << F.CONTEXTS_count[1]
+    registers[CONTEXT:] = registers[CONTEXT]
 
 
 def _turn(p: T3Parameters, wavefront: int) -> int:
@@ -217,17 +252,19 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         config=1,
         gpu=1,
         turns=p.wavefronts,
-        regions=p.regions,
-        ranges=p.ranges,
-        commands=p.commands,
+        contexts=p.contexts,
+        regions=(p.contexts, p.regions),
+        ranges=(p.contexts, p.ranges),
+        commands=(p.contexts, p.commands),
         channels=p.channels,
-        slots=(p.channels, p.egress_slots),
+        slots=(p.channels, p.contexts * p.egress_slots),
+        remote=(p.channels, p.contexts, p.remote_depth),
         banks=p.banks,
         entries=(p.banks, p.sets // p.banks, p.ways),
-        table=p.credit_window,
-        complete=p.credit_window,
-        ready=RING * p.command_depth,
-        registers=REGISTERS,
+        table=(p.contexts, p.credit_window),
+        complete=(p.contexts, p.credit_window),
+        ready=(p.contexts, RING * p.command_depth),
+        registers=(CONTEXT + p.contexts, REGISTERS),
     )
     arrays = GoldenState(*map(np.zeros, shapes, TYPES))
     state = arrays._replace(config=arrays.config[0], gpu=arrays.gpu[0])
@@ -243,6 +280,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         wavefront_mask=(1 << p.wavefront_bits) - 1,
         credit_limit_mask=(1 << p.credit_limit_bits) - 1,
         count_mask=(1 << p.count_bits) - 1,
+        contexts=p.contexts,
         regions=p.regions,
         ranges=p.ranges,
         commands=p.commands,
@@ -252,6 +290,8 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         banks=p.banks,
         bank_bits=(p.banks - 1).bit_length(),
         slots=p.egress_slots,
+        slot_bits=p.slot_bits,
+        remote_depth=p.remote_depth,
         walkers=p.dma_walkers,
         credit_window_slots=p.credit_window,
         depth=p.command_depth,

@@ -3,11 +3,12 @@
 import numpy as np
 
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled
 
 from .dma import push_copy
-from .registers import OKAY, REJECT, get_field, store_register
-from .state import REGISTERS, F, R
+from .registers import OKAY, REJECT, get_field, page_of, store_register, word_of
+from .state import F, R
 
 __all__ = ["commit_command", "commit_range", "commit_region", "start_copy", "write_register"]
 
@@ -42,19 +43,19 @@ def _atoms(config, value):
 
 
 @compiled
-def commit_region(s, word):
+def commit_region(s, context, word):
     """Check the staged region and write it; gives the configuration error."""
-    config, registers = s.config, s.registers
+    config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.REGION_COMMIT_index
     index = (word >> low) & mask
     _, low, mask = F.REGION_COMMIT_enable
     enable = (word >> low) & mask
     if index >= config.regions:
         return _UNKNOWN_INDEX
-    entry = s.regions[index]
+    entry = s.regions[context, index]
     if not enable:
         for number in range(config.ranges):
-            if s.ranges[number].enable and s.ranges[number].region == index:
+            if s.ranges[context, number].enable and s.ranges[context, number].region == index:
                 return _REGION_IN_USE
         entry.enable = 0
         return 0
@@ -69,20 +70,19 @@ def commit_region(s, word):
         return _EMPTY
     base, limit = _atoms(config, base), _atoms(config, limit)
     for other in range(config.regions):
-        region = s.regions[other]
+        region = s.regions[context, other]
         if other != index and region.enable and base < region.limit and region.base < limit:
             return _OVERLAP
     entry.enable = 1
     entry.base = base
     entry.limit = limit
-    entry.context = get_field(registers, F.REGION_CONTEXT_context)
     return 0
 
 
 @compiled
-def commit_range(s, word):
+def commit_range(s, context, word):
     """Check the staged range and write it; gives the configuration error."""
-    config, registers = s.config, s.registers
+    config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.RANGE_COMMIT_index
     index = (word >> low) & mask
     _, low, mask = F.RANGE_COMMIT_enable
@@ -91,7 +91,7 @@ def commit_range(s, word):
     command = get_field(registers, F.RANGE_ACTION_command)
     if index >= config.ranges or region >= config.regions or command >= config.commands:
         return _UNKNOWN_INDEX
-    entry = s.ranges[index]
+    entry = s.ranges[context, index]
     if not enable:
         entry.enable = 0
         return 0
@@ -100,10 +100,10 @@ def commit_range(s, word):
     action = get_field(registers, F.RANGE_ACTION_action)
     if last < first or action == 0:
         return _EMPTY
-    if not s.regions[region].enable:
+    if not s.regions[context, region].enable:
         return _REGION_DISABLED
     for other in range(config.ranges):
-        one = s.ranges[other]
+        one = s.ranges[context, other]
         if (
             other != index
             and one.enable
@@ -122,9 +122,9 @@ def commit_range(s, word):
 
 
 @compiled
-def commit_command(s, word):
+def commit_command(s, context, word):
     """Check the staged command and write it; gives the configuration error."""
-    config, registers = s.config, s.registers
+    config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.COMMAND_COMMIT_index
     index = (word >> low) & mask
     if index >= config.commands:
@@ -132,11 +132,10 @@ def commit_command(s, word):
     offset = _bytes(registers, F.COMMAND_OFFSET_LO_bytes, F.COMMAND_OFFSET_HI_bytes)
     if _misaligned(config, offset):
         return _MISALIGNED
-    entry = s.commands[index]
+    entry = s.commands[context, index]
     entry.kind = get_field(registers, F.COMMAND_TRANSFER_kind)
     entry.op = get_field(registers, F.COMMAND_TRANSFER_op)
     entry.dtype = get_field(registers, F.COMMAND_TRANSFER_dtype)
-    entry.context = get_field(registers, F.COMMAND_TRANSFER_context)
     entry.atom_offset = _atoms(config, offset)
     entry.granularity = get_field(registers, F.COMMAND_TRANSFER_granularity)
     entry.group_log2 = get_field(registers, F.COMMAND_TRANSFER_group_log2)
@@ -156,7 +155,7 @@ def commit_command(s, word):
 
 
 @compiled
-def start_copy(s, word, copies):
+def start_copy(s, context, word, copies):
     """Queue a copy; gives the configuration error.
 
     Parameters
@@ -164,7 +163,7 @@ def start_copy(s, word, copies):
     copies : int
         Copies that waited at the cycle's start.
     """
-    config, registers = s.config, s.registers
+    config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.COPY_command
     command = (word >> low) & mask
     if command >= config.commands:
@@ -174,14 +173,14 @@ def start_copy(s, word, copies):
         return _MISALIGNED
     if copies == 2:
         return _QUEUE_FULL
-    push_copy(s, command, _atoms(config, start))
+    push_copy(s, context, command, _atoms(config, start))
     return 0
 
 
 @compiled
-def check_launch(s, busy):
+def check_launch(s, context, busy):
     """Whether a launch may begin as the registers are; gives the configuration error."""
-    config, launch = s.config, s.config.launch
+    config, launch = s.config, s.contexts[context].launch
     if busy:
         return _IN_USE
     if (
@@ -195,9 +194,9 @@ def check_launch(s, busy):
         return _LAUNCH_RANGE
     commands, others = 1, 0
     for number in range(config.ranges):
-        entry = s.ranges[number]
+        entry = s.ranges[context, number]
         if entry.enable and entry.action == _DMA:
-            command = s.commands[entry.command]
+            command = s.commands[context, entry.command]
             if command.granularity == _WAVEFRONT:
                 for edge in range(4):
                     commands = max(commands, command.waves[edge])
@@ -211,46 +210,55 @@ def check_launch(s, busy):
 
 
 @compiled
+def _is_act(word):
+    """Whether a write of a context's register is more than a value."""
+    return (
+        word == R.CONTROL
+        or word == R.REGION_COMMIT
+        or word == R.RANGE_COMMIT
+        or word == R.COMMAND_COMMIT
+        or word == R.COPY
+    )
+
+
+@compiled
 def write_register(s, copies, clearing, running):
     """The write that acts in this cycle; its effects are seen in the next one.
 
     Parameters
     ----------
     copies : int
-        Copies that waited at the cycle's start.
-    clearing : bool
-        The tracker or the trigger unit was being emptied then.
-    running : bool
-        A launch was running then.
+        Copies of the context that waited at the cycle's start.
+    clearing, running : int
+        A bit for each context: its tiles or counts were being forgotten then; a launch was running.
     """
-    gpu, registers = s.gpu, s.registers
-    address, value = gpu.bus.awaddr, gpu.bus.wdata
-    word = address >> 2
-    gpu.bus.b_resp = REJECT
-    if gpu.bus.wstrb != 15 or address & 3 or word >= REGISTERS:
+    bus = s.gpu.bus
+    value = bus.wdata
+    page, word = page_of(s.config, bus.awaddr), word_of(bus.awaddr)
+    bus.b_resp = REJECT
+    if bus.wstrb != 15 or page < 0 or not s.registers[page, word].writable:
         return
-    if not registers[word].writable:
+    context = page - CONTEXT
+    if page == GLOBAL or not _is_act(word):
+        store_register(s, page, word, value)
+        bus.b_resp = OKAY
         return
+    own = s.contexts[context]
     if word == R.CONTROL:
         _, low, mask = F.CONTROL_launch
         if (value >> low) & mask:
-            gpu.configuration_error = check_launch(s, running or clearing)
-            if gpu.configuration_error:
+            own.configuration_error = check_launch(s, context, (running | clearing) >> context & 1)
+            if own.configuration_error:
                 return
-        gpu.strobes = value & registers[word].writable
-        gpu.bus.b_resp = OKAY
+        own.strobes = value & s.registers[page, word].writable
+        bus.b_resp = OKAY
         return
     if word == R.REGION_COMMIT:
-        configuration_error = commit_region(s, value)
+        own.configuration_error = commit_region(s, context, value)
     elif word == R.RANGE_COMMIT:
-        configuration_error = commit_range(s, value)
+        own.configuration_error = commit_range(s, context, value)
     elif word == R.COMMAND_COMMIT:
-        configuration_error = commit_command(s, value)
-    elif word == R.COPY:
-        configuration_error = start_copy(s, value, copies)
+        own.configuration_error = commit_command(s, context, value)
     else:
-        store_register(s, word, value)
-        gpu.bus.b_resp = OKAY
-        return
-    gpu.configuration_error = configuration_error
-    gpu.bus.b_resp = REJECT if configuration_error else OKAY
+        own.configuration_error = start_copy(s, context, value, copies)
+    bus.b_resp = REJECT if own.configuration_error else OKAY

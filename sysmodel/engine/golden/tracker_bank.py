@@ -8,7 +8,17 @@ from .queues import natural
 from .records import clear_record, copy_record
 from .state import COMPLETIONS, EVENTS
 
-__all__ = ["accept", "clear_bank", "count_entries", "has_room", "step_bank", "take_completion"]
+__all__ = [
+    "accept",
+    "clear_bank",
+    "count_entries",
+    "has_events",
+    "has_room",
+    "is_clearing",
+    "offer_completion",
+    "step_bank",
+    "take_completion",
+]
 
 _SET_FULL = ErrorCode.SET_FULL.value
 _ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
@@ -17,13 +27,20 @@ _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
 # Cycles from an event's choice to the comparison of its row and to the row's update.
 _COMPARE, _UPDATE = 3, 4
+_WALK = 2  # cycles from a row's reading to its writing, by the walk over all rows
 _MOST_WAITING = COMPLETIONS - (_UPDATE + 1)  # what is on its way finds room
 
 
 @inlined
 def has_room(bank):
     """Whether the bank takes an event in this cycle; before anything else touches it."""
-    return not bank.clearing and bank.level <= _MOST_WAITING
+    return not is_clearing(bank) and bank.level <= _MOST_WAITING
+
+
+@inlined
+def is_clearing(bank):
+    """Whether the bank forgets something, of whatever context."""
+    return bank.clearing | bank.pending | bank.forgetting != 0
 
 
 @inlined
@@ -38,12 +55,14 @@ def accept(s, bank, tile):
     slot = _slot(s.gpu.cycle)
     copy_record(bank.events[slot].tile, tile)
     bank.flying |= 1 << slot
+    s.contexts[natural(tile.owner)].flying += 1
 
 
 @inlined
 def _complete(s, bank, tile, start, outer_edge, inner_edge):
     """Push a completion; the front saw to it that there is room."""
     to = bank.completions[(bank.head + bank.level) & (COMPLETIONS - 1)]
+    to.owner = tile.owner
     to.dispatch_index = tile.dispatch_index
     to.wavefront = tile.wavefront
     to.start = start
@@ -51,13 +70,15 @@ def _complete(s, bank, tile, start, outer_edge, inner_edge):
     to.inner_edge = inner_edge
     bank.level += 1
     s.gpu.completions += 1
+    s.contexts[natural(tile.owner)].completions += 1
 
 
 @inlined
 def _update(s, number, event):
     """Change the table of bank `number` by an event; gives the error."""
     config, tile = s.config, event.tile
-    dispatch_index, wavefront = tile.dispatch_index, tile.wavefront
+    dispatch_index, wavefront, owner = tile.dispatch_index, tile.wavefront, natural(tile.owner)
+    own = s.contexts[owner]
     upper = dispatch_index >> config.bank_bits
     row = natural(upper & (config.rows - 1))
     tag = (upper >> config.row_bits) * (config.wavefront_mask + 1) + wavefront
@@ -67,13 +88,13 @@ def _update(s, number, event):
     for way in range(config.ways):
         entry = s.entries[number, row, way]
         if entry.valid:
-            if entry.tag == tag:
+            if entry.tag == tag and entry.owner == owner:
                 hit = way
                 break
-        elif empty < 0:
+        elif empty < 0 and own.ways >> way & 1:
             empty = way
     if hit < 0 and empty < 0:
-        return error(_SET_FULL, dispatch_index, wavefront)
+        return error(_SET_FULL, owner, dispatch_index, wavefront)
     entry = s.entries[number, row, natural(hit if hit >= 0 else empty)]
     fresh = hit < 0
     ended = 0 if fresh else entry.ended
@@ -85,9 +106,9 @@ def _update(s, number, event):
     code = 0
     if tile.end:
         if tile.tile_atoms == 0:
-            return error(_ZERO_THRESHOLD, dispatch_index, wavefront)
+            return error(_ZERO_THRESHOLD, owner, dispatch_index, wavefront)
         if ended:
-            return error(_SECOND_END_OF_TILE, dispatch_index, wavefront)
+            return error(_SECOND_END_OF_TILE, owner, dispatch_index, wavefront)
         ended = 1
         balance -= event.threshold
         outer_edge = tile.outer_edge
@@ -102,12 +123,13 @@ def _update(s, number, event):
 
     complete = ended and balance == 0
     gone = complete or code != 0
-    s.gpu.entries_change += int(fresh) - int(gone)
-    s.gpu.entries_moved |= fresh != gone
+    own.entries_change += int(fresh) - int(gone)
+    own.entries_moved |= fresh and not gone
     if gone:
         clear_record(entry)
     else:
         entry.valid = 1
+        entry.owner = owner
         entry.tag = tag
         entry.ended = ended
         entry.balance = balance
@@ -116,7 +138,7 @@ def _update(s, number, event):
         entry.start = start
     if complete:
         _complete(s, s.banks[number], tile, start, outer_edge, inner_edge)
-    return error(code, dispatch_index, wavefront) if code else 0
+    return error(code, owner, dispatch_index, wavefront) if code else 0
 
 
 @inlined
@@ -135,46 +157,104 @@ def step_bank(s, number):
     flying = bank.flying
     if flying >> compared & 1:
         event = bank.events[compared]
-        event.threshold = event.tile.tile_atoms * s.config.launch.updates_per_atom
+        launch = s.contexts[natural(event.tile.owner)].launch
+        event.threshold = event.tile.tile_atoms * launch.updates_per_atom
     if flying >> updated & 1:
         bank.flying = flying & ~(1 << updated)
+        s.contexts[natural(bank.events[updated].tile.owner)].flying -= 1
         return _update(s, natural(number), bank.events[updated])
     return 0
 
 
-@compiled
-def clear_bank(s, number, strobe):
-    """Write the bank's next row with zeros while ``clearing``; `strobe` begins anew.
+@inlined
+def _drop(s, bank, clear):
+    """Lose the events on their way of the contexts that are cleared."""
+    for slot in range(EVENTS):
+        if bank.flying >> slot & 1 and clear >> bank.events[slot].tile.owner & 1:
+            bank.flying &= ~(1 << slot)
+            s.contexts[natural(bank.events[slot].tile.owner)].flying -= 1
 
-    The events on their way are lost with it, so it comes last in a cycle.
+
+@inlined
+def _forget(s, number, bank, row):
+    """Clear the entries of a row that are those of the contexts in ``forgetting``."""
+    for way in range(s.config.ways):
+        entry = s.entries[natural(number), natural(row), way]
+        if entry.valid and bank.forgetting >> entry.owner & 1:
+            clear_record(entry)
+
+
+@compiled
+def clear_bank(s, number, clear, comes):
+    """Clear the bank's next row after reset, or move the walk on that forgets contexts.
+
+    It comes last in a cycle.
+
+    Parameters
+    ----------
+    clear : int
+        Strobes: a bit for each context that is to be forgotten, from the events on their way on.
+    comes : bool
+        Events were on their way at the cycle's start, other than one that was chosen in it.
     """
-    bank = s.banks[natural(number)]
+    bank, rows = s.banks[natural(number)], s.config.rows
+    starts = bank.pending != 0 and not bank.forgetting and not bank.clearing and not comes
     if bank.clearing:
         for way in range(s.config.ways):
             clear_record(s.entries[natural(number), natural(bank.row), way])
         bank.row += 1
-        if bank.row == s.config.rows:
+        if bank.row == rows:
             bank.clearing = 0
-    if strobe:
-        bank.clearing = 1
+    elif bank.forgetting:
+        # A row is read two cycles before it is written.
+        row = bank.row - _WALK
+        if row >= 0:
+            _forget(s, number, bank, row)
+        bank.row += 1
+        if bank.row == rows + _WALK:
+            bank.forgetting = 0
+    if starts:
+        bank.forgetting = bank.pending
+        bank.pending = 0
         bank.row = 0
-        bank.flying = 0
+    bank.pending |= clear
+    if clear:
+        _drop(s, bank, clear)
 
 
 @inlined
-def count_entries(s, clear):
+def has_events(s, bank):
+    """Whether events are on their way that were chosen before this cycle."""
+    return bank.flying & ~(1 << _slot(s.gpu.cycle)) != 0
+
+
+@inlined
+def count_entries(s, context, clear):
     """Count what the last cycle changed; before the banks' own cycle."""
-    gpu = s.gpu
-    if clear or s.banks[0].clearing:
-        gpu.entries = 0
+    own, bank = s.contexts[context], s.banks[0]
+    clearing = bank.clearing or (bank.pending | bank.forgetting) >> context & 1
+    if clear or clearing:
+        own.entries = 0
     else:
-        gpu.entries += gpu.entries_change
-    gpu.entries_change = 0
+        own.entries += own.entries_change
+    own.entries_change = 0
 
 
 @inlined
-def take_completion(s):
-    """Pop the first completion at or after the merge's pointer.
+def offer_completion(s):
+    """Find the first completion at or after the merge's pointer; it is offered in this cycle."""
+    config, gpu = s.config, s.gpu
+    gpu.offered = -1
+    if gpu.completions:
+        index = natural(gpu.bank_pointer)
+        while s.banks[index].level == 0:
+            index = index + 1 if index + 1 < config.banks else 0
+        gpu.offered = index
+
+
+@inlined
+def take_completion(s, context):
+    """Pop the completion that is offered, if it is the context's.
 
     Returns
     -------
@@ -182,15 +262,17 @@ def take_completion(s):
         Where its record is; a negative bank if there is none.
     """
     config, gpu = s.config, s.gpu
-    if gpu.completions == 0:
+    if gpu.offered < 0:
         return -1, 0
-    index = natural(gpu.bank_pointer)
-    while s.banks[index].level == 0:
-        index = index + 1 if index + 1 < config.banks else 0
+    index = natural(gpu.offered)
     bank = s.banks[index]
     completion = natural(bank.head)
+    if bank.completions[completion].owner != context:
+        return -1, 0
     bank.head = (bank.head + 1) & (COMPLETIONS - 1)
     bank.level -= 1
     gpu.completions -= 1
+    s.contexts[context].completions -= 1
+    gpu.offered = -1
     gpu.bank_pointer = index + 1 if index + 1 < config.banks else 0
     return index, completion

@@ -20,10 +20,13 @@ def _nominate(s, channel, levels, heads):
     if choice == 1:
         queue = Q.ends
         copy_record(tile, channel.ends[front(heads, Q.ends)])
+        channel.lanes[natural(tile.owner)].tracked += 1
     else:
         queue = Q.issue_acks
         updates = channel.issue_acks[front(heads, Q.issue_acks)]
+        channel.lanes[natural(updates.owner)].tracked += updates.count
         tile.end = 0
+        tile.owner = updates.owner
         tile.dispatch_index = updates.dispatch_index
         tile.wavefront = updates.wavefront
         tile.atom = updates.atom
@@ -34,6 +37,7 @@ def _nominate(s, channel, levels, heads):
     turn = s.turns[natural(tile.wavefront)]
     candidate.bank = (tile.dispatch_index ^ turn) & (s.config.banks - 1)
     channel.front_last = choice
+    s.contexts[natural(tile.owner)].candidates += 1
     channel.popped += mark(queue)
     channel.pushed += mark(Q.candidates)
 
@@ -42,7 +46,9 @@ def _nominate(s, channel, levels, heads):
 def _choose(s, bank, number):
     """Move the candidate of channel `number` into the bank."""
     channel = s.channels[natural(number)]
-    accept(s, bank, channel.candidates[front(channel.heads, Q.candidates)].tile)
+    tile = channel.candidates[front(channel.heads, Q.candidates)].tile
+    s.contexts[natural(tile.owner)].candidates -= 1
+    accept(s, bank, tile)
     channel.popped += mark(Q.candidates)
     following = number + 1
     bank.pointer = following if following < s.config.channels else 0

@@ -17,18 +17,18 @@ _WORKGROUP = Granularity.WORKGROUP.value
 
 
 @inlined
-def _row(s, dispatch_index):
+def _row(s, context, dispatch_index):
     """The memories' row of a dispatch index."""
-    return s.table[natural(dispatch_index & (s.config.credit_window_slots - 1))]
+    return s.table[context, natural(dispatch_index & (s.config.credit_window_slots - 1))]
 
 
 @compiled
-def push_ready(s, command, dispatch_index, wavefront, start, outer_edge, inner_edge, last):
+def push_ready(s, context, command, dispatch_index, wavefront, start, outer_edge, inner_edge, last):
     """Write a ready command behind the queue's last; True if there was room."""
-    queue, depth = s.gpu.ready, s.config.depth
+    queue, depth = s.contexts[context].ready, s.config.depth
     if not can_push(queue, depth):
         return False
-    to = s.ready[push_at(queue, depth)]
+    to = s.ready[context, push_at(queue, depth)]
     to.command = command
     to.dispatch_index = dispatch_index
     to.wavefront = wavefront
@@ -40,28 +40,28 @@ def push_ready(s, command, dispatch_index, wavefront, start, outer_edge, inner_e
 
 
 @inlined
-def step_ready(s, pushed, popped):
+def step_ready(s, context, pushed, popped):
     """Move the queue of ready commands on by one cycle."""
-    step_queue(s.gpu.ready, s.config.depth, pushed, popped)
+    step_queue(s.contexts[context].ready, s.config.depth, pushed, popped)
 
 
 @compiled
-def begin_clearing(s):
-    trigger = s.gpu.trigger
+def begin_clearing(s, context):
+    trigger = s.contexts[context].trigger
     trigger.state = CLEARING
     trigger.row = 0
     trigger.taken = 0
 
 
 @inlined
-def _take(s):
+def _take(s, context):
     """Take a completion if one is offered; it waits for LOOKUP."""
-    gpu = s.gpu
-    bank, index = take_completion(s)
+    own = s.contexts[context]
+    bank, index = take_completion(s, context)
     if bank >= 0:
-        gpu.tiles = (gpu.tiles + 1) & 0xFFFFFFFF
-        gpu.trigger.taken = 1
-        copy_record(gpu.trigger.next, s.banks[bank].completions[index])
+        own.tiles = (own.tiles + 1) & 0xFFFFFFFF
+        own.trigger.taken = 1
+        copy_record(own.trigger.next, s.banks[bank].completions[index])
 
 
 @inlined
@@ -71,18 +71,18 @@ def _go_idle(trigger):
 
 
 @inlined
-def _look_up(s):
+def _look_up(s, context):
     """State LOOKUP: the completion's range, and its command as it is in this cycle."""
-    trigger, completion = s.gpu.trigger, s.gpu.trigger.completion
+    trigger, completion = s.contexts[context].trigger, s.contexts[context].trigger.completion
     trigger.taken = 0
     copy_record(completion, trigger.next)
     trigger.state = _TILE
-    index = range_of(s, -1, completion.dispatch_index)
+    index = range_of(s, context, -1, completion.dispatch_index)
     if index < 0:
         trigger.action = _NONE
         return
-    entry = s.ranges[index]
-    command = s.commands[natural(entry.command)]
+    entry = s.ranges[context, index]
+    command = s.commands[context, natural(entry.command)]
     trigger.action = entry.action
     trigger.command = entry.command
     trigger.granularity = command.granularity
@@ -95,7 +95,7 @@ def _look_up(s):
 
 
 @inlined
-def _count_tile(s):
+def _count_tile(s, context):
     """State TILE.
 
     Returns
@@ -105,13 +105,13 @@ def _count_tile(s):
         Dispatch index of the workgroup that is complete, or -1.
     own : bool
     """
-    trigger, completion = s.gpu.trigger, s.gpu.trigger.completion
-    _take(s)
+    trigger, completion = s.contexts[context].trigger, s.contexts[context].trigger.completion
+    _take(s, context)
     _go_idle(trigger)
     if trigger.action == _NONE:
         return False, -1, False
     dispatch_index = completion.dispatch_index
-    row = _row(s, dispatch_index)
+    row = _row(s, context, dispatch_index)
     outer_edge, inner_edge = completion.outer_edge, completion.inner_edge
     tiles = row.tiles
     row.start = completion.start if tiles == 0 else min(row.start, completion.start)
@@ -126,6 +126,7 @@ def _count_tile(s):
     if dma and not workgroup:
         pushed = push_ready(
             s,
+            context,
             trigger.command,
             dispatch_index,
             completion.wavefront,
@@ -140,19 +141,19 @@ def _count_tile(s):
 
 
 @inlined
-def step_trigger(s):
+def step_trigger(s, context):
     """One cycle; returns as :func:`_count_tile`."""
-    trigger = s.gpu.trigger
+    trigger = s.contexts[context].trigger
     state = trigger.state
     if state == IDLE:
-        _take(s)
+        _take(s, context)
         _go_idle(trigger)
     elif state == _LOOKUP:
-        _look_up(s)
+        _look_up(s, context)
     elif state == _TILE:
-        return _count_tile(s)
+        return _count_tile(s, context)
     elif state == _GROUP:
-        row = _row(s, trigger.group_first)
+        row = _row(s, context, trigger.group_first)
         count = row.group + 1
         if count == trigger.group_size:
             row.group = 0
@@ -163,9 +164,10 @@ def step_trigger(s):
             _go_idle(trigger)
     elif state == _RELEASE:
         dispatch_index = trigger.group_first + trigger.group_index
-        row = _row(s, dispatch_index)
+        row = _row(s, context, dispatch_index)
         pushed = push_ready(
             s,
+            context,
             trigger.command,
             dispatch_index,
             0,
@@ -179,7 +181,7 @@ def step_trigger(s):
             _go_idle(trigger)
         return pushed, -1, False
     else:
-        clear_record(s.table[natural(trigger.row)])
+        clear_record(s.table[context, natural(trigger.row)])
         trigger.row += 1
         if trigger.row == s.config.credit_window_slots:
             trigger.state = IDLE

@@ -69,6 +69,6 @@ def _all_gather(context: RunContext, simulation: Simulation) -> None:
     simulation.launch_kernel(AG)
     for step in range(n - 1):
         sent = simulation.begin_step(gathered, step)
-        machine.write([copy_writes(context.kernel, chunk, CONTEXT_GEMM) for chunk in sent])
+        machine.write([copy_writes(context.kernel, chunk) for chunk in sent])
         simulation.run("AG", UNTIL_COPIED)
     simulation.run("AG", UNTIL_QUIET)

@@ -12,7 +12,7 @@ from sysmodel.engine.native.build import WRAPPER, library, words_header
 from sysmodel.engine.native.engine import Instance
 from sysmodel.engine.native.flatten import Flat
 from sysmodel.engine.native.verilate import Toolchain
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, input_words, output_words, top_words
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, input_words, output_words, top_words
 from sysmodel.lib.progress import Report, no_progress
 
 from .memories import Memory, find_memories, memories_header
@@ -103,7 +103,7 @@ class FaultyInstance(Instance):
         functions.t3_fault_words.restype = _WORD
         if functions.t3_fault_words() != len(_FAULT_WORDS):
             raise RuntimeError(f"{hooked.path} has another kind of fault")
-        self._irq = p.channels * CHANNEL_OUTPUTS + H.irq
+        self._irq = p.channels * CHANNEL_OUTPUTS + K.irq
         self.step_address = ctypes.cast(functions.t3_fault_step, _POINTER).value or 0
 
     def arm(self, fault: np.ndarray) -> None:

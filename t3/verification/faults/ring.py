@@ -10,7 +10,7 @@ from rtl.parameters import T3Parameters
 from rtl.registers.map import load
 from sysmodel.config.system import System, load_system
 from sysmodel.engine.hardware import hardware_parameters
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, H
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, K
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine.driver import Writes, credit_windows, map_writes
@@ -339,7 +339,7 @@ class Ring:
     def _finished(self, living: list[int]) -> bool:
         """Every living GPU's hardware says that it is done and idle."""
         outputs = self.machine.state.outputs[:, CHANNELS * CHANNEL_OUTPUTS :]
-        return all(outputs[g, H.done] and outputs[g, H.idle] for g in living)
+        return all(outputs[g, K.done] and outputs[g, K.idle] for g in living)
 
     def _right(self, g: int) -> bool:
         share = self._shares[g]

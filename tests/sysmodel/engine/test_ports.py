@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine import ports
-from sysmodel.engine.ports import G, H, I, O, input_words, output_words, port_words, top_words
+from sysmodel.engine.ports import G, H, I, J, O, input_words, output_words, port_words, top_words
 
 
 def test_names_and_directions():
@@ -70,7 +70,7 @@ def test_second_channel():
     words = {word.name: word for word in top_words(T3Parameters(channels=2))}
     assert words["c1_dram_atom"].index == ports.CHANNEL_OUTPUTS + O.dram_atom
     assert words["c1_dram_atom"].path == ("channel", 1, "dram", "payload")
-    assert words["credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + G.credit_limit_in
+    assert words["credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + J.credit_limit_in
 
 
 def test_atom_without_columns():

@@ -10,7 +10,7 @@ __all__ = ["critical"]
 
 @inlined
 def critical(s, channel, compute, communication):
-    own, arbiter = s.gpu.criticality, s.config.arbiter
+    own, arbiter = s.gpu, s.config.arbiter
     limit = arbiter.starvation_limit
     if own.critical and not own.congested:
         goes = not compute or channel.compute_starved < limit

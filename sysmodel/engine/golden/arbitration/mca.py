@@ -11,7 +11,7 @@ __all__ = ["mca"]
 @inlined
 def mca(s, channel, compute, communication):
     urgent = channel.starved >= s.config.arbiter.starvation_limit
-    passes = not s.gpu.criticality.active or calm(s, channel)
+    passes = not s.gpu.active or calm(s, channel)
     if communication and (urgent or (not compute and passes)):
         return 1
     return 0 if compute else -1

@@ -10,9 +10,9 @@ from sysmodel.engine.native import Instance, Trace, build_component
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
-    G,
-    H,
     I,
+    J,
+    K,
     O,
     input_words,
     output_words,
@@ -59,14 +59,14 @@ def test_outputs_follow_the_edge(toy):
     inputs[0, second + I.reads_valid] = 1
     inputs[0, second + I.reads_atom] = 0x123456789
     inputs[1, second + I.dram_ready] = 1
-    inputs[0, 2 * CHANNEL_INPUTS + G.credit_limit_in] = 77
+    inputs[0, 2 * CHANNEL_INPUTS + J.credit_limit_in] = 77
     outputs = run(toy, inputs)
     valid = CHANNEL_OUTPUTS + O.dram_valid
     assert outputs[:, valid].tolist() == [0, 1, 0, 0]
     assert outputs[1, CHANNEL_OUTPUTS + O.dram_atom] == 0x123456789
     assert outputs[:, O.dram_valid].tolist() == [0, 0, 0, 0]
-    assert outputs[:, 2 * CHANNEL_OUTPUTS + H.tiles].tolist() == [0, 1, 2, 3]
-    assert outputs[:, 2 * CHANNEL_OUTPUTS + H.credit_limit_out].tolist() == [0, 77, 0, 0]
+    assert outputs[:, 2 * CHANNEL_OUTPUTS + K.tiles].tolist() == [0, 1, 2, 3]
+    assert outputs[:, 2 * CHANNEL_OUTPUTS + K.credit_limit_out].tolist() == [0, 77, 0, 0]
 
 
 def test_bits_beyond_a_port_are_cut(toy):
@@ -157,7 +157,7 @@ def test_waveform(library, toy, tmp_path):
         cycle = time // 1000
         assert drawn["clk"] == (time % 1000 == 0)
         assert drawn["tiles"] == cycle
-        limit = int(inputs[cycle, 2 * CHANNEL_INPUTS + G.credit_limit_in])
+        limit = int(inputs[cycle, 2 * CHANNEL_INPUTS + J.credit_limit_in])
         assert drawn["credit_limit_in"] == limit % (1 << PARAMETERS.credit_limit_bits)
 
 

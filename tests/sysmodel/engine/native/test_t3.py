@@ -11,8 +11,9 @@ from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
     G,
-    H,
     I,
+    J,
+    K,
     O,
     input_words,
     output_words,
@@ -57,7 +58,7 @@ def traffic(p, cycles, seed):
     gpu = inputs[:, p.channels * CHANNEL_INPUTS :]
     gpu[:, [G.bus_awvalid, G.bus_wvalid, G.bus_arvalid]] = 0
     gpu[:, G.bus_bready] = 1
-    gpu[:, G.credit_limit_in] = 1000
+    gpu[:, J.credit_limit_in] = 1000
     # A write in every fourth cycle, which is as fast as they are answered.
     for index, (name, fields) in enumerate(PROGRAM):
         row = gpu[4 * index]
@@ -122,8 +123,8 @@ def test_as_amaranths_simulator(channels, with_data):
 
     # The traffic reached the hardware's depth: tiles, DMA reads, packets, errors.
     gpu = expected[:, p.channels * CHANNEL_OUTPUTS :]
-    assert gpu[-1, H.tiles] >= 3
-    assert gpu[begin, H.irq] == 0 and gpu[-1, H.irq] == 1
+    assert gpu[-1, K.tiles] >= 3
+    assert gpu[begin, K.irq] == 0 and gpu[-1, K.irq] == 1
     assert expected[:, O.link_out_valid].any()
     assert (expected[:, O.dram_valid] & (expected[:, O.dram_access] == Access.READ.value)).any()
     assert expected[-1, O.stored] > 0
