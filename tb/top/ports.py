@@ -18,6 +18,8 @@ def _gate(path: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
         return (*path[:-1], "valid")
     if path[0] == "bus" and path[-1] in _BUS_RESPONSES:
         return (*path[:-1], _BUS_RESPONSES[path[-1]])
+    if path[-1] == "link_owner":
+        return (*path[:-1], "link_out", "valid")
     return None
 
 

@@ -61,7 +61,7 @@ def _masked(outputs: np.ndarray, channels: int) -> np.ndarray:
         for stream in ("link_out", "dram", "nmc_out"):
             invalid = block[:, getattr(O, f"{stream}_valid")] == 0
             for column, name in enumerate(O._fields):
-                if name.startswith(stream):
+                if name.startswith(stream) or (stream == "link_out" and name == "link_owner"):
                     block[invalid, column] = 0
     gpu = outputs[:, channels * CHANNEL_OUTPUTS :]
     gpu[gpu[:, H.bus_bvalid] == 0, H.bus_bresp] = 0

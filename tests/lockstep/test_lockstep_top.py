@@ -86,7 +86,7 @@ def test_criticality(parameters):
     """A kernel of so many workgroups that the link's time is measured, and one after it."""
     kernel = Kernel(policy=Policy.CRITICAL, workgroups=100, tracked_end=100, own=95)
     recording = run(parameters, kernel, 12_000, seed=3, pace=0.6)
-    criticality = recording.state.gpu["criticality"]
+    criticality = recording.state.contexts[0]["criticality"]
     assert criticality["link_time"] and criticality["elapsed"]
     assert recording.outputs[-1, -len(K) - len(H) + K.done]
 
@@ -95,13 +95,13 @@ def test_criticality(parameters):
 def test_reprogramming_on_the_run(parameters, seed):
     kernel = Kernel(granularity=Granularity(seed & 1))
     recording = run(parameters, kernel, 4000, seed=seed, reprogram=True, noise=0.05)
-    assert recording.state.gpu["errors"]
+    assert recording.state.contexts[0]["errors"]
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_tracker_errors(parameters, seed):
     recording = run(parameters, Kernel(), 3000, seed=seed, reprogram=seed, traffic=Storm)
-    assert recording.state.gpu["errors"] > 20
+    assert recording.state.contexts[0]["errors"] > 20
 
 
 @pytest.mark.verify

@@ -74,7 +74,7 @@ LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
 LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)])
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = record([("tile", TILE)], "bank")
-EVENT = record([("tile", TILE)], "threshold")
+EVENT = record([("tile", TILE)], "threshold ways")
 # A packet before the link, with its context.
 LINK_PACKET = record([("packet", PACKET)], "owner")
 # An egress slot.

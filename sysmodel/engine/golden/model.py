@@ -159,7 +159,7 @@ def _begin_context(s, context):
     own.had_ready = not is_empty(own.ready)
     own.of_channel = own.of_unit = 0
     own.complete, own.own, own.pushed = -1, 0, 0
-    work = own.copies_level | own.engine.state | own.had_ready | own.trigger.state != IDLE
+    work = own.copies_level | own.engine.state | own.had_ready != 0 or own.trigger.state != IDLE
     return work, running
 
 

@@ -91,7 +91,7 @@ def _update(s, number, event):
             if entry.tag == tag and entry.owner == owner:
                 hit = way
                 break
-        elif empty < 0 and own.ways >> way & 1:
+        elif empty < 0 and event.ways >> way & 1:
             empty = way
     if hit < 0 and empty < 0:
         return error(_SET_FULL, owner, dispatch_index, wavefront)
@@ -157,8 +157,9 @@ def step_bank(s, number):
     flying = bank.flying
     if flying >> compared & 1:
         event = bank.events[compared]
-        launch = s.contexts[natural(event.tile.owner)].launch
-        event.threshold = event.tile.tile_atoms * launch.updates_per_atom
+        own = s.contexts[natural(event.tile.owner)]
+        event.threshold = event.tile.tile_atoms * own.launch.updates_per_atom
+        event.ways = own.ways
     if flying >> updated & 1:
         bank.flying = flying & ~(1 << updated)
         s.contexts[natural(bank.events[updated].tile.owner)].flying -= 1

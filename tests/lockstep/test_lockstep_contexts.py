@@ -1,0 +1,119 @@
+"""Two and three contexts at once: the top against the golden model, cycle by cycle."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lockstep_bench import record, replay
+
+from rtl.interface.encodings import Granularity, Policy
+from rtl.parameters import T3Parameters
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
+from tb.top.host import Host, Kernel, Reprogramming
+from tb.top.traffic import Storm, Traffic
+
+P = T3Parameters(
+    system_channels=4,
+    interleave_atoms=4,
+    address_bits=28,
+    workgroup_bits=10,
+    wavefronts=4,
+    tile_atom_bits=4,
+    sets=8,
+    ways=6,
+    credit_window=16,
+    command_depth=16,
+    egress_slots=8,
+    channels=2,
+    banks=2,
+    contexts=2,
+)
+
+
+def kernels(p, **options):
+    """A kernel for each context, each with a buffer and an order of its own."""
+    size = 1 << 12
+    return [
+        replace(
+            Kernel(wavefronts=2, **options),
+            number=number,
+            context=3 + number,
+            base=size * (1 + number),
+            limit=size * (2 + number),
+            first_workgroup=5 + 7 * number,
+        )
+        for number in range(p.contexts)
+    ]
+
+
+class _AnyOf:
+    """Random writes into the pages of all contexts."""
+
+    def __init__(self, rng, sources):
+        self._rng, self._sources = rng, sources
+
+    def __call__(self):
+        return self._sources[self._rng.integers(0, len(self._sources))]()
+
+
+def run(p, programs, cycles, *, seed, reprogram=False, traffic=Traffic, **options):
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    writes = [word for kernel in programs for word in kernel.program(p)]
+    changes = _AnyOf(rng, [Reprogramming(rng, p, kernel) for kernel in programs])
+    host = Host(rng, p, writes, changes if reprogram else None)
+    recording = record(p, traffic(rng, p, programs[0], host, *programs[1:], **options), cycles)
+    replay(recording)
+    return recording
+
+
+def outputs_of(recording, context):
+    """The last cycle's."""
+    p = recording.parameters
+    return recording.outputs[-1, p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS :]
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+def test_both_launches_end(granularity):
+    policy = Policy.CRITICAL if granularity is Granularity.WORKGROUP else Policy.ROUND_ROBIN
+    recording = run(P, kernels(P, granularity=granularity, policy=policy), 6000, seed=1, pace=0.5)
+    for context in range(P.contexts):
+        last = outputs_of(recording, context)
+        assert last[K.done] and not last[K.irq], context
+        assert last[K.tiles]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reprogramming_on_the_run(seed):
+    programs = kernels(P, granularity=Granularity(seed & 1))
+    recording = run(P, programs, 4000, seed=seed, reprogram=True, noise=0.05)
+    assert all(own["errors"] for own in recording.state.contexts)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_tracker_errors(seed):
+    recording = run(P, kernels(P), 3000, seed=seed, reprogram=seed, traffic=Storm)
+    assert all(own["errors"] > 10 for own in recording.state.contexts)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("contexts", [2, 3])
+@pytest.mark.parametrize("seed", range(200, 220))
+def test_long(seed, contexts):
+    p = replace(P, contexts=contexts, with_data=seed % 4 == 0)
+    programs = kernels(
+        p,
+        granularity=Granularity(seed & 1),
+        policy=Policy(seed % len(Policy)),
+        group_log2=seed // 2 % 3 if seed & 1 else 0,
+    )
+    run(
+        p,
+        programs,
+        10_000,
+        seed=seed,
+        reprogram=seed % 4 != 0,
+        noise=(0, 0.02, 0.2)[seed // 3 % 3],
+        pace=(0.2, 0.5, 1.0)[seed // 7 % 3],
+        traffic=Storm if seed % 5 == 0 else Traffic,
+    )
