@@ -11,8 +11,10 @@ from sysmodel.config import system as config
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
     DATA_WORDS,
+    I,
     K,
     input_words,
     output_words,
