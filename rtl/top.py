@@ -139,7 +139,8 @@ class T3(wiring.Component):
             unit.held_up.eq(Cat(channel.held_up for channel in self.channels)),
             tracker.updates_per_atom[number].eq(registers.launch_configuration.updates_per_atom),
             tracker.ways[number].eq(registers.ways),
-            tracker.clear[number].eq(registers.clear),
+            tracker.clear[number].eq(registers.abort),
+            tracker.aborting[number].eq(registers.aborting),
             registers.idle.eq(idle),
             registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]

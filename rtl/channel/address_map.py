@@ -20,6 +20,7 @@ class _Found:
     """What one context says of a request."""
 
     hits: Signal  # by region
+    counted: Value
     region: Value
     launched: Value  # its launch has the workgroup
     dispatch_index: Value
@@ -72,6 +73,7 @@ class LocationLookup(wiring.Component):
         m.d.comb += location.owner.eq(one_hot_select(owner, range(len(spaces))))
         m.d.comb += [
             location.mapped.eq((owner & Cat(one.hits.any() for one in found)).any()),
+            location.counted.eq((owner & Cat(one.counted for one in found)).any()),
             location.region.eq(one_hot_select(owner, [one.region for one in found])),
             location.dispatch_index.eq(
                 one_hot_select(owner, [one.dispatch_index for one in found])
@@ -96,6 +98,7 @@ class LocationLookup(wiring.Component):
         bits = len(self.location.dispatch_index)
         return _Found(
             hits=hits,
+            counted=hits.any() & ~view.aborting,
             region=one_hot_select(one_hot_first(hits), range(len(regions))),
             launched=workgroup < workgroups,
             dispatch_index=Mux(workgroup < first, wrapped, direct)[:bits],

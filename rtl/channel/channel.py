@@ -167,6 +167,7 @@ class Channel(wiring.Component):
             m.d.comb += [
                 lane.returns.valid.eq(self.returns.valid & (slot[self._p.slot_bits :] == number)),
                 lane.returns.p.eq(self.returns.p),
+                lane.abort.eq(self.contexts[number].aborting),
                 self.stores_room[number].eq(
                     self.remote[number].level <= self._p.remote_depth - STORES_ON_THEIR_WAY
                 ),
@@ -183,11 +184,12 @@ class Channel(wiring.Component):
             wiring.connect(m, remote.o, own.a)
             wiring.connect(m, lane.sends, own.b)
             into, room = to_link.i[number], self.link_room[number]
+            aborting = self.contexts[number].aborting
             m.d.comb += [
-                into.valid.eq(own.o.valid & room),
+                into.valid.eq(own.o.valid & room & ~aborting),
                 into.p.packet.eq(own.o.p),
                 into.p.owner.eq(number),
-                own.o.ready.eq(into.ready & room),
+                own.o.ready.eq((into.ready & room) | aborting),
             ]
 
     def _access(self, m: Module) -> None:
@@ -251,12 +253,12 @@ class Channel(wiring.Component):
 
         for number, under_way in enumerate(self.under_way):
             m.submodules[f"under_way_{number}"] = under_way
-            store, packet = queues.stores.o, queues.inbound.o
+            store, packet, classified = queues.stores.o, queues.inbound.o, queues.classified.o
             update, issue_ack = self.tile_issue_acks, self.issue_acks
             m.d.comb += [
                 under_way.begin.eq(
                     Cat(
-                        moves(port, queue.i.p.location.owner) & queue.i.p.location.mapped
+                        moves(port, queue.i.p.location.owner) & queue.i.p.location.counted
                         for port, queue in (
                             (self.stores, queues.stores),
                             (self.link_in, queues.inbound),
@@ -266,12 +268,13 @@ class Channel(wiring.Component):
                 under_way.end.eq(
                     Cat(
                         moves(store, store.p.location.owner)
-                        & store.p.location.mapped
+                        & store.p.location.counted
                         & dropped["store"],
-                        self.remote[number].i.valid & self.remote[number].i.ready,
+                        moves(classified, classified.p.owner)
+                        & (classified.p.target == Target.REMOTE),
                         moves(markers, markers.p.owner),
                         moves(packet, packet.p.location.owner)
-                        & packet.p.location.mapped
+                        & packet.p.location.counted
                         & dropped["packet"],
                         moves(issue_ack, issue_ack.p.owner) & (issue_ack.p.access == Access.WRITE),
                         self._buffer.error.valid & (self._buffer.error.report.owner == number),
@@ -333,6 +336,11 @@ class Channel(wiring.Component):
         """The owner's of one value for each context."""
         return one_hot_select(Cat(owner == number for number in range(len(values))), values)
 
+    def _is_aborted(self, location: data.View) -> Value:
+        """What came during an abort stays out after its end as well."""
+        aborting = self._of_owner(location.owner, [view.aborting for view in self.contexts])
+        return location.mapped & (aborting | ~location.counted)
+
     def _admitted(self, m: Module, location: data.View) -> tuple[Signal, Signal]:
         """Whether a dispatch index is late, and whether it is ahead, in its context."""
         late, ahead = Signal(), Signal()
@@ -375,9 +383,11 @@ class Channel(wiring.Component):
         names = ("atom", "workgroup", "wavefront", "tile_atoms", "outer_edge", "inner_edge", "data")
         m.d.comb += [out[name].eq(store[name]) for name in names]
         tracked = (lookup.action == Action.DMA) | (lookup.action == Action.OWN)
+        aborting = self._is_aborted(store.location)
+        leaves = tracked | (lookup.action == Action.REMOTE)
         m.d.comb += [
-            keep.eq(Mux(tracked, ~late & ~ahead, ~end)),
-            error.valid.eq(stores.o.valid & tracked & (late | ahead)),
+            keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(leaves & aborting)),
+            error.valid.eq(stores.o.valid & tracked & (late | ahead) & ~aborting),
         ]
         with m.If(tracked):
             m.d.comb += out.target.eq(Mux(end, Target.END_OF_TILE, Target.UPDATE))
@@ -447,10 +457,17 @@ class Channel(wiring.Component):
                         classified.o.ready.eq(queue.i.ready),
                     ]
             with m.Case(Target.REMOTE):
-                ready = [queue.i.ready for queue in self.remote]
+                # One that is dropped ends here as well.
+                ready = [
+                    queue.i.ready | view.aborting
+                    for queue, view in zip(self.remote, self.contexts, strict=True)
+                ]
                 m.d.comb += classified.o.ready.eq(self._of_owner(store.owner, ready))
                 for number, queue in enumerate(self.remote):
-                    m.d.comb += queue.i.valid.eq(classified.o.valid & (store.owner == number))
+                    stays = ~self.contexts[number].aborting
+                    m.d.comb += queue.i.valid.eq(
+                        classified.o.valid & (store.owner == number) & stays
+                    )
         m.d.comb += [queue.i.p.eq(packet) for queue in self.remote]
         m.d.comb += [
             self.end_of_tile_markers.valid.eq(ends.o.valid),
@@ -482,11 +499,12 @@ class Channel(wiring.Component):
             error.report.dispatch_index.eq(packet.workgroup),
             error.report.wavefront.eq(packet.wavefront),
         ]
+        aborting = self._is_aborted(packet.location)
         with m.If(packet.kind == PacketKind.STORE):
-            m.d.comb += keep.eq(packet.location.mapped)
+            m.d.comb += keep.eq(packet.location.mapped & ~aborting)
         with m.Else():
             m.d.comb += [
-                keep.eq(tracked & ~other & ~late & ~ahead),
+                keep.eq(tracked & ~other & ~late & ~ahead & ~aborting),
                 out.access.eq(Access.UPDATE),
                 out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
@@ -506,7 +524,7 @@ class Channel(wiring.Component):
             updates.i.valid.eq(inbound.o.valid),
             updates.drop.eq(~keep),
             inbound.o.ready.eq(updates.i.ready | ~keep),
-            error.valid.eq(inbound.o.valid & ~keep),
+            error.valid.eq(inbound.o.valid & ~keep & ~aborting),
         ]
         return error
 

@@ -106,8 +106,14 @@ class ContextUnit(wiring.Component):
 
     def _connect_streams(self, m: Module) -> None:
         engine = self.engine
-        wiring.connect(m, wiring.flipped(self.completions), self.trigger.completions)
-        wiring.connect(m, self.trigger.ready, engine.ready)
+        complete, trigger = self.completions, self.trigger
+        m.d.comb += [
+            trigger.completions.valid.eq(complete.valid & ~self.registers.aborting),
+            trigger.completions.p.eq(complete.p),
+            # What is dropped does not hold up the other contexts'.
+            complete.ready.eq(trigger.completions.ready | self.registers.aborting),
+        ]
+        wiring.connect(m, trigger.ready, engine.ready)
         wiring.connect(m, wiring.flipped(self.registers.copies), engine.copies)
         for inside, outside in zip(engine.segments, self.segments, strict=True):
             wiring.connect(m, inside, wiring.flipped(outside))
@@ -117,7 +123,10 @@ class ContextUnit(wiring.Component):
         launch_configuration = registers.launch_configuration
         m.d.comb += [
             self.trigger.maps.eq(registers.maps),
-            self.trigger.clear.eq(registers.clear),
+            self.trigger.clear.eq(registers.abort),
+            self.engine.abort.eq(registers.aborting),
+            self.credit_window.abort.eq(registers.aborting),
+            self.criticality.abort.eq(registers.aborting),
             self.engine.maps.eq(registers.maps),
             self.engine.launch_configuration.eq(launch_configuration),
             self.engine.remote_space.eq(registers.address_space.remote),
@@ -161,6 +170,7 @@ class ContextUnit(wiring.Component):
         registers, outside, view = self.registers, self.outside, self.view
         trigger, credit_window = self.trigger, self.credit_window
         m.d.comb += [
+            view.aborting.eq(registers.aborting),
             view.address_space.eq(registers.address_space),
             view.maps.eq(registers.maps),
             view.launch_configuration.eq(registers.launch_configuration),

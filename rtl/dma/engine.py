@@ -62,6 +62,8 @@ class DmaEngine(wiring.Component):
         Address space at the receiver.
     credit_limit_in : In(credit_limit_bits)
         Admission of the downstream GPU.
+    abort : In(1)
+        The command in hand is dropped, and all at the ports are.
     issued : Out(1)
         A workgroup's last command is taken in this cycle.
     idle : Out(1)
@@ -108,6 +110,7 @@ class DmaEngine(wiring.Component):
                 "maps": In(MapConfiguration(p)),
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "remote_space": In(p.context_bits),
+                "abort": In(1),
                 "credit_limit_in": In(p.credit_limit_bits),
                 "issued": Out(1),
                 "idle": Out(1),
@@ -146,6 +149,8 @@ class DmaEngine(wiring.Component):
             with m.Case(State.WALK):
                 with m.If(ended):
                     m.d.sync += self.state.eq(State.IDLE)
+        with m.If(self.abort):
+            m.d.sync += self.state.eq(State.IDLE)
         return m
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
@@ -159,14 +164,14 @@ class DmaEngine(wiring.Component):
         )
         idle = self.state == State.IDLE
         m.d.comb += [
-            choice.a.valid.eq(self.ready.valid & eligible),
-            choice.b.valid.eq(self.copies.valid),
+            choice.a.valid.eq(self.ready.valid & eligible & ~self.abort),
+            choice.b.valid.eq(self.copies.valid & ~self.abort),
             choice.b.p.eq(1),
             choice.o.ready.eq(idle),
             copy.eq(choice.o.p),
             loads.eq(idle & (self.ready.valid | self.copies.valid)),
-            self.ready.ready.eq(choice.a.ready & choice.a.valid),
-            self.copies.ready.eq(choice.b.ready),
+            self.ready.ready.eq((choice.a.ready & choice.a.valid) | self.abort),
+            self.copies.ready.eq(choice.b.ready | self.abort),
             self.issued.eq(idle & choice.o.valid & ~copy & self.ready.p.last),
             self.idle.eq(idle & ~loads),
         ]
@@ -221,7 +226,8 @@ class DmaEngine(wiring.Component):
             ]
             if len(walkers) > 1:
                 m.d.sync += self.waits[index].eq(walker.valid & first[index] & stops)
-            wants.append(here & walker.valid.replicate(p.channels))
+            offers = walker.valid & ~self.abort
+            wants.append(here & offers.replicate(p.channels))
         for index in range(p.channels):
             self._feed(m, index, Cat(lanes[index] for lanes in wants), first)
         return ended.all()

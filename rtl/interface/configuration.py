@@ -119,9 +119,10 @@ def AddressSpace(p: T3Parameters):
 
 def ContextView(p: T3Parameters):
     """What the channels know of a context. Updates are let through for dispatch indices from
-    ``oldest`` to ``credit_limit - 1``."""
+    ``oldest`` to ``credit_limit - 1``; while it is ``aborting``, all of its traffic is dropped."""
     return data.StructLayout(
         {
+            "aborting": 1,
             "address_space": AddressSpace(p),
             "maps": MapConfiguration(p),
             "launch_configuration": LaunchConfiguration(p),

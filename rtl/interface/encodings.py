@@ -117,7 +117,7 @@ class ConfigurationError(enum.Enum, shape=4):
     REGION_DISABLED = 6
     REGION_IN_USE = 7
     QUEUE_FULL = 8
-    IN_USE = 9  # a launch is running, or being cleared
+    IN_USE = 9  # a launch is running, or an abort is not over
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices contradict each other
     WINDOW = 11  # a window of 0, or one that the hardware has no room for
 

@@ -74,12 +74,15 @@ def StoreRequest(p: T3Parameters):
 def Location(p: T3Parameters):
     """Where a store or a packet belongs: ``region`` if ``mapped``, ``dispatch_index`` if ``valid``.
 
-    ``valid`` implies ``mapped``, and that the owner's launch has the workgroup.
+    ``valid`` implies ``mapped``, and that the owner's launch has the workgroup. ``counted``: it is
+    mapped, and its context was not aborting when it came. If it is mapped only, it belongs to what
+    was aborted.
     """
     return data.StructLayout(
         {
             "owner": p.owner_bits,
             "mapped": 1,
+            "counted": 1,
             "region": range(p.regions) if p.regions > 1 else 1,
             "valid": 1,
             "dispatch_index": p.dispatch_index_bits,

@@ -45,13 +45,15 @@ class ContextRegistersSignature(wiring.Signature):
         Registers.
     ways : Out(ways)
         Ways of the tracker's sets that are the context's.
-    launch, clear, start : Out(1)
-        Strobes of one cycle: a launch begins, the context's tiles are forgotten, the arbiters
-        measure.
+    launch, abort, start : Out(1)
+        Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
+    aborting : Out(1)
+        From the abort, or from reset, until nothing of the context is left.
     copies : Out(stream)
         Copies that software started, two deep.
     done, idle, clearing, tiles, oldest, credit_limit : In
-        What software reads, in the cycle in which the read acts.
+        What software reads, in the cycle in which the read acts; ``clearing``: the tracker or the
+        trigger unit still forgets tiles.
     error : In(:class:`ErrorSignature`)
         The first one is kept and all are counted until software clears both. One that comes in
         the cycle of the clearing is kept.
@@ -70,7 +72,8 @@ class ContextRegistersSignature(wiring.Signature):
                 "address_space": Out(AddressSpace(p), init=resets(ADDRESS_SPACE, registers)),
                 "ways": Out(p.ways, init=(1 << p.ways) - 1),
                 "launch": Out(1),
-                "clear": Out(1),
+                "abort": Out(1),
+                "aborting": Out(1, init=1),
                 "start": Out(1),
                 "copies": Out(stream.Signature(Copy(p))),
                 "done": In(1),
@@ -105,7 +108,7 @@ class ContextPage(RegisterPage):
     errors : Signal
         Errors since software cleared them.
     running : Signal
-        A launch has begun, and is neither done nor cleared.
+        A launch has begun, and is neither done nor aborted.
 
     Raises
     ------
@@ -126,6 +129,7 @@ class ContextPage(RegisterPage):
         super().__init__({"context": Out(ContextRegistersSignature(p))}, registers)
         context = self.context
         self._clear_error = Signal()
+        self._waited = Signal()
         self.errors = Signal(32)
         self.running = Signal()
         self._first_error = Signal(ErrorReport(p))
@@ -133,7 +137,7 @@ class ContextPage(RegisterPage):
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes = {
             "launch": context.launch,
-            "clear": context.clear,
+            "abort": context.abort,
             "measure": context.start,
             "clear_error": self._clear_error,
         }
@@ -147,7 +151,7 @@ class ContextPage(RegisterPage):
             ("STATUS", "done"): context.done,
             ("STATUS", "idle"): context.idle,
             ("STATUS", "error"): context.irq,
-            ("STATUS", "clearing"): context.clearing,
+            ("STATUS", "aborting"): context.aborting,
             ("STATUS", "configuration_error"): Value.cast(self._configuration_error),
             ("ERROR", "code"): Value.cast(self._first_error.code),
             ("ERROR", "wavefront"): self._first_error.wavefront,
@@ -170,13 +174,18 @@ class ContextPage(RegisterPage):
         m.d.comb += [
             context.maps.eq(table.maps),
             table.staging.eq(self._staging),
+            table.aborting.eq(context.aborting | context.abort),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(context.launch_configuration),
-            check.busy.eq(self.running | context.clearing),
+            check.busy.eq(self.running | context.aborting | context.abort),
         ]
-        m.d.sync += self.running.eq(
-            context.launch | (self.running & ~context.done & ~context.clear)
-        )
+        ends = context.idle & ~context.clearing & self._waited
+        m.d.sync += [
+            self.running.eq(~context.abort & (context.launch | (self.running & ~context.done))),
+            # What is cleared, and idle, is so from the second cycle after the strobe on.
+            self._waited.eq(context.aborting & ~context.abort),
+            context.aborting.eq(context.abort | (context.aborting & ~ends)),
+        ]
         self.decode(m)
         self._errors_of(m)
         return m

@@ -29,7 +29,7 @@ class LaunchCheck(wiring.Component):
     maps : In(:func:`MapConfiguration`)
         Not changed in this cycle or the last one.
     busy : In(1)
-        A launch is running, or what the last one left is being cleared.
+        A launch is running, or an abort is not over.
     configuration_error : Out(:class:`ConfigurationError`)
         Combinational; the first that holds of IN_USE, LAUNCH_RANGE and WINDOW.
     """

@@ -71,6 +71,8 @@ class MapTable(wiring.Component):
     enable : In(1)
         0 removes a region or a range.
     staging : In(:func:`Staging`)
+    aborting : In(1)
+        No copy begins.
     configuration error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
@@ -85,6 +87,7 @@ class MapTable(wiring.Component):
                 "index": In(INDEX_BITS),
                 "enable": In(1),
                 "staging": In(Staging(p)),
+                "aborting": In(1),
                 "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
                 "copies": Out(stream.Signature(Copy(p))),
@@ -224,6 +227,7 @@ class MapTable(wiring.Component):
             m,
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
             (ConfigurationError.MISALIGNED, self._misaligned(start)),
+            (ConfigurationError.IN_USE, self.aborting),
             (ConfigurationError.QUEUE_FULL, ~copies.i.ready),
         )
         m.d.comb += [

@@ -125,6 +125,8 @@ class TrackerBank(wiring.Component):
     clear : In(contexts)
         Strobes: the context's tiles are forgotten, a set per cycle. So are its events that come
         until then.
+    aborting : In(contexts)
+        The contexts' events are dropped as they come.
     clearing : Out(contexts)
         On meanwhile, for all of them also after reset.
     error : Out(:class:`ErrorSignature`)
@@ -181,6 +183,7 @@ class TrackerBank(wiring.Component):
                 "updates_per_atom": In(2).array(p.contexts),
                 "ways": In(p.ways).array(p.contexts),
                 "clear": In(p.contexts),
+                "aborting": In(p.contexts),
                 "clearing": Out(p.contexts),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
@@ -311,7 +314,9 @@ class TrackerBank(wiring.Component):
 
         m.d.sync += [
             self.checking.eq(
-                self.i.valid & stays(self.i.p) & ~self._is_of(self.clearing, self.i.p.owner)
+                self.i.valid
+                & stays(self.i.p)
+                & ~self._is_of(self.clearing | self.aborting, self.i.p.owner)
             ),
             self.comparing.eq(self.checking & stays(self.checked)),
             self.compared.eq(self.checked),

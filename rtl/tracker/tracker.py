@@ -35,7 +35,7 @@ class Tracker(wiring.Component):
         See :class:`TrackerFront`.
     o : Out(stream)
         Complete tiles, each once; the banks take turns.
-    updates_per_atom, ways, clear
+    updates_per_atom, ways, clear, aborting
         See :class:`TrackerBank`.
     clearing : Out(contexts)
         With any, nothing is taken.
@@ -57,6 +57,7 @@ class Tracker(wiring.Component):
                 "updates_per_atom": In(2).array(p.contexts),
                 "ways": In(p.ways).array(p.contexts),
                 "clear": In(p.contexts),
+                "aborting": In(p.contexts),
                 "clearing": Out(p.contexts),
                 "errors": Out(ErrorSignature(p)).array(p.banks),
                 "corrected": Out(1),
@@ -85,7 +86,11 @@ class Tracker(wiring.Component):
             wiring.connect(m, bank.o, merge.i[index])
             m.d.comb += front.room[index].eq(bank.room)
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
-            m.d.comb += [bank.clear.eq(self.clear), corrected[index].eq(bank.corrected)]
+            m.d.comb += [
+                bank.clear.eq(self.clear),
+                bank.aborting.eq(self.aborting),
+                corrected[index].eq(bank.corrected),
+            ]
             for number in range(p.contexts):
                 m.d.comb += [
                     bank.updates_per_atom[number].eq(self.updates_per_atom[number]),

@@ -241,10 +241,10 @@ class Machine:
         return self.now
 
     def _await_cleared(self) -> None:
-        """A launch is refused while a tracker is being cleared, as it is after reset."""
+        """A launch is refused while the hardware clears its memories, as it does after reset."""
         begin = self.now
         for g in range(self.gpus):
-            while self.read(g, "STATUS")["clearing"]:
+            while self.read(g, "STATUS")["aborting"]:
                 if self.now - begin > _STUCK_CYCLES:
                     raise SimulationError(f"GPU {g}: the hardware's clearing does not end")
 

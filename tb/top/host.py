@@ -264,8 +264,8 @@ class Reprogramming:
     def _other(self) -> list[tuple[int, int]]:
         rng, kernel = self._rng, self._kernel
         choices = [
-            lambda: self._put("CONTROL", launch=1, clear=rng.integers(0, 2)),
-            lambda: self._put("CONTROL", clear=1),
+            lambda: self._put("CONTROL", launch=1, abort=rng.integers(0, 2)),
+            lambda: self._put("CONTROL", abort=1),
             lambda: self._put("CONTROL", measure=1),
             lambda: self._put("CONTROL", clear_error=1),
             lambda: self._put("TRACKING", updates_per_atom=rng.integers(0, 4), epoch=2),

@@ -82,6 +82,7 @@ def locate(s, location, atom, context, workgroup):
     """First step of the lookup: note where a store or a packet belongs."""
     location.owner = 0
     location.mapped = 0
+    location.counted = 0
     location.valid = 0
     owner = -1
     for number in range(s.config.contexts):
@@ -97,6 +98,7 @@ def locate(s, location, atom, context, workgroup):
         if region.base <= atom < region.limit and region.enable:
             dispatch_index = dispatch_index_of(s.config, s.contexts[owner].launch, workgroup)
             location.mapped = 1
+            location.counted = s.contexts[owner].aborted == 0
             location.region = index
             location.valid = dispatch_index >= 0
             location.dispatch_index = dispatch_index
@@ -122,6 +124,12 @@ def _action(s, location):
 
 
 @inlined
+def _is_aborted(own, location):
+    """Whether it belongs to what is aborted, or was when it came."""
+    return location.mapped and (own.aborted or not location.counted)
+
+
+@inlined
 def classify_store(s, channel, levels, heads):
     """The head of the channel's ``stores``.
 
@@ -137,25 +145,28 @@ def classify_store(s, channel, levels, heads):
     owner = head.location.owner
     own, lane = s.contexts[owner], channel.lanes[owner]
     action, command = _action(s, head.location)
+    if action != _NONE and _is_aborted(own, head.location):
+        lane.ended += head.location.counted
+        return mark(Q.stores), 0, 0
     ends = store.kind != _STORE
     if action == _NONE or action == _REMOTE:
         if ends:
-            lane.ended += head.location.mapped
+            lane.ended += head.location.counted
             return mark(Q.stores), 0, 0
         target = _TO_WRITE if action == _NONE else _TO_REMOTE
     else:
         if dispatch_index < own.oldest:
-            lane.ended += 1
+            lane.ended += head.location.counted
             return mark(Q.stores), 0, error(_STORE_LATE, owner, dispatch_index, wavefront)
         if dispatch_index >= own.credit_limit:
-            lane.ended += 1
+            lane.ended += head.location.counted
             return mark(Q.stores), 0, error(_STORE_AHEAD, owner, dispatch_index, wavefront)
         target = _TO_END_OF_TILE if ends else _TO_UPDATE
     if not room(levels, Q.classified, D.classified):
         return 0, 0, 0
 
     if target == _TO_WRITE:
-        lane.ended += head.location.mapped
+        lane.ended += head.location.counted
     to = channel.classified[back(levels, heads, Q.classified)]
     to.target = target
     to.owner = owner
@@ -183,6 +194,9 @@ def check_packet(s, channel, levels, heads):
     owner = head.location.owner
     own = s.contexts[owner]
     action, command = _action(s, head.location)
+    if _is_aborted(own, head.location):
+        channel.lanes[owner].ended += head.location.counted
+        return mark(Q.inbound), 0, 0
     entry = s.commands[owner, command]
     store = packet.kind == _PACKET_STORE
     code = 0
@@ -197,7 +211,7 @@ def check_packet(s, channel, levels, heads):
     elif dispatch_index >= own.credit_limit:
         code = _PACKET_AHEAD
     if code:
-        channel.lanes[owner].ended += head.location.mapped
+        channel.lanes[owner].ended += head.location.counted
         return mark(Q.inbound), 0, error(code, owner, packet.workgroup, packet.wavefront)
     if not room(levels, Q.updates, D.updates):
         return 0, 0, 0

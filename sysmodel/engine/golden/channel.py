@@ -94,6 +94,9 @@ def _route(s, number, channel, levels, heads):
     target, owner = head.target, natural(head.owner)
     if target == _TO_REMOTE:
         lane, rows = channel.lanes[owner], s.config.remote_depth - 1
+        if s.contexts[owner].aborted:
+            lane.ended += 1
+            return mark(Q.classified), 0
         if lane.remote_stored == rows:
             return 0, 0
         behind = lane.remote_head + lane.remote_valid + lane.remote_stored
@@ -161,7 +164,7 @@ def _link(s, number, channel, levels, heads, link_room):
         lane = channel.lanes[context]
         following = context + 1 if context + 1 < s.config.contexts else 0
         choice = pick(lane.remote_valid != 0, lane.has_ahead != 0, lane.link_last)
-        if choice >= 0 and link_room >> context & 1:
+        if choice >= 0 and link_room >> context & 1 and not s.contexts[context].aborted:
             lane.link_last = choice
             channel.link_first = following
             to = channel.link[back(levels, heads, Q.link)]
@@ -203,14 +206,14 @@ def _take_inputs(s, number, inputs, levels, heads):
         store = to.store
         load_record(store, inputs, i + I.stores_kind)
         locate(s, to.location, store.atom, store.context, store.workgroup)
-        channel.lanes[natural(to.location.owner)].begun += to.location.mapped
+        channel.lanes[natural(to.location.owner)].begun += to.location.counted
         pushed += mark(Q.stores)
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
         arrival = channel.inbound[back(levels, heads, Q.inbound)]
         packet = arrival.packet
         load_record(packet, inputs, i + I.link_in_kind)
         locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
-        channel.lanes[natural(arrival.location.owner)].begun += arrival.location.mapped
+        channel.lanes[natural(arrival.location.owner)].begun += arrival.location.counted
         pushed += mark(Q.inbound)
     update = False
     if inputs[i + I.issue_acks_valid] and has_room(channel):
@@ -269,9 +272,17 @@ def _step_lanes(s, number, channel, busy, reader, sender, remote):
     for context in range(s.config.contexts):
         lane = channel.lanes[context]
         if busy >> context & 1 or lane.segments_pushed or lane.remote_put:
-            sends = sender == context
-            step_lane(s, number, context, reader == context, sends and not remote)
-            _step_remote(s, lane, sends and remote)
+            sends, drops = sender == context, False
+            if s.contexts[context].aborted:
+                # What would go to the link is dropped, in the same turns.
+                choice = pick(lane.remote_valid != 0, lane.has_ahead != 0, lane.link_last)
+                if choice >= 0:
+                    lane.link_last = choice
+                    sends, drops = True, choice == 0
+            else:
+                drops = remote
+            step_lane(s, number, context, reader == context, sends and not drops)
+            _step_remote(s, lane, sends and drops)
 
 
 @inlined

@@ -54,6 +54,9 @@ def step_credit_window(s, context, credit_limit_in, complete, own, issued, launc
         for slot in range(config.credit_window_slots):
             s.complete[context, slot] = 0
         return expired
+    if gpu.aborted:
+        gpu.launched = 0
+        gpu.done = 0
 
     slots = config.credit_window_slots - 1
     moves = s.complete[context, natural(oldest & slots)] != 0

@@ -97,4 +97,6 @@ def step_criticality(s, context, dispatched, finished, issued, launch):
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
         own.measuring = own.group = own.group_time = own.link_time = 0
         own.verdict = own.late = 0
+    elif gpu.aborted:
+        own.launched = 0
     own.phase = (phase + 1) & _LAST_PHASE

@@ -216,6 +216,16 @@ def _walk(s, context):
 
 
 @inlined
+def _drop_all(own):
+    """Forget the command in hand, and one of each kind that waits; gives whether one was ready."""
+    own.engine.state = _IDLE
+    if own.copies_level:
+        own.copies_head ^= 1
+        own.copies_level -= 1
+    return own.ready.checked != 0
+
+
+@inlined
 def step_engine(s, context, credit_limit_in):
     """One cycle.
 
@@ -228,6 +238,8 @@ def step_engine(s, context, credit_limit_in):
     """
     own = s.contexts[context]
     engine = own.engine
+    if own.aborted:
+        return _drop_all(own), False
     state = engine.state
     if state == _WALK:
         _walk(s, context)
@@ -326,7 +338,12 @@ def step_lane(s, number, context, read, sent):
                 lane.slots_used -= 1
                 lane.has_ahead = 1
                 copy_record(lane.ahead, slot.packet)
-    if used < config.slots and level and reads < READS:
+    if s.contexts[context].aborted:
+        lane.segment_index = 0
+        if level:
+            lane.segments_head = (lane.segments_head + 1) & (SEGMENTS - 1)
+            lane.segments_level -= 1
+    elif used < config.slots and level and reads < READS:
         behind = natural((lane.reads_head + lane.reads_level) & (READS - 1))
         _expand(s, number, context, lane, lane.reads[behind])
         lane.reads_level += 1

@@ -27,16 +27,18 @@ from .protected_queue import is_empty
 from .queues import Q, natural
 from .records import clear_record
 from .reduce import step_nmc
-from .registers import CLEAR, LAUNCH, decode, follow_launch, step_bus
+from .registers import ABORT, LAUNCH, decode, follow_launch, step_bus
 from .state import F, GoldenState
 from .tables import write_register
 from .tracker_bank import (
     clear_bank,
     count_entries,
+    drop_aborted,
     has_events,
     is_clearing,
     offer_completion,
     step_bank,
+    take_completion,
 )
 from .tracker_front import step_front
 from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
@@ -94,6 +96,7 @@ def _step_banks(s, clear):
         bank = s.banks[index]
         comes = has_events(s, bank)
         if bank.flying:
+            drop_aborted(s, bank)
             _report(s, step_bank(s, index), False)
         if clear or is_clearing(bank):
             clear_bank(s, index, clear, comes)
@@ -141,26 +144,31 @@ def _bus_is_busy(bus, words, g):
 
 @inlined
 def _step_port(s, words, g):
-    """The register port; gives whether a write acts, and if so what is cleared."""
-    if not _bus_is_busy(s.gpu.bus, words, g):
-        return False, 0
-    clearing = _clearing(s)
-    return step_bus(s, words, g, clearing), clearing
+    """The register port; gives whether a write acts."""
+    return _bus_is_busy(s.gpu.bus, words, g) and step_bus(s, words, g)
 
 
 @inlined
-def _begin_context(s, context):
-    """What a context's registers did in the last cycle; gives whether it has work, but in the
-    tracker, and whether a launch ran at the cycle's start."""
+def _begin_context(s, context, clearing):
+    """What a context's registers did in the last cycle.
+
+    Returns
+    -------
+    work : bool
+        It has something to do, but in the tracker.
+    running, aborting : bool
+        A launch ran at the cycle's start, or was aborted; one was.
+    """
     own = s.contexts[context]
     own.given, own.strobes = own.strobes, 0
-    running = follow_launch(own, own.given)
+    own.aborted = own.aborting
+    running = follow_launch(own, own.given, clearing >> context & 1)
     own.copies_before = own.copies_level
     own.had_ready = not is_empty(own.ready)
     own.of_channel = own.of_unit = 0
     own.complete, own.own, own.pushed = -1, 0, 0
     work = own.copies_level | own.engine.state | own.had_ready != 0 or own.trigger.state != IDLE
-    return work, running
+    return work, running, own.aborted | own.given & ABORT != 0
 
 
 @inlined
@@ -203,6 +211,8 @@ def _track(s, tracking, clear):
         own = s.contexts[context]
         if own.trigger.state != IDLE or s.gpu.offered >= 0:
             own.pushed, own.complete, own.own = step_trigger(s, context)
+        if own.aborted:
+            take_completion(s, context)
     if tracking or clear:
         s.gpu.tracker_busy = _step_banks(s, clear)
 
@@ -212,7 +222,7 @@ def _send(s, words, k):
     """The contexts' engines and their queues of commands."""
     for context in range(s.config.contexts):
         own = s.contexts[context]
-        if own.given & CLEAR:
+        if own.given & ABORT:
             begin_clearing(s, context)
         limit = words[k + natural(context * CONTEXT_INPUTS) + J.credit_limit_in]
         popped, own.issues = step_engine(s, context, limit)
@@ -268,20 +278,23 @@ def step(state, inputs, outputs):
     channels, contexts = config.channels, config.contexts
     k = natural(channels * CHANNEL_INPUTS)
 
-    acts, clearing = _step_port(s, words, k)
-    busy, running, clear, measure = 0, 0, 0, False
+    acts = _step_port(s, words, k)
+    clearing = 0
     for context in range(contexts):
-        work, runs = _begin_context(s, context)
+        if s.contexts[context].aborting:
+            clearing = _clearing(s)
+    busy, running, aborting, clear, measure = clearing, 0, 0, 0, False
+    for context in range(contexts):
+        work, runs, aborts = _begin_context(s, context, clearing)
         own = s.contexts[context]
         busy |= (work or _has_tiles(own)) << context
         running |= runs << context
-        clear |= (own.given & CLEAR != 0) << context
+        aborting |= aborts << context
+        clear |= (own.given & ABORT != 0) << context
         measure |= own.given & _MEASURE != 0
     tracking = gpu.tracker_busy != 0
     for number in range(channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
-    if tracking:
-        busy |= _clearing(s)
     _track(s, tracking, clear)
     _send(s, words, k)
 
@@ -304,7 +317,7 @@ def step(state, inputs, outputs):
     if acts:
         written = natural((gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
         copies = s.contexts[written].copies_before if written < contexts else 0
-        write_register(s, copies, clearing, running)
+        write_register(s, copies, running, aborting)
     gpu.cycle += 1
     _write_gpu(s, results, h)
     for context in range(contexts):
@@ -346,6 +359,7 @@ def _settle(s, outputs):
     h = s.config.channels * CHANNEL_OUTPUTS
     _write_gpu(s, results, h)
     for context in range(s.config.contexts):
+        s.contexts[context].aborting = 1
         s.contexts[context].engine.last = 1
         begin_clearing(s, context)
         _write_context(s.contexts[context], results, h + context * CONTEXT_OUTPUTS)

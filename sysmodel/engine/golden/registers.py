@@ -7,7 +7,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from .state import REGISTERS, F, R
 
 __all__ = [
-    "CLEAR",
+    "ABORT",
     "LAUNCH",
     "OKAY",
     "REJECT",
@@ -24,7 +24,7 @@ __all__ = [
 
 OKAY, REJECT = 0, 2
 LAUNCH = F.CONTROL_launch[2] << F.CONTROL_launch[1]
-CLEAR = F.CONTROL_clear[2] << F.CONTROL_clear[1]
+ABORT = F.CONTROL_abort[2] << F.CONTROL_abort[1]
 
 
 @compiled
@@ -54,13 +54,8 @@ def word_of(address):
 
 
 @compiled
-def read_register(s, address, clearing):
+def read_register(s, address):
     """What a read of this address gives.
-
-    Parameters
-    ----------
-    clearing : int
-        A bit for each context: its tiles or counts are being forgotten.
 
     Returns
     -------
@@ -78,7 +73,7 @@ def read_register(s, address, clearing):
             put_field(F.STATUS_done, gpu.done)
             | put_field(F.STATUS_idle, gpu.idle)
             | put_field(F.STATUS_error, gpu.error)
-            | put_field(F.STATUS_clearing, clearing >> (page - CONTEXT))
+            | put_field(F.STATUS_aborting, gpu.aborting)
             | put_field(F.STATUS_configuration_error, gpu.configuration_error)
         ), OKAY
     if word == R.ERROR:
@@ -149,18 +144,31 @@ def store_register(s, page, word, value):
 
 
 @inlined
-def follow_launch(gpu, strobes):
-    """Know of a launch from its strobe to its end; gives whether one ran at the cycle's start."""
-    running = gpu.running
-    if strobes & LAUNCH:
-        gpu.running = 1
-    elif gpu.done or strobes & CLEAR:
-        gpu.running = 0
-    return running != 0
+def follow_launch(own, strobes, clearing):
+    """Know of a launch from its strobe to its end, and of an abort; gives whether one of them
+    was under way at the cycle's start.
+
+    Parameters
+    ----------
+    clearing : bool
+        Tiles or counts of the context are being forgotten.
+    """
+    aborts = strobes & ABORT != 0
+    busy = own.running | own.aborting | aborts
+    if aborts:
+        own.running = 0
+    elif strobes & LAUNCH:
+        own.running = 1
+    elif own.done:
+        own.running = 0
+    ends = own.idle and not clearing and own.waited_abort
+    own.waited_abort = own.aborting and not aborts
+    own.aborting = aborts or (own.aborting and not ends)
+    return busy != 0
 
 
 @compiled
-def step_bus(s, inputs, g, clearing):
+def step_bus(s, inputs, g):
     """Both handshakes and the read, on the state before this cycle.
 
     Returns
@@ -190,7 +198,7 @@ def step_bus(s, inputs, g, clearing):
     if reads:
         bus.ar_full = 0
         bus.r_valid = 1
-        bus.r_data, bus.r_resp = read_register(s, bus.araddr, clearing)
+        bus.r_data, bus.r_resp = read_register(s, bus.araddr)
     elif inputs[g + G.bus_arvalid] and not bus.ar_full:
         bus.ar_full = 1
         bus.araddr = inputs[g + G.bus_araddr]

@@ -95,10 +95,11 @@ _GPU = record(
 # A context: its registers' effects, errors, credit window, and units; what it has in the tracker;
 # from `given` on, of the cycle under way.
 _CONTEXT = record(
-    "strobes running configuration_error failure error report errors ways "
+    "strobes running aborting waited_abort configuration_error failure error report errors ways "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
-    "flying idle given copies_before had_ready of_channel of_unit complete own pushed issues",
+    "flying idle aborted given copies_before had_ready of_channel of_unit complete own pushed "
+    "issues",
     [
         ("launch", LAUNCH),
         ("address_space", ADDRESS_SPACE),

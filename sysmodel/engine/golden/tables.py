@@ -155,13 +155,15 @@ def commit_command(s, context, word):
 
 
 @compiled
-def start_copy(s, context, word, copies):
+def start_copy(s, context, word, copies, busy):
     """Queue a copy; gives the configuration error.
 
     Parameters
     ----------
     copies : int
         Copies that waited at the cycle's start.
+    busy : bool
+        The context is aborted.
     """
     config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.COPY_command
@@ -171,6 +173,8 @@ def start_copy(s, context, word, copies):
     start = _bytes(registers, F.COPY_START_LO_bytes, F.COPY_START_HI_bytes)
     if _misaligned(config, start):
         return _MISALIGNED
+    if busy:
+        return _IN_USE
     if copies == 2:
         return _QUEUE_FULL
     push_copy(s, context, command, _atoms(config, start))
@@ -222,15 +226,15 @@ def _is_act(word):
 
 
 @compiled
-def write_register(s, copies, clearing, running):
+def write_register(s, copies, running, aborting):
     """The write that acts in this cycle; its effects are seen in the next one.
 
     Parameters
     ----------
     copies : int
         Copies of the context that waited at the cycle's start.
-    clearing, running : int
-        A bit for each context: its tiles or counts were being forgotten then; a launch was running.
+    running, aborting : int
+        A bit for each context: a launch was running then, or aborted; it was aborted.
     """
     bus = s.gpu.bus
     value = bus.wdata
@@ -247,7 +251,7 @@ def write_register(s, copies, clearing, running):
     if word == R.CONTROL:
         _, low, mask = F.CONTROL_launch
         if (value >> low) & mask:
-            own.configuration_error = check_launch(s, context, (running | clearing) >> context & 1)
+            own.configuration_error = check_launch(s, context, running >> context & 1)
             if own.configuration_error:
                 return
         own.strobes = value & s.registers[page, word].writable
@@ -260,5 +264,5 @@ def write_register(s, copies, clearing, running):
     elif word == R.COMMAND_COMMIT:
         own.configuration_error = commit_command(s, context, value)
     else:
-        own.configuration_error = start_copy(s, context, value, copies)
+        own.configuration_error = start_copy(s, context, value, copies, aborting >> context & 1)
     bus.b_resp = REJECT if own.configuration_error else OKAY

@@ -12,6 +12,7 @@ __all__ = [
     "accept",
     "clear_bank",
     "count_entries",
+    "drop_aborted",
     "has_events",
     "has_room",
     "is_clearing",
@@ -47,6 +48,17 @@ def is_clearing(bank):
 def _slot(cycle):
     """Where an event that was chosen in this cycle is in the bank's ring."""
     return cycle & (EVENTS - 1)
+
+
+@inlined
+def drop_aborted(s, bank):
+    """Drop the event that comes in this cycle, if its context is aborted."""
+    slot = _slot(s.gpu.cycle - 1)
+    if bank.flying >> slot & 1:
+        own = s.contexts[natural(bank.events[slot].tile.owner)]
+        if own.aborted:
+            bank.flying &= ~(1 << slot)
+            own.flying -= 1
 
 
 @inlined
@@ -169,8 +181,11 @@ def step_bank(s, number):
 
 @inlined
 def _drop(s, bank, clear):
-    """Lose the events on their way of the contexts that are cleared."""
+    """Lose the events on their way of the contexts that are cleared; the one that was chosen in
+    this cycle is dropped as it comes."""
     for slot in range(EVENTS):
+        if slot == _slot(s.gpu.cycle):
+            continue
         if bank.flying >> slot & 1 and clear >> bank.events[slot].tile.owner & 1:
             bank.flying &= ~(1 << slot)
             s.contexts[natural(bank.events[slot].tile.owner)].flying -= 1

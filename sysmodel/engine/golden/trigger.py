@@ -57,6 +57,8 @@ def begin_clearing(s, context):
 def _take(s, context):
     """Take a completion if one is offered; it waits for LOOKUP."""
     own = s.contexts[context]
+    if own.aborted:
+        return
     bank, index = take_completion(s, context)
     if bank >= 0:
         own.tiles = (own.tiles + 1) & 0xFFFFFFFF
