@@ -183,8 +183,14 @@ def _field(node: FieldNode) -> Field:
     )
 
 
-def compiled(path: Path = _SOURCE) -> RootNode:
+def compiled(path: Path = _SOURCE, *, contexts: int | None = None) -> RootNode:
     """A SystemRDL file, ``t3.rdl`` by default, as the compiler gives it to exporters.
+
+    Parameters
+    ----------
+    path : Path
+    contexts : int or None
+        Pages of contexts in it, if not the most that there can be.
 
     Raises
     ------
@@ -193,7 +199,7 @@ def compiled(path: Path = _SOURCE) -> RootNode:
     """
     compiler = RDLCompiler()
     compiler.compile_file(str(path))
-    return compiler.elaborate()
+    return compiler.elaborate(parameters={} if contexts is None else {"PAGES": contexts})
 
 
 def read(path: Path) -> dict[str, Register]:
