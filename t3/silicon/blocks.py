@@ -82,6 +82,14 @@ def _lookups(p: T3Parameters) -> int:
     return 2 * p.channels
 
 
+def _contexts(p: T3Parameters) -> int:
+    return p.contexts
+
+
+def _lanes(p: T3Parameters) -> int:
+    return p.channels * p.contexts
+
+
 _SHORT_FO4 = 30.0
 
 MEASURED = (
@@ -102,19 +110,19 @@ MEASURED = (
         in_area=False,
         limit_fo4=_SHORT_FO4,
     ),
-    Measured(name="trigger"),
-    Measured(name="credit_window"),
-    Measured(name="criticality"),
+    Measured(name="trigger", count=_contexts),
+    Measured(name="credit_window", count=_contexts),
+    Measured(name="criticality", count=_contexts),
     Measured(name="registers"),
     Measured(name="map_table", inside="registers"),
-    Measured(name="dma_engine"),
+    Measured(name="dma_engine", count=_contexts),
     Measured(name="channel", boxes=("nmc_unit",), count=_channels),
     Measured(name="location_lookup", count=_lookups, inside="channel"),
     Measured(name="range_lookup", count=_lookups, inside="channel"),
     Measured(name="arbiter", count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
     Measured(name="issue_ack_queue", count=_channels, inside="channel"),
     Measured(name="issue_ack_buffer", count=_channels, inside="channel"),
-    Measured(name="dma_lane", count=_channels, inside="channel"),
+    Measured(name="dma_lane", count=_lanes, inside="channel"),
     Measured(
         name="channel without data",
         variant_of="channel",
