@@ -13,6 +13,7 @@ from .output import writing
 from .silicon_options import (
     Banks,
     Channels,
+    Contexts,
     Liberty,
     Sets,
     Ways,
@@ -38,6 +39,7 @@ def area(
     banks: Banks = None,
     sets: Sets = None,
     ways: Ways = None,
+    contexts: Contexts = None,
     scaling: Annotated[
         bool, typer.Option("--scaling", help=f"Also write {_SCALING_CSV} and {_SCALING_PICTURE}.")
     ] = False,
@@ -51,7 +53,7 @@ def area(
     from t3.silicon.inventory import measure_inventory
     from t3.silicon.scaling import measure_scaling
 
-    p = chosen_parameters(channels=channels, banks=banks, sets=sets, ways=ways)
+    p = chosen_parameters(channels=channels, banks=banks, sets=sets, ways=ways, contexts=contexts)
     files, library = chosen_library(liberty)
     names = (_CSV, _JSON, _PAGE) + ((_SCALING_CSV, _SCALING_PICTURE) if scaling else ())
     with OutputFolder(out, names) as folder:

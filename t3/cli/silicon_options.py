@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from rtl.parameters import T3Parameters
     from t3.silicon.cells import Library
 
-__all__ = ["Banks", "Channels", "Liberty", "Sets", "Ways", "chosen_library", "chosen_parameters"]
+__all__ = [
+    "Banks",
+    "Channels",
+    "Contexts",
+    "Liberty",
+    "Sets",
+    "Ways",
+    "chosen_library",
+    "chosen_parameters",
+]
 
 Liberty = Annotated[
     list[Path] | None,
@@ -32,6 +41,7 @@ Channels = Annotated[int | None, _size("Memory channels of the GPU.")]
 Banks = Annotated[int | None, _size("Banks of the tracker.")]
 Sets = Annotated[int | None, _size("Sets of the tracker, over all banks.")]
 Ways = Annotated[int | None, _size("Ways of the tracker.")]
+Contexts = Annotated[int | None, _size("Contexts.")]
 
 
 def chosen_parameters(**sizes: int | None) -> "T3Parameters":

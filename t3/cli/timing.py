@@ -13,6 +13,7 @@ from .output import writing
 from .silicon_options import (
     Banks,
     Channels,
+    Contexts,
     Liberty,
     Sets,
     Ways,
@@ -32,6 +33,7 @@ def timing(
     banks: Banks = None,
     sets: Sets = None,
     ways: Ways = None,
+    contexts: Contexts = None,
     block: Annotated[
         str | None,
         option("Print the paths of this block only, cell by cell; no files.", "NAME"),
@@ -49,7 +51,7 @@ def timing(
     from t3.silicon.timing import block_paths, measure_timing
     from t3.silicon.timing_report import as_csv, as_dict, as_markdown, path_text
 
-    p = chosen_parameters(channels=channels, banks=banks, sets=sets, ways=ways)
+    p = chosen_parameters(channels=channels, banks=banks, sets=sets, ways=ways, contexts=contexts)
     files, library = chosen_library(liberty)
     if block is not None:
         for path in block_paths(block, p, files, paths):
