@@ -17,7 +17,7 @@ def state_with(*told, **configuration):
     for name, value in ({"starvation_limit": 1000} | configuration).items():
         state.config["arbiter"][name] = getattr(value, "value", value)
     for name in told:
-        state.gpu["criticality"][name] = 1
+        state.gpu[name] = 1
     return state
 
 

@@ -27,15 +27,15 @@ class Unit:
     def __init__(self, **launch):
         self.state = fresh_state(credit_window=64)
         for name, value in (LAUNCH | launch).items():
-            self.state.config["launch"][name] = value
-        self.own = self.state.gpu["criticality"]
+            self.state.contexts[0]["launch"][name] = value
+        self.own = self.state.contexts[0]["criticality"]
         self.dispatched, self.finished = 20, 15
-        self.state.gpu["oldest"], self.state.gpu["dispatch_limit"] = 12, 1000
+        self.state.contexts[0]["oldest"], self.state.contexts[0]["dispatch_limit"] = 12, 1000
         self.step(launch=True)
 
     def step(self, cycles=1, *, issued=False, launch=False):
         for _ in range(cycles):
-            step_criticality(self.state, self.dispatched, self.finished, issued, launch)
+            step_criticality(self.state, 0, self.dispatched, self.finished, issued, launch)
 
     def compare(self):
         """To the end of a comparison that begins now."""
@@ -68,10 +68,10 @@ def test_time_counts_while_the_kernel_runs_and_may_dispatch():
     unit = Unit()
     unit.step(1024)
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
-    unit.state.gpu["dispatch_limit"] = 20
+    unit.state.contexts[0]["dispatch_limit"] = 20
     unit.step(5000)
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
-    unit.state.gpu["dispatch_limit"] = 21
+    unit.state.contexts[0]["dispatch_limit"] = 21
     unit.finished = 16
     unit.step(1024)
     assert (unit.own["elapsed"], unit.own["finish_time"]) == (2, 1)

@@ -6,7 +6,6 @@ from golden_state import fresh_state
 
 from rtl.interface.encodings import Granularity
 from sysmodel.engine.golden.dma import push_copy, step_engine
-from sysmodel.engine.golden.queues import Q, mark
 from sysmodel.engine.golden.trigger import push_ready, step_ready
 from sysmodel.lib.interleave import channel_of_atom
 
@@ -16,8 +15,8 @@ from sysmodel.lib.interleave import channel_of_atom
 def test_walk_covers_the_tile(seed, walkers):
     rng = np.random.default_rng(seed)
     state = fresh_state(channels=4, dma_walkers=walkers)
-    config, gpu = state.config, state.gpu
-    command = state.commands[0]
+    config, own = state.config, state.contexts[0]
+    command = state.commands[0, 0]
     outer_extent, inner_extent, stride = (
         int(n) for n in (rng.integers(1, 40), rng.integers(1, 30), 1021)
     )
@@ -33,23 +32,24 @@ def test_walk_covers_the_tile(seed, walkers):
         atom_offset=-300 & config["atom_mask"],
     ).items():
         command[name] = value
-    config["launch"]["workgroups"], config["launch"]["first_workgroup"] = 20, 15
+    own["launch"]["workgroups"], own["launch"]["first_workgroup"] = 20, 15
     start = int(rng.integers(0, 1 << 20))
-    push_ready(state, 0, 7, 0, start, 0, 0, 1)
-    step_ready(state, True, False)
-    step_ready(state, False, False)
-    step_ready(state, False, False)
-    assert step_engine(state, 7) == (False, False)  # not admitted by the receiver
-    popped, issued = step_engine(state, 8)
+    push_ready(state, 0, 0, 7, 0, start, 0, 0, 1)
+    step_ready(state, 0, True, False)
+    step_ready(state, 0, False, False)
+    step_ready(state, 0, False, False)
+    assert step_engine(state, 0, 7) == (False, False)  # not admitted by the receiver
+    popped, issued = step_engine(state, 0, 8)
     assert popped and issued
-    step_ready(state, False, True)
+    step_ready(state, 0, False, True)
 
     found = []
-    while gpu["engine"]["state"]:
-        step_engine(state, 0)
+    while own["engine"]["state"]:
+        step_engine(state, 0, 0)
         for channel in range(4):
-            if state.channels[channel]["pushed"] == mark(Q.segments):
-                segment = state.channels[channel]["segments"][0]
+            lane = state.channels[channel]["lanes"][0]
+            if lane["segments_pushed"]:
+                segment = lane["segments"][0]
                 assert segment["workgroup"] == 2
                 assert segment["atom_offset"] == -300 & config["atom_mask"]
                 for index in range(segment["length"]):
@@ -57,7 +57,7 @@ def test_walk_covers_the_tile(seed, walkers):
                     assert channel_of_atom(int(atom), 2, 2) == channel
                     wave = (segment["offset"] + index) >> segment["wave_inner_log2"]
                     found.append((atom, (segment["wavefront"] + wave) & 7))
-            state.channels[channel]["pushed"] = 0
+            lane["segments_pushed"] = 0
     expected = [
         (start + row * stride + offset, (row // wave_outer_extent * 2 + (offset >> run_log2)) & 7)
         for row in range(outer_extent)
@@ -69,7 +69,7 @@ def test_walk_covers_the_tile(seed, walkers):
 @pytest.mark.parametrize("wavefront", range(8))
 def test_wavefront_command_geometry(wavefront):
     state = fresh_state(channels=4)
-    command = state.commands[0]
+    command = state.commands[0, 0]
     for name, value in dict(
         outer_extent=10,
         outer_extent_edge=7,
@@ -80,61 +80,64 @@ def test_wavefront_command_geometry(wavefront):
         waves_inner_log2=1,
     ).items():
         command[name] = value
-    push_ready(state, 0, 0, wavefront, 64, 1, 1, 0)
-    step_ready(state, True, False)
-    step_ready(state, False, False)
-    step_ready(state, False, False)
-    assert step_engine(state, 1) == (True, False)
+    push_ready(state, 0, 0, 0, wavefront, 64, 1, 1, 0)
+    step_ready(state, 0, True, False)
+    step_ready(state, 0, False, False)
+    step_ready(state, 0, False, False)
+    assert step_engine(state, 0, 1) == (True, False)
     outer_extent = [4, 3, 0, 0][wavefront // 2]
     inner_extent = [8, 3][wavefront % 2]
-    assert (state.gpu["engine"]["outer_extent"], state.gpu["engine"]["inner_extent"]) == (
+    assert (
+        state.contexts[0]["engine"]["outer_extent"],
+        state.contexts[0]["engine"]["inner_extent"],
+    ) == (
         outer_extent,
         inner_extent,
     )
-    state.gpu["ready"]["checked"] = 0
+    state.contexts[0]["ready"]["checked"] = 0
     # SCALE and SHAPE; then the walk, if there is something to walk.
-    step_engine(state, 1)
-    step_engine(state, 1)
-    assert (state.gpu["engine"]["state"] != 0) == (outer_extent > 0)
+    step_engine(state, 0, 1)
+    step_engine(state, 0, 1)
+    assert (state.contexts[0]["engine"]["state"] != 0) == (outer_extent > 0)
 
 
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
     state = fresh_state(channels=4, dma_walkers=1)
-    command = state.commands[0]
+    command = state.commands[0, 0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
-    push_copy(state, 0, 0)
-    push_copy(state, 0, 64)
+    push_copy(state, 0, 0, 0)
+    push_copy(state, 0, 0, 64)
     segments = []
     for _ in range(14):
-        step_engine(state, 0)
-        pushed = state.channels["pushed"]
+        step_engine(state, 0, 0)
+        pushed = state.channels["lanes"]["segments_pushed"]
         segments.append(int(pushed.any()))
         pushed[:] = 0
     assert segments == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
-    assert state.gpu["engine"]["state"] == 0
+    assert state.contexts[0]["engine"]["state"] == 0
 
 
 def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
     state = fresh_state(channels=4)
-    config = state.config
-    command = state.commands[0]
+    launch = state.contexts[0]["launch"]
+    command = state.commands[0, 0]
     command["outer_extent"], command["inner_extent"] = 1, 1
     command["granularity"] = Granularity.WORKGROUP.value
-    config["launch"]["workgroups"] = 20
-    push_ready(state, 0, 7, 0, 0, 0, 0, 1)
-    step_ready(state, True, False)
-    step_ready(state, False, False)
-    step_ready(state, False, False)
+    launch["workgroups"] = 20
+    push_ready(state, 0, 0, 7, 0, 0, 0, 0, 1)
+    step_ready(state, 0, True, False)
+    step_ready(state, 0, False, False)
+    step_ready(state, 0, False, False)
     for cycle in range(4):
-        config["launch"]["first_workgroup"] = cycle
+        launch["first_workgroup"] = cycle
         if cycle == 1:
             for name in set(command.dtype.names) - {"waves"}:
                 command[name] = 9
-        popped, _ = step_engine(state, 8)
+        popped, _ = step_engine(state, 0, 8)
         assert popped == (cycle == 0)
-        step_ready(state, False, popped)
-    segment = state.channels[0]["segments"][0]
+        step_ready(state, 0, False, popped)
+    segment = state.channels[0]["lanes"][0]["segments"][0]
     found = {name: int(segment[name]) for name in ("length", "context", "workgroup")}
     assert found == {"length": 1, "context": 0, "workgroup": 8}
 
@@ -142,16 +145,18 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
 def test_walkers_share_a_lane():
     """A lane takes a segment per cycle: of the lowest walker, unless another one's offer stays."""
     state = fresh_state(channels=4, dma_walkers=4)
-    command = state.commands[0]
+    command = state.commands[0, 0]
     # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
     command["outer_extent"], command["inner_extent"], command["stride"] = 8, 4, 4
-    push_copy(state, 0, 0)
+    push_copy(state, 0, 0, 0)
     rows = []
     for cycle in range(9):
-        state.channels["levels"][1] = 4 * mark(Q.segments) if cycle < 7 else 0
-        step_engine(state, 0)
-        pushed = [channel for channel in state.channels if channel["pushed"]]
-        rows.append([int(channel["segments"][0]["atom"]) // 4 for channel in pushed])
-        state.channels["pushed"][:] = 0
+        lanes = state.channels["lanes"][:, 0]
+        lanes["segments_level"][1] = 4 if cycle < 7 else 0
+        step_engine(state, 0, 0)
+        pushed = [lane for lane in lanes if lane["segments_pushed"]]
+        # The ring of the lane that was full begins with its fifth segment, at the first place.
+        rows.append([int(lane["segments"][0]["atom"]) // 4 for lane in pushed])
+        lanes["segments_pushed"][:] = 0
     assert rows == [[], [], [], [0, 2, 3], [7, 6], [], [], [1], [5, 4]]
-    assert state.gpu["engine"]["state"] == 0
+    assert state.contexts[0]["engine"]["state"] == 0

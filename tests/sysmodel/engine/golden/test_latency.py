@@ -6,14 +6,13 @@ import pytest
 from rtl.interface.encodings import Access, Action, Granularity, PacketKind, StoreKind
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import new_state, reset, step
-from sysmodel.engine.golden.queues import Q, waiting
 from sysmodel.engine.golden.state import F
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
-    G,
-    H,
     I,
+    J,
+    K,
     O,
     input_words,
     output_words,
@@ -39,15 +38,16 @@ class Gpu:
         self.inputs = np.zeros(input_words(parameters), np.uint64)
         self.outputs = np.zeros(output_words(parameters), np.uint64)
         reset(self.state, self.outputs)
-        launch = self.state.config["launch"]
+        own = self.state.contexts[0]
+        own["address_space"]["enable"], own["address_space"]["local"] = 1, CONTEXT
+        launch = own["launch"]
         launch["workgroups"] = launch["tracked_end"] = 24
         launch["credit_window"] = launch["command_window"] = 16
         launch["updates_per_atom"] = 1
-        self.region = self.state.regions[0]
-        self.range = self.state.ranges[0]
-        self.command = self.state.commands[0]
+        self.region = self.state.regions[0, 0]
+        self.range = self.state.ranges[0, 0]
+        self.command = self.state.commands[0, 0]
         self.region["enable"], self.region["limit"] = 1, 1 << 20
-        self.region["context"] = CONTEXT
         self.range["enable"], self.range["last"] = 1, 23
         self.range["action"] = action.value
         fields = dict(
@@ -60,15 +60,17 @@ class Gpu:
             self.command[name] = value
         self.command["waves"][0] = 1
         self.cycle = 0
-        self.inputs[CHANNEL_INPUTS + G.credit_limit_in] = 100
-        self.inputs[I.dram_ready] = self.inputs[I.link_out_ready] = 1
+        self.inputs[CHANNEL_INPUTS + J.credit_limit_in] = 100
+        self.inputs[[I.dram_ready, I.link_out_ready, I.link_room]] = 1
+        while own["aborting"]:
+            self.step()
         self.strobe("launch")
         self.settle()
 
     def strobe(self, name):
         """The strobe of this bit of CONTROL is high in the cycle that is next."""
         _, low, mask = getattr(F, f"CONTROL_{name}")
-        self.state.gpu["strobes"] = mask << low
+        self.state.contexts[0]["strobes"] = mask << low
 
     def step(self, **inputs):
         """One cycle with these words of the channel's inputs, which are 0 again afterwards."""
@@ -129,11 +131,11 @@ def out(name):
 
 
 def interrupts(gpu):
-    return gpu.outputs[CHANNEL_OUTPUTS + H.irq]
+    return gpu.outputs[CHANNEL_OUTPUTS + K.irq]
 
 
 def errors(gpu):
-    return int(gpu.state.gpu["errors"])
+    return int(gpu.state.contexts[0]["errors"])
 
 
 @pytest.fixture
@@ -149,8 +151,8 @@ def test_last_update_to_command_and_read(gpu):
     # completion 7.
     assert gpu.first(lambda g: g.state.gpu["completions"]) == 7
     # Taken in 7; the ready command is pushed two cycles later, in TILE.
-    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles] == 1) == 8
-    assert gpu.first(lambda g: g.state.gpu["ready"]["checked"]) == 12
+    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + K.tiles] == 1) == 8
+    assert gpu.first(lambda g: g.state.contexts[0]["ready"]["checked"]) == 12
     # Taken in 12, walked in 15, expanded in 16, merged in 17.
     assert gpu.first(out("dram_valid")) == 18
     assert gpu.outputs[O.dram_access] == Access.READ.value and gpu.outputs[O.dram_atom] == 5
@@ -168,8 +170,8 @@ def test_read_data_to_link(gpu):
     gpu.update(2)
     gpu.first(out("dram_valid"))
     gpu.settle()
-    gpu.step(returns_valid=1)  # sent in 1, in `sends` 3, in `link` 4
-    assert gpu.first(out("link_out_valid")) == 4
+    gpu.step(returns_valid=1)  # read in 1, ahead in 2, in `link` 3
+    assert gpu.first(out("link_out_valid")) == 3
 
 
 def test_idle_counts_the_geometry_of_an_empty_walk():
@@ -179,7 +181,7 @@ def test_idle_counts_the_geometry_of_an_empty_walk():
     gpu.update(2)
     idle = []
     for _ in range(20):
-        idle.append(int(gpu.outputs[CHANNEL_OUTPUTS + H.idle]))
+        idle.append(int(gpu.outputs[CHANNEL_OUTPUTS + K.idle]))
         gpu.step()
     # The tile has an entry until its last update in 6, which is counted in 7; the trigger unit
     # works on its completion until 9. The command is stored in 10, corrected in 11, visible and
@@ -219,7 +221,7 @@ def test_errors_of_one_cycle_count_as_one(gpu):
         gpu.step()
     gpu.store(20)
     assert gpu.first(interrupts) == 10
-    assert errors(gpu) == 1 and gpu.state.gpu["report"] >> 24 == 20
+    assert errors(gpu) == 1 and gpu.state.contexts[0]["report"] >> 24 == 20
     gpu.settle()
     assert errors(gpu) == 1
 
@@ -237,35 +239,55 @@ def test_clear_error_clears_what_counted_before(gpu, strobe, left):
 
 
 @pytest.mark.parametrize("after", range(1, 10))
-def test_clear_loses_exactly_the_events_on_their_way(gpu, after):
-    """An update is chosen in cycle 2, and in its update stage in 6; the strobe is in ``after``."""
+def test_an_abort_forgets_what_came_before_it(gpu, after):
+    """A tile's last update is chosen in cycle 2, and its completion taken in 7."""
     gpu.end(2)
     gpu.settle()
     gpu.update(2)
     while gpu.cycle < after:
         gpu.step()
-    gpu.strobe("clear")
+    gpu.strobe("abort")
+    gpu.step()
+    own = gpu.state.contexts[0]
+    while own["aborting"]:
+        assert gpu.cycle < 100
+        gpu.step()
+    assert gpu.outputs[CHANNEL_OUTPUTS + K.idle]
+    gpu.strobe("launch")
     gpu.settle()
+    before = after >= 7
     gpu.end(2)
     gpu.settle()
-    # In cycle 1 it is still an issue acknowledgement, which stays, and counts with the second
-    # end-of-tile marker. Having been through the update stage in 6, it completes the tile of the
-    # first one.
-    assert gpu.outputs[CHANNEL_OUTPUTS + H.tiles] == (after == 1 or 6 <= after)
+    assert gpu.outputs[CHANNEL_OUTPUTS + K.tiles] == before
+    gpu.update(2)
+    gpu.settle()
+    assert gpu.outputs[CHANNEL_OUTPUTS + K.tiles] == before + 1
     assert errors(gpu) == 0
 
 
-def test_clear_keeps_a_candidate_that_has_no_room(gpu):
-    gpu.strobe("clear")
+def test_what_comes_during_an_abort_stays_out(gpu):
+    """Stores and packets are dropped, without an error, also if they leave their queue later."""
+    gpu.strobe("abort")
     gpu.step()
-    gpu.update(2)
-    gpu.step()
-    gpu.step()
-    assert waiting(gpu.state.channels[0]["levels"], Q.candidates) == 1
-    gpu.strobe("clear")
+    for _ in range(8):
+        gpu.store(2)
+        gpu.packet(3)
+    while gpu.state.contexts[0]["aborting"]:
+        assert gpu.cycle < 100
+        gpu.step()
+    gpu.strobe("launch")
     gpu.settle()
-    gpu.end(2)
-    assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + H.tiles]) == 10
+    assert errors(gpu) == 0
+    gpu.store(2)
+    assert gpu.first(out("dram_valid")) == 4
+
+
+def test_an_abort_ends_while_its_stores_go_on(gpu):
+    gpu.strobe("abort")
+    gpu.step()
+    while gpu.state.contexts[0]["aborting"]:
+        assert gpu.cycle < 100
+        gpu.store(2)
 
 
 def test_a_store_belongs_where_the_tables_put_it_when_it_was_taken():
@@ -295,16 +317,20 @@ def test_a_packet_belongs_where_the_tables_put_it_when_it_was_taken(gpu):
 
 
 def test_a_remote_store_takes_its_destination_at_routing():
-    """Operation and type are the command's in cycle 1, kind, context and offset in cycle 2."""
+    """Operation and type are the command's in cycle 1, kind, address space and offset in
+    cycle 2."""
     gpu = Gpu(action=Action.REMOTE)
-    names = "op dtype kind context atom_offset".split()
-    for cycle, values in enumerate([(0, 0, 0, 7, 70), (1, 2, 0, 8, 80), (2, 1, 1, 9, 90)]):
-        for name, value in zip(names, values, strict=True):
+    names = "op dtype kind atom_offset".split()
+    space = gpu.state.contexts[0]["address_space"]
+    for cycle, values in enumerate([(0, 0, 0, 70, 7), (1, 2, 0, 80, 8), (2, 1, 1, 90, 9)]):
+        for name, value in zip(names, values[:-1], strict=True):
             gpu.command[name] = value
+        space["remote"] = values[-1]
         gpu.store(2, atom=5) if cycle == 0 else gpu.step()
     for name in names:
         gpu.command[name] = 0
-    # remote 3, link 4
-    assert gpu.first(out("link_out_valid")) == 4
-    found = [int(gpu.outputs[getattr(O, f"link_out_{name}")]) for name in names[:-1]]
+    # Put into `remote` in 2, at its end in 4, in `link` in 5.
+    assert gpu.first(out("link_out_valid")) == 5
+    of_packet = ("op", "dtype", "kind", "context")
+    found = [int(gpu.outputs[getattr(O, f"link_out_{name}")]) for name in of_packet]
     assert found == [1, 2, 1, 9] and gpu.outputs[O.link_out_atom] == 95

@@ -4,6 +4,7 @@ from golden_state import fresh_state
 
 from rtl.interface.encodings import Action, Granularity
 from sysmodel.engine.golden.state import COMPLETIONS
+from sysmodel.engine.golden.tracker_bank import offer_completion
 from sysmodel.engine.golden.trigger import (
     IDLE,
     begin_clearing,
@@ -17,11 +18,11 @@ def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
     """An idle trigger unit with one range of dispatch indices 3 to `last`, and command 1."""
     state = fresh_state()
     for _ in range(16):
-        step_trigger(state)
-    assert state.gpu["trigger"]["state"] == IDLE
+        step_trigger(state, 0)
+    assert state.contexts[0]["trigger"]["state"] == IDLE
     for name, value in dict(enable=1, first=3, last=last, action=action.value, command=1).items():
-        state.ranges[0][name] = value
-    command = state.commands[1]
+        state.ranges[0, 0][name] = value
+    command = state.commands[0, 1]
     command["granularity"] = granularity.value
     command["group_log2"] = group_log2
     command["waves"] = waves
@@ -32,7 +33,7 @@ def offer(state, dispatch_index, wavefront, start):
     """Put a completion behind the others that wait in the first bank."""
     bank = state.banks[0]
     position = (bank["head"] + bank["level"]) % COMPLETIONS
-    bank["completions"][position] = dispatch_index, wavefront, start, 0, 0
+    bank["completions"][position] = 0, dispatch_index, wavefront, start, 0, 0
     bank["level"] += 1
     state.gpu["completions"] += 1
 
@@ -43,12 +44,13 @@ def complete(state, dispatch_index, wavefront, start, cycles=20):
     offer(state, dispatch_index, wavefront, start)
     strobes, ready = [], []
     for _ in range(cycles):
-        pushed, done, own = step_trigger(state)
+        offer_completion(state)
+        pushed, done, own = step_trigger(state, 0)
         if done >= 0:
             strobes.append((done, own))
-        step_ready(state, pushed, state.gpu["ready"]["checked"] != 0)
-        if state.gpu["ready"]["checked"]:
-            ready.append(state.ready[state.gpu["ready"]["head"]].tolist())
+        step_ready(state, 0, pushed, state.contexts[0]["ready"]["checked"] != 0)
+        if state.contexts[0]["ready"]["checked"]:
+            ready.append(state.ready[0, state.contexts[0]["ready"]["head"]].tolist())
     return strobes, ready
 
 
@@ -93,9 +95,9 @@ def test_ready_queue_shows_an_entry_after_three_cycles():
     state = fresh_state()
     visible = []
     for cycle in range(7):
-        visible.append(int(state.gpu["ready"]["checked"]))
-        pushed = cycle < 2 and push_ready(state, 0, cycle, 0, 0, 0, 0, 0)
-        step_ready(state, pushed, cycle == 3)
+        visible.append(int(state.contexts[0]["ready"]["checked"]))
+        pushed = cycle < 2 and push_ready(state, 0, 0, cycle, 0, 0, 0, 0, 0)
+        step_ready(state, 0, pushed, cycle == 3)
     assert visible == [0, 0, 0, 1, 1, 1, 1]
 
 
@@ -104,14 +106,15 @@ def events(state, cycles):
     of what is pushed."""
     seen = []
     for _ in range(cycles):
-        pushed, done, _ = step_trigger(state)
+        offer_completion(state)
+        pushed, done, _ = step_trigger(state, 0)
         dispatch_index = -1
         if pushed:
-            queue = state.gpu["ready"]
+            queue = state.contexts[0]["ready"]
             waiting = queue["checked"] + queue["read"] + queue["inner"]
-            dispatch_index = int(state.ready[queue["head"] + waiting]["dispatch_index"])
-        step_ready(state, pushed, False)
-        seen.append((int(state.gpu["tiles"]), int(done), dispatch_index))
+            dispatch_index = int(state.ready[0, queue["head"] + waiting]["dispatch_index"])
+        step_ready(state, 0, pushed, False)
+        seen.append((int(state.contexts[0]["tiles"]), int(done), dispatch_index))
     return seen
 
 
@@ -152,14 +155,15 @@ def test_the_next_completion_waits_for_the_group():
 
 def test_lookup_keeps_the_command_of_its_cycle():
     state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
-    command, entry = state.commands[1], state.ranges[0]
+    command, entry = state.commands[0, 1], state.ranges[0, 0]
     offer(state, 5, 2, 70)
-    step_trigger(state)
+    offer_completion(state)
+    step_trigger(state, 0)
     entry["action"] = Action.OWN.value  # what LOOKUP sees
-    step_trigger(state)
+    step_trigger(state, 0)
     entry["enable"] = 0
     command["waves"][0] = 2
-    assert step_trigger(state) == (False, 5, True)
+    assert step_trigger(state, 0) == (False, 5, True)
 
 
 def test_clear_drops_what_is_under_way():
@@ -167,7 +171,8 @@ def test_clear_drops_what_is_under_way():
     for dispatch_index in (3, 4, 5):
         offer(state, dispatch_index, 0, 9)
     for _ in range(3):
-        step_trigger(state)
-    begin_clearing(state)  # 4 was taken in TILE of 3
+        offer_completion(state)
+        step_trigger(state, 0)
+    begin_clearing(state, 0)  # 4 was taken in TILE of 3
     assert all(dispatch_index == -1 for _, _, dispatch_index in events(state, 16))
     assert [dispatch_index for _, dispatch_index, _ in events(state, 3)] == [-1, -1, 5]
