@@ -26,7 +26,11 @@ class Toy(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.sync += [self.tiles.eq(self.tiles + 1), self.credit_limit_out.eq(self.credit_limit_in)]
+        for context in self.context:
+            m.d.sync += [
+                context.tiles.eq(context.tiles + 1),
+                context.credit_limit_out.eq(context.credit_limit_in),
+            ]
         with m.If(self.bus.wvalid):
             m.d.sync += self.bus.rdata.eq(self.bus.wdata)
         for number, channel in enumerate(self.channel):

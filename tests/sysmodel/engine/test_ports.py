@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine import ports
-from sysmodel.engine.ports import G, H, I, J, O, input_words, output_words, port_words, top_words
+from sysmodel.engine.ports import G, H, I, J, K, O, input_words, output_words, port_words, top_words
 
 
 def test_names_and_directions():
@@ -33,13 +33,15 @@ def test_columns_of_the_top():
     assert I.stores_data_3 == I.stores_data_0 + 3
     assert {"reads_valid", "link_out_ready", "occupancy", "nmc_in_op"} <= set(I._fields)
     assert {"reads_ready", "dram_access", "stored", "nmc_out_value_0"} <= set(O._fields)
-    assert {"bus_awaddr", "credit_limit_in"} <= set(G._fields)
-    assert {"bus_rdata", "dispatch_limit", "irq"} <= set(H._fields)
+    assert {"bus_awaddr", "bus_wdata"} <= set(G._fields)
+    assert {"bus_rdata", "bus_bresp"} <= set(H._fields)
+    assert {"credit_limit_in", "finished"} <= set(J._fields)
+    assert {"dispatch_limit", "irq"} <= set(K._fields)
 
 
 @pytest.mark.parametrize("with_data", [False, True])
 def test_every_word_has_its_own_place(with_data):
-    p = T3Parameters(channels=3, with_data=with_data)
+    p = T3Parameters(channels=3, contexts=2, with_data=with_data)
     words = list(top_words(p))
     for direction, length in ("in", input_words(p)), ("out", output_words(p)):
         places = [word.index for word in words if word.direction == direction]
@@ -70,7 +72,14 @@ def test_second_channel():
     words = {word.name: word for word in top_words(T3Parameters(channels=2))}
     assert words["c1_dram_atom"].index == ports.CHANNEL_OUTPUTS + O.dram_atom
     assert words["c1_dram_atom"].path == ("channel", 1, "dram", "payload")
-    assert words["credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + J.credit_limit_in
+    assert words["x0_credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + J.credit_limit_in
+
+
+def test_second_context():
+    words = {word.name: word for word in top_words(T3Parameters(contexts=2))}
+    first, second = (words[f"x{number}_tiles"] for number in (0, 1))
+    assert second.index == first.index + ports.CONTEXT_OUTPUTS
+    assert second.path == ("context", 1, "tiles")
 
 
 def test_atom_without_columns():

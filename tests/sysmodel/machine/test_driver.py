@@ -61,8 +61,7 @@ class Programmed:
             self.copies.append((self._bytes("COPY_START"), self.commands[self["COPY.command"]]))
 
     def _region(self):
-        context = self["REGION_CONTEXT.context"]
-        return self._bytes("REGION_BASE"), self._bytes("REGION_LIMIT"), context
+        return self._bytes("REGION_BASE"), self._bytes("REGION_LIMIT")
 
     def _range(self):
         return self.values["RANGE_DISPATCH_INDICES"] | self.values["RANGE_ACTION"]
@@ -132,16 +131,17 @@ def test_command_tells_the_wavefronts_apart(kernel):
 def test_command_sends_updates_to_the_same_address(kernel):
     command = programmed(kernel, op="min", dtype="bf16").commands[0]
     assert command["kind"] == PacketKind.UPDATE.value
-    assert (command["op"], command["dtype"], command["context"]) == (2, 1, 1)
+    assert (command["op"], command["dtype"]) == (2, 1)
     assert command["offset"] == 0
 
 
 def test_region_is_the_output(kernel):
     atoms = kernel.output_atoms(1, OFFSET_BITS, 0).atom
-    base, limit, context = programmed(kernel).regions[0]
+    mapped = programmed(kernel)
+    base, limit = mapped.regions[0]
     assert base == OUTPUT_ATOM * ATOM_BYTES == atoms.min() * ATOM_BYTES
     assert limit == (atoms.max() + 1) * ATOM_BYTES
-    assert context == 1
+    assert mapped.values["ADDRESS_SPACE"] == {"local": 1, "enable": 1, "remote": 1}
 
 
 @pytest.mark.parametrize("gpus", [2, 3, 4, 7])
@@ -241,15 +241,15 @@ def test_granularity(granularity, group, value, log2):
 
 
 def test_value_too_large_for_its_field_is_refused():
-    with pytest.raises(ValueError, match=r"REGION_CONTEXT\.context must be .* less than 256"):
-        map_writes(small_kernel(), small_system(), 0, context=256)
+    with pytest.raises(ValueError, match=r"ADDRESS_SPACE\.local must be .* less than 16"):
+        map_writes(small_kernel(), small_system(), 0, context=16)
 
 
 def test_strobes():
     (launch,) = Programmed(launch_writes()).values.values()
-    assert launch == {"launch": 1, "clear": 0, "measure": 0, "clear_error": 0}
+    assert launch == {"launch": 1, "abort": 0, "measure": 0, "clear_error": 0}
     (measure,) = Programmed(measure_writes()).values.values()
-    assert measure == {"launch": 0, "clear": 0, "measure": 1, "clear_error": 0}
+    assert measure == {"launch": 0, "abort": 0, "measure": 1, "clear_error": 0}
 
 
 @pytest.mark.parametrize(
@@ -327,16 +327,16 @@ def test_staging_copy_is_elsewhere_in_the_same_channel(channel_bits):
 def test_copy_walks_its_chunk(kernel, chunk):
     output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
     first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
-    ((start, command),) = Programmed(copy_writes(kernel, chunk, 1)).copies
+    ((start, command),) = Programmed(copy_writes(kernel, chunk)).copies
     assert walked(command, start) == sorted(output_atoms.atom[first:end])
     assert walked(command, start, True, True) == walked(command, start)
-    assert (command["kind"], command["context"]) == (PacketKind.STORE.value, 1)
+    assert command["kind"] == PacketKind.STORE.value
     assert command["offset"] == 0
 
 
 def test_copy_leaves_the_map_as_it_is(kernel):
     mapped = programmed(kernel)
-    both = Programmed(map_writes(kernel, small_system(), 0, context=1) + copy_writes(kernel, 0, 1))
+    both = Programmed(map_writes(kernel, small_system(), 0, context=1) + copy_writes(kernel, 0))
     assert (both.regions, both.ranges) == (mapped.regions, mapped.ranges)
     assert both.commands[0] == mapped.commands[0]
 
@@ -346,12 +346,13 @@ def test_collective_maps_output_and_staging_copy():
     first = Programmed(collective_writes(kernel, 2, offset=offset))
     end = OUTPUT_ATOM + 32 * 16
     assert first.regions == {
-        0: (OUTPUT_ATOM * ATOM_BYTES, end * ATOM_BYTES, 2),
-        1: ((OUTPUT_ATOM + offset) * ATOM_BYTES, (end + offset) * ATOM_BYTES, 2),
+        0: (OUTPUT_ATOM * ATOM_BYTES, end * ATOM_BYTES),
+        1: ((OUTPUT_ATOM + offset) * ATOM_BYTES, (end + offset) * ATOM_BYTES),
     }
+    assert first.values["ADDRESS_SPACE"] == {"local": 2, "enable": 1, "remote": 2}
     assert first.action(0) == Action.REMOTE
     command = first.commands[0]
-    assert (command["kind"], command["context"]) == (PacketKind.STORE.value, 2)
+    assert command["kind"] == PacketKind.STORE.value
     assert command["offset"] == offset * ATOM_BYTES
     second = Programmed(collective_writes(kernel, 2, offset=0))
     assert list(second.regions) == [0]

@@ -156,9 +156,9 @@ def test_waveform(library, toy, tmp_path):
     for time, drawn in seen.items():
         cycle = time // 1000
         assert drawn["clk"] == (time % 1000 == 0)
-        assert drawn["tiles"] == cycle
+        assert drawn["x0_tiles"] == cycle
         limit = int(inputs[cycle, 2 * CHANNEL_INPUTS + J.credit_limit_in])
-        assert drawn["credit_limit_in"] == limit % (1 << PARAMETERS.credit_limit_bits)
+        assert drawn["x0_credit_limit_in"] == limit % (1 << PARAMETERS.credit_limit_bits)
 
 
 def test_waveform_begins_anew_with_a_reset(tmp_path):

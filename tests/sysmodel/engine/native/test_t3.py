@@ -29,6 +29,7 @@ PROGRAM = [
     ("TRACKING", {"updates_per_atom": 1, "epoch": 1}),
     ("ARBITER", {"policy": Policy.MCA.value, "threshold": 20}),
     ("STARVATION", {"cycles": 5}),
+    ("ADDRESS_SPACE", {"enable": 1}),
     ("REGION_LIMIT_LO", {"bytes": 1 << 16}),
     ("REGION_COMMIT", {"index": 0, "enable": 1}),
     (
