@@ -18,6 +18,7 @@ __all__ = [
     "set_arbiter",
     "set_launch_configuration",
     "set_maps",
+    "set_view",
     "words",
 ]
 
@@ -50,26 +51,41 @@ def put(record: np.void, values: Mapping[str, Any]) -> None:
 
 def error_report(error: int) -> list[int]:
     """The fields of ``ErrorReport`` of an error that a block of the model gives."""
-    return [error & 0xFF, error >> 24, error >> 8 & 0xFFFF]
+    return [error & 0xFF, error >> 48, error >> 24 & 0xFFFFFF, error >> 8 & 0xFFFF]
 
 
-def maps(state: GoldenState) -> list[int]:
-    """The fields of all tables, in the order of ``MapConfiguration``."""
-    return words(state.regions) + words(state.ranges) + words(state.commands)
+def maps(state: GoldenState, context: int = 0) -> list[int]:
+    """The fields of all tables of a context, in the order of ``MapConfiguration``."""
+    tables = (state.regions, state.ranges, state.commands)
+    return [word for table in tables for word in words(table[context])]
 
 
-def set_maps(state: GoldenState, maps: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Tables, with the fields of ``MapConfiguration``; what is absent is 0."""
+def set_maps(
+    state: GoldenState, maps: Mapping[str, Sequence[Mapping[str, Any]]], context: int = 0
+) -> None:
+    """Tables of a context, with the fields of ``MapConfiguration``; what is absent is 0."""
     for name in ("regions", "ranges", "commands"):
         entries = maps.get(name, ())
-        for index, record in enumerate(getattr(state, name)):
+        for index, record in enumerate(getattr(state, name)[context]):
             put(record, entries[index] if index < len(entries) else {})
 
 
-def set_launch_configuration(state: GoldenState, launch_configuration: Mapping[str, int]) -> None:
-    """Fields of ``LaunchConfiguration``, those that are given."""
+def set_launch_configuration(
+    state: GoldenState, launch_configuration: Mapping[str, int], context: int = 0
+) -> None:
+    """Fields of a context's ``LaunchConfiguration``, those that are given."""
     for name, value in launch_configuration.items():
-        state.config["launch"][name] = value
+        state.contexts[context]["launch"][name] = value
+
+
+def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> None:
+    """What the channels know of a context, with the fields of ``ContextView``."""
+    own = state.contexts[context]
+    set_maps(state, view.get("maps", {}), context)
+    set_launch_configuration(state, view.get("launch_configuration", {}), context)
+    put(own["address_space"], view.get("address_space", {}))
+    own["oldest"], own["credit_limit"] = view.get("oldest", 0), view.get("credit_limit", 0)
+    own["aborting"] = own["aborted"] = view.get("aborting", 0)
 
 
 def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:

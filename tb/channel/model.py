@@ -6,8 +6,9 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.channel import step_channel, write_channel
-from sysmodel.engine.golden.queues import D, Q, back, front, has, mark, room
+from sysmodel.engine.golden.queues import Q, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
+from sysmodel.engine.golden.state import SEGMENTS
 from sysmodel.engine.ports import I, O, input_words, output_words
 from tb.arbiter.model import TOLD
 from tb.golden import golden_state, put, words
@@ -25,13 +26,13 @@ class Model:
     Attributes
     ----------
     state : GoldenState
-    failure : int
-        The error report of the last cycle, or 0.
+    failures : list of int
+        The error reports of the last cycle: of the store, of the packet; 0 for none.
     """
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
-        self.failure = 0
+        self.failures = [0, 0]
         self._inputs = np.zeros(input_words(p), np.int64)
         self._outputs = np.zeros(output_words(p), np.int64)
         write_channel(self.state, 0, self._outputs)
@@ -44,8 +45,8 @@ class Model:
 
     def ready(self, stream: str) -> bool:
         """Whether an input is taken."""
-        if stream == "segments":
-            return not self.full(Q.segments, D.segments)
+        if stream.startswith("segments"):
+            return bool(self._lane(stream)["segments_level"] < SEGMENTS)
         return bool(self._outputs[getattr(O, f"{stream}_ready")])
 
     def offers(self, stream: str, fields: tuple[str, ...]) -> list[int] | None:
@@ -78,36 +79,45 @@ class Model:
         occupancy: int,
         start: bool,
         told: Collection[str] = (),
-    ) -> bool:
+        link_room: int = -1,
+    ) -> int:
         """One cycle; ``taken`` are the outputs that are ready, ``told`` those of the criticality
-        unit that are on. Gives the ``idle`` of the cycle."""
+        units that are on. Gives the ``idle`` of the cycle, a bit for each context."""
         state, inputs = self.state, self._inputs
-        criticality = state.gpu["criticality"]
         for name in TOLD:
-            criticality[name] = name in told
+            state.gpu[name] = name in told
         inputs[:] = 0
         unsigned = inputs.view("u8")
         for stream, values in offered.items():
-            if stream == "segments":
-                self._push_segment(values)
+            if stream.startswith("segments"):
+                self._push_segment(stream, values)
                 continue
             inputs[getattr(I, f"{stream}_valid")] = 1
             for name, value in values.items():
                 unsigned[getattr(I, f"{stream}_{name}")] = value
         inputs[I.dram_ready], inputs[I.link_out_ready] = "dram" in taken, "link_out" in taken
-        inputs[I.occupancy] = occupancy
+        inputs[I.occupancy], inputs[I.link_room] = occupancy, link_room
         for stream, queue in _TO_TRACKER.items():
             if stream in taken and self.has(getattr(Q, queue)):
-                state.channels[0]["popped"] += mark(getattr(Q, queue))
-        failure, busy, _ = step_channel(state, 0, inputs, start)
-        self.failure = int(failure)
+                channel = state.channels[0]
+                channel["popped"] += mark(getattr(Q, queue))
+                event = channel[queue][front(channel["heads"], getattr(Q, queue))]
+                updates = event["count"] if stream == "tile_issue_acks" else 1
+                channel["lanes"][event["owner"]]["tracked"] += updates
+        of_store, of_packet, busy, _ = step_channel(state, 0, inputs, start)
+        self.failures = [int(of_store), int(of_packet)]
         write_channel(state, 0, self._outputs)
         step_nmc(state, 0, inputs, self._outputs)
         state.gpu["cycle"] += 1
-        return not busy
+        return ~int(busy) & (1 << int(state.config["contexts"])) - 1
 
-    def _push_segment(self, values: dict[str, int]) -> None:
-        channel = self.state.channels[0]
-        if not self.full(Q.segments, D.segments):
-            put(channel["segments"][back(channel["levels"], channel["heads"], Q.segments)], values)
-            channel["pushed"] += mark(Q.segments)
+    def _lane(self, stream: str) -> np.void:
+        """Of a stream of segments: ``segments__0`` is that of context 0."""
+        return self.state.channels[0]["lanes"][int(stream.rpartition("__")[2])]
+
+    def _push_segment(self, stream: str, values: dict[str, int]) -> None:
+        lane = self._lane(stream)
+        if lane["segments_level"] < SEGMENTS:
+            behind = (lane["segments_head"] + lane["segments_level"]) % SEGMENTS
+            put(lane["segments"][behind], values)
+            lane["segments_pushed"] = 1

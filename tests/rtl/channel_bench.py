@@ -15,70 +15,100 @@ from rtl.interface.encodings import (
 from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from tb.channel.model import Model
-from tb.golden import error_report, set_arbiter, set_launch_configuration, set_maps
+from tb.golden import error_report, set_arbiter, set_view
 from tb.payload import Fields, flatten
 
 __all__ = [
     "ALL",
+    "CONTEXTS",
     "DATA",
     "FIRST",
     "INPUTS",
     "OUTPUTS",
-    "REGIONS",
-    "TABLES",
     "TIMING",
     "WORKGROUPS",
     "Bench",
+    "changed",
     "packet",
     "simulate",
     "store",
+    "view",
 ]
 
-TIMING = T3Parameters(ranges=6)
-DATA = T3Parameters(ranges=6, with_data=True)
+TIMING = T3Parameters(contexts=2)
+DATA = T3Parameters(contexts=2, with_data=True)
 
 INPUTS = ("reads", "stores", "link_in", "issue_acks")
 OUTPUTS = ("dram", "link_out", "tile_issue_acks", "end_of_tile_markers")
 ALL = frozenset(OUTPUTS)
 
-REGIONS = [
-    {"enable": 1, "base": 1000, "limit": 2000, "context": 1},
-    {"enable": 1, "base": 3000, "limit": 3500, "context": 2},
-]
-RANGES = [
-    {"enable": 1, "region": 0, "first": 0, "last": 9, "action": Action.REMOTE, "command": 0},
-    {"enable": 1, "region": 0, "first": 10, "last": 29, "action": Action.DMA, "command": 1},
-    {"enable": 1, "region": 0, "first": 30, "last": 39, "action": Action.OWN, "command": 2},
-    {"enable": 1, "region": 1, "first": 20, "last": 49, "action": Action.DMA, "command": 3},
-    {"enable": 0, "region": 1, "first": 0, "last": 49, "action": Action.REMOTE, "command": 3},
-    {"enable": 1, "region": 1, "first": 0, "last": 19, "action": Action.REMOTE, "command": 3},
-]
+
+def _ranges(*ranges):
+    names = ("enable", "first", "last", "action", "command")
+    return [dict(zip(names, one, strict=True)) | {"region": 0} for one in ranges]
 
 
-def transfer(kind, op, dtype, context, atom_offset):
-    return {
-        "kind": kind,
-        "op": op,
-        "dtype": dtype,
-        "context": context,
-        "atom_offset": atom_offset,
-    }
+def transfer(kind, op, dtype, atom_offset):
+    return {"kind": kind, "op": op, "dtype": dtype, "atom_offset": atom_offset}
 
 
-COMMANDS = [
-    transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 5, 10000),
-    transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 6, 20000),
-    transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 7, 30000),
-    transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 8, 2**35 - 3000),
-]
 FIRST, WORKGROUPS = 17, 50
-TABLES = {
-    "regions": REGIONS,
-    "ranges": RANGES,
-    "commands": COMMANDS,
-    "first_workgroup": FIRST,
-    "workgroups": WORKGROUPS,
-}
+LAUNCH = {"first_workgroup": FIRST, "workgroups": WORKGROUPS}
+# Of each context: a region, an address space of its own, and where it sends.
+CONTEXTS = [
+    {
+        "address_space": {"enable": 1, "local": 1, "remote": 5},
+        "regions": [{"enable": 1, "base": 1000, "limit": 2000}],
+        "ranges": _ranges(
+            (1, 0, 9, Action.REMOTE, 0),
+            (1, 10, 29, Action.DMA, 1),
+            (1, 30, 39, Action.OWN, 2),
+        ),
+        "commands": [
+            transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 10000),
+            transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 20000),
+            transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 30000),
+        ],
+        "launch": LAUNCH,
+    },
+    {
+        "address_space": {"enable": 1, "local": 2, "remote": 8},
+        "regions": [{"enable": 1, "base": 3000, "limit": 3500}],
+        "ranges": _ranges(
+            (1, 20, 49, Action.DMA, 3),
+            (0, 0, 49, Action.REMOTE, 3),
+            (1, 0, 19, Action.REMOTE, 3),
+        ),
+        "commands": [{}] * 3
+        + [transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 2**35 - 3000)],
+        "launch": LAUNCH,
+    },
+]
+
+
+def changed(context=0, **fields):
+    """The contexts with other tables in one; ``name_index`` changes fields of an entry."""
+    contexts = [dict(one) for one in CONTEXTS]
+    for name, value in fields.items():
+        table, _, index = name.rpartition("_")
+        if index.isdigit():
+            entries = list(contexts[context][table])
+            entries[int(index)] = entries[int(index)] | value
+            contexts[context][table] = entries
+        else:
+            contexts[context][name] = contexts[context][name] | value
+    return contexts
+
+
+def view(tables, base, limit):
+    """A context's ``ContextView``."""
+    return {
+        "address_space": tables["address_space"],
+        "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
+        "launch_configuration": tables["launch"],
+        "oldest": base,
+        "credit_limit": limit,
+    }
 
 
 class Bench:
@@ -89,19 +119,14 @@ class Bench:
         self.model = Model(p)
         self._fields = {name: Fields(getattr(dut, name).p.shape()) for name in OUTPUTS}
         self._report = Fields(ErrorReport(p))
-        self.program(TABLES)
+        self.contexts = CONTEXTS
         arbiter = {"policy": Policy.ROUND_ROBIN}
         ctx.set(dut.arbiter, arbiter)
         set_arbiter(self.model.state, arbiter)
 
-    def program(self, tables):
+    def program(self, contexts):
         """Other tables, from this cycle on."""
-        launch_configuration = {name: tables[name] for name in ("first_workgroup", "workgroups")}
-        maps = {name: tables[name] for name in ("regions", "ranges", "commands")}
-        self.ctx.set(self.dut.maps, self.dut.maps.shape().const(maps))
-        self.ctx.set(self.dut.launch_configuration, launch_configuration)
-        set_maps(self.model.state, maps)
-        set_launch_configuration(self.model.state, launch_configuration)
+        self.contexts = contexts
 
     async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
         """One cycle. Gives what left, by port, and the errors' codes."""
@@ -116,10 +141,12 @@ class Bench:
         return left, errors
 
     def _drive(self, offered, taken, base, limit):
-        ctx, dut, gpu = self.ctx, self.dut, self.model.state.gpu
-        ctx.set(dut.oldest, base)
-        ctx.set(dut.credit_limit, limit)
-        gpu["oldest"], gpu["credit_limit"] = base, limit
+        ctx, dut = self.ctx, self.dut
+        views = [view(tables, base, limit) for tables in self.contexts]
+        ctx.set(dut.contexts, dut.contexts.shape().const(views))
+        ctx.set(dut.link_room, 3)
+        for number, one in enumerate(views):
+            set_view(self.model.state, one, number)
         for name in INPUTS:
             ctx.set(getattr(dut, name).valid, name in offered)
             if name in offered:
@@ -145,14 +172,15 @@ class Bench:
         return left
 
     def _compare_error(self):
-        """Of the cycle that the model has just done; gives its code, if there is one."""
-        error, failure = self.dut.error, self.model.failure
-        assert self.ctx.get(error.valid) == (failure != 0)
-        if not failure:
-            return []
-        found = self._report.unpack(self.ctx.get(error.report).as_bits())
-        assert found == error_report(failure)
-        return [ErrorCode(found[0])]
+        """Of the cycle that the model has just done; gives the codes."""
+        codes = []
+        for error, failure in zip(self.dut.errors, [*self.model.failures, 0], strict=True):
+            assert self.ctx.get(error.valid) == (failure != 0)
+            if failure:
+                found = self._report.unpack(self.ctx.get(error.report).as_bits())
+                assert found == error_report(failure)
+                codes.append(ErrorCode(found[0]))
+        return codes
 
     async def drain(self, cycles=20):
         """Everything that leaves from now on, and the errors."""

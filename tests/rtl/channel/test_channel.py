@@ -1,5 +1,5 @@
 import pytest
-from channel_bench import ALL, TABLES, TIMING, packet, simulate, store
+from channel_bench import ALL, TIMING, changed, packet, simulate, store
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -27,7 +27,7 @@ def test_wrong_parameters():
 @pytest.mark.parametrize(
     ("request_", "port", "fields"),
     [
-        # Outside every region, or of another context: an ordinary write.
+        # Outside every region, or of another address space: an ordinary write.
         (store(17, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "dispatch_index": 0}),
         (store(17, atom=2000), "dram", {"access": Access.WRITE, "atom": 2000}),
         (store(17, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
@@ -132,8 +132,7 @@ def test_dropped_packets_and_stores_need_no_room():
         # The heads have become late, and so has all that follows.
         for _ in range(4):
             _, errors = await channel.cycle(taken=(), base=13)
-            # The store's is reported.
-            assert errors == [ErrorCode.STORE_LATE]
+            assert errors == [ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE]
         assert (await channel.cycle(taken=(), base=13))[1] == []
 
     simulate(TIMING, bench)
@@ -151,30 +150,30 @@ def test_incoming_updates_sink_with_the_link_blocked():
     simulate(TIMING, bench)
 
 
-def changed(table, index, **fields):
-    """The tables with one entry changed."""
-    entries = list(TABLES[table])
-    entries[index] = entries[index] | fields
-    return TABLES | {table: entries}
-
-
 @pytest.mark.parametrize(
     ("tables", "cycle", "differs"),
     [
         # The location is of the cycle in which the store is taken, the range of the next one,
         # and what the packet gets of the command of the one after it.
-        (changed("regions", 0, enable=0), 0, True),
-        (changed("regions", 0, enable=0), 1, False),
-        (TABLES | {"first_workgroup": 16}, 0, True),
-        (TABLES | {"first_workgroup": 16}, 1, False),
-        (changed("ranges", 0, enable=0), 1, True),
-        (changed("ranges", 0, enable=0), 2, False),
-        (changed("commands", 0, op=Operation.SUM), 1, True),
-        (changed("commands", 0, op=Operation.SUM), 2, False),
-        (changed("commands", 0, atom_offset=7), 2, True),
-        (changed("commands", 0, atom_offset=7), 3, False),
-        (changed("commands", 0, context=9, kind=PacketKind.STORE), 2, True),
-        (changed("commands", 0, context=9, kind=PacketKind.STORE), 3, False),
+        (changed(regions_0={"enable": 0}), 0, True),
+        (changed(regions_0={"enable": 0}), 1, False),
+        (changed(address_space={"local": 3}), 0, True),
+        (changed(address_space={"local": 3}), 1, False),
+        (changed(launch={"first_workgroup": 16}), 0, True),
+        (changed(launch={"first_workgroup": 16}), 1, False),
+        (changed(ranges_0={"enable": 0}), 1, True),
+        (changed(ranges_0={"enable": 0}), 2, False),
+        (changed(commands_0={"op": Operation.SUM}), 1, True),
+        (changed(commands_0={"op": Operation.SUM}), 2, False),
+        (changed(commands_0={"atom_offset": 7}), 2, True),
+        (changed(commands_0={"atom_offset": 7}), 3, False),
+        (changed(commands_0={"kind": PacketKind.STORE}), 2, True),
+        (changed(commands_0={"kind": PacketKind.STORE}), 3, False),
+        (changed(address_space={"remote": 9}), 2, True),
+        (changed(address_space={"remote": 9}), 3, False),
+        # Of the other context: never.
+        (changed(1, regions_0={"enable": 0}, launch={"first_workgroup": 16}), 0, False),
+        (changed(1, address_space={"remote": 9}, commands_3={"atom_offset": 7}), 0, False),
     ],
 )
 def test_tables_change_under_a_store(tables, cycle, differs):
@@ -195,12 +194,10 @@ def test_tables_change_under_a_store(tables, cycle, differs):
 
 def test_packet_of_an_address_that_carries():
     """Carries through every block of the sum, and beyond the address space."""
-    command = TABLES["commands"][0]
 
     async def bench(channel):
         for offset in (2**35 - 1500, 2**12 - 1500, 2**24 - 1500, 2**24 - 1501, 2**35 - 1):
-            commands = [command | {"atom_offset": offset}, *TABLES["commands"][1:]]
-            channel.program(TABLES | {"commands": commands})
+            channel.program(changed(commands_0={"atom_offset": offset}))
             await channel.cycle({"stores": store(17)})
             ((_, packet),) = (await channel.drain())[0]
             assert packet["atom"] == (1500 + offset) % 2**35

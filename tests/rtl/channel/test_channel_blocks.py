@@ -1,7 +1,8 @@
 """The blocks that a channel has besides its queues: arbiter, DMA lane and reduce unit."""
 
+import pytest
 from amaranth.sim import Simulator
-from channel_bench import DATA, FIRST, REGIONS, TIMING, WORKGROUPS, packet
+from channel_bench import CONTEXTS, DATA, TIMING, packet, view
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -20,8 +21,8 @@ def test_occupancy_is_a_cycle_old():
         config = {"policy": Policy.MCA, "threshold": 5, "starvation_limit": 0xFFFF}
         ctx.set(dut.arbiter, config)
         ctx.set(dut.active, 1)
-        ctx.set(dut.launch_configuration, {"first_workgroup": FIRST, "workgroups": WORKGROUPS})
-        ctx.set(dut.maps, dut.maps.shape().const({"regions": REGIONS}))
+        views = [view(tables, 0, 0) for tables in CONTEXTS]
+        ctx.set(dut.contexts, dut.contexts.shape().const(views))
         ctx.set(dut.occupancy, 5)
         ctx.set(dut.link_in.p, packet(0, kind=PacketKind.STORE))
         ctx.set(dut.link_in.valid, 1)
@@ -44,7 +45,8 @@ def test_occupancy_is_a_cycle_old():
     sim.run()
 
 
-def test_dma_atom_from_segment_to_link():
+@pytest.mark.parametrize("number", [0, 1])
+def test_dma_atom_from_segment_to_link(number):
     """A read with its slot goes out on the communication stream, and its data on the link."""
     words = [11, 12, 13, 14]
     segment = {
@@ -62,17 +64,19 @@ def test_dma_atom_from_segment_to_link():
     }
 
     async def bench(ctx):
-        assert ctx.get(dut.idle)
-        ctx.set(dut.segments.p, Segment(DATA).const(segment))
-        ctx.set(dut.segments.valid, 1)
+        assert ctx.get(dut.idle) == 3
+        segments = dut.segments[number]
+        ctx.set(segments.p, Segment(DATA).const(segment))
+        ctx.set(segments.valid, 1)
         ctx.set(dut.dram.ready, 1)
+        ctx.set(dut.link_room, 1 << number)
         await ctx.tick()
-        ctx.set(dut.segments.valid, 0)
-        assert not ctx.get(dut.idle)
+        ctx.set(segments.valid, 0)
+        assert ctx.get(dut.idle) == 3 & ~(1 << number)
         (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
         assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
-        assert (request.atom, request.tag) == (4000, 0)
-        ctx.set(dut.returns.p, {"slot": 0, "data": words})
+        assert (request.atom, request.tag) == (4000, number * DATA.egress_slots)
+        ctx.set(dut.returns.p, {"slot": request.tag, "data": words})
         ctx.set(dut.returns.valid, 1)
         await ctx.tick()
         ctx.set(dut.returns.valid, 0)
@@ -80,7 +84,7 @@ def test_dma_atom_from_segment_to_link():
         (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
         fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
         assert sent == Packet(DATA).const(fields | {"atom": 4050, "wavefront": 3, "data": words})
-        assert ctx.get(dut.idle)
+        assert ctx.get(dut.idle) == 3
 
     dut = Channel(DATA)
     sim = Simulator(dut)
@@ -91,8 +95,9 @@ def test_dma_atom_from_segment_to_link():
 
 def test_reduce_unit_is_there_with_payload():
     async def bench(ctx):
-        ctx.set(dut.epoch, 7)
-        request = {"stored": [1, 2, 3, 4], "stored_epoch": 6, "operand": [5, 6, 7, 8]}
+        views = [{"launch_configuration": {"epoch": epoch}} for epoch in (6, 7)]
+        ctx.set(dut.contexts, dut.contexts.shape().const(views))
+        request = {"stored": [1, 2, 3, 4], "stored_epoch": 6, "operand": [5, 6, 7, 8], "owner": 1}
         ctx.set(dut.nmc_in.p, NmcRequest(DATA).const(request))
         ctx.set(dut.nmc_in.valid, 1)
         await ctx.tick()

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 import pytest
-from channel_bench import DATA, FIRST, INPUTS, OUTPUTS, TABLES, TIMING, WORKGROUPS, simulate
+from channel_bench import DATA, FIRST, INPUTS, OUTPUTS, TIMING, WORKGROUPS, changed, simulate
 
 from rtl.interface.encodings import (
     Access,
@@ -54,6 +54,7 @@ def random_inputs(rng, p):
         "issue_acks": {
             "access": rng.choice([Access.WRITE, Access.UPDATE]),
             "atom": rng.getrandbits(35),
+            "owner": rng.getrandbits(1),
             "dispatch_index": rng.choice([3, rng.getrandbits(16)]),
             "wavefront": rng.choice([0, 0, 0, rng.randrange(p.wavefronts)]),
         },
@@ -71,7 +72,8 @@ def test_random(p, seed):
         for step in range(1500):
             if step % 40 == 39:
                 # Any workgroup may be the first. Requests that are on their way see the change.
-                channel.program(TABLES | {"first_workgroup": rng.choice([FIRST, 0, 49])})
+                first = {"first_workgroup": rng.choice([FIRST, 0, 49])}
+                channel.program(changed(rng.randrange(2), launch=first))
             if step % 50 == 0:
                 rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
                 base = rng.randrange(5, 30)

@@ -20,12 +20,14 @@ def test_counts(seed):
         for cycle in range(3000):
             more = rng.random() < 0.6 if cycle // 100 % 2 else rng.random() < 0.2
             begin, end = (rng.getrandbits(2), 0) if more else (0, rng.getrandbits(4))
+            together = 0 if more or rng.random() < 0.8 else rng.getrandbits(4)
             ctx.set(dut.begin, begin)
             ctx.set(dut.end, end)
+            ctx.set(dut.end_count, together)
             assert ctx.get(dut.none) == (count == 0 and begun == 0), cycle
             seen.add((count == 0, begun == 0))
             count = max(count + begun - ended, 0)
-            begun, ended = begin.bit_count(), end.bit_count()
+            begun, ended = begin.bit_count(), end.bit_count() + together
             await ctx.tick()
         assert len(seen) == 4
 
