@@ -11,7 +11,10 @@ from sysmodel.engine.golden.tracker_bank import (
     accept,
     clear_bank,
     count_entries,
+    drop_aborted,
+    has_events,
     has_room,
+    offer_completion,
     step_bank,
     take_completion,
 )
@@ -35,18 +38,25 @@ class Model:
         return bool(has_room(self._bank))
 
     @property
-    def clearing(self) -> bool:
-        return bool(self._word("clearing"))
+    def clearing(self) -> int:
+        """A bit for each context."""
+        if self._word("clearing"):
+            return (1 << len(self.state.contexts)) - 1
+        return self._word("pending") | self._word("forgetting")
 
     @property
-    def empty(self) -> bool:
-        busy = self.counts or self.under_way or self.clearing or self._word("level")
-        return not (self.state.gpu["entries"] or busy)
+    def empty(self) -> int:
+        """A bit for each context."""
+        names = ("entries", "entries_moved", "flying", "completions")
+        busy = self.clearing
+        for number, own in enumerate(self.state.contexts):
+            busy |= any(own[name] for name in names) << number
+        return ~busy & (1 << len(self.state.contexts)) - 1
 
     @property
     def counts(self) -> bool:
         """Whether an entry came or went in the last cycle."""
-        return bool(self.state.gpu["entries_change"])
+        return bool(self.state.contexts["entries_change"].any())
 
     @property
     def under_way(self) -> int:
@@ -68,16 +78,31 @@ class Model:
         """Entries in use."""
         return int(self.state.entries["valid"].sum())
 
-    def step(self, chosen: Mapping[str, int] | None, *, taken: bool, clear: bool) -> int:
-        """One cycle, in which the front chose an event; gives the error report, or 0."""
+    def step(
+        self,
+        chosen: Mapping[str, int] | None,
+        *,
+        taken: bool,
+        clear: int = 0,
+        aborting: int = 0,
+    ) -> int:
+        """One cycle, in which the front chose an event; gives the error report, or 0. Strobes and
+        aborts have a bit for each context."""
+        for number, own in enumerate(self.state.contexts):
+            own["aborted"] = aborting >> number & 1
+            own["entries_moved"] = 0
         if chosen:
             tile = np.zeros(1, TILE)[0]
             put(tile, chosen)
             accept(self.state, self._bank, tile)
         if taken and self._word("level"):
-            take_completion(self.state)
-        count_entries(self.state, clear)
+            offer_completion(self.state)
+            take_completion(self.state, self._bank["completions"][self._word("head")]["owner"])
+        for number in range(len(self.state.contexts)):
+            count_entries(self.state, number, clear >> number & 1)
+        comes = has_events(self.state, self._bank)
+        drop_aborted(self.state, self._bank)
         error = step_bank(self.state, 0)
-        clear_bank(self.state, 0, clear)
+        clear_bank(self.state, 0, clear, comes)
         self.state.gpu["cycle"] += 1
         return int(error)

@@ -42,7 +42,7 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
     """
     dut, model, seen = TrackerBank(p), Model(p), Seen()
     completion, report = Fields(Completion(p)), Fields(ErrorReport(p))
-    model.state.config["launch"]["updates_per_atom"] = updates_per_atom
+    model.state.contexts[0]["launch"]["updates_per_atom"] = updates_per_atom
 
     def goes_on(cycle):
         if cycles is not None:
@@ -61,18 +61,19 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
             found = completion.unpack(ctx.get(dut.o.p).as_bits())
             assert found == expected, cycle
             if taken:
-                seen.completions.append((cycle, tuple(found)))
+                seen.completions.append((cycle, tuple(found[1:])))
 
     def compare_error(ctx, cycle, error):
         assert ctx.get(dut.error.valid) == (error != 0), cycle
         if error:
             found = report.unpack(ctx.get(dut.error.report).as_bits())
             assert found == error_report(error), cycle
-            code, *tile = found
+            code, _, *tile = found
             seen.errors.append((cycle, ErrorCode(code), *tile))
 
     async def bench(ctx):
-        ctx.set(dut.updates_per_atom, updates_per_atom)
+        ctx.set(dut.updates_per_atom[0], updates_per_atom)
+        ctx.set(dut.ways[0], (1 << p.ways) - 1)
         coming, cycle = None, 0
         while goes_on(cycle):
             taken = take is None or take(cycle)

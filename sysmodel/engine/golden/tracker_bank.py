@@ -52,11 +52,12 @@ def _slot(cycle):
 
 @inlined
 def drop_aborted(s, bank):
-    """Drop the event that comes in this cycle, if its context is aborted."""
+    """Drop the event that comes in this cycle, if its context is aborted or being forgotten."""
     slot = _slot(s.gpu.cycle - 1)
     if bank.flying >> slot & 1:
-        own = s.contexts[natural(bank.events[slot].tile.owner)]
-        if own.aborted:
+        owner = natural(bank.events[slot].tile.owner)
+        own = s.contexts[owner]
+        if own.aborted or (bank.pending | bank.forgetting) >> owner & 1:
             bank.flying &= ~(1 << slot)
             own.flying -= 1
 

@@ -20,18 +20,19 @@ SMALL = T3Parameters(
     ranges=5,
     commands=3,
     sets=8,
+    contexts=3,
 )
 SINGLE = T3Parameters(
     address_bits=11, workgroup_bits=4, context_bits=2, regions=1, ranges=1, commands=1, sets=8
 )
 ATOMS = 1 << SMALL.atom_address_bits
 
-NO_REGION = {"enable": 0, "base": 0, "limit": 0, "context": 0}
+NO_REGION = {"enable": 0, "base": 0, "limit": 0}
 NO_RANGE = {"enable": 0, "region": 0, "first": 0, "last": 0, "action": 0, "command": 0}
 
 
-def region(base, limit, context=1):
-    return {"enable": 1, "base": base, "limit": limit, "context": context}
+def region(base, limit):
+    return {"enable": 1, "base": base, "limit": limit}
 
 
 def dispatch_indices(first, last, action, *, region=0, command=0):
@@ -65,7 +66,23 @@ def random_command(rng, p):
     return {name: leaf(name, field.shape) for name, field in CommandEntry(p)}
 
 
-def reference(p, maps, first_workgroup, workgroups, atom, context, workgroup):
+def view(maps, order, space=1):
+    """A context of this address space, or of none."""
+    return {
+        "address_space": {"enable": space is not None, "local": space or 0},
+        "maps": maps,
+        "launch_configuration": {"first_workgroup": order[0], "workgroups": order[1]},
+    }
+
+
+def owner_of(views, context):
+    """The lowest context with this address space, or None."""
+    spaces = (one["address_space"] for one in views)
+    hits = [n for n, one in enumerate(spaces) if one["enable"] and one["local"] == context]
+    return hits[0] if hits else None
+
+
+def reference(p, maps, first_workgroup, workgroups, atom, workgroup):
     """Region hit, action, dispatch index and number of the command (None without a range)."""
     dispatch_index = workgroup - first_workgroup
     if dispatch_index < 0:
@@ -75,9 +92,7 @@ def reference(p, maps, first_workgroup, workgroups, atom, context, workgroup):
     hits = [
         number
         for number, entry in enumerate(maps["regions"])
-        if entry["enable"]
-        and atom in range(entry["base"], entry["limit"])
-        and entry["context"] == context
+        if entry["enable"] and atom in range(entry["base"], entry["limit"])
     ]
     if hits and workgroup < workgroups:
         for entry in maps["ranges"]:
@@ -103,17 +118,25 @@ class Lookup:
         simulator.run()
 
 
-def check(ctx, dut, maps, order, atom, context, workgroup):
+def check(ctx, dut, views, atom, context, workgroup):
     ctx.set(dut.location.atom, atom)
     ctx.set(dut.location.context, context)
     ctx.set(dut.location.workgroup, workgroup)
-    mapped, action, dispatch_index, command = reference(
-        dut.p, maps, *order, atom, context, workgroup
-    )
-    at = f"atom {atom}, context {context}, workgroup {workgroup} of {order}, {maps}"
+    owner = owner_of(views, context)
+    at = f"atom {atom}, context {context}, workgroup {workgroup} of {views}"
     location = ctx.get(dut.location.location)
+    if owner is None:
+        assert not location.mapped and not location.valid, at
+        assert ctx.get(dut.range.action) == Action.NONE, at
+        return Action.NONE
+    maps, order = views[owner]["maps"], views[owner]["launch_configuration"].values()
+    first, workgroups = order
+    mapped, action, dispatch_index, command = reference(
+        dut.p, maps, first, workgroups, atom, workgroup
+    )
+    assert location.owner == owner, at
     assert location.mapped == mapped, at
-    assert location.valid == (mapped and workgroup < order[1]), at
+    assert location.valid == (mapped and workgroup < workgroups), at
     assert location.dispatch_index == dispatch_index, at
     assert ctx.get(dut.range.action) == action, at
     assert ctx.get(dut.range.command) == (command or 0), at
@@ -123,12 +146,11 @@ def check(ctx, dut, maps, order, atom, context, workgroup):
     return action
 
 
-def program(ctx, dut, maps, order):
+def program(ctx, dut, *views):
+    """All contexts; the ones that are not given have no address space."""
+    views = [*views, *[{}] * (dut.p.contexts - len(views))]
     for lookup in (dut.location, dut.range):
-        ctx.set(lookup.maps, maps)
-    ctx.set(
-        dut.location.launch_configuration, {"first_workgroup": order[0], "workgroups": order[1]}
-    )
+        ctx.set(lookup.contexts, lookup.contexts.shape().const(views))
 
 
 def directed(p, regions, ranges, rng):
@@ -147,22 +169,23 @@ def test_parameters(p):
 
 
 def test_region_edges_and_contexts():
-    """Every atom, in every context, around two regions of different ones."""
+    """Every atom, in every address space, around two regions of different contexts."""
     rng, dut = random.Random(1), Lookup(SMALL)
-    maps = directed(
+    first = directed(
+        SMALL, [region(8, 24)], [dispatch_indices(0, 15, Action.DMA, region=0, command=1)], rng
+    )
+    second = directed(
         SMALL,
-        [region(8, 24, context=1), NO_REGION, region(24, 40, context=2)],
-        [
-            dispatch_indices(0, 15, Action.DMA, region=0, command=1),
-            dispatch_indices(0, 15, Action.OWN, region=2, command=2),
-        ],
+        [NO_REGION, NO_REGION, region(24, 40)],
+        [dispatch_indices(0, 15, Action.OWN, region=2, command=2)],
         rng,
     )
 
     async def bench(ctx):
-        program(ctx, dut, maps, (0, 16))
+        views = [view(first, (0, 16), 1), view(first, (3, 9), None), view(second, (0, 16), 2)]
+        program(ctx, dut, *views)
         for context in range(4):
-            actions = [check(ctx, dut, maps, (0, 16), atom, context, 3) for atom in range(ATOMS)]
+            actions = [check(ctx, dut, views, atom, context, 3) for atom in range(ATOMS)]
             assert actions.count(Action.DMA) == (16 if context == 1 else 0)
             assert actions.count(Action.OWN) == (16 if context == 2 else 0)
 
@@ -184,9 +207,11 @@ def test_lowest_number_wins():
     )
 
     async def bench(ctx):
-        program(ctx, dut, maps, (0, 16))
+        # Of two contexts with the address space, too.
+        views = [view(maps, (0, 16)), view(directed(SMALL, [region(0, 99)], [], rng), (0, 16))]
+        program(ctx, dut, *views)
         seen = {
-            (atom, workgroup): check(ctx, dut, maps, (0, 16), atom, 1, workgroup)
+            (atom, workgroup): check(ctx, dut, views, atom, 1, workgroup)
             for atom in (0, 7, 8, 15, 16, 31, 32)
             for workgroup in range(16)
         }
@@ -215,11 +240,9 @@ def test_dispatch_indices():
     async def bench(ctx):
         for workgroups in range(17):
             for first in range(max(workgroups, 1)):
-                program(ctx, dut, maps, (first, workgroups))
-                actions = [
-                    check(ctx, dut, maps, (first, workgroups), 5, 1, workgroup)
-                    for workgroup in range(16)
-                ]
+                views = [view(maps, (first, workgroups))]
+                program(ctx, dut, *views)
+                actions = [check(ctx, dut, views, 5, 1, workgroup) for workgroup in range(16)]
                 assert actions.count(Action.REMOTE) == min(workgroups, 1)
                 assert actions.count(Action.DMA) == min(max(workgroups - 1, 0), 6)
                 assert actions.count(Action.OWN) == min(max(workgroups - 7, 0), 8)
@@ -239,10 +262,11 @@ def test_dispatch_indices_of_wide_workgroups():
         for _ in range(60):
             workgroups = rng.choice([rng.randrange(1, 0x10001), *edges[1:], 0x10000])
             first = rng.choice([e for e in edges if e < workgroups] + [rng.randrange(workgroups)])
-            program(ctx, dut, maps, (first, workgroups))
+            views = [view(maps, (first, workgroups))]
+            program(ctx, dut, *views)
             near = {first, first - 1, first + 1, workgroups - 1, workgroups, *edges}
             for workgroup in near & set(range(0x10000)):
-                check(ctx, dut, maps, (first, workgroups), 5, 1, workgroup)
+                check(ctx, dut, views, 5, 1, workgroup)
 
     dut.simulate(bench)
 
@@ -254,11 +278,12 @@ def test_region_of_a_location():
     maps = directed(SMALL, regions, [], rng)
 
     async def bench(ctx):
-        program(ctx, dut, maps, (0, 4))
+        views = [view(maps, (0, 4))]
+        program(ctx, dut, *views)
         for workgroup in (3, 4):
             seen = []
             for atom in (7, 8, 15, 16, 31):
-                check(ctx, dut, maps, (0, 4), atom, 1, workgroup)
+                check(ctx, dut, views, atom, 1, workgroup)
                 seen.append(ctx.get(dut.location.location.region))
             assert seen == [0, 1, 1, 2, 2]
 
@@ -276,7 +301,7 @@ def test_random(p):
         regions, ranges = [], []
         for _ in range(p.regions):
             low, high = sorted(rng.sample(range(ATOMS), 2))
-            regions.append(region(low, high, rng.randrange(2)) if rng.random() < 0.8 else NO_REGION)
+            regions.append(region(low, high) if rng.random() < 0.8 else NO_REGION)
         for _ in range(p.ranges):
             low, high = sorted(rng.choices(range(16), k=2))
             entry = dispatch_indices(
@@ -291,14 +316,19 @@ def test_random(p):
 
     async def bench(ctx):
         for _ in range(150):
-            maps, order = random_maps(), (rng.randrange(16), rng.randrange(17))
-            program(ctx, dut, maps, order)
-            edges = [entry[end] for entry in maps["regions"] for end in ("base", "limit")]
+            spaces = [rng.choice([0, 1, 2, None]) for _ in range(p.contexts)]
+            views = [
+                view(random_maps(), (rng.randrange(16), rng.randrange(17)), space)
+                for space in spaces
+            ]
+            program(ctx, dut, *views)
+            entries = [entry for one in views for entry in one["maps"]["regions"]]
+            edges = [entry[end] for entry in entries for end in ("base", "limit")]
             for _ in range(12):
                 atom = (rng.choice(edges) + rng.choice([-1, 0, 0, 1])) % ATOMS
                 if rng.random() < 0.5:
                     atom = rng.randrange(ATOMS)
-                seen.add(check(ctx, dut, maps, order, atom, rng.randrange(3), rng.randrange(16)))
+                seen.add(check(ctx, dut, views, atom, rng.randrange(3), rng.randrange(16)))
 
     dut.simulate(bench)
     assert seen == set(Action)

@@ -209,18 +209,20 @@ def test_clear(name):
     strobe = rows + 7
     # One event has its entry when the strobe comes, one is in the update stage and completes in
     # it; the three behind it and the one that was chosen in that cycle are lost.
-    offers = {strobe + offset for offset in (-6, -3, -2, -1, 0, 1, rows + 5, rows + 6)}
+    offers = {strobe + offset for offset in (-6, -3, -2, -1, 0, 1, rows + 7, rows + 8)}
     events = [update(atom=7), end(), *[end(), update()] * 2, update(atom=5), end()]
     seen = simulate(p, events, offer=offers.__contains__, clear={strobe})
     assert seen.accepted == sorted(offers)
-    assert seen.clearing == [*range(rows), *range(strobe + 1, strobe + 1 + rows)]
+    # The walk begins when the last one is out, and writes a row two cycles after it reads it.
+    assert seen.clearing == [*range(rows), *range(strobe + 1, strobe + 5 + rows)]
     assert [completion for _, completion in seen.completions] == [(0, 0, 7, 0, 0), (0, 0, 5, 0, 0)]
     assert not seen.errors
 
 
 def test_clear_again_while_clearing():
     seen = simulate(SMALL, [], clear={2}, cycles=12)
-    assert seen.clearing == list(range(7))
+    # After the reset's clearing, its walk.
+    assert seen.clearing == list(range(4 + 4 + 3))
 
 
 @pytest.mark.parametrize(
