@@ -84,7 +84,7 @@ class T3Parameters:
     egress_slots : int
         Atoms per channel and context that the DMA engine has in flight or waiting for the link.
     remote_depth : int
-        Stores per channel and context that wait for the link, at least 9.
+        Stores per channel and context that wait for the link, at least 9; all but one in a memory.
     with_data : bool
         Carry data. Without it the same hardware moves addresses and tags only.
     """
@@ -111,7 +111,7 @@ class T3Parameters:
     command_depth: int = 1024
     dma_walkers: int = 4
     egress_slots: int = 64
-    remote_depth: int = 16
+    remote_depth: int = 17
     with_data: bool = False
 
     def __post_init__(self):

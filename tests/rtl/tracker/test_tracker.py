@@ -46,7 +46,8 @@ def drive(p, streams, *, updates_per_atom=2, stall=lambda: False):
     accepted, completions, errors = {}, [], []
 
     async def bench(ctx):
-        ctx.set(dut.updates_per_atom, updates_per_atom)
+        ctx.set(dut.updates_per_atom[0], updates_per_atom)
+        ctx.set(dut.ways[0], (1 << p.ways) - 1)
         quiet = 0
         cycle = 0
         while quiet < 20:
@@ -198,7 +199,8 @@ def test_clear():
         ctx.set(dut.clear, 1)
         await ctx.tick()
         ctx.set(dut.clear, 0)
-        for _ in range(4):
+        # A cycle until the walk begins, one for each row, and two from its reading to its writing.
+        for _ in range(1 + 4 + 2):
             assert ctx.get(dut.clearing)
             await ctx.tick()
         assert not ctx.get(dut.clearing)

@@ -51,7 +51,8 @@ def simulate(bench):
     dut = TrackerBank(P)
 
     async def run(ctx):
-        ctx.set(dut.updates_per_atom, 1)
+        ctx.set(dut.updates_per_atom[0], 1)
+        ctx.set(dut.ways[0], -1)
         ctx.set(dut.o.ready, 1)
         await ctx.tick().repeat(P.sets + 1)
         await bench(Bank(ctx, dut))
