@@ -2,11 +2,10 @@
 
 from top_bench import (
     FIRST,
-    PROGRAM,
     REGION,
+    abort,
     atoms_of,
     channel_number,
-    clear,
     launch,
     offer,
     packet,
@@ -34,8 +33,7 @@ def test_first_error_of_a_cycle():
     """Channels lowest first, a store's before a packet's."""
 
     async def bench(ctx, dut):
-        few = [("CREDIT_WINDOW", {"workgroups": 1}), ("CONTROL", {"launch": 1})]
-        await program(ctx, dut, [*PROGRAM, *few])
+        await launch(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 1})])
         for faults, (code, wavefront) in FAULTS:
             await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
             await ctx.tick()
@@ -68,8 +66,7 @@ def test_errors_are_counted_one_cycle_later():
     """A store at the queue's head in *t*: the report in *t + 1*, and the interrupt behind it."""
 
     async def bench(ctx, dut):
-        few = [("CREDIT_WINDOW", {"workgroups": 1}), ("CONTROL", {"launch": 1})]
-        await program(ctx, dut, [*PROGRAM, *few])
+        await launch(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 1})])
         port = dut.channel[1]
         ctx.set(port.stores.p, store(REGION, 3, 5))
         ctx.set(port.stores.valid, 1)
@@ -95,7 +92,7 @@ def test_error_of_a_channel_before_a_timeout():
 
         async def errors(offered):
             """Until a timeout, with a store beyond the region in a cycle; what is reported."""
-            await clear(ctx, dut)
+            await abort(ctx, dut)
             await program(ctx, dut, timeout)
             cycles = 0
             while cycles < 70 and not (offered is None and ctx.get(dut.context[0].irq)):
@@ -134,7 +131,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
     )
 
     async def bench(ctx, dut):
-        await program(ctx, dut, [*PROGRAM, *registers, ("CONTROL", {"launch": 1})])
+        await launch(ctx, dut, registers)
         ctx.set(dut.channel[1].link_out.ready, 1)
         await ctx.tick().repeat(3 * timeout)
         assert ctx.get(dut.context[0].done) and not ctx.get(dut.context[0].irq)
@@ -164,8 +161,6 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
 def test_tracker_error_and_timeout():
     async def bench(ctx, dut):
         await launch(ctx, dut)
-        while (await status(ctx, dut, "STATUS"))["clearing"]:
-            pass
         end = store(REGION, 2, 1, end=True) | {"tile_atoms": 0}
         await offer(ctx, end=(dut.channel[0].stores, end))
         for _ in range(8):
@@ -179,7 +174,7 @@ def test_tracker_error_and_timeout():
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
         await ctx.tick()
         assert not ctx.get(dut.context[0].irq)
-        await clear(ctx, dut)
+        await abort(ctx, dut)
         await program(ctx, dut, [("TIMEOUT", {"cycles": 100}), ("CONTROL", {"launch": 1})])
         for _ in range(110):
             await ctx.tick()

@@ -31,13 +31,14 @@ __all__ = [
     "WAVE",
     "REGION",
     "WORKGROUPS",
+    "abort",
     "atoms_of",
     "channel_number",
-    "clear",
     "launch",
     "offer",
     "packet",
     "program",
+    "settle",
     "simulate",
     "status",
     "store",
@@ -102,26 +103,34 @@ PROGRAM = [
 ]
 
 
-async def program(ctx, dut, registers):
+async def program(ctx, dut, registers, context=0):
     for name, fields in registers:
         register = MAP[name]
-        assert await write(ctx, dut, register.address, register.pack(**fields)) == 0, name
+        address = register.address_in(context)
+        assert await write(ctx, dut, address, register.pack(**fields)) == 0, name
 
 
-async def launch(ctx, dut):
-    await program(ctx, dut, [*PROGRAM, ("CONTROL", {"launch": 1})])
-
-
-async def clear(ctx, dut):
-    """Give up what is running, and wait until all of it is forgotten."""
-    await program(ctx, dut, [("CONTROL", {"clear": 1})])
-    while (await status(ctx, dut, "STATUS"))["clearing"]:
+async def settle(ctx, dut, context=0):
+    """Wait until a reset or an abort is over."""
+    while (await status(ctx, dut, "STATUS", context))["aborting"]:
         pass
 
 
-async def status(ctx, dut, register):
+async def launch(ctx, dut, changes=(), context=0):
+    """Launch the program with these registers instead of its own."""
+    await settle(ctx, dut, context)
+    await program(ctx, dut, [*PROGRAM, *changes, ("CONTROL", {"launch": 1})], context)
+
+
+async def abort(ctx, dut, context=0):
+    """Give up what is running, and wait until nothing is left of it."""
+    await program(ctx, dut, [("CONTROL", {"abort": 1})], context)
+    await settle(ctx, dut, context)
+
+
+async def status(ctx, dut, register, context=0):
     """Fields of a register."""
-    word, response = await read(ctx, dut, MAP[register].address)
+    word, response = await read(ctx, dut, MAP[register].address_in(context))
     assert response == 0
     return MAP[register].unpack(word)
 
@@ -131,9 +140,9 @@ def channel_number(atom):
     return (atom // P.interleave_atoms).bit_count() % 2
 
 
-def atoms_of(workgroup):
+def atoms_of(workgroup, region=REGION):
     """Atoms and wavefronts of a workgroup's tile, in the order of the walk."""
-    start = REGION + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * STRIDE
+    start = region + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * STRIDE
     return [
         (start + row * STRIDE + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
     ]
@@ -170,7 +179,8 @@ class Memory:
             self.seen[request.access, request.origin, request.atom] += 1
 
 
-def simulate(bench, p=P):
+def simulate(bench, p=P, *, background=None):
+    """Run a bench on a top, with another beside it for as long."""
     dut = T3(p)
     sim = Simulator(dut)
     sim.add_clock(1e-9)
@@ -180,6 +190,11 @@ def simulate(bench, p=P):
             ctx.set(port.link_room, (1 << p.contexts) - 1)
         await bench(ctx, dut)
 
+    async def run_background(ctx):
+        await background(ctx, dut)
+
+    if background is not None:
+        sim.add_testbench(run_background, background=True)
     sim.add_testbench(run)
     sim.run()
 
