@@ -76,9 +76,8 @@ class Model:
         set_arbiter(self._state, config)
         arbiter, channel = self._state.config["arbiter"], self._channel
         channel["occupancy"] = occupancy
-        criticality = self._state.gpu["criticality"]
         for name in TOLD:
-            criticality[name] = name in told
+            self._state.gpu[name] = name in told
         # What is offered does not depend on the queue; what is kept does.
         offered = arbitrate(self._state, channel.copy(), c, m, True)
         arbitrate(self._state, channel, c, m, ready)
