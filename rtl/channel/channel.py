@@ -167,7 +167,7 @@ class Channel(wiring.Component):
             m.d.comb += [
                 lane.returns.valid.eq(self.returns.valid & (slot[self._p.slot_bits :] == number)),
                 lane.returns.p.eq(self.returns.p),
-                lane.abort.eq(self.contexts[number].aborting),
+                lane.aborting.eq(self.contexts[number].aborting),
                 self.stores_room[number].eq(
                     self.remote[number].level <= self._p.remote_depth - STORES_ON_THEIR_WAY
                 ),

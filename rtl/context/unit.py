@@ -124,9 +124,9 @@ class ContextUnit(wiring.Component):
         m.d.comb += [
             self.trigger.maps.eq(registers.maps),
             self.trigger.clear.eq(registers.abort),
-            self.engine.abort.eq(registers.aborting),
-            self.credit_window.abort.eq(registers.aborting),
-            self.criticality.abort.eq(registers.aborting),
+            self.engine.aborting.eq(registers.aborting),
+            self.credit_window.aborting.eq(registers.aborting),
+            self.criticality.aborting.eq(registers.aborting),
             self.engine.maps.eq(registers.maps),
             self.engine.launch_configuration.eq(launch_configuration),
             self.engine.remote_space.eq(registers.address_space.remote),

@@ -62,7 +62,7 @@ class DmaEngine(wiring.Component):
         Address space at the receiver.
     credit_limit_in : In(credit_limit_bits)
         Admission of the downstream GPU.
-    abort : In(1)
+    aborting : In(1)
         The command in hand is dropped, and all at the ports are.
     issued : Out(1)
         A workgroup's last command is taken in this cycle.
@@ -110,7 +110,7 @@ class DmaEngine(wiring.Component):
                 "maps": In(MapConfiguration(p)),
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "remote_space": In(p.context_bits),
-                "abort": In(1),
+                "aborting": In(1),
                 "credit_limit_in": In(p.credit_limit_bits),
                 "issued": Out(1),
                 "idle": Out(1),
@@ -149,7 +149,7 @@ class DmaEngine(wiring.Component):
             with m.Case(State.WALK):
                 with m.If(ended):
                     m.d.sync += self.state.eq(State.IDLE)
-        with m.If(self.abort):
+        with m.If(self.aborting):
             m.d.sync += self.state.eq(State.IDLE)
         return m
 
@@ -164,14 +164,14 @@ class DmaEngine(wiring.Component):
         )
         idle = self.state == State.IDLE
         m.d.comb += [
-            choice.a.valid.eq(self.ready.valid & eligible & ~self.abort),
-            choice.b.valid.eq(self.copies.valid & ~self.abort),
+            choice.a.valid.eq(self.ready.valid & eligible & ~self.aborting),
+            choice.b.valid.eq(self.copies.valid & ~self.aborting),
             choice.b.p.eq(1),
             choice.o.ready.eq(idle),
             copy.eq(choice.o.p),
             loads.eq(idle & (self.ready.valid | self.copies.valid)),
-            self.ready.ready.eq((choice.a.ready & choice.a.valid) | self.abort),
-            self.copies.ready.eq(choice.b.ready | self.abort),
+            self.ready.ready.eq((choice.a.ready & choice.a.valid) | self.aborting),
+            self.copies.ready.eq(choice.b.ready | self.aborting),
             self.issued.eq(idle & choice.o.valid & ~copy & self.ready.p.last),
             self.idle.eq(idle & ~loads),
         ]
@@ -226,7 +226,7 @@ class DmaEngine(wiring.Component):
             ]
             if len(walkers) > 1:
                 m.d.sync += self.waits[index].eq(walker.valid & first[index] & stops)
-            offers = walker.valid & ~self.abort
+            offers = walker.valid & ~self.aborting
             wants.append(here & offers.replicate(p.channels))
         for index in range(p.channels):
             self._feed(m, index, Cat(lanes[index] for lanes in wants), first)

@@ -38,7 +38,7 @@ class DmaLane(wiring.Component):
         The data of the slots, always taken; of ``slot`` the lower bits count.
     sends : Out(stream)
         To the link; the output of the slots' memories.
-    abort : In(1)
+    aborting : In(1)
         Segments are dropped. What is read already comes back, and leaves.
     idle : Out(1)
         Nothing is held here.
@@ -77,7 +77,7 @@ class DmaLane(wiring.Component):
                 "reads": Out(stream.Signature(DramRequest(p))),
                 "returns": In(stream.Signature(ReadReturn(p), always_ready=True)),
                 "sends": Out(stream.Signature(Packet(p))),
-                "abort": In(1),
+                "aborting": In(1),
                 "idle": Out(1),
             }
         )
@@ -139,10 +139,10 @@ class DmaLane(wiring.Component):
         low_bits = (p.interleave_atoms - 1).bit_length()
         m.d.comb += [
             expand.eq(
-                segments.o.valid & reads.i.ready & (self.used != p.egress_slots) & ~self.abort
+                segments.o.valid & reads.i.ready & (self.used != p.egress_slots) & ~self.aborting
             ),
             ends.eq(expand & (index + 1 == segment.length)),
-            segments.o.ready.eq(ends | self.abort),
+            segments.o.ready.eq(ends | self.aborting),
             # A segment lies within what the channel holds in one place: no carry leaves the low
             # bits.
             atom.eq(Cat((segment.atom[:low_bits] + index)[:low_bits], segment.atom[low_bits:])),
@@ -160,7 +160,7 @@ class DmaLane(wiring.Component):
             write.data.op.eq(segment.op),
             write.data.dtype.eq(segment.dtype),
         ]
-        with m.If(expand | self.abort):
+        with m.If(expand | self.aborting):
             m.d.sync += index.eq(Mux(segments.o.ready, 0, index + 1))
         return expand
 

@@ -31,7 +31,7 @@ class CreditWindow(wiring.Component):
     launch_configuration : In(:func:`LaunchConfiguration`)
     launch : In(1)
         Strobe: starts a launch at ``tracked_first``.
-    abort : In(1)
+    aborting : In(1)
         The launch is given up: nothing is admitted, and nothing waited for.
     complete, complete_dispatch_index : In
         A workgroup is complete.
@@ -71,7 +71,7 @@ class CreditWindow(wiring.Component):
             {
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "launch": In(1),
-                "abort": In(1),
+                "aborting": In(1),
                 "complete": In(1),
                 "complete_dispatch_index": In(p.dispatch_index_bits),
                 "own": In(1),
@@ -117,7 +117,7 @@ class CreditWindow(wiring.Component):
                 self.issued_count.eq(0),
             ]
             m.d.sync += [word.eq(0) for word in self.bitmap]
-        with m.Elif(self.abort):
+        with m.Elif(self.aborting):
             m.d.sync += [self.launched.eq(0), self.done.eq(0)]
         return m
 

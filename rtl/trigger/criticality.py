@@ -46,7 +46,7 @@ class Criticality(wiring.Component):
     launch_configuration : In(:func:`LaunchConfiguration`)
     launch : In(1)
         Strobe: a launch begins, and what was measured before it is forgotten.
-    abort : In(1)
+    aborting : In(1)
         The launch is given up.
     dispatched, finished : In(credit_limit_bits)
         Workgroups of the kernel that were given out, and that have ended.
@@ -118,7 +118,7 @@ class Criticality(wiring.Component):
             {
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "launch": In(1),
-                "abort": In(1),
+                "aborting": In(1),
                 "dispatched": In(bits),
                 "finished": In(bits),
                 "issued": In(1),
@@ -178,7 +178,7 @@ class Criticality(wiring.Component):
                 self.measuring, self.group, self.group_time, self.link_time, self.late,
             )  # fmt: skip
             m.d.sync += [register.eq(0) for register in cleared]
-        with m.Elif(self.abort):
+        with m.Elif(self.aborting):
             m.d.sync += self.launched.eq(0)
         return m
 

@@ -59,37 +59,35 @@ class Reference:
 
     def __init__(self, p):
         self.p = p
-        self.segments, self.reads, self.sends = deque(), deque(), deque()
+        self.segments, self.reads = deque(), deque()
         self.index = 0
         self.slots = deque()  # reserved: [slot, packet, filled]
         self.tail = 0
-        self.flying = None
+        self.ahead = None  # the packet that is offered
 
     def outputs(self):
         return {
             "segments_ready": len(self.segments) < 4,
             "read": self.reads[0] if self.reads else None,
-            "send": self.sends[0] if self.sends else None,
-            "idle": not (self.segments or self.reads or self.sends or self.slots or self.flying),
+            "send": self.ahead,
+            "idle": not (self.segments or self.reads or self.slots or self.ahead),
         }
 
-    def tick(self, segment, reads_ready, returned, sends_ready):
+    def tick(self, segment, reads_ready, returned, sends_ready, aborting):
         give_segment = segment if len(self.segments) < 4 else None
         expand = (
-            bool(self.segments) and len(self.reads) < 2 and len(self.slots) < self.p.egress_slots
+            bool(self.segments)
+            and len(self.reads) < 2
+            and len(self.slots) < self.p.egress_slots
+            and not aborting
         )
-        send = (
-            bool(self.slots)
-            and self.slots[0][2]
-            and len(self.sends) + (self.flying is not None) < 4
-        )
+        send = bool(self.slots) and self.slots[0][2] and (self.ahead is None or sends_ready)
         if reads_ready and self.reads:
             self.reads.popleft()
-        if sends_ready and self.sends:
-            self.sends.popleft()
-        if self.flying is not None:
-            self.sends.append(self.flying)
-        self.flying = self.slots.popleft()[1] if send else None
+        if sends_ready:
+            self.ahead = None
+        if send:
+            self.ahead = self.slots.popleft()[1]
         if returned is not None:
             next(entry for entry in self.slots if entry[0] == returned)[2] = True
         if expand:
@@ -101,6 +99,10 @@ class Reference:
             if self.index == self.segments[0]["length"]:
                 self.segments.popleft()
                 self.index = 0
+        if aborting:
+            self.index = 0
+            if self.segments:
+                self.segments.popleft()
         if give_segment:
             self.segments.append(give_segment)
 
@@ -113,7 +115,9 @@ class Bench:
         self.reference = Reference(p)
         self.outstanding = []  # (slot, atom) of the reads that left
 
-    async def cycle(self, *, segment=None, reads_ready=True, returned=None, sends_ready=True):
+    async def cycle(
+        self, *, segment=None, reads_ready=True, returned=None, sends_ready=True, aborting=False
+    ):
         """One cycle. ``returned`` is an outstanding read. Gives what left: read and packet."""
         ctx, dut = self.ctx, self.dut
         ctx.set(dut.segments.valid, segment is not None)
@@ -121,6 +125,7 @@ class Bench:
             ctx.set(dut.segments.p, segment)
         ctx.set(dut.reads.ready, reads_ready)
         ctx.set(dut.sends.ready, sends_ready)
+        ctx.set(dut.aborting, aborting)
         ctx.set(dut.returns.valid, returned is not None)
         if returned is not None:
             self.outstanding.remove(returned)
@@ -139,7 +144,8 @@ class Bench:
             assert (request.op, request.dtype) == (Operation.SUM, Datatype.FP16)
         if expected["send"]:
             assert ctx.get(dut.sends.p) == Packet(self.p).const(expected["send"])
-        self.reference.tick(segment, reads_ready, returned and returned[0], sends_ready)
+        slot = returned and returned[0]
+        self.reference.tick(segment, reads_ready, slot, sends_ready, aborting)
         await ctx.tick()
         read = expected["read"] if reads_ready else None
         if read:
@@ -173,7 +179,6 @@ def test_one_atom_latency():
         read, _ = await lane.cycle()
         assert read == (segment["atom"], 0)
         assert await lane.cycle(returned=(0, segment["atom"])) == (None, None)
-        assert await lane.cycle() == (None, None)
         assert await lane.cycle() == (None, None)
         _, packet = await lane.cycle()
         assert packet == next(packets_of(segment, SMALL))[1]
@@ -220,8 +225,8 @@ def test_reads_stop_at_the_reserved_slots():
             reads += read is not None
             if segment and room:
                 queue.popleft()
-        # The slots, and those behind them in the queue to the link.
-        assert reads == SMALL.egress_slots + 4
+        # The slots, and the packet that is read ahead.
+        assert reads == SMALL.egress_slots + 1
         got = []
         for _ in range(200):
             segment = queue[0] if queue else None
@@ -269,6 +274,42 @@ def test_random(p, seed):
         assert len(got) > 100
 
     simulate(p, run)
+
+
+@pytest.mark.parametrize("begun", [1, 4, 8, 20])
+def test_abort(begun):
+    """What is not read yet is dropped, in any state; what is, comes back. Then all begins anew."""
+    rng = random.Random(begun)
+    segments = [random_segment(rng, SMALL, length=5) for _ in range(4)]
+    again = random_segment(rng, SMALL, length=7)
+    expected = [packet for one in segments for _, packet in packets_of(one, SMALL)]
+
+    async def run(lane):
+        queue, got = deque(segments), []
+
+        async def go(cycles, *, link, **options):
+            for _ in range(cycles):
+                room = lane.reference.outputs()["segments_ready"]
+                segment = queue[0] if queue else None
+                returned = lane.outstanding[0] if lane.outstanding else None
+                _, packet = await lane.cycle(
+                    segment=segment, returned=returned, sends_ready=link, **options
+                )
+                got.extend([packet] if packet else [])
+                if segment and room:
+                    queue.popleft()
+
+        await go(begun, link=False)
+        queue.clear()
+        await go(3 * SMALL.egress_slots, link=True, aborting=True)
+        assert lane.reference.outputs()["idle"]
+        assert got == expected[: len(got)] and len(got) < len(expected)
+        got.clear()
+        queue.append(again)
+        await go(40, link=True)
+        assert got == [packet for _, packet in packets_of(again, SMALL)]
+
+    simulate(SMALL, run)
 
 
 def test_segment_layout_is_covered():

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 
 import pyslang
 import pytest
@@ -18,6 +19,7 @@ PARAMETERS = pytest.mark.parametrize(
         pytest.param(SMALL, id="two-channels", marks=pytest.mark.verify),
         pytest.param(EXAMPLE, id="example", marks=pytest.mark.verify),
         pytest.param(LEAST, id="least"),
+        pytest.param(replace(LEAST, contexts=2), id="two-contexts"),
     ],
 )
 LATCH = "module bad(input e, d, output reg q); always @* if (e) q = d; endmodule"
