@@ -47,7 +47,7 @@ class DmaEngineHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._engine(self._p)
         free(m, dut.ready.valid, dut.ready.p, dut.copies.valid, dut.copies.p)
-        free(m, dut.maps, dut.launch_configuration, dut.credit_limit_in)
+        free(m, dut.maps, dut.launch_configuration, dut.remote_space, dut.credit_limit_in)
         for lane in dut.segments:
             free(m, lane.ready)
         takes_ready, takes_copy = Signal(), Signal()
@@ -69,6 +69,7 @@ class DmaEngineHarness(Elaboratable):
         tile = SimpleNamespace(
             template=template,
             command=command,
+            context=Signal.like(dut.remote_space, name="context"),
             copy=Signal(name="copy"),
             start=Signal(self._p.atom_address_bits, name="start"),
             workgroup=Signal(self._p.workgroup_bits, name="workgroup"),
@@ -80,6 +81,7 @@ class DmaEngineHarness(Elaboratable):
             m.d.sync += [
                 template.eq(dut.maps.commands[number]),
                 command.eq(dut.ready.p),
+                tile.context.eq(dut.remote_space),
                 tile.copy.eq(takes_copy),
                 tile.start.eq(Mux(takes_copy, dut.copies.p.start, dut.ready.p.start)),
             ]
@@ -275,10 +277,9 @@ class DmaEngineHarness(Elaboratable):
     def _segment(self, tile, walker) -> dict[str, Value]:
         """What a walker's segment is."""
         template = tile.template
-        expected = {
-            name: template[name] for name in ("context", "kind", "op", "dtype", "atom_offset")
-        }
+        expected = {name: template[name] for name in ("kind", "op", "dtype", "atom_offset")}
         return expected | {
+            "context": tile.context,
             "atom": walker.atom,
             "length": walker.length,
             "offset": walker.offset,
@@ -329,8 +330,8 @@ def _proof(channels: int, walkers: int) -> Proof:
         statement="A command is taken when it is admitted and the one before has left, and leaves "
         "once: as segments that hold each atom of its tile once and end at a granule or with the "
         "row, each in its channel's lane, with its fields, those of one walker in row-major order; "
-        "no other segment leaves; what is offered to a lane stays; a template or dispatch order "
-        "that changes meanwhile does not touch it",
+        "no other segment leaves; what is offered to a lane stays; a template, dispatch order or "
+        "address space that changes meanwhile does not touch it",
         blocks=(DmaEngine,),
         harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
         geometry=f"{channels} of 2 channels, {walkers} walkers, granules of 4 atoms, addresses of "

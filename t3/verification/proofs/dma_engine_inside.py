@@ -26,9 +26,10 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
     with m.If(tile.busy):
         m.d.comb += [
             invariant(Value.cast(common[name]) == Value.cast(template[name]), f"common {name}")
-            for name in ("context", "kind", "op", "dtype", "atom_offset")
+            for name in ("kind", "op", "dtype", "atom_offset")
         ]
         m.d.comb += [
+            invariant(common.context == tile.context, "common context"),
             invariant(dut.is_copy == tile.copy, "is_copy"),
             invariant(dut.by_wavefront == tile.by_wavefront, "by_wavefront"),
             invariant(walk.stride == template.stride[: len(walk.stride)], "stride"),

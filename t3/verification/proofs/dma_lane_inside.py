@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from rtl.dma.lane import DmaLane
-from rtl.interface.layouts import Packet
 from rtl.parameters import T3Parameters
 
 from .held import Held
@@ -21,7 +20,6 @@ class Queues:
 
     segments: Held
     reads: Held
-    sends: Held
 
 
 def assert_inside(
@@ -60,15 +58,13 @@ def _assert_counts(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, gho
             ),
         ]
         before = through
-    level, flying = queues.sends.level, dut.flying
     m.d.comb += [
         invariant(
             Mux(segments.has(0), dut.index < segments.entries[0].length, dut.index == 0),
             "index outside its segment",
         ),
         invariant(before - dut.index + queues.reads.level == ghost.to_read, "to read"),
-        invariant(before - dut.index + dut.used + flying + level == ghost.to_send, "to send"),
-        invariant(level + flying <= len(queues.sends.entries), "no room to land"),
+        invariant(before - dut.index + dut.used + dut.sends.valid == ghost.to_send, "to send"),
     ]
     return atoms_before
 
@@ -98,9 +94,9 @@ def _assert_slots(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghos
 def _assert_followed(
     m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost, before: list[Value]
 ) -> None:
-    """Where the followed atom is: to be read, in a slot, on its way, or about to leave."""
-    segments, reads, sends = queues.segments, queues.reads, queues.sends
-    flying, used = dut.flying, dut.used
+    """Where the followed atom is: to be read, in a slot, or about to leave."""
+    segments, reads = queues.segments, queues.reads
+    sent, used = dut.sends.valid, dut.used
     ahead = ghost.sends_ahead
     with m.If(ghost.follows):
         m.d.comb += [
@@ -111,22 +107,17 @@ def _assert_followed(
                 "the two orders differ",
             ),
             invariant(
-                ghost.read == (ahead + reads.level < sends.level + flying + used),
+                ghost.read == (ahead + reads.level < sent + used),
                 "read, but not in its turn",
             ),
             invariant(ghost.read | ~ghost.returned, "returned before it was read"),
             invariant(ghost.index < ghost.segment.length, "not of its segment"),
         ]
-        for index, packet in enumerate(sends.entries):
-            with m.If(sends.has(index) & (ahead == index)):
-                m.d.comb += invariant(ghost.returned & (packet == ghost.packet), f"packet {index}")
-        packet = Signal(Packet(p), name="flying_packet")
-        m.d.comb += packet.eq(dut.sends_queue.i.p)
-        with m.If(flying & (ahead == sends.level)):
-            m.d.comb += invariant(ghost.returned & (packet == ghost.packet), "flying")
+        with m.If(sent & (ahead == 0)):
+            m.d.comb += invariant(ghost.returned & (dut.sends.p == ghost.packet), "another packet")
         _assert_slot(m, p, dut, queues, ghost)
         for index, segment in enumerate(segments.entries):
-            with m.If((ahead >= sends.level + flying + used) & (ghost.segments_ahead == index)):
+            with m.If((ahead >= sent + used) & (ghost.segments_ahead == index)):
                 m.d.comb += [
                     invariant(
                         segments.has(index) & (segment == ghost.segment),
@@ -137,18 +128,18 @@ def _assert_followed(
                         f"segment {index}: its turn",
                     ),
                 ]
-        with m.If(ahead >= sends.level + flying + used):
+        with m.If(ahead >= sent + used):
             m.d.comb += invariant(ghost.segments_ahead < len(segments.entries), "in no segment")
 
 
 def _assert_slot(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> None:
-    ahead = ghost.sends_ahead - queues.sends.level - dut.flying
+    sent = dut.sends.valid
     slot = Signal(p.slot_bits, name="slot_of_followed")
     metadata, data = (
         memory.read_port(domain="comb") for memory in (dut.slot_packets, dut.slot_data)
     )
     m.d.comb += [
-        slot.eq(dut.head + ahead),
+        slot.eq(dut.head + ghost.sends_ahead - sent),
         metadata.addr.eq(slot),
         data.addr.eq(slot),
     ]
@@ -156,8 +147,7 @@ def _assert_slot(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost
         Value.cast(metadata.data[name]) == Value.cast(ghost.packet[name])
         for name in metadata.data.shape().members
     )
-    before = queues.sends.level + dut.flying
-    with m.If((ghost.sends_ahead >= before) & (ghost.sends_ahead < before + dut.used)):
+    with m.If((ghost.sends_ahead >= sent) & (ghost.sends_ahead < sent + dut.used)):
         filled = dut.filled.bit_select(slot, 1)
         m.d.comb += [
             invariant(right.all(), "the slot holds another packet"),
