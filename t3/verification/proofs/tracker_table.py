@@ -38,7 +38,7 @@ class TrackerTableHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._table(_ENTRY, rows=_ROWS, ways=_WAYS)
-        free(m, dut.read, dut.read_set, dut.write_ways, dut.write_set, dut.write, dut.clear)
+        free(m, dut.read, dut.read_set, dut.write_ways, dut.write_set, dut.write)
         ask = self._ask(m, dut)
         entries = [self._follow(m, dut, way, ask) for way in range(_WAYS)]
         one, two = (Cat(entry.wrong_bits == number for entry in entries).any() for number in (1, 2))
@@ -62,7 +62,7 @@ class TrackerTableHarness(Elaboratable):
         ]
         asked, asked_before = Signal(), Signal()
         m.d.sync += [
-            asked.eq(dut.read & (dut.read_set == followed) & ~dut.clearing & ~dut.clear),
+            asked.eq(dut.read & (dut.read_set == followed) & ~dut.clearing),
             asked_before.eq(asked),
         ]
         with m.If(asked):
@@ -70,7 +70,7 @@ class TrackerTableHarness(Elaboratable):
                 invariant(dut.checking & ~dut.clearing, "not read"),
                 invariant(dut.set_of_written == (dut.written_set == followed), "set of written"),
             ]
-        with m.If(dut.clearing & (dut.clear_row != 0)):
+        with m.If(dut.clearing):
             m.d.comb += invariant(~dut.written_ways.any(), "a write beside the clearing")
         return SimpleNamespace(followed=followed, asked=asked, asked_before=asked_before)
 
@@ -127,8 +127,6 @@ class TrackerTableHarness(Elaboratable):
             m.d.sync += entry.wrong.eq(0)
         with m.If(writes):
             m.d.sync += entry.latest.eq(dut.write)
-        with m.If(dut.clear):
-            m.d.sync += [one.eq(0) for one in (entry.latest, entry.kept, entry.wrong, entry.fresh)]
 
     def _assert_row(self, m: Module, dut, entry: SimpleNamespace, ask: SimpleNamespace) -> None:
         """The contract, of one entry of the row."""
@@ -201,7 +199,7 @@ PROOFS = (
         name="tracker-table",
         statement="A row that is asked for is as the writes of all cycles have left it, that of "
         "the same cycle included; one turned bit of an entry is corrected, one with two is shown "
-        "as not valid and told as lost; after a clear all is empty",
+        "as not valid and told as lost; after a reset all is empty",
         blocks=(TrackerTable,),
         harness=TrackerTableHarness,
         geometry=f"{_ROWS} sets of {_WAYS} entries of {_ENTRY.size} bits",
