@@ -1,6 +1,7 @@
 """Tracker bank: every tile fires once, exactly at its threshold, and no update is lost."""
 
-from itertools import pairwise
+from functools import partial
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 from amaranth.asserts import AnyConst, AnySeq
@@ -17,9 +18,19 @@ from .tracker_bank_inside import relate
 
 __all__ = ["PROOFS"]
 
-_P = T3Parameters(
-    workgroup_bits=3, wavefronts=2, sets=2, ways=2, tile_atom_bits=2, address_bits=7, regions=1
-)
+_P = {
+    contexts: T3Parameters(
+        workgroup_bits=3,
+        wavefronts=2,
+        contexts=contexts,
+        sets=2,
+        ways=2,
+        tile_atom_bits=2,
+        address_bits=7,
+        regions=1,
+    )
+    for contexts in (1, 2)
+}
 _WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.ZERO_THRESHOLD, ErrorCode.SECOND_END_OF_TILE)
 _FREES = (ErrorCode.OVERRUN, ErrorCode.COUNT_OVERFLOW)
 _AGES = 3  # cycles from an event's coming to its update
@@ -29,8 +40,8 @@ def _set_of(dispatch_index: Value) -> Value:
     return dispatch_index[0]
 
 
-def _tag_of(dispatch_index: Value, wavefront: Value) -> Value:
-    return Cat(dispatch_index[1:], wavefront)
+def _tag_of(event) -> Value:
+    return Cat(event.dispatch_index[1:], event.wavefront, event.owner)
 
 
 def _is_one_of(code: Value, codes: tuple[ErrorCode, ...]) -> Value:
@@ -41,38 +52,48 @@ class TrackerBankHarness(Elaboratable):
     """Follows one tile, whichever, in a table that all others use, too.
 
     What the specification makes of the tile's events is its ``ghost``. Which tiles of its set have
-    an entry, ``live``, is taken from what the bank tells about their events.
+    an entry, ``live``, is taken from what the bank tells about their events. Of other contexts the
+    ghost knows nothing: neither their events nor their clears touch it.
 
-    Assumed, as the front guarantees it: an event comes only in the cycle after one with room.
+    Assumed, as the front guarantees it: an event comes only in the cycle after one with room. The
+    ways of a context are any constants, and two contexts have the same or none in common.
     """
 
-    def __init__(self, bank: type = TrackerBank):
+    def __init__(self, bank: type = TrackerBank, *, p: T3Parameters):
         self._bank = bank
+        self._p = p
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._bank(_P)
-        free(m, dut.i.valid, dut.i.p, dut.o.ready, dut.updates_per_atom, dut.clear)
+        p = self._p
+        m.submodules.dut = dut = self._bank(p)
+        free(m, dut.i.valid, dut.i.p, dut.o.ready, *dut.updates_per_atom, dut.clear)
+        m.d.comb += [ways.eq(AnyConst(p.ways)) for ways in dut.ways]
+        m.d.comb += [
+            Assume((one == other) | ((one & other) == 0))
+            for one, other in combinations(dut.ways, 2)
+        ]
         had_room = Signal()
         m.d.sync += had_room.eq(dut.room)
         m.d.comb += Assume(~dut.i.valid | had_room)
 
-        dispatch_index, wavefront = Signal(_P.dispatch_index_bits), Signal(_P.wavefront_bits)
-        m.d.comb += [one.eq(AnyConst(len(one))) for one in (dispatch_index, wavefront)]
         tile = SimpleNamespace(
-            dispatch_index=dispatch_index,
-            wavefront=wavefront,
-            set=_set_of(dispatch_index),
-            tag=_tag_of(dispatch_index, wavefront),
+            dispatch_index=Signal(p.dispatch_index_bits, name="dispatch_index"),
+            wavefront=Signal(p.wavefront_bits, name="wavefront"),
+            owner=Signal(p.owner_bits, name="owner"),
         )
+        m.d.comb += [one.eq(AnyConst(len(one))) for one in vars(tile).values() if len(one)]
+        tile.set, tile.tag = _set_of(tile.dispatch_index), _tag_of(tile)
+        tile.clear = dut.clear.bit_select(tile.owner, 1)
+        tile.clearing = dut.clearing.bit_select(tile.owner, 1)
         event = self._events(m, dut, tile)
         live = self._live(m, dut, event)
         ghost = self._ghost(m, dut, event, live, tile)
         self._assert_completions(m, dut, ghost, tile)
         m.d.comb += [
             Assert(event.updates | ~dut.error.valid, "an error of no event"),
-            Assert(dut.room | dut.clearing | dut.o.valid, "no room, for nothing"),
-            Cover(~dut.room & ~dut.clearing & dut.i.valid, "no room"),
+            Assert(dut.room | dut.clearing.any() | dut.o.valid, "no room, for nothing"),
+            Cover(~dut.room & ~dut.clearing.any() & dut.i.valid, "no room"),
         ]
         relate(m, dut, event=event, ghost=ghost, live=live, tile=tile, had_room=had_room)
         return m
@@ -80,18 +101,23 @@ class TrackerBankHarness(Elaboratable):
     def _events(self, m: Module, dut, tile) -> SimpleNamespace:
         """What came, on its way to the update; a clear catches it there."""
         comes = [Signal(name=f"comes_{age}") for age in range(_AGES)]
-        came = [Signal(TrackerInput(_P), name=f"came_{age}") for age in range(_AGES)]
-        threshold = Signal(_P.count_bits, name="event_threshold")
+        came = [Signal(TrackerInput(self._p), name=f"came_{age}") for age in range(_AGES)]
+        threshold = Signal(self._p.count_bits, name="event_threshold")
         m.d.sync += [
-            *(older.eq(newer & ~dut.clear) for newer, older in pairwise(comes)),
+            *(
+                comes[age + 1].eq(comes[age] & ~dut.clear.bit_select(came[age].owner, 1))
+                for age in range(_AGES - 1)
+            ),
             *(older.eq(newer) for newer, older in pairwise(came)),
-            comes[0].eq(dut.i.valid & ~dut.clearing & ~dut.clear),
+            comes[0].eq(dut.i.valid & ~(dut.clearing | dut.clear).bit_select(dut.i.p.owner, 1)),
             came[0].eq(dut.i.p),
-            threshold.eq(came[1].tile_atoms * dut.updates_per_atom),
         ]
+        for owner, updates_per_atom in enumerate(dut.updates_per_atom):
+            with m.If(came[1].owner == owner):
+                m.d.sync += threshold.eq(came[1].tile_atoms * updates_per_atom)
         now = came[-1]
         in_set, of_tile = Signal(), Signal()
-        tag = _tag_of(now.dispatch_index, now.wavefront)
+        tag = _tag_of(now)
         m.d.comb += [
             in_set.eq(comes[-1] & (_set_of(now.dispatch_index) == tile.set)),
             of_tile.eq(in_set & (tag == tile.tag)),
@@ -108,11 +134,21 @@ class TrackerBankHarness(Elaboratable):
         )
 
     def _live(self, m: Module, dut, event) -> Signal:
-        """The tiles of the set that have an entry; one that has none gets one if there is room."""
+        """The tiles of the set that have an entry; one that has none gets one if there is room. A
+        walk forgets those of its contexts."""
         live = Signal(1 << len(event.tag))
         here = live.bit_select(event.tag, 1)
         code = Mux(dut.error.valid, dut.error.report.code, ErrorCode.NONE)
-        full = sum(live) == _P.ways
+        full = Signal(name="full")
+        of_context = live.shape().width // self._p.contexts
+        lives = [live[at : at + of_context] for at in range(0, len(live), of_context)]
+        for owner, ways in enumerate(dut.ways):
+            rivals = [
+                Mux((other & ways).any() | (number == owner), sum(some), 0)
+                for number, (other, some) in enumerate(zip(dut.ways, lives, strict=True))
+            ]
+            with m.If(event.now.owner == owner):
+                m.d.comb += full.eq(sum(rivals) == sum(ways))
         leaves = dut.outcome.complete | _is_one_of(code, _FREES)
         with m.If(event.in_set):
             with m.If(~_is_one_of(code, _WRITES_NOTHING)):
@@ -123,30 +159,32 @@ class TrackerBankHarness(Elaboratable):
                     "refused though there is room, or not refused in a full set",
                 ),
             ]
-        with m.If(dut.clear):
-            m.d.sync += live.eq(0)
+        for forgotten, some in zip(dut.walk.forgetting, lives, strict=True):
+            with m.If(forgotten):
+                m.d.sync += some.eq(0)
         m.d.comb += [
-            Assert(sum(live) <= _P.ways, "more tiles than entries"),
+            Assert(sum(live) <= self._p.ways, "more tiles than entries"),
             Cover(event.in_set & full & here & dut.outcome.complete, "one of a full set fires"),
         ]
+        event.full = full
         return live
 
     def _ghost(self, m: Module, dut, event, live, tile) -> SimpleNamespace:
         """The tile by the specification: its entry, and what becomes of it."""
-        now = event.now
+        p, now = self._p, event.now
         entry = {
             "has": Signal(name="has"),
             "ended": Signal(name="ended"),
-            "count": Signal(_P.count_bits, name="count"),
-            "threshold": Signal(_P.count_bits, name="threshold"),
-            "start": Signal(_P.atom_address_bits, name="start", init=-1),
+            "count": Signal(p.count_bits, name="count"),
+            "threshold": Signal(p.count_bits, name="threshold"),
+            "start": Signal(p.atom_address_bits, name="start", init=-1),
             "edges": Signal(2, name="edges"),
         }
         ghost = SimpleNamespace(
             **entry, fires=Signal(name="fires"), completion=Signal.like(dut.o.p, name="completion")
         )
         after = {name: Signal.like(value, name=f"{name}_after") for name, value in entry.items()}
-        total = Signal(_P.count_bits + 1)
+        total = Signal(p.count_bits + 1)
         code, keeps = Signal(ErrorCode), Signal()
         m.d.comb += [
             total.eq(ghost.count + Mux(now.end, 0, now.count)),
@@ -159,11 +197,14 @@ class TrackerBankHarness(Elaboratable):
             ),
             after["edges"].eq(Mux(now.end, Cat(now.outer_edge, now.inner_edge), ghost.edges)),
             ghost.completion.eq(
-                Cat(tile.dispatch_index, tile.wavefront, after["start"], after["edges"])
+                Cat(
+                    *(tile.owner, tile.dispatch_index, tile.wavefront),
+                    *(after["start"], after["edges"]),
+                )
             ),
         ]
         with m.If(event.of_tile):
-            with m.If(~ghost.has & (sum(live) == _P.ways)):
+            with m.If(~ghost.has & event.full):
                 m.d.comb += code.eq(ErrorCode.SET_FULL)
             with m.Elif(now.end & (now.tile_atoms == 0)):
                 m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
@@ -173,7 +214,7 @@ class TrackerBankHarness(Elaboratable):
                 m.d.comb += ghost.fires.eq(1)
             with m.Elif(after["ended"] & (total > after["threshold"])):
                 m.d.comb += code.eq(ErrorCode.OVERRUN)
-            with m.Elif(total >= 1 << _P.count_bits):
+            with m.Elif(total >= 1 << p.count_bits):
                 m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
             with m.Else():
                 m.d.comb += keeps.eq(1)
@@ -186,10 +227,11 @@ class TrackerBankHarness(Elaboratable):
                     "an error of another dispatch index",
                 ),
                 Assert(report.wavefront == tile.wavefront, "an error of another wavefront"),
+                Assert(report.owner == tile.owner, "an error of another context"),
             ]
         with m.If(keeps):
             m.d.sync += [value.eq(after[name]) for name, value in entry.items()]
-        with m.If(ghost.fires | _is_one_of(code, _FREES) | dut.clear):
+        with m.If(ghost.fires | _is_one_of(code, _FREES) | tile.clear):
             m.d.sync += [value.eq(value.init) for value in entry.values()]
 
         was_of_tile, both_of_tile = Signal(), Signal()
@@ -205,7 +247,20 @@ class TrackerBankHarness(Elaboratable):
             Cover(ghost.fires & ~now.end & (ghost.count == 2), "fires at an update"),
             Cover(ghost.fires & now.end & both_of_tile, "the third event in a row makes it fire"),
         ]
+        if p.contexts > 1:
+            self._cover_others(m, dut, ghost, tile)
         return ghost
+
+    def _cover_others(self, m: Module, dut, ghost, tile) -> None:
+        """The tile fires after another context was cleared."""
+        others = Signal.like(dut.clear, name="others")
+        survives = Signal(name="survives")
+        m.d.comb += others.eq(dut.walk.forgetting & ~(1 << tile.owner))
+        with m.If(~ghost.has):
+            m.d.sync += survives.eq(0)
+        with m.Elif(others.any() & dut.walk.clears):
+            m.d.sync += survives.eq(1)
+        m.d.comb += Cover(survives & ghost.fires, "fires after another context was cleared")
 
     def _assert_completions(self, m: Module, dut, ghost, tile) -> None:
         """What the ghost fires leaves once, in order, and nothing else of the tile does."""
@@ -219,6 +274,7 @@ class TrackerBankHarness(Elaboratable):
                 moves(o)
                 & (o.p.dispatch_index == tile.dispatch_index)
                 & (o.p.wavefront == tile.wavefront)
+                & (o.p.owner == tile.owner)
             ),
             first.eq(leaves & ghost.follows & (ghost.ahead == 0)),
         ]
@@ -242,23 +298,27 @@ class TrackerBankHarness(Elaboratable):
         ]
 
 
-PROOFS = (
-    Proof(
-        name="tracker-bank",
+def _proof(p: T3Parameters) -> Proof:
+    return Proof(
+        name="tracker-bank" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
         statement="Each tile fires once for each time that its updates reach the threshold which "
         "its end-of-tile marker told, with the smallest of their atoms, and never otherwise, so "
-        "not when its "
-        "entry was freed; no update is lost or counted twice, whatever comes behind whatever, and "
-        "completions may wait for as long as they like; a tile is refused with SET_FULL if and "
-        "only if as many others of its set are live as there are ways, and no entry is "
-        "overwritten; every other error is told if and only if it happens",
+        "not when its entry was freed; no update is lost or counted twice, whatever comes behind "
+        "whatever, and completions may wait for as long as they like; a tile is refused with "
+        "SET_FULL if and only if as many others of its set and context are live as the context has "
+        "ways, and no entry is overwritten; every other error is told if and only if it happens; a "
+        "clear forgets the tiles of its contexts, and what other contexts do, clears included, "
+        "changes nothing",
         blocks=(TrackerBank,),
-        harness=TrackerBankHarness,
-        geometry="2 sets of 2 entries, 8 tiles for each set, counts to 15, atoms of 2 bits",
+        harness=partial(TrackerBankHarness, p=p),
+        geometry=f"2 sets of 2 entries, {8 * p.contexts} tiles for each set, counts to 15, "
+        f"atoms of 2 bits, contexts: {p.contexts}, with any ways, the same or none in common",
         reason="Sets and tiles are only compared with each other, and every hazard is between "
         "two events of a set; the width of the counts is that of a sum",
         depth=1,
-        cover_depth=16,
+        cover_depth=16 if p.contexts == 1 else 20,
         slow=True,
-    ),
-)
+    )
+
+
+PROOFS = tuple(map(_proof, _P.values()))

@@ -42,7 +42,9 @@ def relate(
     read = [port.data for port in table.read_ports]
     kept, newest = [], []
     is_written = Signal()
+    walked = Signal(reset_less=True)  # like what is written
     m.d.comb += is_written.eq(table.written_set == tile.set)
+    m.d.sync += walked.eq(dut.walk.clears)
     for way, memory in enumerate(table.entries):
         port = memory.read_port(domain="comb")
         entry = Signal(dut.entry.shape(), name=f"newest_{way}")
@@ -55,17 +57,21 @@ def relate(
             ),
             # Also of an entry that was freed.
             invariant(
-                ~(is_written & table.written_ways.any() & port.data.word.valid)
+                walked
+                | ~(is_written & table.written_ways.any() & port.data.word.valid)
                 | (table.written_ways[way] == (port.data.word.tag == table.written.tag)),
                 f"{way}: written over another tile, or beside the same one",
             ),
         ]
         kept.append(port.data)
         newest.append(entry)
-    _relate_writes(m, dut, is_written)
+    _relate_writes(m, dut, is_written, walked)
     _relate_clear(m, dut, [code.as_value() for code in kept], ghost, live, tile)
-    with m.If(~dut.clearing):
-        _relate_ghost(m, newest, ghost, live, tile)
+    step = _relate_walk(m, dut, walked, had_room)
+    with m.If(~table.clearing):
+        _relate_ghost(m, newest, ghost, tile)
+        _relate_live(m, dut, newest, live, tile, step)
+        _assert_own_ways(m, dut, newest)
         _assert_no_twins(m, [code.word for code in kept], "kept")
         _assert_no_twins(m, newest, "newest")
     _relate_stages(m, dut, event)
@@ -75,13 +81,65 @@ def relate(
     _relate_completions(m, dut, ghost, tile, had_room)
 
 
-def _relate_writes(m: Module, dut, is_written: Value) -> None:
+def _relate_writes(m: Module, dut, is_written: Value, walked: Value) -> None:
     table, ways = dut.table, dut.result_ways
     m.d.comb += [
-        invariant(dut.result == table.written, "another entry was written"),
-        invariant(ways == table.written_ways, "other ways were written"),
+        invariant(walked | (dut.result == table.written), "another entry was written"),
+        invariant(walked | (ways == table.written_ways), "other ways were written"),
         invariant(~is_written | ((ways & (ways - 1)) == 0), "two ways were written"),
+        invariant(~walked | ~table.written.as_value().any(), "the walk writes something"),
+        invariant(~walked | ~ways.any(), "a write beside the walk"),
     ]
+
+
+def _relate_walk(m: Module, dut, walked: Value, had_room: Value) -> Signal:
+    """Where the walk is; it has the table for itself.
+
+    Returns
+    -------
+    Signal
+        0 without a walk, else counted from 1 on: set ``s`` is read in ``s + 1``, and written in
+        ``s + 3``.
+    """
+    walk, table = dut.walk, dut.table
+    rows = 1 << len(walk.row)
+    step, under_way = Signal(range(rows + 3)), Signal()
+    stages = dut.checking | dut.comparing | dut.updating
+    idle = ~walk.forgetting.any() & ~table.clearing
+    m.d.comb += under_way.eq(dut.i.valid | stages)
+    with m.If(step != 0):
+        m.d.sync += step.eq(Mux(step == rows + 2, 0, step + 1))
+    with m.Elif(walk.pending.any() & idle & ~under_way):
+        m.d.sync += step.eq(1)
+    with m.If((step != 0) | walked):
+        m.d.comb += [
+            invariant(~had_room & ~stages, "events beside the walk"),
+        ]
+    m.d.comb += [
+        invariant(walk.forgetting.any() == (step != 0), "walks, or not"),
+        invariant(step <= rows + 2, "no end of the walk"),
+        invariant(~table.clearing | (step == 0), "walks while all is cleared"),
+        invariant(~walked | (step == 0) | (step > 3), "walked, but did not begin"),
+        invariant((step <= 3) | walked, "has not walked"),
+    ]
+    stages_of_walk = (
+        (1, walk.reads, walk.row),
+        (2, walk.checks, walk.row_checked),
+        (3, walk.clears, walk.row_cleared),
+    )
+    for first, valid, row in stages_of_walk:
+        here = (step >= first) & (step < first + rows)
+        m.d.comb += [
+            invariant(valid == here, f"walk, {first}: not in its turn"),
+            invariant(~here | (row == (step - first)[: len(row)]), f"walk, {first}: another set"),
+        ]
+    m.d.comb += invariant(
+        (step <= 3) | (table.written_set == (step - 4)[: len(walk.row)]), "another set was written"
+    )
+    m.d.comb += invariant(
+        (step == 0) | (step > 3) | ~table.written_ways.any(), "a write in the walk"
+    )
+    return step
 
 
 def _relate_clear(m: Module, dut, kept: list[Value], ghost, live, tile) -> None:
@@ -91,7 +149,7 @@ def _relate_clear(m: Module, dut, kept: list[Value], ghost, live, tile) -> None:
     with m.If(clearing):
         m.d.comb += [
             invariant(~(dut.checking | dut.comparing | dut.updating), "under way"),
-            invariant((row == 0) | ~table.written_ways.any(), "a write beside the clearing"),
+            invariant(~table.written_ways.any(), "a write beside the clearing"),
             invariant((row <= tile.set) | ~Cat(kept).any(), "a cleared set has something"),
             invariant(~(ghost.has | live.any()), "an entry in a cleared table"),
         ]
@@ -100,6 +158,7 @@ def _relate_clear(m: Module, dut, kept: list[Value], ghost, live, tile) -> None:
         invariant(~ghost.ended | (ghost.count < ghost.threshold), "complete, but there"),
         invariant(ghost.ended | (ghost.threshold == 0), "a threshold of no end-of-tile marker"),
         invariant(ghost.has | empty, "no entry, but something of one"),
+        invariant(~(tile.clearing & ghost.has), "an entry while its context is cleared"),
     ]
 
 
@@ -110,12 +169,14 @@ def _assert_no_twins(m: Module, row: list[data.View], name: str) -> None:
         )
 
 
-def _relate_ghost(m: Module, newest: list[data.View], ghost, live, tile) -> None:
-    """The followed tile's entry is what the ghost says, and ``live`` is all that there is."""
+def _relate_ghost(m: Module, newest: list[data.View], ghost, tile) -> None:
+    """The followed tile's entry is what the ghost says."""
     holds = [entry.valid & (entry.tag == tile.tag) for entry in newest]
-    m.d.comb += invariant(Cat(holds).any() == ghost.has, "the tile's entry is there, or not")
+    m.d.comb += invariant(
+        tile.clearing | (Cat(holds).any() == ghost.has), "the tile's entry is there, or not"
+    )
     for way, (entry, here) in enumerate(zip(newest, holds, strict=True)):
-        with m.If(here):
+        with m.If(here & ~tile.clearing):
             balance = ghost.count - ghost.threshold
             m.d.comb += [
                 invariant(entry.balance == balance, f"{way}: another balance"),
@@ -123,9 +184,30 @@ def _relate_ghost(m: Module, newest: list[data.View], ghost, live, tile) -> None
                 invariant(entry.start == ghost.start, f"{way}: another start"),
                 invariant(entry.edges == ghost.edges, f"{way}: other edges"),
             ]
+
+
+def _relate_live(m: Module, dut, newest: list[data.View], live, tile, step) -> None:
+    """``live`` is all that there is, but for what a walk has yet to forget."""
+    of_context = len(live) // len(dut.clear)
     for tag, bit in enumerate(live):
         there = Cat(entry.valid & (entry.tag == tag) for entry in newest).any()
-        m.d.comb += invariant(bit == there, f"tile {tag} of the set is there, or not")
+        forgotten = dut.walk.forgetting[tag // of_context]
+        # The cycle after the one in which the walk began is the first in which it is not live.
+        walks = forgotten & (step <= tile.set + 3)
+        m.d.comb += [
+            invariant(walks | (bit == there), f"tile {tag} of the set is there, or not"),
+            invariant(~(forgotten & (step > 1)) | ~bit, f"tile {tag} is not forgotten"),
+        ]
+
+
+def _assert_own_ways(m: Module, dut, row: list[data.View]) -> None:
+    """An entry is in a way of its context."""
+    for way, entry in enumerate(row):
+        owner = entry.tag[len(entry.tag) - dut.i.p.owner.shape().width :]
+        for number, ways in enumerate(dut.ways):
+            m.d.comb += invariant(
+                ~(entry.valid & (owner == number)) | ways[way], f"{way}: not a way of {number}"
+            )
 
 
 def _relate_stages(m: Module, dut, event) -> None:
@@ -139,6 +221,9 @@ def _relate_stages(m: Module, dut, event) -> None:
         m.d.comb += [
             invariant(valid == comes, f"{name}: an event more or less"),
             invariant(~valid | (there == came), f"{name}: another event"),
+            invariant(
+                ~(valid & dut.clearing.bit_select(there.owner, 1)), f"{name}: of a cleared context"
+            ),
         ]
     with m.If(dut.updating):
         threshold, update = Cat(event.threshold, 0), dut.update
@@ -151,9 +236,9 @@ def _relate_stages(m: Module, dut, event) -> None:
 
 
 def _relate_check(m: Module, dut, kept, read, tile) -> None:
-    table = dut.table
-    set_of = dut.set_of(dut.checked.dispatch_index)
-    with m.If(dut.checking & (set_of == tile.set)):
+    table, walk = dut.table, dut.walk
+    of_event = dut.checking & (dut.set_of(dut.checked.dispatch_index) == tile.set)
+    with m.If(of_event | (walk.checks & (walk.row_checked == tile.set))):
         m.d.comb += [
             invariant(table.checking, "what is checked was not read"),
             invariant(table.set_of_written == (table.written_set == tile.set), "set of written"),
@@ -167,13 +252,14 @@ def _relate_check(m: Module, dut, kept, read, tile) -> None:
 
 
 def _relate_compare(m: Module, dut, kept, tile) -> None:
-    table = dut.table
-    set_of = dut.set_of(dut.compared.dispatch_index)
-    with m.If(dut.comparing & (set_of == tile.set)):
+    table, walk = dut.table, dut.walk
+    of_event = dut.comparing & (dut.set_of(dut.compared.dispatch_index) == tile.set)
+    of_walk = walk.clears & (walk.row_cleared == tile.set)
+    with m.If(of_event | of_walk):
         m.d.comb += [
             invariant(~table.lost, "compare: lost"),
             invariant(
-                dut.compare.two_ahead_in_set == (table.written_set == tile.set),
+                of_walk | (dut.compare.two_ahead_in_set == (table.written_set == tile.set)),
                 "compare: another set",
             ),
         ]
@@ -195,12 +281,18 @@ def _relate_update(m: Module, dut, kept, event) -> None:
             invariant(update.stands_alone == ~ahead, "update: another tile"),
             invariant(update.old_hit == update.old_ways.any(), "update: hit"),
         ]
+        for owner, ways in enumerate(dut.ways):
+            with m.If(event.now.owner == owner):
+                m.d.comb += invariant(update.allowed == ways, "update: other ways")
         for way, there in enumerate(kept):
             hits = there.valid & (there.tag == event.tag)
             same = Cat(old[name] == there[name] for name in ("balance", "edges", "start")).all()
             m.d.comb += [
                 invariant(update.old_ways[way] == hits, f"update: entry {way} is the tile's"),
-                invariant(update.old_free[way] == ~there.valid, f"update: entry {way} is free"),
+                invariant(
+                    update.old_free[way] == (~there.valid & update.allowed[way]),
+                    f"update: entry {way} is free",
+                ),
                 invariant(~hits | same, f"update: another entry {way}"),
             ]
         with m.If(~update.old_hit):
@@ -223,8 +315,10 @@ def _relate_completions(m: Module, dut, ghost, tile, had_room) -> None:
     of_tile, before = [], []
 
     def is_mine(completion: data.View) -> Value:
-        return (completion.dispatch_index == tile.dispatch_index) & (
-            completion.wavefront == tile.wavefront
+        return (
+            (completion.dispatch_index == tile.dispatch_index)
+            & (completion.wavefront == tile.wavefront)
+            & (completion.owner == tile.owner)
         )
 
     for index in range(depth):
