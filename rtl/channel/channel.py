@@ -89,8 +89,8 @@ class Channel(wiring.Component):
         One for each context.
     remote : list of MemoryQueue
         Stores that leave over the link, of each context.
-    communication : Merge2
-        Of the accesses from packets and from the lanes.
+    compute, communication : Merge2
+        Of the accesses from reads and from stores, and from packets and from the lanes.
     access_arbiter : Arbiter
     under_way : list of UnderWay
         One for each context.
@@ -127,7 +127,7 @@ class Channel(wiring.Component):
         self.queues = ChannelQueues.of(p)
         self.lanes = [DmaLane(p) for _ in range(p.contexts)]
         self.remote = [MemoryQueue(Packet(p), depth=p.remote_depth) for _ in range(p.contexts)]
-        self.communication = Merge2(DramRequest(p))
+        self.compute, self.communication = (Merge2(DramRequest(p)) for _ in range(2))
         self.access_arbiter = Arbiter(p)
         self.under_way = [UnderWay(begins=2, ends=6) for _ in range(p.contexts)]
         self._buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
@@ -195,7 +195,7 @@ class Channel(wiring.Component):
     def _access(self, m: Module) -> None:
         """Both streams of accesses to the arbiter, and from there to the DRAM."""
         queues, arbiter = self.queues, self.access_arbiter
-        m.submodules.compute = compute = Merge2(DramRequest(self._p))
+        m.submodules.compute = compute = self.compute
         m.submodules.communication = communication = self.communication
         m.submodules.arbiter = arbiter
         reads = queues.reads.o

@@ -1,5 +1,7 @@
 """Channel: a stranger's store has no effect but its write."""
 
+from dataclasses import replace
+
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
@@ -7,12 +9,12 @@ from rtl.channel.channel import Channel
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind, Target
 from rtl.parameters import T3Parameters
 
-from .held import held
+from .held import held, held_in_memory
 from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 
-__all__ = ["PARAMETERS", "PROOFS", "constant", "free_ports"]
+__all__ = ["PARAMETERS", "PARAMETERS_OF_TWO", "PROOFS", "constant", "free_ports"]
 
 PARAMETERS = T3Parameters(
     system_channels=1,
@@ -28,15 +30,17 @@ PARAMETERS = T3Parameters(
     sets=1,
     egress_slots=2,
 )
+PARAMETERS_OF_TWO = replace(PARAMETERS, contexts=2, remote_depth=9)
 _STRANGER = 1  # wavefront
 
 
 def free_ports(m: Module, dut: Channel) -> None:
-    """Let all ports be anything but the configuration, the link's inner side, and the DRAM's."""
+    """Let the ports be anything, but for the configuration, what follows the channel, and the
+    segments."""
     for one in (dut.reads, dut.stores, dut.link_in, dut.issue_acks, dut.returns):
         free(m, one.valid, one.p)
     free(m, dut.tile_issue_acks.ready, dut.end_of_tile_markers.ready, dut.occupancy, dut.start)
-    free(m, dut.oldest, dut.credit_limit, dut.active, dut.relaxed, dut.critical, dut.congested)
+    free(m, dut.link_room, dut.active, dut.relaxed, dut.critical, dut.congested)
 
 
 def constant(m: Module, *inputs) -> None:
@@ -62,10 +66,12 @@ class StrangerHarness(Elaboratable):
         m.submodules.dut = dut = self._channel(PARAMETERS)
         free_ports(m, dut)
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
-        constant(m, dut.maps, dut.launch_configuration)
-        launch_configuration = dut.launch_configuration
+        (view,) = dut.contexts
+        free(m, view.oldest, view.credit_limit)
+        constant(m, view.address_space, view.maps, view.launch_configuration)
+        launch_configuration = view.launch_configuration
         m.d.comb += [
-            dut.segments.valid.eq(0),
+            dut.segments[0].valid.eq(0),
             Assume(launch_configuration.first_workgroup < launch_configuration.workgroups),
             Assume(launch_configuration.workgroups <= 1 << PARAMETERS.workgroup_bits),
         ]
@@ -105,7 +111,12 @@ class StrangerHarness(Elaboratable):
 
     def _known(self, m: Module, dut: Channel, access) -> Signal:
         """Whether a range of the access's region holds the dispatch index of its workgroup."""
-        maps, launch_configuration = dut.maps, dut.launch_configuration
+        (view,) = dut.contexts
+        maps, launch_configuration, space = (
+            view.maps,
+            view.launch_configuration,
+            view.address_space,
+        )
         workgroup, first = access.workgroup, launch_configuration.first_workgroup
         dispatch_index = Mux(
             workgroup < first,
@@ -116,7 +127,7 @@ class StrangerHarness(Elaboratable):
         for index in reversed(range(PARAMETERS.regions)):
             entry = maps.regions[index]
             within = entry.enable & (entry.base <= access.atom) & (access.atom < entry.limit)
-            with m.If(within & (entry.context == access.context)):
+            with m.If(within & space.enable & (space.local == access.context)):
                 m.d.comb += [mapped.eq(1), region.eq(index)]
         known = Signal()
         for entry in maps.ranges:
@@ -131,18 +142,19 @@ class StrangerHarness(Elaboratable):
     def _cover_strangers(self, m: Module, dut: Channel, strange: Signal) -> None:
         """A stranger is in somebody else's region, and its store is written."""
         atom, wanted = Signal.like(dut.stores.p.atom), Signal()
-        region = dut.maps.regions[0]
+        (view,) = dut.contexts
+        region = view.maps.regions[0]
         in_region = (
             region.enable
             & (region.base <= dut.stores.p.atom)
             & (dut.stores.p.atom < region.limit)
-            & (region.context != dut.stores.p.context)
+            & (view.address_space.local != dut.stores.p.context)
         )
         with m.If(strange & in_region & (dut.stores.p.kind == StoreKind.STORE)):
             m.d.sync += [atom.eq(dut.stores.p.atom), wanted.eq(1)]
         request = dut.dram
         m.d.comb += [
-            Cover(strange & in_region, "in a region, but of another context"),
+            Cover(strange & in_region, "in a region, but of another address space"),
             Cover(
                 wanted
                 & request.valid
@@ -164,7 +176,7 @@ class StrangerHarness(Elaboratable):
                     & (one.region == location.region)
                     & (one.first <= location.dispatch_index)
                     & (location.dispatch_index <= one.last)
-                    for one in dut.maps.ranges
+                    for one in dut.contexts[0].maps.ranges
                 ]
                 stranger = valid & (entry.wavefront == _STRANGER)
                 m.d.comb += [
@@ -179,22 +191,25 @@ class StrangerHarness(Elaboratable):
             "writes": lambda entry: entry.access == Access.UPDATE,
             "updates": lambda entry: entry.access == Access.UPDATE,
             "issue": lambda entry: entry.access == Access.UPDATE,
-            "remote": lambda entry: 1,
-            "link": lambda entry: 1,
             "ends": lambda entry: 1,
         }
-        for name, effect in effects.items():
-            for index, (entry, valid) in enumerate(_entries(m, dut, name)):
+        held_here = {
+            name: [(entry, valid & effect(entry)) for entry, valid in _entries(m, dut, name)]
+            for name, effect in effects.items()
+        }
+        held_here["link"] = [(entry.packet, valid) for entry, valid in _entries(m, dut, "link")]
+        (remote,), (lane,) = dut.remote, dut.lanes
+        held_here["remote"] = held_in_memory(m, remote, "remote")
+        for name, entries in held_here.items():
+            for index, (entry, affects) in enumerate(entries):
                 m.d.comb += invariant(
-                    ~(valid & effect(entry)) | (entry.wavefront != _STRANGER),
-                    f"{name} {index}: a stranger's",
+                    ~affects | (entry.wavefront != _STRANGER), f"{name} {index}: a stranger's"
                 )
-        lane = dut.lane
         m.d.comb += [
             invariant(lane.segments_queue.level == 0, "a segment in the lane"),
             invariant(lane.used == 0, "an atom in the lane"),
             invariant(lane.reads_queue.level == 0, "a read in the lane"),
-            invariant(~lane.flying & (lane.sends_queue.level == 0), "a packet in the lane"),
+            invariant(~lane.sends.valid, "a packet in the lane"),
         ]
 
 
@@ -206,8 +221,8 @@ def _entries(m: Module, dut: Channel, name: str) -> list:
 PROOFS = (
     Proof(
         name="channel-strangers",
-        statement="A store outside every range, or of another context than its region's, never "
-        "becomes an update, a remote update or an end-of-tile marker; such a packet never "
+        statement="A store outside every range, or of another address space than the context's, "
+        "never becomes an update, a remote update or an end-of-tile marker; such a packet never "
         "becomes an update",
         blocks=(Channel,),
         harness=StrangerHarness,

@@ -1,11 +1,14 @@
 """Channel: incoming packets sink, whatever the state of egress."""
 
+from functools import partial
+
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import Origin, Policy
+from rtl.parameters import T3Parameters
 
-from .channel import PARAMETERS, constant, free_ports
+from .channel import PARAMETERS, PARAMETERS_OF_TWO, constant, free_ports
 from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
@@ -17,28 +20,25 @@ _LONGEST = 2 * (_MOST_STARVED + 1) + 1
 
 
 class SinkHarness(Elaboratable):
-    """Egress may be blocked for good; the DRAM takes an access in every cycle.
+    """Egress may be blocked for good, of one context or of all; the DRAM takes an access in every
+    cycle.
 
     The policy is any constant but compute-first, under which communication waits for compute by
     design. The starvation limit is a constant of up to 3, and under CRITICAL at least 1: with 0,
     compute is always due there. All else does what it likes.
     """
 
-    def __init__(self, channel: type = Channel):
+    def __init__(self, channel: type = Channel, *, p: T3Parameters):
         self._channel = channel
+        self._p = p
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._channel(PARAMETERS)
+        m.submodules.dut = dut = self._channel(self._p)
         free_ports(m, dut)
-        free(
-            m,
-            dut.link_out.ready,
-            dut.segments.valid,
-            dut.segments.p,
-            dut.maps,
-            dut.launch_configuration,
-        )
+        free(m, dut.link_out.ready, dut.contexts)
+        for lane in dut.segments:
+            free(m, lane.valid, lane.p)
         constant(m, dut.arbiter)
         policy, limit = dut.arbiter.policy, Signal(range(_MOST_STARVED + 1))
         starvation_limit = dut.arbiter.starvation_limit
@@ -110,20 +110,22 @@ def _in_turn(policy: Value) -> Value:
     return ~Cat(policy == one for one in gated).any()
 
 
-PROOFS = (
-    Proof(
-        name="channel-sinks",
+def _proof(p: T3Parameters) -> Proof:
+    return Proof(
+        name="channel-sinks" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
         statement="An incoming packet waits for 2 (L + 1) + 1 cycles at most, L the starvation "
-        "limit or 1 under round robin, also while egress is blocked for good: so in a ring of any "
-        "length no link waits for another one. Of all policies but compute-first; under CRITICAL "
-        "L is at least 1",
+        "limit or 1 under round robin, also while egress is blocked for good, of any context: so "
+        "in a ring of any length no link waits for another one. Of all policies but compute-first; "
+        "under CRITICAL L is at least 1",
         blocks=(Channel,),
-        harness=SinkHarness,
+        harness=partial(SinkHarness, p=p),
         geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "
-        "addresses of 3 bits",
+        f"addresses of 3 bits, contexts: {p.contexts}",
         reason="no width is looked at; a slower DRAM stretches the time",
         depth=2,
         cover_depth=22,
         slow=True,
-    ),
-)
+    )
+
+
+PROOFS = tuple(map(_proof, (PARAMETERS, PARAMETERS_OF_TWO)))

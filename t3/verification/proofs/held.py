@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module, Mux, Signal, Value
 
+from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.queue import Queue
 from rtl.lib.secded import encode
 
 from .invariant import invariant
 
-__all__ = ["Held", "held", "held_words"]
+__all__ = ["Held", "held", "held_in_memory", "held_words"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,44 @@ def held(m: Module, queue: Queue, name: str) -> Held:
     return Held(queue.level, entries)
 
 
+def held_in_memory(m: Module, queue: MemoryQueue, name: str) -> list[tuple]:
+    """Look into a queue in a memory, and assert that its pointers agree.
+
+    Parameters
+    ----------
+    m : Module
+        Of the harness.
+    queue : MemoryQueue
+        Part of a submodule that is not elaborated yet.
+    name : str
+        For messages.
+
+    Returns
+    -------
+    list
+        Of payloads and whether they are there; from the next to leave on.
+    """
+    depth, stored = queue.storage.depth, queue.stored
+    write, read = queue.write, queue.read
+    found = [(queue.o.p, queue.o.valid)]
+    for index in range(depth):
+        port = queue.storage.read_port(domain="comb")
+        at = read.addr + index
+        m.d.comb += port.addr.eq(Mux(at >= depth, at - depth, at))
+        found.append((port.data, stored > index))
+    behind = read.addr + stored
+    m.d.comb += [
+        invariant(stored <= depth, f"{name}: more than there is room for"),
+        invariant(read.addr < depth, f"{name}: read pointer outside"),
+        invariant(
+            write.addr == Mux(behind >= depth, behind - depth, behind),
+            f"{name}: the pointers differ from the level",
+        ),
+        invariant((stored <= 1) | queue.o.valid, f"{name}: nothing read ahead"),
+    ]
+    return found
+
+
 def held_words(m: Module, queue: ProtectedQueue, name: str) -> list[tuple]:
     """Look into the memory of a protected queue, and assert that it holds code words.
 
@@ -81,27 +120,8 @@ def held_words(m: Module, queue: ProtectedQueue, name: str) -> list[tuple]:
     list
         Of payloads and whether they are there; from the next to leave on.
     """
-    words = queue.words
-    depth, stored = words.storage.depth, words.stored
-    write, read = words.write, words.read
-    found = [(words.o.valid, words.o.p)]
-    for index in range(depth):
-        port = words.storage.read_port(domain="comb")
-        at = read.addr + index
-        m.d.comb += port.addr.eq(Mux(at >= depth, at - depth, at))
-        found.append((stored > index, port.data))
-    behind = read.addr + stored
-    m.d.comb += [
-        invariant(stored <= depth, f"{name}: more than there is room for"),
-        invariant(read.addr < depth, f"{name}: read pointer outside"),
-        invariant(
-            write.addr == Mux(behind >= depth, behind - depth, behind),
-            f"{name}: the pointers differ from the level",
-        ),
-        invariant((stored <= 1) | words.o.valid, f"{name}: nothing read ahead"),
-    ]
     payloads = []
-    for index, (valid, word) in enumerate(found):
+    for index, (word, valid) in enumerate(held_in_memory(m, queue.words, name)):
         code = Signal(queue.check.i.shape(), name=f"{name}_word_{index}")
         payload = code.word
         m.d.comb += [
