@@ -1,6 +1,10 @@
 """Address map: nothing becomes an update, a remote update or a trigger that is not mapped."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+from functools import partial
+from types import SimpleNamespace
+
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
 from rtl.interface.encodings import Action, Datatype, Operation
@@ -12,6 +16,17 @@ from .streams import free
 __all__ = ["PROOFS"]
 
 _P = T3Parameters()
+_P_2 = T3Parameters(contexts=2)
+_NARROW = T3Parameters(
+    contexts=2,
+    address_bits=9,
+    workgroup_bits=3,
+    context_bits=2,
+    sets=1,
+    regions=2,
+    ranges=2,
+    commands=2,
+)
 
 
 class MapHarness(Elaboratable):
@@ -22,84 +37,189 @@ class MapHarness(Elaboratable):
     value.
     """
 
+    def __init__(
+        self, location: type = LocationLookup, range_: type = RangeLookup, *, p: T3Parameters
+    ):
+        self._location = location
+        self._range = range_
+        self._p = p
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.location = dut = self._location(self._p)
+        m.submodules.range = range_ = self._range(self._p)
+        free(m, dut.atom, dut.context, dut.workgroup, dut.contexts)
+        m.d.comb += [range_.contexts.eq(dut.contexts), range_.location.eq(dut.location)]
+        location = dut.location
+        expected = self._expect(m, dut)
+        mapped, known, none = expected.mapped, expected.known, Signal()
+        m.d.comb += [
+            none.eq(range_.action == Action.NONE),
+            Assert(mapped | none, "outside every region of its context, but not NONE"),
+            Assert(known | none, "a workgroup that the launch does not have, but not NONE"),
+            Assert(location.owner == expected.owner, "another owner"),
+            Assert(location.mapped == mapped, "mapped: wrong"),
+            Assert(location.valid == (mapped & known), "valid: wrong"),
+            Assert(~mapped | (location.region == expected.region), "not the lowest region"),
+            Assert(
+                ~(location.valid & expected.possible)
+                | (location.dispatch_index == expected.dispatch_index),
+                "not its dispatch index in the dispatch order",
+            ),
+            Cover(expected.within & ~mapped & none, "in a region, but of no context's space"),
+            Cover(mapped & ~known, "mapped, but an unknown workgroup"),
+            Cover(location.valid & none, "mapped, but in no range"),
+            Cover(location.valid & expected.wraps & ~none, "a dispatch index that wraps"),
+        ]
+        m.d.comb += [
+            Cover((range_.action == action) & (expected.owner == owner), f"{owner}: {action.name}")
+            for action in (Action.REMOTE, Action.DMA, Action.OWN)
+            for owner in range(self._p.contexts)
+        ]
+        return m
+
+    def _expect(self, m: Module, dut) -> SimpleNamespace:
+        """Context by context, the lowest last; as integers, before anything wraps."""
+        p = self._p
+        expected = SimpleNamespace(
+            owner=Signal(range(max(p.contexts, 2)), name="owner"),
+            within=Signal(name="within"),  # a region, whoever's
+            mapped=Signal(name="mapped"),
+            region=Signal(range(p.regions), name="region"),
+            known=Signal(name="known"),
+            wraps=Signal(name="wraps"),
+            possible=Signal(name="possible"),
+            dispatch_index=Signal(p.workgroup_bits + 2, name="dispatch_index"),
+        )
+        for number, view in reversed(list(enumerate(dut.contexts))):
+            mine = view.address_space.enable & (view.address_space.local == dut.context)
+            launch, workgroup = view.launch_configuration, dut.workgroup
+            first = launch.first_workgroup
+            wraps = workgroup < first
+            with m.If(mine):
+                m.d.comb += [
+                    expected.owner.eq(number),
+                    expected.mapped.eq(0),
+                    expected.known.eq(workgroup < launch.workgroups),
+                    expected.wraps.eq(wraps),
+                    expected.possible.eq(
+                        (first < launch.workgroups) & (launch.workgroups <= 1 << p.workgroup_bits)
+                    ),
+                    expected.dispatch_index.eq(
+                        Mux(wraps, workgroup + launch.workgroups - first, workgroup - first)
+                    ),
+                ]
+            for index, entry in reversed(list(enumerate(view.maps.regions))):
+                with m.If(entry.enable & (entry.base <= dut.atom) & (dut.atom < entry.limit)):
+                    m.d.comb += expected.within.eq(1)
+                    with m.If(mine):
+                        m.d.comb += [expected.mapped.eq(1), expected.region.eq(index)]
+        return expected
+
+
+class OtherContextHarness(Elaboratable):
+    """An access, and the same one for each context with other tables in that context."""
+
     def __init__(self, location: type = LocationLookup, range_: type = RangeLookup):
         self._location = location
         self._range = range_
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.location = dut = self._location(_P)
-        m.submodules.range = range_ = self._range(_P)
-        free(m, dut.atom, dut.context, dut.workgroup, dut.maps, dut.launch_configuration)
-        m.d.comb += [range_.maps.eq(dut.maps), range_.location.eq(dut.location)]
-        location, launch_configuration, workgroup = (
-            dut.location,
-            dut.launch_configuration,
-            dut.workgroup,
-        )
-
-        mapped, strange, known = Signal(), Signal(), Signal()
-        region = Signal(range(_P.regions))
-        for index in reversed(range(_P.regions)):
-            entry = dut.maps.regions[index]
-            within = entry.enable & (entry.base <= dut.atom) & (dut.atom < entry.limit)
-            with m.If(within & (entry.context == dut.context)):
-                m.d.comb += [mapped.eq(1), region.eq(index)]
-            with m.If(within & (entry.context != dut.context)):
-                m.d.comb += strange.eq(1)
-        m.d.comb += known.eq(workgroup < launch_configuration.workgroups)
-        # As integers, before anything wraps.
-        first = launch_configuration.first_workgroup
-        dispatch_index = Mux(
-            workgroup < first,
-            workgroup + launch_configuration.workgroups - first,
-            workgroup - first,
-        )
-        possible = (first < launch_configuration.workgroups) & (
-            launch_configuration.workgroups <= 1 << _P.workgroup_bits
-        )
-
-        none = Signal()
-        m.d.comb += [
-            none.eq(range_.action == Action.NONE),
-            Assert(mapped | none, "outside every region of its context, but not NONE"),
-            Assert(known | none, "a workgroup that the launch does not have, but not NONE"),
-            Assert(location.mapped == mapped, "mapped: wrong"),
-            Assert(location.valid == (mapped & known), "valid: wrong"),
-            Assert(~mapped | (location.region == region), "not the lowest region"),
-            Assert(
-                ~(location.valid & possible) | (location.dispatch_index == dispatch_index),
-                "not its dispatch index in the dispatch order",
-            ),
-            Cover(strange & ~mapped & none, "in a region, but of another context"),
-            Cover(strange & mapped & ~none, "in a stranger's region and in an own one"),
-            Cover(mapped & ~known, "mapped, but an unknown workgroup"),
-            Cover(location.valid & none, "mapped, but in no range"),
-            Cover(location.valid & (workgroup < first) & ~none, "a dispatch index that wraps"),
-        ]
-        m.d.comb += [
-            Cover(range_.action == action, f"action {action.name}")
-            for action in (Action.REMOTE, Action.DMA, Action.OWN)
-        ]
+        location, range_ = self._look_up(m, "as_it_is")
+        free(m, location.atom, location.context, location.workgroup, location.contexts)
+        for number, view in enumerate(location.contexts):
+            self._change(m, location, range_, number)
+            regions = view.maps.regions
+            strange = Signal(name=f"strange_{number}")
+            m.d.comb += strange.eq(
+                ~_owns(view, location)
+                & Cat(
+                    entry.enable & (entry.base <= location.atom) & (location.atom < entry.limit)
+                    for entry in regions
+                ).any()
+            )
+            m.d.comb += [
+                Assert(
+                    _owns(view, location)
+                    | ~location.location.mapped
+                    | (location.location.owner != number),
+                    f"{number}: found in the context",
+                ),
+                Cover(strange & (range_.action == Action.DMA), f"{number}: in a region of both"),
+                Cover(strange & ~location.location.mapped, f"{number}: in its region alone"),
+            ]
         return m
+
+    def _look_up(self, m: Module, name: str) -> tuple:
+        m.submodules[f"location_{name}"] = location = self._location(_NARROW)
+        m.submodules[f"range_{name}"] = range_ = self._range(_NARROW)
+        m.d.comb += [
+            range_.contexts.eq(location.contexts),
+            range_.location.eq(location.location),
+        ]
+        return location, range_
+
+    def _change(self, m: Module, location, range_, number: int) -> None:
+        """What is found with other tables in a context whose the access is not, with either."""
+        changed, changed_range = self._look_up(m, f"changed_{number}")
+        m.d.comb += [
+            getattr(changed, name).eq(getattr(location, name))
+            for name in ("atom", "context", "workgroup")
+        ]
+        for other, view in enumerate(location.contexts):
+            if other != number:
+                m.d.comb += changed.contexts[other].eq(view)
+        free(m, changed.contexts[number])
+        applies = Signal(name=f"applies_{number}")
+        m.d.comb += [
+            applies.eq(
+                ~_owns(location.contexts[number], location)
+                & ~_owns(changed.contexts[number], location)
+            ),
+            Assert(~applies | (location.location == changed.location), f"{number}: location"),
+        ]
+        m.d.comb += [
+            Assert(
+                ~applies
+                | (Value.cast(getattr(range_, name)) == Value.cast(getattr(changed_range, name))),
+                f"{number}: {name}",
+            )
+            for name in ("action", "command", "op", "dtype")
+        ]
+
+
+def _owns(view: data.View, lookup) -> Value:
+    """Whether a context has the access's address space."""
+    return view.address_space.enable & (view.address_space.local == lookup.context)
 
 
 class RangeHarness(Elaboratable):
     """Any location in any tables. What is expected is found entry by entry, the lowest last."""
 
-    def __init__(self, lookup: type = RangeLookup):
+    def __init__(self, lookup: type = RangeLookup, *, p: T3Parameters):
         self._lookup = lookup
+        self._p = p
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._lookup(_P)
-        free(m, dut.maps, dut.location)
-        location = dut.location
-        holders = Signal(_P.ranges)
-        action, op, dtype = Signal(Action), Signal(Operation), Signal(Datatype)
-        command = Signal(range(_P.commands))
-        for index in reversed(range(_P.ranges)):
-            entry = dut.maps.ranges[index]
+        p = self._p
+        m.submodules.dut = dut = self._lookup(p)
+        free(m, dut.contexts, dut.location)
+        for number in range(p.contexts):
+            self._assert_of(m, dut, number)
+        return m
+
+    def _assert_of(self, m: Module, dut, number: int) -> None:
+        """A location of one context, and the tables of that context."""
+        p, location, maps = self._p, dut.location, dut.contexts[number].maps
+        own = location.owner == number
+        holders = Signal(p.ranges, name=f"holders_{number}")
+        action = Signal(Action, name=f"action_{number}")
+        op, dtype = Signal(Operation, name=f"op_{number}"), Signal(Datatype, name=f"dtype_{number}")
+        command = Signal(range(p.commands), name=f"command_{number}")
+        for index in reversed(range(p.ranges)):
+            entry = maps.ranges[index]
             m.d.comb += holders[index].eq(
                 location.valid
                 & entry.enable
@@ -110,42 +230,69 @@ class RangeHarness(Elaboratable):
             with m.If(holders[index]):
                 m.d.comb += [action.eq(entry.action), command.eq(entry.command)]
         with m.If(holders.any()), m.Switch(command):
-            for index, entry in enumerate(dut.maps.commands):
+            for index, entry in enumerate(maps.commands):
                 with m.Case(index):
                     m.d.comb += [op.eq(entry.op), dtype.eq(entry.dtype)]
-        m.d.comb += [
-            Assert(holders.any() | (dut.action == Action.NONE), "in no range, but not NONE"),
-            Assert(dut.action == action, "not the action of the lowest range that holds it"),
-            Assert(dut.command == command, "not the command of that range"),
-            Assert(dut.op == op, "not the op of its command"),
-            Assert(dut.dtype == dtype, "not the dtype of its command"),
-            Cover(holders.all(), "in every range"),
-            Cover(location.valid & ~holders.any(), "in no range"),
-            Cover(holders[-1] & ~holders[:-1].any() & (dut.command == _P.commands - 1), "the last"),
-        ]
-        return m
+        with m.If(own):
+            m.d.comb += [
+                Assert(holders.any() | (dut.action == Action.NONE), "in no range, but not NONE"),
+                Assert(dut.action == action, "not the action of the lowest range that holds it"),
+                Assert(dut.command == command, "not the command of that range"),
+                Assert(dut.op == op, "not the op of its command"),
+                Assert(dut.dtype == dtype, "not the dtype of its command"),
+                Cover(holders.all(), f"{number}: in every range"),
+                Cover(location.valid & ~holders.any(), f"{number}: in no range"),
+                Cover(
+                    holders[-1] & ~holders[:-1].any() & (dut.command == p.commands - 1),
+                    f"{number}: the last",
+                ),
+            ]
 
 
-PROOFS = (
-    Proof(
-        name="address-map",
-        statement="An access outside every enabled region, of another context than its region's, "
-        "or of a workgroup that the launch does not have gets action NONE; region and, "
-        "in a dispatch order that can be, dispatch_index are those of the specification",
+def _map_proof(p: T3Parameters) -> Proof:
+    return Proof(
+        name="address-map" + _suffix(p),
+        statement="An access outside every enabled region of the lowest context with its address "
+        "space, in no context's address space, or of a workgroup that the launch does not have "
+        "gets action NONE; owner, region and, in a dispatch order that can be, dispatch_index are "
+        "those of the specification",
         blocks=(LocationLookup, RangeLookup),
-        harness=MapHarness,
-        geometry="the reference's, any tables",
+        harness=partial(MapHarness, p=p),
+        geometry=f"the reference's, any tables, contexts: {p.contexts}",
         depth=1,
         cover_depth=1,
         solver="z3",
-    ),
-    Proof(
-        name="range-lookup",
-        statement="A location in no range gets action NONE; any other the action, command, op and "
-        "dtype of the lowest range that holds it",
+    )
+
+
+def _range_proof(p: T3Parameters) -> Proof:
+    return Proof(
+        name="range-lookup" + _suffix(p),
+        statement="A location in no range of its context gets action NONE; any other the action, "
+        "command, op and dtype of the lowest range that holds it",
         blocks=(RangeLookup,),
-        harness=RangeHarness,
-        geometry="the reference's, any tables",
+        harness=partial(RangeHarness, p=p),
+        geometry=f"the reference's, any tables, contexts: {p.contexts}",
+        depth=1,
+        cover_depth=1,
+    )
+
+
+def _suffix(p: T3Parameters) -> str:
+    return "" if p.contexts == 1 else f"-contexts-{p.contexts}"
+
+
+PROOFS = (
+    *(_map_proof(p) for p in (_P, _P_2)),
+    *(_range_proof(p) for p in (_P, _P_2)),
+    Proof(
+        name="address-map-strangers",
+        statement="An access finds nothing of a context whose address space is another, and what "
+        "it finds does not depend on that context's tables",
+        blocks=(LocationLookup, RangeLookup),
+        harness=OtherContextHarness,
+        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 4 bits, 8 workgroups",
+        reason="no width is looked at; address-map and range-lookup have the reference's",
         depth=1,
         cover_depth=1,
     ),
