@@ -54,6 +54,8 @@ class Registers(wiring.Component):
     For proofs and benches to read, never to drive.
 
     pages : list of ContextPage
+    write_address : Signal
+        The address that was taken last.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class Registers(wiring.Component):
         )
         self._global = GlobalPage(p)
         self.pages = [ContextPage(p) for _ in range(p.contexts)]
+        self.write_address = Signal.like(self.bus.awaddr)
 
     def elaborate(self, platform):
         m = Module()
@@ -95,7 +98,7 @@ class Registers(wiring.Component):
 
     def _write(self, m: Module, ports: list) -> None:
         bus = self.bus
-        address, address_full = Signal.like(bus.awaddr), Signal()
+        address, address_full = self.write_address, Signal()
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
         acts, okay = Signal(), Signal()
         m.d.comb += [

@@ -39,8 +39,8 @@ class DmaLaneHarness(Elaboratable):
     """Follows one atom, whichever, of one segment, whichever.
 
     Assumed: a segment has atoms, and lies within what the channel holds in one place, as the engine
-    cuts it; the DRAM returns what was read and only that, each once, in any order. The upper bits of
-    a returned slot, of a context, may be anything.
+    cuts it; the DRAM returns what was read and only that, each once, in any order. Of a
+    returned slot the upper bits, the context's, may be anything.
     """
 
     def __init__(self, lane: type = DmaLane):

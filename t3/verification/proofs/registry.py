@@ -24,6 +24,7 @@ from . import (
     protected_memory,
     protected_queue,
     queue,
+    registers,
     ring,
     secded,
     serial_product,
@@ -52,6 +53,7 @@ _MODULES = (
     protected_memory,
     protected_queue,
     queue,
+    registers,
     ring,
     secded,
     serial_product,
@@ -73,7 +75,6 @@ UNPROVEN: Mapping[str, str] = MappingProxyType(
     {
         "top": "only joins blocks: its bench and the lockstep runs compare it with the model",
         "tracker": "only joins front, banks and merges, which are proven",
-        "registers": "its bench writes and reads every register beside a model",
         "map_table": "its bench writes tables beside a model",
         "nmc_unit": "t3 exhaust compares it with exact arithmetic",
         "link_endpoint": "its sender and receiver, its sessions and its control words are proven",

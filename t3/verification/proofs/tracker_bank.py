@@ -305,10 +305,9 @@ def _proof(p: T3Parameters) -> Proof:
         "its end-of-tile marker told, with the smallest of their atoms, and never otherwise, so "
         "not when its entry was freed; no update is lost or counted twice, whatever comes behind "
         "whatever, and completions may wait for as long as they like; a tile is refused with "
-        "SET_FULL if and only if as many others of its set and context are live as the context has "
-        "ways, and no entry is overwritten; every other error is told if and only if it happens; a "
-        "clear forgets the tiles of its contexts, and what other contexts do, clears included, "
-        "changes nothing",
+        "SET_FULL if and only if its context's ways are full of others of its set, and no entry is "
+        "overwritten; every other error is told if and only if it happens; a clear forgets the "
+        "tiles of its contexts, and what other contexts do, clears included, changes nothing",
         blocks=(TrackerBank,),
         harness=partial(TrackerBankHarness, p=p),
         geometry=f"2 sets of 2 entries, {8 * p.contexts} tiles for each set, counts to 15, "

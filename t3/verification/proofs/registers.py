@@ -1,0 +1,119 @@
+"""Registers: a write into a page changes nothing of another one."""
+
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal, Value
+
+from rtl.parameters import T3Parameters
+from rtl.registers.map import PAGE_BITS
+from rtl.registers.port import Registers, Response
+
+from .invariant import invariant
+from .proof import Proof
+from .streams import free, moves
+
+__all__ = ["PROOFS"]
+
+_P = T3Parameters(
+    contexts=2,
+    regions=2,
+    ranges=2,
+    commands=2,
+    address_bits=13,
+    workgroup_bits=3,
+    wavefronts=2,
+    context_bits=2,
+    sets=1,
+    ways=2,
+)
+_CONSTANT = ("maps", "launch_configuration", "address_space", "ways")
+_STROBES = ("launch", "clear", "start")
+_READ = ("done", "idle", "clearing", "tiles", "oldest", "credit_limit")
+
+
+class RegistersHarness(Elaboratable):
+    """Any traffic at the port. A write has an effect in a page if it is answered with OKAY, and
+    the address that was taken before lies in the page; that shows with the response."""
+
+    def __init__(self, registers: type = Registers):
+        self._registers = registers
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._registers(_P)
+        bus = dut.bus
+        free(m, bus.awvalid, bus.awaddr, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
+        free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
+        for context in dut.context:
+            free(m, *(getattr(context, name) for name in _READ))
+            free(m, context.error.valid, context.error.report, context.copies.ready)
+
+        page = Signal(len(bus.awaddr) - PAGE_BITS)
+        answered, okay = Signal(), Signal()
+        pending = Signal()
+        m.d.sync += pending.eq(bus.bvalid & ~bus.bready)
+        m.d.comb += [
+            answered.eq(bus.bvalid & ~pending),
+            okay.eq(answered & (bus.bresp == Response.OKAY)),
+        ]
+        # While a write is answered the next address may be taken.
+        address = Signal.like(bus.awaddr)
+        with m.If(bus.awvalid & bus.awready):
+            m.d.sync += address.eq(bus.awaddr)
+        m.d.sync += page.eq(address[PAGE_BITS:])
+        m.d.comb += [
+            invariant(dut.write_address == address, "another address"),
+            Assert(~okay | (page <= _P.contexts), "a page of no context, but OKAY"),
+        ]
+        self._assert_unchanged(m, dut.arbiter, okay & (page == 0), "arbiter")
+        for number, context in enumerate(dut.context):
+            self._assert_context(m, context, number, okay & (page == number + 1))
+        return m
+
+    def _assert_context(self, m: Module, context, number: int, written: Value) -> None:
+        had_copy, had_error, was_irq = (
+            Signal(name=f"{name}_{number}") for name in ("had_copy", "had_error", "was_irq")
+        )
+        m.d.sync += [
+            had_copy.eq(context.copies.valid),
+            had_error.eq(context.error.valid),
+            was_irq.eq(context.irq),
+        ]
+        for name in _CONSTANT:
+            self._assert_unchanged(m, getattr(context, name), written, f"{number}: {name}")
+        for name in _STROBES:
+            strobe = getattr(context, name)
+            m.d.comb += [
+                Assert(~strobe | written, f"{number}: {name} by no write of the page"),
+                Cover(strobe, f"{number}: {name}"),
+            ]
+        m.d.comb += [
+            Assert(~context.copies.valid | had_copy | written, f"{number}: a copy by no write"),
+            Assert(~context.irq | was_irq | had_error, f"{number}: irq without an error of it"),
+            Cover(moves(context.copies), f"{number}: a copy"),
+        ]
+
+    def _assert_unchanged(self, m: Module, value, written: Value, name: str) -> None:
+        """A register is as it was, unless its page is written."""
+        here = Value.cast(value)
+        before, begun = Signal(len(here)), Signal()
+        m.d.sync += [before.eq(here), begun.eq(1)]
+        m.d.comb += [
+            Assert(~begun | written | (here == before), f"{name}: changed by no write of the page"),
+            Cover(begun & (here != before), f"{name}: changed"),
+        ]
+
+
+PROOFS = (
+    Proof(
+        name="registers",
+        statement="The registers, tables, copies and strobes of a context change with a write into "
+        "its page that is answered with OKAY, and with no other; those of the GPU likewise; a "
+        "context tells of an error only after one of its own",
+        blocks=(Registers,),
+        harness=RegistersHarness,
+        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
+        reason="no width is looked at",
+        depth=2,
+        cover_depth=12,
+        slow=True,
+    ),
+)
