@@ -234,6 +234,13 @@ class TrackerBankHarness(Elaboratable):
         with m.If(ghost.fires | _is_one_of(code, _FREES) | tile.clear):
             m.d.sync += [value.eq(value.init) for value in entry.values()]
 
+        self._cover_events(m, event, ghost, code, keeps)
+        if p.contexts > 1:
+            self._cover_others(m, dut, ghost, tile)
+        return ghost
+
+    def _cover_events(self, m: Module, event, ghost, code: Signal, keeps: Signal) -> None:
+        """Every end of an event of the tile."""
         was_of_tile, both_of_tile = Signal(), Signal()
         m.d.sync += [
             was_of_tile.eq(event.of_tile & keeps),
@@ -244,12 +251,11 @@ class TrackerBankHarness(Elaboratable):
                 Cover(code == one, f"an event of the tile gives {one.name}")
                 for one in (*_WRITES_NOTHING, *_FREES)
             ),
-            Cover(ghost.fires & ~now.end & (ghost.count == 2), "fires at an update"),
-            Cover(ghost.fires & now.end & both_of_tile, "the third event in a row makes it fire"),
+            Cover(ghost.fires & ~event.now.end & (ghost.count == 2), "fires at an update"),
+            Cover(
+                ghost.fires & event.now.end & both_of_tile, "the third event in a row makes it fire"
+            ),
         ]
-        if p.contexts > 1:
-            self._cover_others(m, dut, ghost, tile)
-        return ghost
 
     def _cover_others(self, m: Module, dut, ghost, tile) -> None:
         """The tile fires after another context was cleared."""

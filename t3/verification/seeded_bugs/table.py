@@ -2,15 +2,15 @@
 
 from .bug import SeededBug
 
-__all__ = ["MORE_TRACKER_BANKS", "SEEDED_BUGS", "bug_of"]
+__all__ = ["BUGS_OF_CONTEXTS", "MORE_TRACKER_BANKS", "SEEDED_BUGS", "bug_of"]
 
 SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.channel.address_map",
         block="LocationLookup",
-        fault="the context is not looked at",
-        right="& (entry.context == self.context)",
-        wrong="",
+        fault="the address space is not looked at",
+        right="space.enable & (space.local == self.context)",
+        wrong="space.enable",
     ),
     SeededBug(
         module="rtl.channel.address_map",
@@ -18,6 +18,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         fault="a range holds one dispatch index more than it should",
         right="& (location.dispatch_index <= entry.last)",
         wrong="& (location.dispatch_index <= entry.last + 1)",
+    ),
+    SeededBug(
+        module="rtl.registers.port",
+        block="Registers",
+        fault="a write into any context's page goes to all contexts",
+        right="acts & bytes_written.all() & (address[PAGE_BITS:] == number)",
+        wrong="acts & bytes_written.all() & (address[PAGE_BITS:].any() == (number > 0))",
     ),
     SeededBug(
         module="rtl.channel.arbitration.arbiter",
@@ -127,9 +134,9 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.channel.channel",
         block="Channel",
-        fault="every store and packet is taken for one of the first region's context",
+        fault="every store and packet is taken for one of the first context",
         right="lookup.context.eq(port.p.context),",
-        wrong="lookup.context.eq(self.maps.regions[0].context),",
+        wrong="lookup.context.eq(self.contexts[0].address_space.local),",
     ),
     SeededBug(
         module="rtl.dma.engine",
@@ -257,6 +264,102 @@ MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
     ),
 )
 """Further ways in which a tracker bank may go wrong."""
+
+BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
+    (
+        "tracker-bank-contexts-2",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="a clear forgets the tiles of every context",
+            right="~kept.valid | self._is_of(walk.forgetting, self._owner_of(kept.tag))",
+            wrong="~kept.valid | walk.forgetting.any()",
+        ),
+    ),
+    (
+        "tracker-bank-contexts-2",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="a clear drops the events of every context",
+            right="return ~self._is_of(self.clear, event.owner)",
+            wrong="return ~self.clear.any()",
+        ),
+    ),
+    (
+        "tracker-bank-contexts-2",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="a walk begins while events are in the stages",
+            right="& ~table.clearing & ~stages",
+            wrong="& ~table.clearing",
+        ),
+    ),
+    (
+        "tracker-bank-contexts-2",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="two contexts' tiles with the same numbers are one",
+            right="[_log2(self._p.sets) :], event.wavefront, event.owner)",
+            wrong="[_log2(self._p.sets) :], event.wavefront, event.owner & 0)",
+        ),
+    ),
+    (
+        "tracker-bank-contexts-2",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="a tile finds room in another context's ways",
+            right="update.old_free.eq(~compare.valid & allowed)",
+            wrong="update.old_free.eq(~compare.valid)",
+        ),
+    ),
+    (
+        "tracker-bank-contexts-2",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="every tile is completed as of the first context",
+            right="Cat(event.owner, event.dispatch_index, event.wavefront, entry.start, "
+            "entry.edges)",
+            wrong="Cat(event.owner & 0, event.dispatch_index, event.wavefront, entry.start, "
+            "entry.edges)",
+        ),
+    ),
+    (
+        "address-map-strangers",
+        SeededBug(
+            module="rtl.channel.address_map",
+            block="RangeLookup",
+            fault="every context's ranges count",
+            right="                & own\n",
+            wrong="",
+        ),
+    ),
+    (
+        "channel-stores",
+        SeededBug(
+            module="rtl.channel.channel",
+            block="Channel",
+            fault="tells of room for stores while there is any",
+            right="self.remote[number].level <= self._p.remote_depth - STORES_ON_THEIR_WAY",
+            wrong="self.remote[number].level < self._p.remote_depth",
+        ),
+    ),
+    (
+        "channel-sinks-contexts-2",
+        SeededBug(
+            module="rtl.channel.channel",
+            block="Channel",
+            fault="takes an incoming packet only while the link has room for every context",
+            right="inbound.o.ready.eq(updates.i.ready | ~keep),",
+            wrong="inbound.o.ready.eq((updates.i.ready & self.link_room.all()) | ~keep),",
+        ),
+    ),
+)
+"""Ways in which one context gets in the way of another, and the proofs that must see them."""
 
 _BY_BLOCK = {bug.block: bug for bug in SEEDED_BUGS}
 

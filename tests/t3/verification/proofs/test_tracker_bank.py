@@ -6,7 +6,7 @@ from t3.verification.proofs.run import prove
 from t3.verification.proofs.tracker_bank import PROOFS
 from t3.verification.seeded_bugs.table import MORE_TRACKER_BANKS
 
-(PROOF,) = PROOFS
+PROOF, _ = PROOFS  # of one context
 
 
 @pytest.mark.verify
