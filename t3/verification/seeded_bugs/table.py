@@ -343,9 +343,9 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.channel",
             block="Channel",
-            fault="tells of room for stores while there is any",
-            right="self.remote[number].level <= self._p.remote_depth - STORES_ON_THEIR_WAY",
-            wrong="self.remote[number].level < self._p.remote_depth",
+            fault="a remote store waits until the link has room for every context",
+            right="classified.o.ready.eq(self._of_owner(store.owner, ready))",
+            wrong="classified.o.ready.eq(self.link_room.all())",
         ),
     ),
     (
