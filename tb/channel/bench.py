@@ -7,11 +7,7 @@ from collections.abc import Collection
 import cocotb
 
 from rtl.channel.channel import Channel
-from rtl.interface.configuration import (
-    ArbiterConfiguration,
-    LaunchConfiguration,
-    MapConfiguration,
-)
+from rtl.interface.configuration import ArbiterConfiguration, ContextView
 from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, PacketKind, Policy
 from rtl.interface.layouts import ErrorReport
 from tb.arbiter.model import TOLD
@@ -23,22 +19,22 @@ from tb.channel.tables import (
     REDUCTION,
     Traffic,
     random_arbiter,
-    random_launch_configuration,
-    random_maps,
+    random_view,
 )
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import error_report, set_arbiter, set_launch_configuration, set_maps
-from tb.payload import Fields
+from tb.golden import error_report, set_arbiter, set_view
+from tb.payload import Fields, flatten
 from tb.stream import Pace, StreamChecker
 
 __all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
-_MAPS = Fields(MapConfiguration(PARAMETERS))
-_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+_VIEW = Fields(ContextView(PARAMETERS))
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_IN = ("reads", "stores", "link_in", "issue_acks", "segments", "nmc_in")
+_CONTEXTS = range(PARAMETERS.contexts)
+_SEGMENTS = tuple(f"segments__{context}" for context in _CONTEXTS)
+_IN = ("reads", "stores", "link_in", "issue_acks", *_SEGMENTS, "nmc_in")
 _OUT = ("dram", "link_out", "tile_issue_acks", "end_of_tile_markers", "nmc_out")
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
@@ -54,7 +50,11 @@ def make_dut(block: type = Channel):
 
 _COMPONENT = make_dut()
 _INPUTS = inputs_of(_COMPONENT)
-_FIELDS = {name: Fields(getattr(_COMPONENT, name).payload.shape()) for name in (*_IN, *_OUT)}
+_FIELDS = {
+    name: Fields(getattr(_COMPONENT, name).payload.shape())
+    for name in (*_IN, *_OUT)
+    if name not in _SEGMENTS
+} | dict.fromkeys(_SEGMENTS, Fields(_COMPONENT.segments[0].payload.shape()))
 _RETURNS = Fields(_COMPONENT.returns.payload.shape())
 
 
@@ -69,23 +69,29 @@ class _Bench:
         self.outstanding: list[int] = []  # slots of the DMA reads that left
         self.updates = 0  # that the tracker took
         self.failures: list[ErrorCode] = []
-        self.maps, self.launch_configuration = random_maps(rng), random_launch_configuration(rng)
+        self.views = [random_view(rng, context) for context in _CONTEXTS]
         self.arbiter = random_arbiter(rng)
-        self.base, self.limit = 12, 30
+        self.link_room = (1 << len(_CONTEXTS)) - 1
+        self.admit(12, 30)
         self.configure()
 
+    def admit(self, oldest: int, credit_limit: int, *contexts: int) -> None:
+        """The dispatch indices that may be updated, of these contexts or of all."""
+        for context in contexts or _CONTEXTS:
+            self.views[context] |= {"oldest": oldest, "credit_limit": credit_limit}
+
     def configure(self) -> None:
-        """Give both the tables, and the dispatch indices that may be updated, as they are now."""
+        """Give both what they know of the contexts, and the policy, as they are now."""
         dut, state = self.dut, self.model.state
-        dut.maps.value = _MAPS.pack(self.maps)
-        dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(self.launch_configuration)
+        dut.contexts.value = sum(
+            _VIEW.pack(flatten(view)) << context * _VIEW.width
+            for context, view in enumerate(self.views)
+        )
         dut.arbiter.value = _ARBITER.pack(self.arbiter)
-        dut.epoch.value = self.launch_configuration["epoch"]
-        dut.oldest.value, dut.credit_limit.value = self.base, self.limit
-        set_maps(state, self.maps)
-        set_launch_configuration(state, self.launch_configuration)
+        dut.link_room.value = self.link_room
+        for context, view in enumerate(self.views):
+            set_view(state, view, context)
         set_arbiter(state, self.arbiter)
-        state.gpu["oldest"], state.gpu["credit_limit"] = self.base, self.limit
 
     async def cycle(
         self,
@@ -124,8 +130,15 @@ class _Bench:
         self.checker.sample()
         self._compare(takes)
         cover_cycle(model, self.offered, takes, self.arbiter, told)
-        idle = model.step(inputs, set(takes), occupancy=occupancy, start=start, told=told)
-        assert bool(dut.idle.value) == idle
+        idle = model.step(
+            inputs,
+            set(takes),
+            occupancy=occupancy,
+            start=start,
+            told=told,
+            link_room=self.link_room,
+        )
+        assert int(dut.idle.value) == idle
         self._compare_error()
         await next_cycle(dut)
 
@@ -133,6 +146,7 @@ class _Bench:
         """The outputs; then what is taken is no longer offered."""
         dut, model = self.dut, self.model
         assert int(dut.stored.value) == model.stored
+        assert int(dut.stores_room.value) == model.stores_room
         assert bool(dut.held_up.value) == model.held_up
         assert not int(dut.corrected.value)
         for stream in _OUT:
@@ -157,13 +171,14 @@ class _Bench:
                 assert ready == model.ready(stream), stream
 
     def _compare_error(self) -> None:
-        dut, failure = self.dut, self.model.failure
-        assert bool(dut.error__valid.value) == (failure != 0)
-        if failure:
-            found = _REPORT.unpack(int(dut.error__report.value))
-            assert found == error_report(failure)
-            self.failures.append(ErrorCode(failure & 0xFF))
-            cover(self.failures[-1].name)
+        for number, failure in enumerate([*self.model.failures, 0]):
+            error = f"errors__{number}"
+            assert bool(getattr(self.dut, f"{error}__valid").value) == (failure != 0)
+            if failure:
+                found = _REPORT.unpack(int(getattr(self.dut, f"{error}__report").value))
+                assert found == error_report(failure)
+                self.failures.append(ErrorCode(failure & 0xFF))
+                cover(self.failures[-1].name)
         for stream in self._taken:
             del self.offered[stream]
 
@@ -182,12 +197,11 @@ async def random_traffic(dut):
     room = Pace(rng, (*_OUT, "returns"), rates=_BLOCKED, cycles=90)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 40 == 0:
-            bench.maps, bench.launch_configuration = (
-                random_maps(rng),
-                random_launch_configuration(rng),
-            )
-            bench.base = rng.choice([0, 10, 12, 30])
-            bench.limit = rng.choice([12, 30, 45, 64])
+            for context in _CONTEXTS:
+                bench.views[context] = random_view(rng, context)
+                limits = rng.choice([0, 10, 12, 30]), rng.choice([12, 30, 45, 64])
+                bench.admit(*limits, context)
+            bench.link_room = rng.choice([0, 1, 2, 3, 3, 3])
             most = rng.choice([1, 30, 127])
         if cycle % 50 == 0:
             bench.arbiter = random_arbiter(rng)
@@ -210,13 +224,15 @@ async def random_traffic(dut):
 def _plain(bench: _Bench) -> None:
     """Every region and range is enabled, every dispatch index is admitted, nobody is preferred, and
     all commands reduce alike."""
-    for command in bench.maps["commands"]:
-        command |= REDUCTION
-    for entry in (*bench.maps["regions"], *bench.maps["ranges"]):
-        entry["enable"] = 1
-    bench.launch_configuration |= {"first_workgroup": 0}
+    for view in bench.views:
+        for command in view["maps"]["commands"]:
+            command |= REDUCTION
+        for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
+            entry["enable"] = 1
+        view["aborting"] = 0
+        view["launch_configuration"] |= {"first_workgroup": 0}
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
-    bench.base, bench.limit = 0, 64
+    bench.admit(0, 64)
     bench.configure()
 
 
@@ -239,22 +255,22 @@ async def updates_sink_with_the_egress_blocked(dut):
     _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
     _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
     for _ in range(150):
-        await bench.cycle(("stores", "link_in", "segments"), ("dram",))
+        await bench.cycle(("stores", "link_in", "segments__0"), ("dram",))
     before = bench.checker.transfers["link_in"]
     for _ in range(100):
-        await bench.cycle(("stores", "link_in", "segments"), ("dram",))
+        await bench.cycle(("stores", "link_in", "segments__0"), ("dram",))
     assert bench.checker.transfers["link_in"] - before == 100
     assert not bench.checker.transfers["link_out"]
     for _ in range(100):
         await bench.cycle((), ("dram", "link_out"))
-    assert not bool(dut.idle.value)
+    assert int(dut.idle.value) == 0b10
     # The updates that the DRAM took; what leaves over the link has no acknowledgement.
-    _repeat(bench, "issue_acks", access=Access.WRITE.value)
+    _repeat(bench, "issue_acks", access=Access.WRITE.value, owner=0)
     for _ in range(bench.checker.transfers["link_in"]):
         await bench.cycle(("issue_acks",), ())
     for _ in range(3):
         await bench.cycle((), ())
-    assert bool(dut.idle.value)
+    assert int(dut.idle.value) == 0b11
 
 
 @cocotb.test()
@@ -268,7 +284,7 @@ async def what_is_dropped_needs_no_room(dut):
     for _ in range(40):
         await bench.cycle(("stores", "link_in"), ())
     assert not bench.failures
-    bench.base = 21
+    bench.admit(21, 64)
     bench.configure()
     before = bench.checker.transfers.copy()
     for _ in range(50):
@@ -353,8 +369,8 @@ async def sums(dut):
     """One in every cycle, of numbers that meet; none is a first update."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = await _start(dut, rng)
-    epoch = bench.launch_configuration["epoch"]
-    _repeat(bench, "nmc_in", stored_epoch=epoch, op=Operation.SUM.value)
+    epoch = bench.views[1]["launch_configuration"]["epoch"]
+    _repeat(bench, "nmc_in", owner=1, stored_epoch=epoch, op=Operation.SUM.value)
     for _ in range(scaled(_SUMS)):
         await bench.cycle(("nmc_in",), ("nmc_out",))
     assert bench.checker.transfers["nmc_in"] == scaled(_SUMS)
@@ -390,3 +406,48 @@ async def markers_wait(dut):
         await bench.cycle((), ("end_of_tile_markers",))
     transfers = bench.checker.transfers
     assert transfers["end_of_tile_markers"] == transfers["stores"] > 0
+
+
+@cocotb.test()
+async def a_link_without_room_for_one(dut):
+    """One context's remote stores and packets wait; the other's leave in every second cycle."""
+    rng = random.Random(cocotb.RANDOM_SEED + 9)
+    bench = await _start(dut, rng)
+    _plain(bench)
+    bench.link_room = 0b10
+    bench.configure()
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
+    for _ in range(100):
+        await bench.cycle(("stores", *_SEGMENTS), _OUT)
+    assert int(dut.stores_room.value) == 0b10
+    before = bench.checker.transfers["link_out"]
+    for _ in range(100):
+        await bench.cycle(_SEGMENTS, _OUT)
+    assert bench.checker.transfers["link_out"] - before > 90
+    bench.link_room = 0b11
+    bench.configure()
+    for _ in range(100):
+        await bench.cycle((), _OUT)
+    assert int(dut.idle.value) == 0b11
+
+
+@cocotb.test()
+async def an_abort(dut):
+    """With the link stopped, everything of the context ends; nothing of the other is lost."""
+    rng = random.Random(cocotb.RANDOM_SEED + 10)
+    bench = await _start(dut, rng)
+    _plain(bench)
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
+    bench.link_room = 0b10
+    bench.configure()
+    for _ in range(60):
+        await bench.cycle(("stores", *_SEGMENTS), _OUT)
+    bench.views[0]["aborting"] = 1
+    bench.configure()
+    for _ in range(60):
+        await bench.cycle((_SEGMENTS[1],), _OUT)
+    assert int(dut.idle.value) == 0b01
+    cover("idle after an abort")
+    for _ in range(60):
+        await bench.cycle((), _OUT)
+    assert int(dut.idle.value) == 0b11

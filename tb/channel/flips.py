@@ -31,7 +31,7 @@ expect("waiting issue acknowledgement corrected", "waiting issue acknowledgement
 def _issue_ack(number: int) -> dict[str, int]:
     """All of different tiles, so that none joins another."""
     dispatch_index, wavefront = divmod(number, PARAMETERS.wavefronts)
-    return {"atom": 10 * number, "dispatch_index": dispatch_index, "wavefront": wavefront}
+    return {"dispatch_index": dispatch_index, "wavefront": wavefront, "owner": number % 2}
 
 
 async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
@@ -39,7 +39,7 @@ async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
     corrections, errors."""
     await reset(dut, _INPUTS)
     for number in range(_ISSUE_ACKS):
-        issue_ack = _issue_ack(number) | {"access": Access.UPDATE.value}
+        issue_ack = _issue_ack(number) | {"atom": 10 * number, "access": Access.UPDATE.value}
         dut.issue_acks__payload.value = _ISSUE_ACK.pack(issue_ack)
         dut.issue_acks__valid.value = 1
         await settled()
@@ -53,12 +53,13 @@ async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
     for _ in range(4 * _ISSUE_ACKS):
         await settled()
         corrected += int(dut.corrected.value)
-        if int(dut.error__valid.value):
-            errors.append(_REPORT.unpack(int(dut.error__report.value)))
+        if int(dut.errors__2__valid.value):
+            errors.append(_REPORT.named(int(dut.errors__2__report.value)))
         if int(dut.tile_issue_acks__valid.value):
             event = _UPDATES.named(int(dut.tile_issue_acks__payload.value))
             number = event["dispatch_index"] * PARAMETERS.wavefronts + event["wavefront"]
-            assert event == _issue_ack(number) | {"count": 1}
+            expected = _issue_ack(number) | {"atom": 10 * number, "count": 1}
+            assert event == expected
             left.append(number)
         await next_cycle(dut)
     return left, corrected, errors
@@ -86,5 +87,5 @@ async def two_wrong_bits(dut):
         assert left == [number for number in range(_ISSUE_ACKS) if number != lost]
         assert not corrected
         code = ErrorCode.TRACKER_CORRUPT.value
-        assert errors == [[code, tile["dispatch_index"], tile["wavefront"]]]
+        assert errors == [tile | {"code": code}]
         cover("waiting issue acknowledgement lost")

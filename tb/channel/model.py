@@ -66,6 +66,11 @@ class Model:
         return int(self._outputs[O.stored])
 
     @property
+    def stores_room(self) -> int:
+        """A bit for each context."""
+        return int(self._outputs[O.stores_room])
+
+    @property
     def held_up(self) -> bool:
         """The DRAM queue is full, and nothing waits for the link."""
         full = self.state.channels[0]["occupancy"] >= self.state.config["arbiter"]["cuts"][2]

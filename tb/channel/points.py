@@ -5,7 +5,9 @@ from typing import Any
 
 from rtl.interface.encodings import ErrorCode, Policy, Target
 from sysmodel.engine.golden.queues import D, Q, position, waiting
+from sysmodel.engine.golden.state import READS, SEGMENTS
 from tb.channel.model import Model
+from tb.channel.tables import PARAMETERS
 from tb.cover import cover, expect
 
 __all__ = ["ERRORS", "cover_cycle"]
@@ -19,11 +21,13 @@ ERRORS = (
     ErrorCode.PACKET_AHEAD,
 )
 _TARGETS = {target.value: target.name for target in Target}
-_FULL = ("reads", "stores", "classified", "writes", "remote", "ends", "link", "inbound", "updates")
-_FULL += ("dma_reads", "sends", "issue", "issue_acks", "segments")
+_FULL = ("reads", "stores", "classified", "writes", "ends", "link", "inbound", "updates")
+_FULL += ("issue", "issue_acks")
+_FULL_LANE = {"segments": SEGMENTS, "reads": READS}
 
 expect(
     *(f"{name} full" for name in _FULL),
+    *(f"a lane's {name} full" for name in _FULL_LANE),
     *(
         f"{name} blocked"
         for name in (
@@ -40,6 +44,9 @@ expect(
     "reads and writes wait",
     "updates and DMA reads wait",
     "remote stores and sends wait",
+    "both contexts read, and both send",
+    "no room for remote stores",
+    "idle after an abort",
     "starvation limit reached",
     "communication held back by the occupancy",
     "critical communication goes first",
@@ -63,6 +70,7 @@ def cover_cycle(
     """Look at a cycle before the model makes its step."""
     for name in _FULL:
         cover(f"{name} full", model.full(getattr(Q, name), getattr(D, name)))
+    _cover_lanes(model)
     for name, stream, queue in (
         ("egress", "link_out", Q.link),
         ("DRAM queue", "dram", Q.issue),
@@ -71,11 +79,11 @@ def cover_cycle(
     ):
         cover(f"{name} blocked", model.has(queue) and stream not in takes)
     compute = [model.has(queue) for queue in (Q.reads, Q.writes)]
-    communication = [model.has(queue) for queue in (Q.updates, Q.dma_reads)]
+    lanes = model.state.channels[0]["lanes"][: PARAMETERS.contexts]
+    communication = [model.has(Q.updates), bool(lanes["reads_level"].any())]
     cover("reads and writes wait", all(compute))
     cover("updates and DMA reads wait", all(communication))
     cover("all four sources wait", all(compute) and all(communication))
-    cover("remote stores and sends wait", model.has(Q.remote) and model.has(Q.sends))
     cover("no room for an issue acknowledgement", not model.ready("issue_acks"))
     ports = ("reads", "stores", "link_in", "issue_acks")
     taken = [name in offered and model.ready(name) for name in ports]
@@ -101,6 +109,16 @@ def cover_cycle(
     if taken[1] and taken[2]:
         store, packet = offered["stores"], offered["link_in"]
         cover("store and packet to one atom", all(store[name] == packet[name] for name in same))
+
+
+def _cover_lanes(model: Model) -> None:
+    lanes = model.state.channels[0]["lanes"][: PARAMETERS.contexts]
+    for name, depth in _FULL_LANE.items():
+        cover(f"a lane's {name} full", any(lanes[f"{name}_level"] == depth))
+    sends = lanes["has_ahead"].astype(bool)
+    cover("remote stores and sends wait", any(lanes["remote_valid"].astype(bool) & sends))
+    cover("both contexts read, and both send", all(lanes["reads_level"]) and all(sends))
+    cover("no room for remote stores", not model.stores_room)
 
 
 def _cover_store(model: Model) -> None:

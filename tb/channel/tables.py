@@ -10,7 +10,7 @@ from rtl.parameters import T3Parameters
 from tb.nmc_unit.operands import structured, to_word
 from tb.nmc_unit.reference import BITS
 
-__all__ = ["PARAMETERS", "Traffic", "random_arbiter", "random_maps", "random_launch_configuration"]
+__all__ = ["PARAMETERS", "REDUCTION", "Traffic", "random_arbiter", "random_view"]
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
@@ -26,19 +26,20 @@ PARAMETERS = T3Parameters(
     ways=2,
     credit_window=16,
     egress_slots=8,
+    contexts=2,
     with_data=True,
 )
 WORKGROUPS = 50
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
-_REGIONS = ((1000, 2000, 1), (3000, 3500, 2))
+# Of each context: its buffer, and its address space.
+_BUFFERS = ((1000, 2000, 1), (3000, 3500, 2))
+# The first one's dispatch indices leave, are updated and sent on, or stay.
+_RANGES = (
+    ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN)),
+    ((0, WORKGROUPS - 1, None),),
+)
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
-
-
-def random_launch_configuration(rng: random.Random) -> dict[str, int]:
-    first = rng.choice([17, 0, WORKGROUPS - 1])
-    epoch = rng.choice([rng.randrange(3), rng.getrandbits(8)])
-    return {"first_workgroup": first, "workgroups": WORKGROUPS, "epoch": epoch}
 
 
 def _reduction(rng: random.Random) -> dict[str, int]:
@@ -48,37 +49,46 @@ def _reduction(rng: random.Random) -> dict[str, int]:
     return {"op": rng.randrange(3), "dtype": rng.randrange(3)}
 
 
-def random_maps(rng: random.Random) -> dict[str, Any]:
-    """Two regions. The first one's dispatch indices leave, are updated and sent on, or stay."""
-    dispatch_indices = ((0, 0, 9), (0, 10, 29), (0, 30, 44), (1, 0, WORKGROUPS - 1))
-    actions = (Action.REMOTE, Action.DMA, Action.OWN, rng.choice(list(Action)[1:]))
-    return {
-        "regions": [
-            {"enable": int(rng.random() < 0.95), "base": base, "limit": limit, "context": context}
-            for base, limit, context in _REGIONS
-        ],
+def random_view(rng: random.Random, context: int) -> dict[str, Any]:
+    """What the channels know of a context, but for the dispatch indices that it admits."""
+    base, limit, space = _BUFFERS[context]
+    first = rng.choice([17, 0, WORKGROUPS - 1])
+    epoch = rng.choice([rng.randrange(3), rng.getrandbits(8)])
+    maps = {
+        "regions": [{"enable": int(rng.random() < 0.95), "base": base, "limit": limit}],
         "ranges": [
             {
                 "enable": int(rng.random() < 0.95),
-                "region": region,
-                "first": first,
+                "region": 0,
+                "first": first_index,
                 "last": last,
-                "action": action.value,
+                "action": (action or rng.choice(list(Action)[1:])).value,
                 "command": command,
             }
-            for command, ((region, first, last), action) in enumerate(
-                zip(dispatch_indices, actions, strict=True)
-            )
+            for command, (first_index, last, action) in enumerate(_RANGES[context])
         ],
         "commands": [
             {
                 "kind": rng.getrandbits(1),
                 **_reduction(rng),
-                "context": rng.getrandbits(PARAMETERS.context_bits),
                 "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
             }
             for _ in range(PARAMETERS.commands)
         ],
+    }
+    return {
+        "aborting": int(rng.random() < 0.05),
+        "address_space": {
+            "enable": int(rng.random() < 0.95),
+            "local": space,
+            "remote": rng.getrandbits(PARAMETERS.context_bits),
+        },
+        "maps": maps,
+        "launch_configuration": {
+            "first_workgroup": first,
+            "workgroups": WORKGROUPS,
+            "epoch": epoch,
+        },
     }
 
 
@@ -103,11 +113,11 @@ class Traffic:
 
     def next(self, stream: str) -> dict[str, int]:
         """Fields of the next payload of an input stream."""
-        return getattr(self, f"_{stream}")()
+        return getattr(self, f"_{stream.partition('__')[0]}")()
 
     def _store_like(self) -> dict[str, int]:
         rng, p = self._rng, PARAMETERS
-        base, limit, context = rng.choice(_REGIONS)
+        base, limit, context = rng.choice(_BUFFERS)
         if rng.random() < 0.1:
             context = rng.getrandbits(p.context_bits)
         workgroup = rng.randrange(WORKGROUPS) if rng.random() < 0.95 else WORKGROUPS
@@ -143,6 +153,7 @@ class Traffic:
         return {
             "access": rng.choices([0, 1, 2], (1, 4, 12))[0],
             "atom": rng.randrange(_ATOMS),
+            "owner": rng.choice([0, 0, 1]),
             "dispatch_index": rng.choice([3, 3, rng.randrange(WORKGROUPS)]),
             "wavefront": rng.choice([0, 0, rng.randrange(PARAMETERS.wavefronts)]),
         }
@@ -176,6 +187,7 @@ class Traffic:
             for index in range(len(_DATA))
         }
         return {
+            "owner": rng.randrange(PARAMETERS.contexts),
             "stored_epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
             "op": rng.randrange(3),
             "dtype": dtype.value,

@@ -6,6 +6,7 @@ harsher than the protocol of streams, so only what the top offers is held to tha
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import cocotb
 import numpy as np
@@ -18,8 +19,8 @@ from sysmodel.engine.golden import new_state, step
 from sysmodel.engine.golden import reset as reset_state
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
-    GPU_INPUTS,
-    GPU_OUTPUTS,
+    CHANNEL_OUTPUTS,
+    CONTEXT_OUTPUTS,
     I,
     J,
     K,
@@ -34,6 +35,7 @@ from tb.top.ports import TopPorts
 from tb.top.traffic import Storm, Traffic
 
 _Stimulus = Callable[[np.ndarray, np.ndarray], None]
+_Strobe = Callable[[], tuple[int, int] | None]
 _GEOMETRY = dict(
     channels=2,
     first_channel=1,
@@ -49,6 +51,7 @@ _GEOMETRY = dict(
     credit_window=8,
     command_depth=16,
     egress_slots=8,
+    contexts=2,
 )
 
 
@@ -72,9 +75,10 @@ class _Bench:
         self.checker.add("bus b", "bus__bvalid", "bus__bready", "bus__bresp")
         self.checker.add("bus r", "bus__rvalid", "bus__rready", "bus__rdata", "bus__rresp")
 
-    def value(self, column: int) -> int:
-        """An output of the whole GPU."""
-        return int(self.outputs[column - GPU_OUTPUTS])
+    def value(self, column: int, context: int = 0) -> int:
+        """An output of a context."""
+        first = self.p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
+        return int(self.outputs[first + column])
 
     async def cycle(self, stimulus: _Stimulus) -> None:
         """One cycle, whose inputs follow its outputs."""
@@ -87,11 +91,11 @@ class _Bench:
         step(self.state, self.inputs, self.outputs)
         await next_cycle(self.dut)
 
-    async def finish(self, stimulus: _Stimulus) -> None:
-        """Until the launch is done and nothing is left to send, in a bounded time."""
-        for _ in range(6000):
+    async def finish(self, stimulus: _Stimulus, *contexts: int) -> None:
+        """Until the launches are done and nothing is left to send, in a bounded time."""
+        for _ in range(6000 * len(contexts or (0,))):
             await self.cycle(stimulus)
-            if self.value(K.done) and self.value(K.idle):
+            if all(self.value(K.done, one) and self.value(K.idle, one) for one in contexts or (0,)):
                 return
         raise AssertionError("The launch does not end")
 
@@ -100,6 +104,13 @@ async def _start(dut) -> _Bench:
     with_data = hasattr(dut, "channel__0__nmc_in__valid")
     await reset(dut, inputs_of(make_dut(with_data=with_data)))
     return _Bench(dut, T3Parameters(**_GEOMETRY, with_data=with_data))
+
+
+def _host(
+    rng: np.random.Generator, bench: _Bench, *kernels: Kernel, strobe: _Strobe = lambda: None
+) -> Host:
+    writes = [write for kernel in kernels for write in kernel.program(bench.p)]
+    return Host(rng, bench.p, writes, strobe)
 
 
 def _rng(number: int) -> np.random.Generator:
@@ -118,7 +129,7 @@ def _rng(number: int) -> np.random.Generator:
 async def launch_configuration(dut, kernel):
     """Every tile completes and is sent on, without an error."""
     bench, rng = await _start(dut), _rng(kernel.policy.value)
-    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p)), pace=0.6))
+    await bench.finish(Traffic(rng, bench.p, kernel, _host(rng, bench, kernel), pace=0.6))
     assert not bench.value(K.irq)
 
 
@@ -130,9 +141,10 @@ class _Gated(Traffic):
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         super().__call__(outputs, inputs)
         if self.closed == "limit":
-            inputs[-GPU_INPUTS:][J.credit_limit_in] = 0
+            inputs[self._p.channels * CHANNEL_INPUTS + J.credit_limit_in] = 0
         if self.closed == "link":
-            inputs[I.link_out_ready : -GPU_INPUTS : CHANNEL_INPUTS] = 0
+            end = self._p.channels * CHANNEL_INPUTS
+            inputs[I.link_out_ready : end : CHANNEL_INPUTS] = 0
 
 
 @cocotb.test()
@@ -140,7 +152,7 @@ async def downstream_admits_nothing(dut):
     """Commands wait until the command window is used up; then the launch goes on."""
     bench, rng = await _start(dut), _rng(10)
     kernel = Kernel(credit_window=6, command_window=8)
-    traffic = _Gated(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p)), pace=1.0)
+    traffic = _Gated(rng, bench.p, kernel, _host(rng, bench, kernel), pace=1.0)
     traffic.closed = "limit"
     for _ in range(1500):
         await bench.cycle(traffic)
@@ -157,7 +169,7 @@ async def link_stands_still(dut):
     """Everything fills up behind the link; packets still come in, and nothing is lost."""
     bench, rng = await _start(dut), _rng(11)
     kernel = Kernel(credit_window=6)
-    traffic = _Gated(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p)), pace=1.0)
+    traffic = _Gated(rng, bench.p, kernel, _host(rng, bench, kernel), pace=1.0)
     traffic.closed = "link"
     for _ in range(600):
         await bench.cycle(traffic)
@@ -174,11 +186,11 @@ async def early_traffic(dut):
     bench, rng = await _start(dut), _rng(12)
     kernel, control = Kernel(credit_window=2), register_map.load()["CONTROL"]
     forget = control.address, control.pack(clear_error=1)
-    host = Host(rng, bench.p, kernel.program(bench.p), lambda: forget if rng.random() < 0.05 else None)
+    host = _host(rng, bench, kernel, strobe=lambda: forget if rng.random() < 0.05 else None)
     traffic = Traffic(rng, bench.p, kernel, host, noise=1.0)
     for _ in range(600):
         await bench.cycle(traffic)
-    assert bench.state.gpu["error"] and bench.value(K.tiles) == 0
+    assert bench.state.contexts["error"][0] and bench.value(K.tiles) == 0
 
 
 @cocotb.test()
@@ -186,15 +198,16 @@ async def late_traffic(dut):
     """Stores and packets of a launch that is done are reported, and count for nothing."""
     bench, rng = await _start(dut), _rng(13)
     kernel = Kernel(credit_window=6)
-    await bench.finish(Traffic(rng, bench.p, kernel, Host(rng, bench.p, kernel.program(bench.p))))
-    tiles, late = bench.value(K.tiles), Traffic(rng, bench.p, kernel, Host(rng, bench.p, []), noise=1.0)
+    await bench.finish(Traffic(rng, bench.p, kernel, _host(rng, bench, kernel)))
+    tiles = bench.value(K.tiles)
+    late = Traffic(rng, bench.p, kernel, Host(rng, bench.p, []), noise=1.0)
     for _ in range(400):
         await bench.cycle(late)
     assert bench.value(K.irq) and bench.value(K.done) and bench.value(K.tiles) == tiles
 
 
 @cocotb.test()
-async def clears(dut):
+async def aborts(dut):
     """Several in a row, while tiles are counted and triggered."""
     bench, rng = await _start(dut), _rng(14)
     kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
@@ -202,14 +215,63 @@ async def clears(dut):
 
     def strobe() -> tuple[int, int] | None:
         if not pending and rng.random() < 0.1:
-            again = [control.pack(clear=1)] * int(rng.integers(1, 4))
+            again = [control.pack(abort=1)] * int(rng.integers(1, 4))
             pending.extend([*again, control.pack(launch=1)])
         return (control.address, pending.pop(0)) if pending else None
 
-    host = Host(rng, bench.p, kernel.program(bench.p), strobe)
+    host = _host(rng, bench, kernel, strobe=strobe)
     traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
     for _ in range(scaled(2500)):
         await bench.cycle(traffic)
+
+
+def _kernels(p: T3Parameters, **options: Any) -> list[Kernel]:
+    """One for each context, with a buffer and an address space of its own."""
+    size = 1 << 12
+    return [
+        Kernel(
+            number=number,
+            context=3 + number,
+            base=size * (1 + number),
+            limit=size * (2 + number),
+            credit_window=6,
+            **options,
+        )
+        for number in range(p.contexts)
+    ]
+
+
+@cocotb.test()
+async def two_contexts(dut):
+    """Both kernels' tiles complete and are sent on, without an error."""
+    bench, rng = await _start(dut), _rng(40)
+    first, second = _kernels(bench.p)
+    host = _host(rng, bench, first, second)
+    await bench.finish(Traffic(rng, bench.p, first, host, second, pace=0.6), 0, 1)
+    assert not any(bench.value(K.irq, context) for context in range(2))
+
+
+class _AnyOf:
+    """Writes into the pages of several contexts."""
+
+    def __init__(self, rng: np.random.Generator, *sources: _Strobe):
+        self._rng, self._sources = rng, sources
+
+    def __call__(self) -> tuple[int, int] | None:
+        return self._sources[self._rng.integers(0, len(self._sources))]()
+
+
+@cocotb.test()
+async def contexts_reprogrammed(dut):
+    """Aborts, launches and changes of both contexts, at any time."""
+    bench, rng = await _start(dut), _rng(41)
+    first, second = _kernels(bench.p, timeout=60)
+    both = _AnyOf(rng, *(Reprogramming(rng, bench.p, kernel) for kernel in (first, second)))
+    host = _host(rng, bench, first, second, strobe=both)
+    traffic = Traffic(rng, bench.p, first, host, second, noise=0.05)
+    for _ in range(scaled(2000)):
+        await bench.cycle(traffic)
+    assert all(bench.state.contexts["errors"])
 
 
 @cocotb.test()
@@ -218,11 +280,11 @@ async def reprogramming_on_the_run(dut, number):
     """Registers are written, and tables committed or refused, while traffic with errors passes."""
     bench, rng = await _start(dut), _rng(20 + number)
     kernel = Kernel(granularity=Granularity(number), credit_window=6, timeout=40)
-    host = Host(rng, bench.p, kernel.program(bench.p), Reprogramming(rng, bench.p, kernel))
+    host = _host(rng, bench, kernel, strobe=Reprogramming(rng, bench.p, kernel))
     traffic = Traffic(rng, bench.p, kernel, host, noise=0.05)
     for _ in range(scaled(2000)):
         await bench.cycle(traffic)
-    assert bench.state.gpu["errors"]
+    assert bench.state.contexts["errors"][0]
 
 
 @cocotb.test()
@@ -230,11 +292,11 @@ async def tracker_errors(dut):
     """Acknowledgements and end-of-tile markers of few tiles, cleared and launched again under
     way."""
     bench, rng = await _start(dut), _rng(30)
-    host = Host(rng, bench.p, Kernel().program(bench.p), Reprogramming(rng, bench.p, Kernel()))
+    host = _host(rng, bench, Kernel(), strobe=Reprogramming(rng, bench.p, Kernel()))
     traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
     for _ in range(scaled(2000)):
         await bench.cycle(traffic)
-    assert bench.state.gpu["errors"]
+    assert bench.state.contexts["errors"][0]
 
 
 @cocotb.test()

@@ -154,8 +154,7 @@ class Host:
 
 # STATUS and the counters often, then every register, holes and misaligned addresses.
 _OFTEN = [
-    _MAP[name].address
-    for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+    _MAP[name].address for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
 ] * 5
 _HOLES = [0x05C, 0x10BC, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
 
