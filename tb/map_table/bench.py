@@ -34,7 +34,7 @@ _CONFIGURATION_ERRORS = {
     + ("REGION_IN_USE",),
     Table.RANGE: ("UNKNOWN_INDEX", "EMPTY", "REGION_DISABLED", "OVERLAP"),
     Table.COMMAND: ("UNKNOWN_INDEX", "MISALIGNED"),
-    Table.COPY: ("UNKNOWN_INDEX", "MISALIGNED", "QUEUE_FULL"),
+    Table.COPY: ("UNKNOWN_INDEX", "MISALIGNED", "IN_USE", "QUEUE_FULL"),
 }
 _CYCLES = 4000
 
@@ -106,12 +106,20 @@ class _Bench:
         self._last: tuple[Table, int] | None = None  # commit of the cycle before
         self.staged: dict[str, int] = dict.fromkeys(_STAGING.names, 0)
 
-    async def cycle(self, table: Table, index: int, *, enable: int = 1, take: bool = False) -> int:
+    async def cycle(
+        self,
+        table: Table,
+        index: int,
+        *,
+        enable: int = 1,
+        aborting: bool = False,
+        take: bool = False,
+    ) -> int:
         """One cycle with a commit of what is staged; gives its configuration error."""
         dut, model = self.dut, self.model
         dut.staging.value = _STAGING.pack(self.staged)
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
-        dut.copies__ready.value = int(take)
+        dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
         await settled()
         self.checker.sample()
         assert _MAPS.unpack(int(dut.maps.value)) == model.maps()
@@ -121,7 +129,9 @@ class _Bench:
             assert _COPY.unpack(int(dut.copies__payload.value)) == model.copy()
         before = _MAPS.named(int(dut.maps.value))
         model.stage(self.staged)
-        configuration_error = model.step(table, index, enable, popped=take and waiting > 0)
+        configuration_error = model.step(
+            table, index, enable, aborting=aborting, popped=take and waiting > 0
+        )
         assert int(dut.configuration_error.value) == configuration_error
         if table != Table.NONE:
             self._cover(table, index, enable, configuration_error, before)
@@ -174,11 +184,11 @@ class _Bench:
             cover("adjacent ranges", any(near))
 
 
-def _stage_region(base: int, limit: int, context: int = 0) -> dict[str, int]:
+def _stage_region(base: int, limit: int) -> dict[str, int]:
     words = {"region_base": base * _ATOM, "region_limit": limit * _ATOM}
     staged = {f"{name}_0": value & 0xFFFFFFFF for name, value in words.items()}
     staged |= {f"{name}_1": value >> 32 for name, value in words.items()}
-    return staged | {"region_context": context}
+    return staged
 
 
 def _stage_range(region: int, first: int, last: int) -> dict[str, int]:
@@ -206,7 +216,8 @@ async def random_commits(dut):
         if rng.random() < 0.08:
             index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
         enable = int(rng.random() < keeps)
-        await bench.cycle(table, index, enable=enable, take=rng.random() < pace)
+        aborting, take = rng.random() < 0.1, rng.random() < pace
+        await bench.cycle(table, index, enable=enable, aborting=aborting, take=take)
 
 
 @cocotb.test()
@@ -234,7 +245,7 @@ async def bounds(dut):
     await commit(
         ConfigurationError.UNKNOWN_INDEX, region, PARAMETERS.regions, **_stage_region(2, 3)
     )
-    await commit(ok, region, 0, **_stage_region(10, 20, context=3))
+    await commit(ok, region, 0, **_stage_region(10, 20))
     await commit(ok, range_, 0, **_stage_range(0, 4, 6))
     await commit(ConfigurationError.OVERLAP, range_, 1, **_stage_range(0, 6, 9))
     await commit(ok, range_, 1, **_stage_range(0, 7, 9))

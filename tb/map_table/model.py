@@ -3,8 +3,11 @@
 import re
 from collections.abc import Mapping
 
+import numpy as np
+
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.registers.map import CONTEXT
 from rtl.registers.map_table import Table
 from sysmodel.engine.golden.registers import put_field
 from sysmodel.engine.golden.state import F
@@ -13,7 +16,7 @@ from tb.golden import golden_state, maps, words
 
 __all__ = ["Model"]
 
-_PLAIN = ("REGION_CONTEXT", "RANGE_DISPATCH_INDICES", "RANGE_ACTION", "COMMAND_TRANSFER")
+_PLAIN = ("RANGE_DISPATCH_INDICES", "RANGE_ACTION", "COMMAND_TRANSFER")
 _PLAIN += ("COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE", "COMMAND_WAVES")
 _WIDE = ("REGION_BASE", "REGION_LIMIT", "COMMAND_OFFSET", "COPY_START")
 
@@ -42,7 +45,7 @@ class Model:
 
     def stage(self, staged: Mapping[str, int]) -> None:
         """Put every staged field into its register."""
-        registers = self.state.registers
+        registers = self.state.registers[CONTEXT]
         for name, value in staged.items():
             word, low, mask = self.fields[name]
             registers[word]["value"] &= ~(mask << low)
@@ -55,26 +58,30 @@ class Model:
     @property
     def copies(self) -> int:
         """Copies that wait."""
-        return int(self.state.gpu["copies_level"])
+        return int(self._own["copies_level"])
 
     def copy(self) -> list[int]:
         """The first of them."""
-        return words(self.state.gpu["copies"][self.state.gpu["copies_head"]])
+        return words(self._own["copies"][self._own["copies_head"]])
 
-    def step(self, table: Table, index: int, enable: int, *, popped: bool) -> int:
+    @property
+    def _own(self) -> np.void:
+        return self.state.contexts[0]
+
+    def step(self, table: Table, index: int, enable: int, *, aborting: bool, popped: bool) -> int:
         """One cycle; gives the configuration error of the commit in it."""
         state, copies = self.state, self.copies
         if popped:
-            state.gpu["copies_head"] ^= 1
-            state.gpu["copies_level"] -= 1
+            self._own["copies_head"] ^= 1
+            self._own["copies_level"] -= 1
         if table == Table.REGION:
             word = put_field(F.REGION_COMMIT_index, index)
-            return int(commit_region(state, word | put_field(F.REGION_COMMIT_enable, enable)))
+            return int(commit_region(state, 0, word | put_field(F.REGION_COMMIT_enable, enable)))
         if table == Table.RANGE:
             word = put_field(F.RANGE_COMMIT_index, index)
-            return int(commit_range(state, word | put_field(F.RANGE_COMMIT_enable, enable)))
+            return int(commit_range(state, 0, word | put_field(F.RANGE_COMMIT_enable, enable)))
         if table == Table.COMMAND:
-            return int(commit_command(state, put_field(F.COMMAND_COMMIT_index, index)))
+            return int(commit_command(state, 0, put_field(F.COMMAND_COMMIT_index, index)))
         if table == Table.COPY:
-            return int(start_copy(state, put_field(F.COPY_command, index), copies))
+            return int(start_copy(state, 0, put_field(F.COPY_command, index), copies, aborting))
         return 0

@@ -43,8 +43,9 @@ _STORAGE = [
 _READ_ONLY = [
     _MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
 ]
-_KNOWN = {register.address for register in _MAP.values()}
-_HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x400, 0xFFC]
+_CONTEXT = 1  # the one that is programmed
+_KNOWN = {register.address_in(context) for register in _MAP.values() for context in range(2)}
+_HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x3000, 0xFFFC]
 # An access waits at most for the pauses of its channels.
 _LONGEST_NS = 2000
 
@@ -67,6 +68,11 @@ _INPUTS = inputs_of(make_dut())
 
 def _mask(register: register_map.Register) -> int:
     return sum(field.mask for field in register.fields)
+
+
+def _at_reset(register: register_map.Register) -> int:
+    """What is read as long as the reset is not over, because the hardware is not idle."""
+    return register.reset | (register.pack(aborting=1) if register.name == "STATUS" else 0)
 
 
 async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
@@ -137,24 +143,33 @@ async def random_accesses(dut, pauses):
             cover(f"{kind} refused")
         register, word = rng.choice(_STORAGE), rng.getrandbits(32)
         if kind == "write":
-            assert await _write(master, register.address, word) == AxiResp.OKAY
+            assert await _write(master, register.address_in(_CONTEXT), word) == AxiResp.OKAY
             kept[register.name] = word & _mask(register)
         elif kind == "read":
-            assert await _read(master, register.address) == (kept[register.name], AxiResp.OKAY)
+            assert await _read(master, register.address_in(_CONTEXT)) == (
+                kept[register.name],
+                AxiResp.OKAY,
+            )
         elif kind == "partial":
             length = rng.randrange(1, 4)
-            response = await _write(master, register.address, word, length=length)
+            response = await _write(master, register.address_in(_CONTEXT), word, length=length)
             assert response == AxiResp.SLVERR
         elif kind == "read only":
             register = rng.choice(_READ_ONLY)
-            assert await _write(master, register.address, word) == AxiResp.SLVERR
-            assert await _read(master, register.address) == (register.reset, AxiResp.OKAY)
+            assert await _write(master, register.address_in(_CONTEXT), word) == AxiResp.SLVERR
+            assert await _read(master, register.address_in(_CONTEXT)) == (
+                _at_reset(register),
+                AxiResp.OKAY,
+            )
         else:
             address = rng.choice(_HOLES)
             assert await _write(master, address, word) == AxiResp.SLVERR
             assert await _read(master, address) == (0, AxiResp.SLVERR)
     for register in _STORAGE:
-        assert await _read(master, register.address) == (kept[register.name], AxiResp.OKAY)
+        assert await _read(master, register.address_in(_CONTEXT)) == (
+            kept[register.name],
+            AxiResp.OKAY,
+        )
     assert all(counts.values()), counts
     cocotb.log.info("%s", counts)
 
@@ -165,12 +180,12 @@ async def reads_and_writes_at_once(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     master = await _start(dut, rng, pauses=True)
     words = [rng.getrandbits(32) for _ in range(40)]
-    timeout, identification = _MAP["TIMEOUT"].address, _MAP["ID"]
+    timeout, identification = _MAP["TIMEOUT"].address_in(_CONTEXT), _MAP["ID"]
     writes = [master.init_write(timeout, word.to_bytes(4, "little")) for word in words]
     reads = [
         master.init_read(address, 4)
         for _ in range(40)
-        for address in (identification.address, timeout)
+        for address in (identification.address_in(_CONTEXT), timeout)
     ]
     seen = []
     for number, event in enumerate(reads):
@@ -194,34 +209,37 @@ async def program_and_start(dut):
     """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     master = await _start(dut, rng, pauses=True)
+    dut.context__1__idle.value = 1  # so that a reset and an abort end
     launches = []
 
     async def count():
         while True:
             await FallingEdge(dut.clk)
-            if int(dut.launch.value):
+            if int(dut.context__1__launch.value):
                 launches.append(True)
 
     cocotb.start_soon(count())
 
     async def commit(index: int, base: int, limit: int) -> AxiResp:
-        await _write(master, _MAP["REGION_BASE_LO"].address, base)
-        await _write(master, _MAP["REGION_LIMIT_LO"].address, limit)
+        await _write(master, _MAP["REGION_BASE_LO"].address_in(_CONTEXT), base)
+        await _write(master, _MAP["REGION_LIMIT_LO"].address_in(_CONTEXT), limit)
         register = _MAP["REGION_COMMIT"]
-        return await _write(master, register.address, register.pack(index=index, enable=1))
+        return await _write(
+            master, register.address_in(_CONTEXT), register.pack(index=index, enable=1)
+        )
 
     async def status() -> dict[str, int]:
-        word, _ = await _read(master, _MAP["STATUS"].address)
+        word, _ = await _read(master, _MAP["STATUS"].address_in(_CONTEXT))
         fields = _MAP["STATUS"].unpack(word)
         cover(f"configuration error {ConfigurationError(fields['configuration_error']).name}")
         return fields
 
     assert await commit(0, 0x1000, 0x2000) == AxiResp.OKAY
-    maps = int(dut.maps.value)
+    maps = int(dut.context__1__maps.value)
     assert maps & 1
     assert await commit(1, 0x1FE0, 0x3000) == AxiResp.SLVERR
     assert (await status())["configuration_error"] == ConfigurationError.OVERLAP.value
-    assert int(dut.maps.value) == maps
+    assert int(dut.context__1__maps.value) == maps
     assert await commit(1, 0x2000, 0x3000) == AxiResp.OKAY
     assert (await status())["configuration_error"] == ConfigurationError.NONE.value
     for name, field in (
@@ -230,27 +248,29 @@ async def program_and_start(dut):
         ("CREDIT_WINDOW", "workgroups"),
         ("COMMAND_WINDOW", "workgroups"),
     ):
-        await _write(master, _MAP[name].address, _MAP[name].pack(**{field: 5}))
+        await _write(master, _MAP[name].address_in(_CONTEXT), _MAP[name].pack(**{field: 5}))
     control = _MAP["CONTROL"]
     for fields, response in (
         ({"launch": 1}, AxiResp.OKAY),
         ({"launch": 1}, AxiResp.SLVERR),
-        ({"clear": 1}, AxiResp.OKAY),
+        ({"abort": 1}, AxiResp.OKAY),
         ({"launch": 1}, AxiResp.OKAY),
     ):
-        assert await _write(master, control.address, control.pack(**fields)) == response
+        assert (
+            await _write(master, control.address_in(_CONTEXT), control.pack(**fields)) == response
+        )
     await RisingEdge(dut.clk)
     assert len(launches) == 2
     await FallingEdge(dut.clk)
-    dut.error__valid.value = 1
+    dut.context__1__error__valid.value = 1
     report = {"code": ErrorCode.ZERO_THRESHOLD, "dispatch_index": 0x1234, "wavefront": 3}
-    dut.error__report.value = ErrorReport(PARAMETERS).const(report).as_bits()
+    dut.context__1__error__report.value = ErrorReport(PARAMETERS).const(report).as_bits()
     await FallingEdge(dut.clk)
-    assert int(dut.irq.value)
-    dut.error__valid.value = 0
-    word, _ = await _read(master, _MAP["ERROR"].address)
+    assert int(dut.context__1__irq.value)
+    dut.context__1__error__valid.value = 0
+    word, _ = await _read(master, _MAP["ERROR"].address_in(_CONTEXT))
     assert _MAP["ERROR"].unpack(word) == report | {"code": report["code"].value}
     assert (await status())["error"] == 1
-    assert await _write(master, _MAP["CONTROL"].address, 8) == AxiResp.OKAY
+    assert await _write(master, _MAP["CONTROL"].address_in(_CONTEXT), 8) == AxiResp.OKAY
     await RisingEdge(dut.clk)
-    assert (await status())["error"] == 0 and not int(dut.irq.value)
+    assert (await status())["error"] == 0 and not int(dut.context__1__irq.value)

@@ -3,8 +3,10 @@
 import random
 
 import cocotb
+import numpy as np
 
 from rtl.interface.configuration import (
+    AddressSpace,
     ArbiterConfiguration,
     LaunchConfiguration,
     MapConfiguration,
@@ -22,7 +24,7 @@ from tb.stream import Pace, StreamChecker
 
 __all__ = ["CHANNELS", "PARAMETERS", "every_cycle"]
 
-PARAMETERS = T3Parameters()
+PARAMETERS = T3Parameters(contexts=2)
 CHANNELS = {
     "aw": ("awaddr",),
     "w": ("wdata", "wstrb"),
@@ -31,14 +33,16 @@ CHANNELS = {
     "r": ("rdata", "rresp"),
 }
 """Channels of the bus, with their payload."""
-_STROBES = ("launch", "clear", "start")
+_CONTEXTS = range(PARAMETERS.contexts)
+_STROBES = ("launch", "abort", "start")
 _REPORT, _COPY = Fields(ErrorReport(PARAMETERS)), Fields(Copy(PARAMETERS))
 _CONFIGURATIONS = {
     "launch_configuration": Fields(LaunchConfiguration(PARAMETERS)),
-    "arbiter": Fields(ArbiterConfiguration(PARAMETERS)),
+    "address_space": Fields(AddressSpace(PARAMETERS)),
 }
+_ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
-_STATUS = {"done": 1, "idle": 1, "clearing": 1, "tiles": 32, "corrected": 32} | dict.fromkeys(
+_STATUS = {"done": 1, "idle": 1, "clearing": 1, "tiles": 32} | dict.fromkeys(
     ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
 )
 _LAUNCH_ERRORS = (
@@ -56,6 +60,8 @@ expect(
     "write refused",
     "read of nothing",
     "copy waits",
+    "copy refused during an abort",
+    "an abort ends",
     "error while one is pending",
     "error as they are cleared",
     *(f"launch refused: {error.name}" for error in _LAUNCH_ERRORS),
@@ -98,23 +104,73 @@ def _random_failure(rng: random.Random) -> dict[str, int]:
     }
 
 
+def _port(dut, context: int, name: str):
+    return getattr(dut, f"context__{context}__{name}")
+
+
 def _compare(dut, model: Model) -> None:
     """The outputs with those of the model."""
     for name, value in model.bus().items():
         if value is not None:
             assert int(getattr(dut, f"bus__{name}").value) == value, name
-    for name, on in model.strobes().items():
-        assert bool(getattr(dut, name).value) == on, name
-        cover(f"{name} strobe", on)
-    assert bool(dut.irq.value) == model.irq
-    assert _MAPS.unpack(int(dut.maps.value)) == model.maps()
+    assert _ARBITER.unpack(int(dut.arbiter.value)) == model.arbiter()
+    for context in _CONTEXTS:
+        _compare_context(dut, model, context)
+
+
+def _compare_context(dut, model: Model, context: int) -> None:
+    for name, on in (model.strobes(context) | model.flags(context)).items():
+        assert bool(_port(dut, context, name).value) == on, name
+        if name in _STROBES:
+            cover(f"{name} strobe", on)
+    assert int(_port(dut, context, "ways").value) == model.ways(context)
+    assert _MAPS.unpack(int(_port(dut, context, "maps").value)) == model.maps(context)
     for name, fields in _CONFIGURATIONS.items():
-        found = fields.unpack(int(getattr(dut, name).value))
-        assert found == model.configuration(fields), name
-    copy = model.copy()
-    assert bool(dut.copies__valid.value) == (copy is not None)
+        found = fields.unpack(int(_port(dut, context, name).value))
+        assert found == model.configuration(context, name), name
+    copy = model.copy(context)
+    assert bool(_port(dut, context, "copies__valid").value) == (copy is not None)
     if copy is not None:
-        assert _COPY.unpack(int(dut.copies__payload.value)) == copy
+        assert _COPY.unpack(int(_port(dut, context, "copies__payload").value)) == copy
+
+
+class _Hardware:
+    """What is behind the registers: status and errors at random."""
+
+    def __init__(self, dut, rng: random.Random):
+        self._dut, self._rng = dut, rng
+        self.corrected = 0
+        self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
+        self.failing = 0.0
+
+    def drive(self) -> list[dict[str, int] | None]:
+        """One cycle's status; gives the error reports."""
+        dut, rng = self._dut, self._rng
+        if rng.random() < 0.1:
+            self.corrected = rng.getrandbits(32)
+        dut.corrected.value = self.corrected
+        failures = []
+        for context, status in enumerate(self.statuses):
+            if rng.random() < 0.3:
+                name = rng.choice([*_STATUS])
+                status[name] = rng.getrandbits(_STATUS[name])
+            for name, value in status.items():
+                _port(dut, context, name).value = value
+            failure = _random_failure(rng) if rng.random() < self.failing else None
+            _port(dut, context, "error__valid").value = int(failure is not None)
+            if failure:
+                _port(dut, context, "error__report").value = _REPORT.pack(failure | {"owner": 0})
+            failures.append(failure)
+        return failures
+
+
+def _preset_errors(dut, model: Model, rng: random.Random) -> None:
+    for context in _CONTEXTS:
+        errors = rng.choice(
+            [model.errors(context), (1 << rng.randrange(33)) - 1, rng.getrandbits(32)]
+        )
+        inside(dut, f"context_{context}.errors").value = errors
+        model.preset_errors(context, errors)
 
 
 @cocotb.test()
@@ -122,50 +178,61 @@ async def every_cycle(dut):
     """Programs, status, errors and copies, all channels of the bus at their own pace."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     inputs = [f"bus__{name}" for name in (*_Bus(rng).inputs(dict.fromkeys(CHANNELS, True)),)]
-    await reset(dut, [*inputs, *_STATUS, "error__valid", "copies__ready"])
-    model, bus = Model(PARAMETERS), _Bus(rng)
-    pace = Pace(rng, (*CHANNELS, "copies"), rates=(0.1, 0.5, 1, 1, 1), cycles=100)
-    checker = StreamChecker(dut, ("copies",))
-    status = dict.fromkeys(_STATUS, 0)
+    ports = [*_STATUS, "error__valid", "copies__ready"]
+    inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
+    await reset(dut, [*inputs, "corrected"])
+    model, bus, hardware = Model(PARAMETERS), _Bus(rng), _Hardware(dut, rng)
+    copies = [f"context__{context}__copies" for context in _CONTEXTS]
+    pace = Pace(rng, (*CHANNELS, *copies), rates=(0.1, 0.5, 1, 1, 1), cycles=100)
+    checker = StreamChecker(dut, copies)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 400 == 0:
-            failing = rng.choice([0, 0.02, 0.5])
-            errors = rng.choice([model.errors, (1 << rng.randrange(33)) - 1, rng.getrandbits(32)])
-            inside(dut, "errors").value = errors
-            model.preset_errors(errors)
+            hardware.failing = rng.choice([0, 0.02, 0.5])
+            _preset_errors(dut, model, rng)
         if cycle == scaled(_CYCLES) - _CLEARING:
             # With an error in every cycle there is one in that in which they are cleared.
-            failing = 1
-            bus.traffic.put("CONTROL", clear_error=1)
+            hardware.failing = 1
+            bus.traffic.put(rng.choice(_CONTEXTS), "CONTROL", clear_error=1)
         acts = pace.acts()
         inputs = bus.inputs(acts)
         for name, value in inputs.items():
             getattr(dut, f"bus__{name}").value = value
-        if rng.random() < 0.3:
-            name = rng.choice([*_STATUS])
-            status[name] = rng.getrandbits(_STATUS[name])
-        for name, value in status.items():
-            getattr(dut, name).value = value
-        failure = _random_failure(rng) if rng.random() < failing else None
-        dut.error__valid.value = int(failure is not None)
-        if failure:
-            dut.error__report.value = _REPORT.pack(failure)
-        dut.copies__ready.value = int(acts["copies"])
+        failures = hardware.drive()
+        takes = [acts[name] for name in copies]
+        for name, take in zip(copies, takes, strict=True):
+            getattr(dut, f"{name}__ready").value = int(take)
         await settled()
         checker.sample()
         _compare(dut, model)
-        before, pending = model.bus(), model.irq
-        cover("copy waits", model.copy() is not None and not acts["copies"])
-        report = tuple(failure.values()) if failure else None
-        model.step(inputs, status, failure=report, take=acts["copies"])
-        cover("error while one is pending", failure and pending)
-        cover("error as they are cleared", failure and pending and model.errors == 1)
+        before, owns = model.bus(), model.state.contexts.copy()
+        model.step(inputs, hardware.corrected, hardware.statuses, failures, takes)
         bus.taken(before)
-        after = model.bus()
-        written, read = (after[f"{name}valid"] and not before[f"{name}valid"] for name in "br")
-        cover("read and write act at once", written and read)
-        cover("write refused", written and after["bresp"])
-        if written and model.configuration_error in _LAUNCH_ERRORS:
-            cover(f"launch refused: {model.configuration_error.name}", after["bresp"])
-        cover("read of nothing", read and after["rresp"])
+        _cover(model, owns, before, failures, takes)
         await next_cycle(dut)
+
+
+def _cover(
+    model: Model,
+    owns: np.ndarray,
+    before: dict[str, int | None],
+    failures: list[dict[str, int] | None],
+    takes: list[bool],
+) -> None:
+    """Look at a cycle: the contexts and the bus before it, and the model after it."""
+    after = model.bus()
+    written, read = (after[f"{name}valid"] and not before[f"{name}valid"] for name in "br")
+    cover("read and write act at once", written and read)
+    cover("write refused", written and after["bresp"])
+    cover("read of nothing", read and after["rresp"])
+    for context, own in enumerate(owns):
+        failure, pending = failures[context], own["error"]
+        cover("copy waits", own["copies_level"] and not takes[context])
+        cover("error while one is pending", failure and pending)
+        cover("error as they are cleared", failure and pending and model.errors(context) == 1)
+        cover("an abort ends", own["aborting"] and not model.flags(context)["aborting"])
+        error = model.configuration_error(context)
+        if written and after["bresp"] and error.value != own["configuration_error"]:
+            if error in _LAUNCH_ERRORS:
+                cover(f"launch refused: {error.name}")
+            aborts = error is ConfigurationError.IN_USE and own["aborting"]
+            cover("copy refused during an abort", aborts)

@@ -1,21 +1,21 @@
 """The golden model's register port behind the ports of the RTL's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
+from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.golden.registers import follow_launch, step_bus
 from sysmodel.engine.golden.state import F, R
 from sysmodel.engine.golden.tables import write_register
 from sysmodel.engine.ports import GPU_INPUTS, G
 from tb.golden import golden_state, maps, words
-from tb.payload import Fields
 
 __all__ = ["Model"]
 
-_STROBES = {"launch": "launch", "clear": "clear", "start": "measure"}
+_STROBES = {"launch": "launch", "abort": "abort", "start": "measure"}
 # What software reads of the hardware.
 _STATUS = ("done", "idle", "tiles", "oldest", "credit_limit")
 
@@ -26,14 +26,19 @@ def _strobe(name: str) -> int:
 
 
 class Model:
-    """The registers, the tables and the copies, with nothing behind them."""
+    """The registers, the tables and the copies, with nothing behind them.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    """
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
         self._inputs = np.zeros(GPU_INPUTS, np.int64)
 
-    def _value(self, name: str) -> int:
-        return int(self.state.gpu[name])
+    def _value(self, context: int, name: str) -> int:
+        return int(self.state.contexts[context][name])
 
     def _bus(self, name: str) -> int:
         return int(self.state.gpu["bus"][name])
@@ -50,51 +55,56 @@ class Model:
             "rresp": self._bus("r_resp") if r else None,
         }
 
-    def strobes(self) -> dict[str, bool]:
+    def strobes(self, context: int) -> dict[str, bool]:
         """The strobes that are on, by port."""
-        on = self._value("strobes")
+        on = self._value(context, "strobes")
         return {port: bool(on & _strobe(field)) for port, field in _STROBES.items()}
 
-    @property
-    def irq(self) -> bool:
-        return bool(self._value("error"))
+    def flags(self, context: int) -> dict[str, bool]:
+        """An error is pending; an abort, or the reset, is not over."""
+        own = self.state.contexts[context]
+        return {"irq": bool(own["error"]), "aborting": bool(own["aborting"])}
 
-    @property
-    def errors(self) -> int:
+    def ways(self, context: int) -> int:
+        return self._value(context, "ways")
+
+    def errors(self, context: int) -> int:
         """Cycles with an error since they were cleared."""
-        return self._value("errors")
+        return self._value(context, "errors")
 
-    def preset_errors(self, count: int) -> None:
+    def preset_errors(self, context: int, count: int) -> None:
         """Go on as if there had been so many."""
-        self.state.gpu["errors"] = count
+        self.state.contexts[context]["errors"] = count
 
-    @property
-    def configuration_error(self) -> ConfigurationError:
+    def configuration_error(self, context: int) -> ConfigurationError:
         """Why the last commit, copy or launch was refused."""
-        return ConfigurationError(self._value("configuration_error"))
+        return ConfigurationError(self._value(context, "configuration_error"))
 
-    def maps(self) -> list[int]:
+    def maps(self, context: int) -> list[int]:
         """Fields of all tables, in order."""
-        return maps(self.state)
+        return maps(self.state, context)
 
-    def configuration(self, fields: Fields) -> list[int]:
-        """Fields of the arbiter's configuration or of the launch's, in order."""
-        config = self.state.config
-        return words(config["arbiter" if "policy" in fields.names else "launch"])
+    def configuration(self, context: int, name: str) -> list[int]:
+        """Fields of a context's launch or address space, in order."""
+        own = self.state.contexts[context]
+        return words(own["launch" if name == "launch_configuration" else name])
 
-    def copy(self) -> list[int] | None:
+    def arbiter(self) -> list[int]:
+        """Fields of its configuration, in order."""
+        return words(self.state.config["arbiter"])
+
+    def copy(self, context: int) -> list[int] | None:
         """The copy that is offered."""
-        if not self._value("copies_level"):
-            return None
-        return words(self.state.gpu["copies"][self._value("copies_head")])
+        own = self.state.contexts[context]
+        return words(own["copies"][own["copies_head"]]) if own["copies_level"] else None
 
     def step(
         self,
         bus: Mapping[str, int],
-        status: Mapping[str, int],
-        *,
-        failure: tuple[int, int, int] | None,
-        take: bool,
+        corrected: int,
+        statuses: Sequence[Mapping[str, int]],
+        failures: Sequence[Mapping[str, int] | None],
+        takes: Sequence[bool],
     ) -> None:
         """One cycle.
 
@@ -102,39 +112,46 @@ class Model:
         ----------
         bus : mapping
             Inputs of the bus; those that are left out are 0.
-        status : mapping
-            What the hardware shows, by port.
-        failure : tuple of int, optional
-            Code, wavefront and dispatch index of the error that is reported.
-        take : bool
+        corrected : int
+        statuses : sequence of mapping
+            What the hardware shows of each context, by port.
+        failures : sequence of mapping
+            The error report of each context, if there is one.
+        takes : sequence of bool
             A copy that is offered is taken.
         """
-        state, gpu = self.state, self.state.gpu
-        for name in _STATUS:
-            gpu[name] = status[name]
-        state.registers[R.CORRECTED]["value"] = status["corrected"]
+        state, contexts = self.state, self.state.contexts
+        for own, status in zip(contexts, statuses, strict=True):
+            for name in _STATUS:
+                own[name] = status[name]
+        state.registers[GLOBAL][R.CORRECTED]["value"] = corrected
         self._inputs[:] = 0
         for name, value in bus.items():
             self._inputs[getattr(G, f"bus_{name}")] = value
-        copies, strobes = self._value("copies_level"), self._value("strobes")
-        clearing = bool(status["clearing"])
-        acts = step_bus(state, self._inputs, 0, clearing)
-        gpu["strobes"] = 0
-        running = follow_launch(gpu, strobes)
-        self._keep_error(failure, bool(strobes & _strobe("clear_error")))
-        if take and copies:
-            gpu["copies_head"] ^= 1
-            gpu["copies_level"] -= 1
+        acts = step_bus(state, self._inputs, 0)
+        copies = contexts["copies_level"].tolist()
+        running = aborting = 0
+        for number, own in enumerate(contexts):
+            strobes, own["strobes"] = int(own["strobes"]), 0
+            aborts = own["aborting"] or strobes & _strobe("abort")
+            aborting |= bool(aborts) << number
+            running |= follow_launch(own, strobes, statuses[number]["clearing"]) << number
+            self._keep_error(own, failures[number], bool(strobes & _strobe("clear_error")))
+            if takes[number] and copies[number]:
+                own["copies_head"] ^= 1
+                own["copies_level"] -= 1
         if acts:
-            write_register(state, copies, clearing, running)
+            written = (int(state.gpu["bus"]["awaddr"]) >> PAGE_BITS) - CONTEXT
+            waiting = copies[written] if 0 <= written < len(copies) else 0
+            write_register(state, waiting, running, aborting)
 
-    def _keep_error(self, failure: tuple[int, int, int] | None, clear: bool) -> None:
-        gpu = self.state.gpu
+    @staticmethod
+    def _keep_error(own: np.void, failure: Mapping[str, int] | None, clear: bool) -> None:
         if clear:
-            gpu["error"] = gpu["errors"] = gpu["report"] = 0
+            own["error"] = own["errors"] = own["report"] = 0
         if failure:
-            code, wavefront, dispatch_index = failure
-            if not gpu["error"]:
-                gpu["report"] = code | wavefront << 8 | dispatch_index << 24
-            gpu["error"] = 1
-            gpu["errors"] = (gpu["errors"] + 1) & 0xFFFFFFFF
+            if not own["error"]:
+                code, wavefront = failure["code"], failure["wavefront"]
+                own["report"] = code | wavefront << 8 | failure["dispatch_index"] << 24
+            own["error"] = 1
+            own["errors"] = (own["errors"] + 1) & 0xFFFFFFFF

@@ -8,11 +8,10 @@ from rtl.registers import map as register_map
 __all__ = ["BusTraffic"]
 
 _MAP = register_map.load()
-_ADDRESS_BITS = 12
+_ADDRESS_BITS = 16
 # Registers of one entry are written in a row, so that commits find what they may accept.
 _GROUPS = {
-    "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI")
-    + ("REGION_CONTEXT",),
+    "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"),
     "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION"),
     "COMMAND_COMMIT": ("COMMAND_TRANSFER", "COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE")
     + ("COMMAND_WAVES", "COMMAND_OFFSET_LO", "COMMAND_OFFSET_HI"),
@@ -36,6 +35,7 @@ class BusTraffic:
 
     def __init__(self, rng: random.Random, p: T3Parameters):
         self._rng, self._p = rng, p
+        self._context = 0
         self._coming: list[tuple[int, int, int]] = []
         self._data: list[tuple[int, int]] = []
 
@@ -46,21 +46,23 @@ class BusTraffic:
     def write_address(self) -> int:
         """Address of the next write; its data come from :meth:`write_data`."""
         if not self._coming:
+            self._context = self._rng.randrange(self._p.contexts)
             self._coming = self._program()
         address, word, strobe = self._coming.pop(0)
         self._data.append((word, strobe))
         return address
 
-    def put(self, name: str, **fields: int) -> None:
+    def put(self, context: int, name: str, **fields: int) -> None:
         """Let the next write be this one."""
-        self._coming.insert(0, (_MAP[name].address, _MAP[name].pack(**fields), 15))
+        register = _MAP[name]
+        self._coming.insert(0, (register.address_in(context), register.pack(**fields), 15))
 
     def write_data(self) -> tuple[int, int] | None:
         """Data and byte strobes of the oldest write that has not got them."""
         return self._data.pop(0) if self._data else None
 
     def _address(self, name: str) -> int:
-        rng, address = self._rng, _MAP[name].address
+        rng, address = self._rng, _MAP[name].address_in(self._context)
         if rng.random() < 0.08:
             address ^= 1 << rng.randrange(_ADDRESS_BITS)
         return address
@@ -114,8 +116,8 @@ class BusTraffic:
                 (*name.split("."), value) for name, value in fields.items()
             )
         ]
-        # An error of the last launch may have left it running.
-        begin = [("CONTROL", _MAP["CONTROL"].pack(clear=1))] if rng.random() < 0.8 else []
+        # The last launch may still be running.
+        begin = [("CONTROL", _MAP["CONTROL"].pack(abort=1))] if rng.random() < 0.8 else []
         return [*begin, *writes, ("CONTROL", _MAP["CONTROL"].pack(launch=1))]
 
     def _tables(self) -> list[tuple[str, int]]:
