@@ -118,7 +118,7 @@ def _cover_lanes(model: Model) -> None:
     sends = lanes["has_ahead"].astype(bool)
     cover("remote stores and sends wait", any(lanes["remote_valid"].astype(bool) & sends))
     cover("both contexts read, and both send", all(lanes["reads_level"]) and all(sends))
-    cover("no room for remote stores", not model.stores_room)
+    cover("no room for remote stores", model.stores_room.bit_count() < PARAMETERS.contexts)
 
 
 def _cover_store(model: Model) -> None:
