@@ -56,6 +56,11 @@ class StreamChecker:
             [port for port in present if port is not None],
         )
 
+    def forgive(self, names: Iterable[str]) -> None:
+        """These streams may withdraw what they offered in the last cycle."""
+        for name in names:
+            self._held.pop(name, None)
+
     def sample(self) -> None:
         """Look at one cycle; its outputs have settled.
 

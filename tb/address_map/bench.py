@@ -2,11 +2,12 @@
 """Lookups about the edges of random tables, a pair in every cycle, against the golden model."""
 
 import random
+from typing import Any
 
 import cocotb
 import numpy as np
 
-from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
+from rtl.interface.configuration import ContextView
 from rtl.interface.encodings import Action
 from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
@@ -16,15 +17,21 @@ from sysmodel.engine.golden.layouts import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state, set_launch_configuration, set_maps
-from tb.payload import Fields
+from tb.golden import golden_state, set_view
+from tb.payload import Fields, flatten
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
-    address_bits=14, workgroup_bits=6, sets=8, ways=2, context_bits=2, credit_window=16
+    address_bits=14,
+    workgroup_bits=6,
+    sets=8,
+    ways=2,
+    context_bits=2,
+    credit_window=16,
+    contexts=2,
 )
-_MAPS = Fields(MapConfiguration(PARAMETERS))
-_LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+_CONTEXTS = range(PARAMETERS.contexts)
+_VIEW = Fields(ContextView(PARAMETERS))
 _LOCATION = Fields(Location(PARAMETERS))
 _ATOMS, _DISPATCH_INDICES = 1 << PARAMETERS.atom_address_bits, 1 << PARAMETERS.dispatch_index_bits
 _TABLES, _LOOKUPS = 60, 40
@@ -34,7 +41,11 @@ expect(
     "at the base",
     "last atom",
     "at the limit",
-    "other context",
+    "region of another context",
+    "two contexts with the address space",
+    "no context",
+    "context without an address space",
+    "aborting",
     "disabled region",
     "two regions",
     "no such workgroup",
@@ -60,8 +71,8 @@ def make_dut(location: type | None = None, range_: type | None = None):
 _INPUTS = inputs_of(make_dut())
 
 
-def _random_tables(rng: random.Random) -> tuple[dict, dict]:
-    """Tables, also such that software could not commit: overlapping ones."""
+def _random_view(rng: random.Random) -> dict[str, Any]:
+    """Of a context, with tables also such that software could not commit: overlapping ones."""
     p = PARAMETERS
 
     def edges(values: int) -> list[int]:
@@ -70,11 +81,7 @@ def _random_tables(rng: random.Random) -> tuple[dict, dict]:
     regions, ranges, commands = [], [], []
     for _ in range(p.regions):
         base, limit = edges(_ATOMS)
-        context = rng.getrandbits(p.context_bits)
-        enable = int(rng.random() < 0.9)
-        regions.append({"enable": enable, "base": base, "limit": limit, "context": context})
-    if rng.random() < 0.5:
-        regions[1]["context"] = regions[0]["context"]
+        regions.append({"enable": int(rng.random() < 0.9), "base": base, "limit": limit})
     for _ in range(p.ranges):
         first, last = edges(_DISPATCH_INDICES)
         ranges.append(
@@ -90,26 +97,33 @@ def _random_tables(rng: random.Random) -> tuple[dict, dict]:
     for _ in range(p.commands):
         commands.append({"op": rng.randrange(3), "dtype": rng.randrange(3)})
     workgroups = rng.choice([1, _DISPATCH_INDICES, rng.randint(1, _DISPATCH_INDICES)])
-    launch_configuration = {"workgroups": workgroups, "first_workgroup": rng.randrange(workgroups)}
-    return {"regions": regions, "ranges": ranges, "commands": commands}, launch_configuration
+    local = rng.getrandbits(p.context_bits)
+    return {
+        "aborting": int(rng.random() < 0.1),
+        "address_space": {"enable": int(rng.random() < 0.9), "local": local},
+        "maps": {"regions": regions, "ranges": ranges, "commands": commands},
+        "launch_configuration": {
+            "workgroups": workgroups,
+            "first_workgroup": rng.randrange(workgroups),
+        },
+    }
 
 
-def _random_lookup(
-    rng: random.Random, maps: dict, launch_configuration: dict
-) -> tuple[int, int, int]:
-    """Atom, context and workgroup, mostly about an edge."""
+def _random_lookup(rng: random.Random, view: dict[str, Any]) -> tuple[int, int, int]:
+    """Atom, address space and workgroup, mostly about an edge in this context."""
+    maps, launch = view["maps"], view["launch_configuration"]
     region, entry = rng.choice(maps["regions"]), rng.choice(maps["ranges"])
     atom = rng.choice([region["base"], region["limit"], region["limit"] - 1, rng.randrange(_ATOMS)])
     near = rng.choice([entry["first"], entry["last"]]) + rng.choice([-1, 0, 0, 1])
-    first, workgroups = launch_configuration["first_workgroup"], launch_configuration["workgroups"]
+    first, workgroups = launch["first_workgroup"], launch["workgroups"]
     workgroup = rng.choice(
         [first, first - 1, workgroups, workgroups - 1, (near + first) % workgroups]
         + [rng.randrange(_DISPATCH_INDICES)]
     )
-    context = region["context"]
+    space = view["address_space"]["local"]
     if rng.random() < 0.15:
-        context = rng.getrandbits(PARAMETERS.context_bits)
-    return (atom + rng.choice([-1, 0, 0, 0])) % _ATOMS, context, workgroup % _DISPATCH_INDICES
+        space = rng.getrandbits(PARAMETERS.context_bits)
+    return (atom + rng.choice([-1, 0, 0, 0])) % _ATOMS, space, workgroup % _DISPATCH_INDICES
 
 
 class _Model:
@@ -127,46 +141,57 @@ class _Model:
         """Action, command, op and dtype."""
         if not location["valid"]:
             return [0, 0, 0, 0]
-        index = range_of(self.state, location["region"], location["dispatch_index"])
+        owner = location["owner"]
+        index = range_of(self.state, owner, location["region"], location["dispatch_index"])
         if index < 0:
             return [0, 0, 0, 0]
-        entry = self.state.ranges[index]
-        command = self.state.commands[entry["command"]]
+        entry = self.state.ranges[owner, index]
+        command = self.state.commands[owner, entry["command"]]
         found = entry["action"], entry["command"], command["op"], command["dtype"]
         return [int(value) for value in found]
 
 
-def _cover_location(lookup, maps: dict, launch_configuration: dict, location: dict) -> None:
-    atom, context, workgroup = lookup
+def _cover_location(lookup: tuple, views: list[dict[str, Any]], location: dict) -> None:
+    atom, space, workgroup = lookup
+    spaces = [view["address_space"] for view in views]
+    mine = [one["enable"] and one["local"] == space for one in spaces]
+    cover("two contexts with the address space", all(mine))
+    cover("no context", not any(mine))
+    for one in spaces:
+        named = not one["enable"] and one["local"] == space
+        cover("context without an address space", named and not any(mine))
+    owner = mine.index(True) if any(mine) else None
     hits = 0
-    for region in maps["regions"]:
-        inside = region["base"] <= atom < region["limit"]
-        mine = context == region["context"]
-        on = region["enable"] and mine
-        hits += inside and on
-        cover("below the base", on and atom == region["base"] - 1)
-        cover("at the base", on and inside and atom == region["base"])
-        cover("last atom", on and inside and atom == region["limit"] - 1)
-        cover("at the limit", on and atom == region["limit"])
-        cover("other context", inside and region["enable"] and not mine)
-        cover("disabled region", inside and mine and not region["enable"])
+    for number, view in enumerate(views):
+        for region in view["maps"]["regions"]:
+            inside = region["base"] <= atom < region["limit"]
+            on = region["enable"] and number == owner
+            hits += inside and on
+            cover("below the base", on and atom == region["base"] - 1)
+            cover("at the base", on and inside and atom == region["base"])
+            cover("last atom", on and inside and atom == region["limit"] - 1)
+            cover("at the limit", on and atom == region["limit"])
+            others = inside and region["enable"] and number != owner
+            cover("region of another context", others and owner is not None)
+            cover("disabled region", inside and number == owner and not region["enable"])
     cover("two regions", hits == 2)
     if hits:
-        cover("no such workgroup", workgroup == launch_configuration["workgroups"])
-        cover("last workgroup", workgroup == launch_configuration["workgroups"] - 1)
+        view = views[owner]
+        launch = view["launch_configuration"]
+        cover("aborting", view["aborting"])
+        cover("no such workgroup", workgroup == launch["workgroups"])
+        cover("last workgroup", workgroup == launch["workgroups"] - 1)
         cover("first dispatch index", location["valid"] and location["dispatch_index"] == 0)
-        cover(
-            "wrapped dispatch index",
-            location["valid"] and workgroup < launch_configuration["first_workgroup"],
-        )
+        wraps = workgroup < launch["first_workgroup"]
+        cover("wrapped dispatch index", location["valid"] and wraps)
 
 
-def _cover_range(maps: dict, location: dict, action: int) -> None:
+def _cover_range(views: list[dict[str, Any]], location: dict, action: int) -> None:
     cover(Action(action).name)
     if not location["valid"]:
         return
     dispatch_index, hits = location["dispatch_index"], 0
-    for entry in maps["ranges"]:
+    for entry in views[location["owner"]]["maps"]["ranges"]:
         inside = entry["first"] <= dispatch_index <= entry["last"]
         mine = entry["region"] == location["region"]
         on = mine and entry["enable"]
@@ -187,27 +212,31 @@ async def random_lookups(dut):
     await reset(dut, _INPUTS)
     model, before = _Model(), None
     for _ in range(scaled(_TABLES)):
-        maps, launch_configuration = _random_tables(rng)
-        set_maps(model.state, maps)
-        set_launch_configuration(model.state, launch_configuration)
-        dut.maps.value = _MAPS.pack(maps)
-        dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
+        views = [_random_view(rng) for _ in _CONTEXTS]
+        for context, view in enumerate(views):
+            set_view(model.state, view, context)
+        dut.contexts.value = sum(
+            _VIEW.pack(flatten(view)) << context * _VIEW.width for context, view in enumerate(views)
+        )
         for _ in range(_LOOKUPS):
-            lookup = _random_lookup(rng, maps, launch_configuration)
+            lookup = _random_lookup(rng, rng.choice(views))
             for port, value in zip((dut.atom, dut.context, dut.workgroup), lookup, strict=True):
                 port.value = value
             await settled()
             expected = model.location(*lookup)
             found = _LOCATION.named(int(dut.location.value))
-            assert [found["mapped"], found["valid"]] == [expected["mapped"], expected["valid"]]
+            for name in ("mapped", "counted", "valid"):
+                assert found[name] == expected[name], name
             assert found["region"] == (expected["region"] if expected["mapped"] else 0)
+            if expected["mapped"]:
+                assert found["owner"] == expected["owner"]
             if expected["valid"]:
                 assert found["dispatch_index"] == expected["dispatch_index"]
-            _cover_location(lookup, maps, launch_configuration, expected)
+            _cover_location(lookup, views, expected)
             if before is not None:
                 ports = (dut.action, dut.command, dut.op, dut.dtype)
                 result = model.result(before)
                 assert [int(port.value) for port in ports] == result
-                _cover_range(maps, before, result[0])
+                _cover_range(views, before, result[0])
             before = expected
             await next_cycle(dut)

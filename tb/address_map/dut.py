@@ -40,9 +40,9 @@ class AddressMap(wiring.Component):
         m.d.comb += [
             self.location.eq(location.location),
             range_.location.eq(located),
-            range_.maps.eq(self.maps),
+            range_.contexts.eq(self.contexts),
         ]
-        inputs = ("atom", "context", "workgroup", "maps", "launch_configuration")
+        inputs = ("atom", "context", "workgroup", "contexts")
         m.d.comb += [getattr(location, name).eq(getattr(self, name)) for name in inputs]
         m.d.comb += [getattr(self, name).eq(getattr(range_, name)) for name in self._results]
         return m

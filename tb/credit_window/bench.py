@@ -32,6 +32,7 @@ expect(
     "nothing launched",
     "launched again",
     "launch as a workgroup completes",
+    "launch aborted",
     "credit window full",
     "bounded by the command credit window",
     "credit_limit saturates",
@@ -64,6 +65,7 @@ class _Bench:
 
     def __init__(self, dut):
         self.dut, self.state = dut, golden_state(PARAMETERS)
+        self.own = self.state.contexts[0]
         self.timeouts = 0
         self._moved = self._done = False
         self._waited = 0
@@ -75,16 +77,16 @@ class _Bench:
         )
 
     def value(self, name: str) -> int:
-        return int(self.state.gpu[name])
+        return int(self.own[name])
 
     def preset_waiting(self, cycles: int) -> None:
         """Go on as if the oldest had not moved for so long."""
         preset(self.dut, "idle", cycles)
-        self.state.gpu["waited"] = cycles
+        self.own["waited"] = cycles
 
     def complete(self, dispatch_index: int) -> bool:
         """Whether the dispatch index is complete and waits for those before it."""
-        return bool(self.state.complete[dispatch_index % PARAMETERS.credit_window])
+        return bool(self.state.complete[0, dispatch_index % PARAMETERS.credit_window])
 
     async def cycle(
         self,
@@ -93,6 +95,7 @@ class _Bench:
         own: bool = False,
         issued: bool = False,
         launch: bool = False,
+        aborting: bool = False,
         credit_limit_in: int = _MOST,
         unfinished: bool = False,
     ) -> None:
@@ -103,43 +106,47 @@ class _Bench:
             dut.complete_dispatch_index.value = dispatch_index
         dut.own.value, dut.issued.value = int(own), int(issued)
         dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
-        dut.unfinished.value = int(unfinished)
+        dut.unfinished.value, dut.aborting.value = int(unfinished), int(aborting)
+        self.own["aborted"] = aborting
         await settled()
         for name in _OUTPUTS:
             assert int(getattr(dut, name).value) == self.value(name), name
         oldest = self.value("oldest")
-        self._cover(dispatch_index, launch, credit_limit_in)
+        self._cover(dispatch_index, launch, aborting, credit_limit_in)
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
         expired = step_credit_window(
-            state, credit_limit_in, completes, own, issued, launch, unfinished
+            state, 0, credit_limit_in, completes, own, issued, launch, unfinished
         )
         assert bool(dut.error__valid.value) == expired
         if expired:
             self.timeouts += 1
             report = _REPORT.named(int(dut.error__report.value))
-            dispatch_index = oldest % (1 << PARAMETERS.dispatch_index_bits)
+            dispatch_index = min(oldest, (1 << PARAMETERS.dispatch_index_bits) - 1)
             assert report == {
                 "code": ErrorCode.TIMEOUT.value,
+                "owner": 0,
                 "dispatch_index": dispatch_index,
                 "wavefront": 0,
             }
             cover("timeout")
             cover(
                 "timeout of what cannot be sent",
-                oldest >= self.state.config["launch"]["tracked_end"],
+                oldest >= self.own["launch"]["tracked_end"],
             )
         moved = self.value("oldest") != oldest and not launch
         cover("oldest moves in consecutive cycles", moved and self._moved)
-        late = self._waited == state.config["launch"]["timeout"] - 1 > 1
+        late = self._waited == self.own["launch"]["timeout"] - 1 > 1
         cover("timeout just avoided", moved and late)
         cover("not done any more", self._done and not self.value("done"))
         self._moved, self._done = moved, bool(self.value("done"))
         self._waited = self.value("waited")
         await next_cycle(dut)
 
-    def _cover(self, dispatch_index: int | None, launch: bool, credit_limit_in: int) -> None:
-        config, slots = self.state.config, PARAMETERS.credit_window
+    def _cover(
+        self, dispatch_index: int | None, launch: bool, aborting: bool, credit_limit_in: int
+    ) -> None:
+        config, slots = self.own, PARAMETERS.credit_window
         oldest, launched = self.value("oldest"), self.value("launched")
         first, shift = int(config["launch"]["tracked_first"]), int(config["launch"]["shift"])
         ends = (
@@ -149,6 +156,7 @@ class _Bench:
         if launch:
             cover("launched again", launched)
             cover("launch as a workgroup completes", dispatch_index is not None)
+        cover("launch aborted", aborting and launched and not launch)
         cover("nothing launched", not launched and dispatch_index is not None)
         cover("done", self.value("done"))
         if launched:
@@ -201,6 +209,7 @@ async def random_traffic(dut):
             own=rng.random() < 0.2,
             issued=rng.random() < 0.2,
             launch=rng.random() < 0.01,
+            aborting=rng.random() < 0.004,
             credit_limit_in=credit_limit_in,
             unfinished=rng.random() < still,
         )
@@ -311,7 +320,7 @@ async def a_wait_through_the_blocks_of_its_count(dut):
         await bench.cycle(launch=True)
         bench.preset_waiting(count - (1 << at))
         await bench.cycle()
-        bench.state.gpu["waited"] = fill(dut, "idle", at)
+        bench.own["waited"] = fill(dut, "idle", at)
         assert bench.value("waited") == count
         for _ in range(6):
             await bench.cycle()

@@ -51,6 +51,7 @@ expect(
     "group is the fastest",
     "group is slower than the fastest",
     "launched again",
+    "launch aborted",
     "launch while a comparison is under way",
     "late, because a workgroup is overdue",
     "late, because the link takes too long",
@@ -78,7 +79,7 @@ class _Bench:
 
     def __init__(self, dut):
         self.dut, self.state = dut, golden_state(PARAMETERS)
-        self.own, self.launch_configuration = self.state.gpu["criticality"], {}
+        self.own, self.launch_configuration = self.state.contexts[0]["criticality"], {}
         self._seen: set[int] = set()  # channels that were held up when they were looked at
 
     def configure(self, **launch_configuration: int) -> None:
@@ -93,17 +94,20 @@ class _Bench:
             self.own[name] = value
         self.own["congested"] = self.own["congestion"] >= 256
 
-    async def cycle(self, *, launch: bool = False, held_up: int = 0, **inputs: int) -> None:
+    async def cycle(
+        self, *, launch: bool = False, aborting: bool = False, held_up: int = 0, **inputs: int
+    ) -> None:
         """One cycle; then all registers."""
         dut, own = self.dut, self.own
         dut.held_up.value = held_up
-        dut.launch.value = int(launch)
+        dut.launch.value, dut.aborting.value = int(launch), int(aborting)
         for name, value in inputs.items():
             getattr(dut, name).value = int(value)
         await settled()
         self._cover(launch, **inputs)
+        cover("launch aborted", aborting and own["launched"] and not launch)
         late, congestion = bool(own["late"]), int(own["congestion"])
-        step_unit(self.state, held_up=held_up, launch=launch, **inputs)
+        step_unit(self.state, held_up=held_up, launch=launch, aborting=aborting, **inputs)
         self._cover_congestion(congestion)
         cover("late no more", late and not own["late"] and not launch)
         await next_cycle(dut)
@@ -187,7 +191,8 @@ async def random_traffic(dut):
         if bench.own["phase"] == LOAD and rng.random() < 0.5:
             configuration, finished = bench.launch_configuration, inputs["finished"]
             bench.preset(**near_the_verdict(rng, bench.own, configuration, finished))
-        await bench.cycle(launch=cycle > 100 and rng.random() < 0.004, **inputs)
+        launch, aborting = rng.random(2) < (0.004, 0.001)
+        await bench.cycle(launch=bool(launch and cycle > 100), aborting=bool(aborting), **inputs)
 
 
 @cocotb.test()

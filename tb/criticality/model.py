@@ -19,12 +19,15 @@ def step_unit(
     issued: bool,
     held_up: int,
     launch: bool,
+    aborting: bool = False,
 ) -> None:
     """One cycle. ``held_up`` has a bit for each channel: its DRAM queue has an entry, which with
     these cuts is full, and its link has nothing to send."""
-    state.gpu["oldest"], state.gpu["dispatch_limit"] = oldest, dispatch_limit
+    own = state.contexts[0]
+    own["oldest"], own["dispatch_limit"] = oldest, dispatch_limit
+    own["aborted"] = aborting
     state.config["arbiter"]["cuts"][2] = 1
     state.channels["occupancy"] = held_up >> np.arange(len(state.channels)) & 1
-    if state.gpu["criticality"]["phase"] == LOOK_PHASE:
-        look_for_congestion(state)
-    step_criticality(state, dispatched, finished, issued, launch)
+    if own["criticality"]["phase"] == LOOK_PHASE:
+        look_for_congestion(state, 0)
+    step_criticality(state, 0, dispatched, finished, issued, launch)

@@ -62,6 +62,7 @@ expect(
     "copy taken first",
     "command follows at once",
     "workgroup's last command",
+    "walk aborted",
 )
 
 
@@ -80,6 +81,7 @@ class _Bench:
         self.checker = StreamChecker(dut, ("ready", "copies", *_LANES))
         self.ready: dict[str, int] | None = None
         self.copy: dict[str, int] | None = None
+        self.remote_space = rng.getrandbits(PARAMETERS.context_bits)
         self._last: list[int] | None = None  # segment of the same command
         self._first_atom = 0
         self._was_busy = self._sent = False  # in the cycle before
@@ -90,10 +92,14 @@ class _Bench:
         maps = {"commands": commands}
         self.dut.maps.value = _MAPS.pack(maps)
         self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
+        self.dut.remote_space.value = self.remote_space
+        self.model.own["address_space"]["remote"] = self.remote_space
         set_maps(self.model.state, maps)
         set_launch_configuration(self.model.state, launch_configuration)
 
-    async def cycle(self, rooms: Sequence[bool], credit_limit_in: int) -> Outcome:
+    async def cycle(
+        self, rooms: Sequence[bool], credit_limit_in: int, *, aborting: bool = False
+    ) -> Outcome:
         """One cycle; commands are offered until they are taken."""
         dut, model = self.dut, self.model
         for name, payload, fields in (
@@ -105,12 +111,15 @@ class _Bench:
                 getattr(dut, f"{name}__payload").value = fields.pack(payload)
         for lane, room in zip(_LANES, rooms, strict=True):
             getattr(dut, f"{lane}__ready").value = int(room)
-        dut.credit_limit_in.value = credit_limit_in
+        dut.credit_limit_in.value, dut.aborting.value = credit_limit_in, int(aborting)
         await settled()
+        if aborting:
+            self.checker.forgive(_LANES)
         self.checker.sample()
         idle = not (model.busy or self.ready or self.copy)
         assert bool(dut.idle.value) == idle
-        outcome = model.step(self.ready, self.copy, rooms, credit_limit_in)
+        cover("walk aborted", aborting and model.busy)
+        outcome = model.step(self.ready, self.copy, rooms, credit_limit_in, aborting=aborting)
         assert (bool(self.ready) and bool(dut.ready__ready.value)) == outcome.popped
         assert (bool(self.copy) and bool(dut.copies__ready.value)) == outcome.copied
         assert bool(dut.issued.value) == outcome.issued
@@ -118,7 +127,8 @@ class _Bench:
         assert offered == sorted([*outcome.segments, *outcome.full])
         for index, segment in outcome.segments.items():
             assert _SEGMENT.unpack(int(getattr(dut, f"{_LANES[index]}__payload").value)) == segment
-        self._cover(outcome, credit_limit_in)
+        if not aborting:
+            self._cover(outcome, credit_limit_in)
         if outcome.popped:
             self.ready = None
         if outcome.copied:
@@ -215,7 +225,8 @@ async def random_traffic(dut):
                 + bench.launch_configuration.get("shift", 0)
                 + rng.randrange(2)
             )
-        await bench.cycle([acts[lane] for lane in _LANES], credit_limit_in)
+        aborting = rng.random() < 0.004
+        await bench.cycle([acts[lane] for lane in _LANES], credit_limit_in, aborting=aborting)
 
 
 @cocotb.test()

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma import step_engine
-from sysmodel.engine.golden.queues import D, Q, mark
+from sysmodel.engine.golden.state import SEGMENTS
 from tb.golden import golden_state, put, words
 
 __all__ = ["Model", "Outcome"]
@@ -45,12 +47,17 @@ class Model:
         self.state = golden_state(p)
 
     @property
+    def own(self) -> np.void:
+        """The record of the context."""
+        return self.state.contexts[0]
+
+    @property
     def busy(self) -> bool:
-        return bool(self.state.gpu["engine"]["state"])
+        return bool(self.own["engine"]["state"])
 
     def _walkers(self, which: str) -> dict[int, list[int]]:
         """The walkers of a set of the engine's, by number."""
-        engine = self.state.gpu["engine"]
+        engine = self.own["engine"]
         mask = int(engine[which])
         return {
             number: words(walker)
@@ -60,7 +67,7 @@ class Model:
 
     def _lanes(self, which: str) -> dict[int, int]:
         """Where the segments of those walkers are to go."""
-        walkers = self.state.gpu["engine"]["walkers"]
+        walkers = self.own["engine"]["walkers"]
         return {number: int(walkers[number]["channel"]) for number in self._walkers(which)}
 
     def step(
@@ -69,36 +76,39 @@ class Model:
         copy: Mapping[str, int] | None,
         rooms: Sequence[bool],
         credit_limit_in: int,
+        *,
+        aborting: bool = False,
     ) -> Outcome:
         """One cycle."""
-        state, gpu = self.state, self.state.gpu
-        gpu["ready"]["checked"], gpu["copies_level"] = ready is not None, copy is not None
-        gpu["copies_head"] = 0
+        state, own = self.state, self.own
+        own["ready"]["checked"], own["copies_level"] = ready is not None, copy is not None
+        own["copies_head"], own["aborted"] = 0, aborting
         if ready:
-            put(state.ready[0], ready)
+            put(state.ready[0, 0], ready)
         if copy:
-            put(gpu["copies"][0], copy)
-        for channel, room in zip(state.channels, rooms, strict=True):
-            channel["levels"] = 0 if room else D.segments * mark(Q.segments)
-            channel["pushed"] = 0
+            put(own["copies"][0], copy)
+        lanes = state.channels["lanes"][:, 0]
+        for lane, room in zip(lanes, rooms, strict=True):
+            lane["segments_level"] = 0 if room else SEGMENTS
+            lane["segments_pushed"] = lane["segments_head"] = 0
         before, wanted, kept = (
             self._walkers("walking"),
             self._lanes("walking"),
             self._lanes("waiting"),
         )
-        popped, issued = step_engine(self.state, credit_limit_in)
+        popped, issued = step_engine(state, 0, credit_limit_in)
         segments = {
-            index: words(channel["segments"][0])
-            for index, channel in enumerate(state.channels)
-            if channel["pushed"]
+            index: words(lane["segments"][0])
+            for index, lane in enumerate(lanes)
+            if lane["segments_pushed"]
         }
-        full = self._lanes("waiting")
+        full = {} if aborting else self._lanes("waiting")
         stood = [
             number
             for number, walker in self._walkers("walking").items()
             if walker == before.get(number)
         ]
-        copied = copy is not None and not gpu["copies_level"]
+        copied = copy is not None and not own["copies_level"]
         return Outcome(
             popped=bool(popped),
             copied=copied,

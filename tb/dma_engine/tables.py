@@ -40,7 +40,6 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "kind": rng.getrandbits(1),
             "op": rng.randrange(3),
             "dtype": rng.randrange(3),
-            "context": rng.getrandbits(PARAMETERS.context_bits),
             "atom_offset": rng.choice([0, _ATOMS - 5, rng.randrange(_ATOMS)]),
             "granularity": rng.choice(list(Granularity)).value,
             "outer_extent": rng.choice([1, rng.randrange(6)]),

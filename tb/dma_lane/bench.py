@@ -11,7 +11,7 @@ from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma import fill_slot, step_lane
 from sysmodel.engine.golden.layouts import DATA_WORDS
-from sysmodel.engine.golden.queues import D, Q, back, commit, front, has, mark, room, waiting
+from sysmodel.engine.golden.state import READS, SEGMENTS
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, put, words
@@ -37,7 +37,8 @@ expect(
     "head returned last",
     "slot filled and sent in consecutive cycles",
     "egress blocked",
-    "room for what flies only",
+    "segment aborted",
+    "abort with data on its way",
     "back-to-back sends",
     "remote address wraps",
     "wavefront advances within a segment",
@@ -93,25 +94,32 @@ class _Bench:
         self._filled_head = self._sent = self._worked = False
 
     @property
-    def levels(self) -> int:
-        return int(self.state.channels[0]["levels"])
+    def lane(self) -> np.void:
+        return self.state.channels[0]["lanes"][0]
 
     def idle(self) -> bool:
-        channel = self.state.channels[0]
-        queues = any(has(self.levels, queue) for queue in (Q.segments, Q.dma_reads, Q.sends))
-        return not (queues or channel["slots_used"] or channel["in_flight"])
+        held = ("segments_level", "reads_level", "slots_used", "has_ahead")
+        return not any(self.lane[name] for name in held)
 
-    def _record(self, queue: str) -> list[int]:
-        channel = self.state.channels[0]
-        return words(channel[queue][front(channel["heads"], getattr(Q, queue))])
+    @property
+    def room(self) -> bool:
+        """For a segment."""
+        return bool(self.lane["segments_level"] < SEGMENTS)
 
-    async def cycle(self, *, read: bool, send: bool, slot: int | None = None) -> None:
+    def read(self) -> list[int]:
+        """The read that is offered: atom and slot."""
+        return words(self.lane["reads"][self.lane["reads_head"]])
+
+    async def cycle(
+        self, *, read: bool, send: bool, slot: int | None = None, aborting: bool = False
+    ) -> None:
         """One cycle: the segment is offered, and an outstanding read returns."""
         dut = self.dut
         dut.segments__valid.value = int(self.segment is not None)
         if self.segment:
             dut.segments__payload.value = _SEGMENT.pack(self.segment)
         dut.reads__ready.value, dut.sends__ready.value = int(read), int(send)
+        dut.aborting.value = int(aborting)
         data = _random_data(self.rng)
         dut.returns__valid.value = int(slot is not None)
         if slot is not None:
@@ -119,53 +127,50 @@ class _Bench:
         await settled()
         self.checker.sample()
         self._compare()
-        self._step(read, send, slot, data)
+        self._step(read, send, slot, data, aborting)
         await next_cycle(dut)
 
     def _compare(self) -> None:
-        dut, levels = self.dut, self.levels
-        assert bool(dut.segments__ready.value) == room(levels, Q.segments, D.segments)
-        assert bool(dut.reads__valid.value) == has(levels, Q.dma_reads)
-        assert bool(dut.sends__valid.value) == has(levels, Q.sends)
+        dut, lane = self.dut, self.lane
+        assert bool(dut.segments__ready.value) == self.room
+        assert bool(dut.reads__valid.value) == bool(lane["reads_level"])
+        assert bool(dut.sends__valid.value) == bool(lane["has_ahead"])
         assert bool(dut.idle.value) == self.idle()
-        if has(levels, Q.dma_reads):
-            atom, tag = self._record("dma_reads")
+        if lane["reads_level"]:
+            atom, tag = self.read()
             expected = {"access": 0, "origin": 1, "atom": atom, "tag": tag}
             assert int(dut.reads__payload.value) == _REQUEST.pack(expected)
-        if has(levels, Q.sends):
+        if lane["has_ahead"]:
             packet = _PACKET.unpack(int(dut.sends__payload.value))
-            assert packet == self._record("sends")
+            assert packet == words(lane["ahead"])
 
-    def _step(self, read: bool, send: bool, slot: int | None, data: list[int]) -> None:
-        state, channel, levels = self.state, self.state.channels[0], self.levels
-        heads = int(channel["heads"])
-        self._cover(read, send, slot)
-        popped = pushed = 0
-        if read and has(levels, Q.dma_reads):
-            popped += mark(Q.dma_reads)
-            self.outstanding.append(self._record("dma_reads")[1])
-        if send and has(levels, Q.sends):
-            popped += mark(Q.sends)
-        if self.segment and room(levels, Q.segments, D.segments):
-            put(channel["segments"][back(levels, heads, Q.segments)], self.segment)
-            pushed += mark(Q.segments)
+    def _step(
+        self, read: bool, send: bool, slot: int | None, data: list[int], aborting: bool
+    ) -> None:
+        state, lane = self.state, self.lane
+        self._cover(read, send, slot, aborting)
+        reads, sends = read and bool(lane["reads_level"]), send and bool(lane["has_ahead"])
+        if reads:
+            self.outstanding.append(self.read()[1])
+        if self.segment and self.room:
+            behind = (lane["segments_head"] + lane["segments_level"]) % SEGMENTS
+            put(lane["segments"][behind], self.segment)
+            lane["segments_pushed"] = 1
             self.segment = None
-        full = channel["slots_used"] == PARAMETERS.egress_slots and has(levels, Q.segments)
-        more_popped, more_pushed = step_lane(state, 0, levels, heads)
-        leaves = channel["slots_used"] < PARAMETERS.egress_slots
+        state.contexts[0]["aborted"] = aborting
+        full = lane["slots_used"] == PARAMETERS.egress_slots and lane["segments_level"]
+        step_lane(state, 0, 0, reads, sends)
+        leaves = lane["slots_used"] < PARAMETERS.egress_slots
         cover("slots full and the first leaves", full and leaves)
         if slot is not None:
             self.outstanding.remove(slot)
             fill_slot(state, 0, slot)
             # The model keeps words as signed numbers.
             state.slots[0, slot]["packet"]["data"].view(np.uint64)[:] = data
-        channel["levels"], channel["heads"] = commit(
-            levels, heads, popped + more_popped, pushed + more_pushed
-        )
 
-    def _cover(self, read: bool, send: bool, slot: int | None) -> None:
-        p, channel, levels = PARAMETERS, self.state.channels[0], self.levels
-        segment, used, head = self.segment, channel["slots_used"], channel["slot_head"]
+    def _cover(self, read: bool, send: bool, slot: int | None, aborting: bool) -> None:
+        p, lane, segment = PARAMETERS, self.lane, self.segment
+        used, head, waits = lane["slots_used"], lane["slot_head"], lane["segments_level"]
         if segment:
             length, run = segment["length"], segment["wave_inner_log2"]
             waves = [(segment["offset"] + index) >> run for index in (0, length - 1)]
@@ -175,24 +180,21 @@ class _Bench:
             cover("remote address wraps", remote + length > _ATOMS)
             cover("wavefront advances within a segment", waves[0] < waves[1])
             cover("wavefront wraps", segment["wavefront"] + waves[1] >= p.wavefronts)
-            cover("segments full", not room(levels, Q.segments, D.segments))
-        blocked = has(levels, Q.segments) and not room(levels, Q.dma_reads, D.dma_reads)
-        cover("reads blocked", blocked and not read)
-        cover("slots full", used == p.egress_slots and has(levels, Q.segments))
-        sends = waiting(levels, Q.sends)
-        flies = channel["in_flight"] != 0
-        cover("egress blocked", sends == D.sends and not send)
-        cover("room for what flies only", sends + flies == D.sends and flies)
+            cover("segments full", not self.room)
+        cover("reads blocked", waits and lane["reads_level"] == READS and not read)
+        cover("slots full", used == p.egress_slots and waits)
+        ahead = bool(lane["has_ahead"])
+        cover("egress blocked", ahead and not send)
         cover("returned out of order", slot is not None and slot != self.outstanding[0])
         last = slot == head and len(self.outstanding) == 1 and used == p.egress_slots
         cover("head returned last", slot is not None and last)
-        cover(
-            "slot filled and sent in consecutive cycles",
-            self._filled_head and sends + flies < D.sends,
-        )
+        leaves = not ahead or send
+        cover("slot filled and sent in consecutive cycles", self._filled_head and leaves)
         self._filled_head = slot is not None and slot == head and used > 0
-        cover("back-to-back sends", self._sent and flies)
-        self._sent = flies
+        cover("back-to-back sends", self._sent and ahead and send)
+        self._sent = ahead and send
+        cover("segment aborted", aborting and waits and lane["segment_index"])
+        cover("abort with data on its way", aborting and self.outstanding)
         cover("idle after work", self._worked and self.idle())
         self._worked = not self.idle()
 
@@ -223,7 +225,8 @@ async def random_traffic(dut):
         if bench.segment is None and acts["segment"]:
             bench.segment = _random_segment(rng)
         slot = rng.choice(bench.outstanding) if bench.outstanding and acts["return"] else None
-        await bench.cycle(read=acts["read"], send=acts["send"], slot=slot)
+        aborting = rng.random() < 0.01
+        await bench.cycle(read=acts["read"], send=acts["send"], slot=slot, aborting=aborting)
     await _drain(bench)
 
 
@@ -256,3 +259,19 @@ async def full_rate(dut):
         await bench.cycle(read=True, send=True, slot=slot)
     assert bench.checker.transfers["sends"] > 300 - 12
     await _drain(bench)
+
+
+@cocotb.test()
+async def aborts(dut):
+    """What is not read yet is dropped; what is comes back and leaves, in a bounded time."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    bench = await _start(dut, rng)
+    for begun in range(24):
+        for _ in range(begun):
+            if bench.segment is None:
+                bench.segment = _random_segment(rng)
+            await bench.cycle(read=True, send=False)
+        for _ in range(SEGMENTS + 2):
+            await bench.cycle(read=True, send=True, aborting=True)
+        assert not bench.lane["segments_level"] and not bench.lane["reads_level"]
+        await _drain(bench)

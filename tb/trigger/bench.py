@@ -249,7 +249,7 @@ async def many_tiles(dut):
     for number in range(scaled(bits)):
         count = (1 << number % bits) - rng.randint(1, 2) & (1 << bits) - 1
         preset(dut, "tile_count", count)
-        bench.model.state.gpu["tiles"] = count
+        bench.model.own["tiles"] = count
         for _ in range(4):
             bench.completion = bench.completion or random_completion(rng, range(DISPATCH_INDICES))
             await bench.cycle(ready=True)
@@ -258,11 +258,11 @@ async def many_tiles(dut):
         # Two tiles: a block gets full, or nearly so; then, with ones below it, it carries or not.
         count = rng.getrandbits(7) << at + BLOCK_BITS | block << at | (1 << at) - 1
         preset(dut, "tile_count", count - (1 << at))
-        bench.model.state.gpu["tiles"] = count - (1 << at)
+        bench.model.own["tiles"] = count - (1 << at)
         for _ in range(2):
             bench.completion = random_completion(rng, range(DISPATCH_INDICES))
             await _work_off(bench)
-            bench.model.state.gpu["tiles"] = fill(dut, "tile_count", at)
+            bench.model.own["tiles"] = fill(dut, "tile_count", at)
 
 
 def _plain_maps(**command) -> dict:

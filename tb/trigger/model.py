@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.protected_queue import can_push, is_empty
+from sysmodel.engine.golden.tracker_bank import offer_completion
 from sysmodel.engine.golden.trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 from tb.golden import golden_state, put, words
 
@@ -30,38 +33,43 @@ class Model:
         self._depth = p.command_depth
 
     @property
+    def own(self) -> np.void:
+        """The record of the context."""
+        return self.state.contexts[0]
+
+    @property
     def clearing(self) -> bool:
-        return bool(self.state.gpu["trigger"]["state"] == CLEARING)
+        return bool(self.own["trigger"]["state"] == CLEARING)
 
     @property
     def tiles(self) -> int:
-        return int(self.state.gpu["tiles"])
+        return int(self.own["tiles"])
 
     @property
     def empty(self) -> bool:
-        return bool(is_empty(self.state.gpu["ready"]))
+        return bool(is_empty(self.own["ready"]))
 
     @property
     def full(self) -> bool:
-        return not can_push(self.state.gpu["ready"], self._depth)
+        return not can_push(self.own["ready"], self._depth)
 
     @property
     def at_rest(self) -> bool:
         """Whether nothing that was taken is on its way to the queue."""
-        return bool(self.state.gpu["trigger"]["state"] == IDLE)
+        return bool(self.own["trigger"]["state"] == IDLE)
 
     def room(self, commands: int) -> bool:
         """Whether so many commands more fit, whatever leaves."""
-        return bool(self.state.gpu["ready"]["inner"] + commands < self._depth)
+        return bool(self.own["ready"]["inner"] + commands < self._depth)
 
     def ready(self) -> list[int] | None:
         """The command that is offered."""
-        queue = self.state.gpu["ready"]
-        return words(self.state.ready[queue["head"]]) if queue["checked"] else None
+        queue = self.own["ready"]
+        return words(self.state.ready[0, queue["head"]]) if queue["checked"] else None
 
     def looked_up(self) -> tuple[Action, Granularity, int, int]:
         """Action, granularity, tiles of the workgroup and size of its group, of the last tile."""
-        trigger = self.state.gpu["trigger"]
+        trigger = self.own["trigger"]
         sizes = int(trigger["waves"]), int(trigger["group_size"])
         return Action(trigger["action"]), Granularity(trigger["granularity"]), *sizes
 
@@ -71,9 +79,12 @@ class Model:
         if completion:
             put(bank["completions"][bank["head"]], completion)
         bank["level"] = state.gpu["completions"] = completion is not None
-        pushed, complete, own = step_trigger(state)
-        step_ready(state, pushed, popped)
+        self.own["completions"] = completion is not None
+        state.gpu["offered"] = -1
+        offer_completion(state)
+        pushed, complete, own = step_trigger(state, 0)
+        step_ready(state, 0, pushed, popped)
         if clear:
-            begin_clearing(state)
+            begin_clearing(state, 0)
         taken = completion is not None and not bank["level"]
         return Outcome(taken, int(complete), bool(own), bool(pushed))
