@@ -12,6 +12,8 @@ from tb.golden import golden_state, put, words
 
 __all__ = ["Model", "Outcome"]
 
+_WALK = 3  # state of the engine
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -91,6 +93,7 @@ class Model:
         for lane, room in zip(lanes, rooms, strict=True):
             lane["segments_level"] = 0 if room else SEGMENTS
             lane["segments_pushed"] = lane["segments_head"] = 0
+        walks = own["engine"]["state"] == _WALK
         before, wanted, kept = (
             self._walkers("walking"),
             self._lanes("walking"),
@@ -102,7 +105,8 @@ class Model:
             for index, lane in enumerate(lanes)
             if lane["segments_pushed"]
         }
-        full = {} if aborting else self._lanes("waiting")
+        # An abort leaves what a walk remembered.
+        full = self._lanes("waiting") if walks and not aborting else {}
         stood = [
             number
             for number, walker in self._walkers("walking").items()

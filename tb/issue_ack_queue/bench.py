@@ -17,7 +17,9 @@ from tb.golden import golden_state, words
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
-PARAMETERS = T3Parameters(address_bits=20, workgroup_bits=6, sets=8, ways=2, wavefronts=4)
+PARAMETERS = T3Parameters(
+    address_bits=20, workgroup_bits=6, sets=8, ways=2, wavefronts=4, contexts=2
+)
 _ISSUE_ACK = Fields(IssueAck(PARAMETERS))
 _UPDATES = Fields(TileUpdates(PARAMETERS))
 _CYCLES = 3000
@@ -37,6 +39,7 @@ expect(
     "higher atom",
     "same dispatch index, other wavefront",
     "same wavefront, other dispatch index",
+    "same tile of another context",
 )
 
 
@@ -82,7 +85,7 @@ class _Bench:
         pushed = 0
         if taken:
             self._cover(issue_ack, popped)
-            where = [issue_ack[name] for name in ("atom", "dispatch_index", "wavefront")]
+            where = [issue_ack[name] for name in ("atom", "owner", "dispatch_index", "wavefront")]
             # The model's buffer in front of the queue stays empty: the issue acknowledgement goes
             # straight on.
             pushed = take_issue_ack(self.state.channels[0], self.levels, self.heads, True, *where)
@@ -94,9 +97,9 @@ class _Bench:
         return taken
 
     def _cover(self, issue_ack: dict[str, int], popped: bool) -> None:
-        tile = issue_ack["dispatch_index"], issue_ack["wavefront"]
+        tile = issue_ack["dispatch_index"], issue_ack["wavefront"], issue_ack["owner"]
         events = [self._event(index) for index in range(waiting(self.levels, Q.issue_acks))]
-        tiles = [(event["dispatch_index"], event["wavefront"]) for event in events]
+        tiles = [(event["dispatch_index"], event["wavefront"], event["owner"]) for event in events]
         matches = [index for index, other in enumerate(tiles) if other == tile]
         behind = [index for index in matches if index]
         open_ = [index for index in behind if events[index]["count"] < _MOST]
@@ -113,6 +116,7 @@ class _Bench:
         elif not matches:
             cover("same dispatch index, other wavefront", any(t[0] == tile[0] for t in tiles[1:]))
             cover("same wavefront, other dispatch index", any(t[1] == tile[1] for t in tiles[1:]))
+            cover("same tile of another context", any(t[:2] == tile[:2] for t in tiles[1:]))
 
 
 def _random_issue_ack(rng: random.Random, tiles: int) -> dict[str, int]:
@@ -120,6 +124,7 @@ def _random_issue_ack(rng: random.Random, tiles: int) -> dict[str, int]:
     return {
         "access": rng.randrange(3),  # not looked at
         "atom": rng.getrandbits(PARAMETERS.atom_address_bits),
+        "owner": int(rng.random() < 0.2),
         "dispatch_index": [0, 0, 1, 1, 33, 63, 62, 31, 15, 47][tile % 10],
         "wavefront": [0, 1, 0, 1, 2, 3, 3, 3, 2, 1][tile % 10],
     }
@@ -151,7 +156,7 @@ async def many_updates_of_one_tile(dut):
     """They fill event after event; then the queue is full of the tile, and empties."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
-    tile = {"dispatch_index": 5, "wavefront": 1}
+    tile = {"owner": 1, "dispatch_index": 5, "wavefront": 1}
     # The head keeps its one, and the last event's place makes the queue full.
     for number in range(1 + (D.issue_acks - 2) * _MOST + 1):
         # The smallest atom comes first, last or between.

@@ -53,9 +53,16 @@ expect(
     "clear as an entry is counted",
     "clear as an event comes",
     "clear with completions waiting",
+    "event of an aborted context",
+    "same tile of another context",
+    "ways divided",
     "threshold changes under an event",
     "threshold without updates",
 )
+
+
+_CONTEXTS = range(PARAMETERS.contexts)
+_ALL_WAYS = (1 << PARAMETERS.ways) - 1
 
 
 def make_dut(block: type = TrackerBank):
@@ -78,26 +85,33 @@ class _Bench:
         self._ahead: deque = deque([None, None], maxlen=2)  # the latest last
         self._completed = False
 
-    def configure(self, updates_per_atom: int) -> None:
-        self.dut.updates_per_atom.value = updates_per_atom
-        self.model.state.config["launch"]["updates_per_atom"] = updates_per_atom
+    def configure(self, updates_per_atom: int, ways: int, context: int) -> None:
+        dut, own = self.dut, self.model.state.contexts[context]
+        getattr(dut, f"updates_per_atom__{context}").value = updates_per_atom
+        getattr(dut, f"ways__{context}").value = ways
+        own["launch"]["updates_per_atom"], own["ways"] = updates_per_atom, ways
         cover("threshold without updates", updates_per_atom == 0)
 
     async def cycle(
-        self, event: dict[str, int] | None, *, take: bool = True, clear: bool = False
+        self,
+        event: dict[str, int] | None,
+        *,
+        take: bool = True,
+        clear: int = 0,
+        aborting: int = 0,
     ) -> bool:
         """One cycle, in which the front would choose the event; gives whether there is room."""
         dut, model = self.dut, self.model
         dut.i__valid.value = int(self._coming is not None)
         if self._coming:
             dut.i__payload.value = _INPUT.pack(self._coming)
-        dut.o__ready.value, dut.clear.value = int(take), int(clear)
+        dut.o__ready.value, dut.clear.value, dut.aborting.value = int(take), clear, aborting
         await settled()
         self.checker.sample()
         room = model.room
         assert bool(dut.room.value) == room
-        assert bool(dut.clearing.value) == model.clearing
-        assert bool(dut.empty.value) == model.empty
+        assert int(dut.clearing.value) == model.clearing
+        assert int(dut.empty.value) == model.empty
         assert not int(dut.corrected.value)
         completion = model.completion()
         assert bool(dut.o__valid.value) == (completion is not None)
@@ -107,7 +121,7 @@ class _Bench:
                 self.completions.append(completion)
         self._cover(completion, clear)
         chosen = event if room else None
-        error = model.step(chosen, taken=take, clear=clear)
+        error = model.step(chosen, taken=take, clear=clear, aborting=aborting)
         assert bool(dut.error__valid.value) == (error != 0)
         if error:
             report = _REPORT.unpack(int(dut.error__report.value))
@@ -115,9 +129,10 @@ class _Bench:
             self.errors.append(report)
             cover(ErrorCode(report[0]).name)
         self.put += chosen is not None
-        # What is chosen in the cycle of the strobe is lost with what is on its way.
+        if self._coming:
+            cover("event of an aborted context", aborting >> self._coming["owner"] & 1)
         self._ahead.append(self._coming)
-        self._coming = None if clear else chosen
+        self._coming = chosen
         await next_cycle(dut)
         return room
 
@@ -141,14 +156,16 @@ class _Bench:
             (before, "set conflict: two tags, one cycle between"),
         ):
             cover(name, event and _set(event) == _set(coming) and _tile(event) != _tile(coming))
+        other = last and _tile(last)[1:] == _tile(coming)[1:]
+        cover("same tile of another context", other and last["owner"] != coming["owner"])
         cover("consecutive sets", last and _set(last) != _set(coming))
         cover("tile of one atom", coming["end"] and coming["tile_atoms"] == 1)
         cover("edge tile", coming["end"] and (coming["outer_edge"] or coming["inner_edge"]))
         cover("end-of-tile marker alone", coming["end"] and not model.tiles())
 
 
-def _tile(event: dict[str, int]) -> tuple[int, int]:
-    return event["dispatch_index"], event["wavefront"]
+def _tile(event: dict[str, int]) -> tuple[int, int, int]:
+    return event["owner"], event["dispatch_index"], event["wavefront"]
 
 
 def _set(event: dict[str, int]) -> int:
@@ -158,7 +175,8 @@ def _set(event: dict[str, int]) -> int:
 async def _start(dut) -> _Bench:
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
-    bench.configure(2)
+    for context in _CONTEXTS:
+        bench.configure(2, _ALL_WAYS, context)
     for _ in range(PARAMETERS.sets):
         assert bench.model.clearing
         await bench.cycle(None)
@@ -177,23 +195,33 @@ async def random_traffic(dut):
             first = rng.choice([0, 1, 37, rng.getrandbits(PARAMETERS.dispatch_index_bits)])
             step, count = rng.choice([(1, 1), (PARAMETERS.sets, 3), (1, 3), (1, 5)])
             waves, ends = rng.choice([1, 2, PARAMETERS.wavefronts]), rng.choice([0.05, 0.3, 0.4])
+            shared = rng.choice([0, 0.5, 0.5, 1])
         if rng.random() < 0.02:
             cover("threshold changes under an event", bench.model.under_way)
-            bench.configure(rng.choice([0, 1, 1, 2, 2, 3]))
+            ways = rng.choice([_ALL_WAYS, _ALL_WAYS, 1])
+            cover("ways divided", ways != _ALL_WAYS)
+            for context, mask in zip(_CONTEXTS, (ways, _ALL_WAYS ^ ways or _ALL_WAYS), strict=True):
+                bench.configure(rng.choice([0, 1, 1, 2, 2, 3]), mask, context)
         dispatch_index = (first + step * rng.randrange(count)) % (
             1 << PARAMETERS.dispatch_index_bits
         )
         tile = dispatch_index, rng.randrange(waves)
+        owner = int(rng.random() < shared)
         if rng.random() < ends:
             edges = rng.getrandbits(1), rng.getrandbits(1)
-            event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges)
+            event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges, owner=owner)
         else:
             count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
-            event = update(*tile, rng.getrandbits(PARAMETERS.atom_address_bits), count_)
+            atom = rng.getrandbits(PARAMETERS.atom_address_bits)
+            event = update(*tile, atom, count_, owner=owner)
         acts = pace.acts()
-        clear = rng.random() < (0.15 if bench.model.clearing else 0.004)
+        clears = rng.random() < (0.15 if bench.model.clearing else 0.004)
+        clear = rng.randrange(1, 4) if clears else 0
+        aborting = rng.randrange(1, 4) if rng.random() < 0.03 else 0
         taken = len(bench.completions)
-        await bench.cycle(event if acts["put"] else None, take=acts["take"], clear=clear)
+        await bench.cycle(
+            event if acts["put"] else None, take=acts["take"], clear=clear, aborting=aborting
+        )
         moved = len(bench.completions) > taken
         cover("completions in consecutive cycles", moved and bench._completed)
         bench._completed = moved
@@ -228,27 +256,34 @@ async def one_result_for_each_tile(dut):
         mine = [update(*tile, atom, 2) for atom in atoms] + [end(*tile, tile_atoms, *edges)]
         rng.shuffle(mine)
         events += mine
-        expected.append([*tile, min(atoms), *edges])
+        expected.append([0, *tile, min(atoms), *edges])
     await _play(bench, events)
     assert bench.completions == expected and not bench.errors and not bench.model.tiles()
 
 
 @cocotb.test()
 async def a_clear_loses_all_tiles(dut):
-    """Whatever is in the table or on its way is forgotten, wherever the strobe falls."""
+    """Whatever a context has in the table, or on its way until the end of the clearing, is
+    forgotten, wherever the strobe falls; the other context's tiles stay."""
     for after in range(10):
         bench = await _start(dut)
         tiles = [(dispatch_index, 1) for dispatch_index in range(PARAMETERS.sets)]
-        events = [update(*tile, 7, 1) for tile in tiles]
-        for cycle in range(10):
-            event = events[cycle] if cycle < len(events) else None
-            await bench.cycle(event, clear=cycle == after)
-        for _ in range(PARAMETERS.sets + 2):
-            await bench.cycle(None)
-        await _play(bench, [end(*tile) for tile in tiles])
+        events = [update(*tile, 7, 1, owner=owner) for tile in tiles for owner in _CONTEXTS]
+        waiting = deque(events)
+        for cycle in range(10 + len(events) + 2 * PARAMETERS.sets):
+            event = waiting[0] if waiting else None
+            if await bench.cycle(event, clear=0b01 if cycle == after else 0) and event:
+                waiting.popleft()
+        assert not bench.model.clearing and not waiting
+        lost = bench.model.empty & 1
+        await _play(bench, [end(*tile, owner=owner) for tile in tiles for owner in _CONTEXTS])
         assert not bench.completions and not bench.errors
-        await _play(bench, [update(*tile, 9, 2) for tile in tiles])
-        assert bench.completions == [[*tile, 9, 0, 0] for tile in tiles]
+        await _play(bench, [update(*tile, 9, 1, owner=1) for tile in tiles])
+        assert bench.completions == [[1, *tile, 7, 0, 0] for tile in tiles]
+        if lost:
+            bench.completions.clear()
+            await _play(bench, [update(*tile, 9, 2) for tile in tiles])
+            assert bench.completions == [[0, *tile, 9, 0, 0] for tile in tiles]
 
 
 @cocotb.test()
@@ -265,7 +300,7 @@ async def completions_wait(dut):
     while events:
         assert await bench.cycle(events.pop(0), take=False)
     for cycle in range(20):
-        await bench.cycle(None, take=False, clear=cycle == 10)
+        await bench.cycle(None, take=False, clear=0b11 if cycle == 10 else 0)
     assert not bench.completions and bench.model.full
     await _play(bench, [])
-    assert bench.completions == [[*tile, index, 0, 0] for index, tile in enumerate(tiles)]
+    assert bench.completions == [[0, *tile, index, 0, 0] for index, tile in enumerate(tiles)]

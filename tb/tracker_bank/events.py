@@ -4,11 +4,12 @@ __all__ = ["end", "update"]
 
 
 def update(
-    dispatch_index: int = 0, wavefront: int = 0, atom: int = 100, count: int = 1
+    dispatch_index: int = 0, wavefront: int = 0, atom: int = 100, count: int = 1, owner: int = 0
 ) -> dict[str, int]:
     """Issued updates of a tile."""
     return {
         "end": 0,
+        "owner": owner,
         "dispatch_index": dispatch_index,
         "wavefront": wavefront,
         "atom": atom,
@@ -22,10 +23,12 @@ def end(
     tile_atoms: int = 1,
     outer_edge: int = 0,
     inner_edge: int = 0,
+    owner: int = 0,
 ) -> dict[str, int]:
     """An end-of-tile marker."""
     return {
         "end": 1,
+        "owner": owner,
         "dispatch_index": dispatch_index,
         "wavefront": wavefront,
         "tile_atoms": tile_atoms,

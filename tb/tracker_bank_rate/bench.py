@@ -86,18 +86,6 @@ def _traffic(rng: random.Random) -> list[dict[str, int]]:
     return events
 
 
-async def _start(dut) -> None:
-    await reset(dut, _INPUTS)
-    dut.updates_per_atom.value = UPDATES_PER_ATOM
-    cycles = 0
-    while int(dut.clearing.value):
-        assert not int(dut.room.value)
-        assert cycles < PARAMETERS.sets
-        await next_cycle(dut)
-        cycles += 1
-    assert cycles == PARAMETERS.sets // PARAMETERS.banks
-
-
 def _cover(coming: Mapping[str, int] | None, ahead: list[Mapping[str, int] | None]) -> None:
     """``ahead``: the events before this one, the latest first."""
     if coming is None:
@@ -124,8 +112,11 @@ class _Bench:
     async def start(self) -> None:
         dut, model = self.dut, self.model
         await reset(dut, _INPUTS)
-        dut.updates_per_atom.value = UPDATES_PER_ATOM
-        model.state.config["launch"]["updates_per_atom"] = UPDATES_PER_ATOM
+        dut.updates_per_atom__0.value = UPDATES_PER_ATOM
+        dut.ways__0.value = (1 << PARAMETERS.ways) - 1
+        own = model.state.contexts[0]
+        own["launch"]["updates_per_atom"] = UPDATES_PER_ATOM
+        own["ways"] = (1 << PARAMETERS.ways) - 1
         cycles = 0
         while model.clearing:
             await self.cycle(None, take=False)
@@ -155,7 +146,7 @@ class _Bench:
             if take:
                 self.completions.append(completion)
         chosen = event if room else None
-        self._compare_error(model.step(chosen, taken=take, clear=False))
+        self._compare_error(model.step(chosen, taken=take))
         cover("completion taken at once", completion and take and not model.completion())
         self._stages = [chosen, *self._stages[:-1]]
         await next_cycle(dut)
@@ -197,11 +188,11 @@ async def _start(dut) -> _Bench:
 def _assert_one_completion_each(bench: _Bench, events: Sequence[Mapping[str, int]]) -> None:
     """Every sound tile without an error completed once, with its smallest atom and its edges."""
     found, tiles = defaultdict(list), defaultdict(list)
-    for *tile, start, outer_edge, inner_edge in bench.completions:
+    for _, *tile, start, outer_edge, inner_edge in bench.completions:
         found[tuple(tile)].append((start, outer_edge, inner_edge))
     for event in events:
         tiles[_tile(event)].append(event)
-    failed = {tuple(tile) for _, *tile in bench.errors}
+    failed = {tuple(tile) for _, _, *tile in bench.errors}
     checked = 0
     for tile, its_events in tiles.items():
         updates = [event for event in its_events if not event["end"]]
@@ -244,7 +235,7 @@ async def completions_wait(dut):
     busy = iter([False] * 70 + [True, False, False] * 20)
     bench = await _start(dut)
     await bench.play(events, takes=lambda: next(busy, True))
-    assert bench.completions == [[*tile, tile[0], 0, 0] for tile in tiles] and not bench.errors
+    assert bench.completions == [[0, *tile, tile[0], 0, 0] for tile in tiles] and not bench.errors
 
 
 @cocotb.test()
@@ -259,5 +250,5 @@ async def more_updates_than_an_entry_counts(dut):
     events += [update(7, atom=3, count=4), end(7, tile_atoms=2)]
     bench = await _start(dut)
     await bench.play(events)
-    assert bench.errors == [[ErrorCode.COUNT_OVERFLOW.value, 7, 0]]
-    assert bench.completions == [[beside, 0, 5, 0, 0], [7, 0, 3, 0, 0]]
+    assert bench.errors == [[ErrorCode.COUNT_OVERFLOW.value, 0, 7, 0]]
+    assert bench.completions == [[0, beside, 0, 5, 0, 0], [0, 7, 0, 3, 0, 0]]
