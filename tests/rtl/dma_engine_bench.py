@@ -11,7 +11,6 @@ def command_entry(**fields):
         "kind": PacketKind.UPDATE,
         "op": Operation.SUM,
         "dtype": Datatype.FP16,
-        "context": 1,
         "atom_offset": 0,
         "granularity": Granularity.WORKGROUP,
         "group_log2": 0,
@@ -33,7 +32,6 @@ def random_command(rng, p):
         kind=rng.choice(list(PacketKind)),
         op=rng.choice(list(Operation)),
         dtype=rng.choice(list(Datatype)),
-        context=rng.getrandbits(p.context_bits),
         atom_offset=rng.getrandbits(p.atom_address_bits),
         granularity=rng.choice(list(Granularity)),
         outer_extent=rng.randint(0, 9),
@@ -142,9 +140,12 @@ class Reference:
                 offers.setdefault(lane, number)
         return offers | self.kept
 
-    def cycle(self, ready, copy, credit_limit_in, rooms):
-        """What happens: ``(which is taken, the segment that is offered to each lane, issued)``."""
+    def cycle(self, ready, copy, credit_limit_in, rooms, *, aborting=False):
+        """What happens: ``(which are taken, the segment that is offered to each lane, issued)``."""
         p = self.p
+        if aborting:
+            self.walks, self.preparing, self.kept = [[] for _ in self.walks], 0, {}
+            return "all", {}, 0
         if self.preparing:
             self.preparing -= 1
             return None, {}, 0
@@ -182,8 +183,12 @@ class Bench:
         maps = dut.maps.shape().const({"commands": commands})
         ctx.set(dut.maps, maps)
         ctx.set(dut.launch_configuration, launch_configuration)
+        self.remote_space = 3
+        ctx.set(dut.remote_space, self.remote_space)
 
-    async def cycle(self, *, ready=None, copy=None, credit_limit_in=1 << 16, rooms=None):
+    async def cycle(
+        self, *, ready=None, copy=None, credit_limit_in=1 << 16, rooms=None, aborting=False
+    ):
         """One cycle. Gives what was taken and the segments that left."""
         ctx, dut = self.ctx, self.dut
         rooms = rooms or [1] * self.p.channels
@@ -194,15 +199,22 @@ class Bench:
         if copy is not None:
             ctx.set(dut.copies.p, copy)
         ctx.set(dut.credit_limit_in, credit_limit_in)
+        ctx.set(dut.aborting, aborting)
         for lane, room in zip(dut.segments, rooms, strict=True):
             ctx.set(lane.ready, room)
         busy = self.reference.preparing or self.reference.walking
         idle = not busy and ready is None and copy is None
-        taken, offered, issued = self.reference.cycle(ready, copy, credit_limit_in, rooms)
+        taken, offered, issued = self.reference.cycle(
+            ready, copy, credit_limit_in, rooms, aborting=aborting
+        )
         assert ctx.get(dut.idle) == idle
         assert ctx.get(dut.issued) == issued
-        assert ctx.get(dut.ready.ready & dut.ready.valid) == (taken == "ready")
-        assert ctx.get(dut.copies.ready & dut.copies.valid) == (taken == "copy")
+        assert ctx.get(dut.ready.ready & dut.ready.valid) == (
+            taken == "ready" or (taken == "all" and ready is not None)
+        )
+        assert ctx.get(dut.copies.ready & dut.copies.valid) == (
+            taken == "copy" or (taken == "all" and copy is not None)
+        )
         for index, lane in enumerate(dut.segments):
             assert ctx.get(lane.valid) == (index in offered)
         for lane, segment in offered.items():
@@ -218,7 +230,8 @@ class Bench:
             wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
             assert wave % self.p.wavefronts == wavefront
         assert segment.workgroup == workgroup
-        for name in ("context", "kind", "op", "dtype", "atom_offset"):
+        assert segment.context == self.remote_space
+        for name in ("kind", "op", "dtype", "atom_offset"):
             assert getattr(segment, name) == command[name]
 
     async def prepare(self):

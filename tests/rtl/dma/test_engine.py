@@ -250,6 +250,27 @@ def test_full_lane_stops_only_the_walkers_that_want_it():
     simulate(SMALL, [command], bench)
 
 
+@pytest.mark.parametrize("begun", range(5))
+def test_abort(begun):
+    """In any state the command in hand is dropped, and what is offered; then all begins anew."""
+    command = command_entry(outer_extent=8, inner_extent=8, stride=8)
+
+    async def bench(engine):
+        await engine.cycle(ready=READY | {"start": 0})
+        for _ in range(begun):
+            await engine.cycle(rooms=[1, 0, 1, 1])
+        for _ in range(3):
+            _, segments = await engine.cycle(
+                ready=READY, copy={"command": 0, "start": 8}, aborting=True
+            )
+            assert not segments
+        assert await engine.cycle() == (None, [])
+        segments = await engine.walk(ready=READY | {"start": 0})
+        assert sorted(atom for _, _, _, atoms in segments for atom, _ in atoms) == [*range(64)]
+
+    simulate(SMALL, [command], bench)
+
+
 def test_samples_make_up_the_whole():
     """Tops that each serve some channels send every atom exactly once between them."""
     whole = Counter()
@@ -289,12 +310,16 @@ def test_random(p, walkers, seed):
                 copy = {"command": rng.randrange(p.commands), "start": start}
             rooms = [int(rng.random() < rates[2]) for _ in range(p.channels)]
             taken, segments = await engine.cycle(
-                ready=ready, copy=copy, credit_limit_in=credit_limit_in, rooms=rooms
+                ready=ready,
+                copy=copy,
+                credit_limit_in=credit_limit_in,
+                rooms=rooms,
+                aborting=rng.random() < 0.01,
             )
             counts[taken] += 1
             counts["segment"] += len(segments)
-            ready = None if taken == "ready" else ready
-            copy = None if taken == "copy" else copy
+            ready = None if taken in ("ready", "all") else ready
+            copy = None if taken in ("copy", "all") else copy
 
     simulate(p, commands, bench, first_workgroup=60, shift=4)
     assert counts["ready"] > 3 and counts["copy"] > 3 and counts["segment"] > 20
