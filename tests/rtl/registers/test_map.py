@@ -89,7 +89,7 @@ def test_read(tmp_path):
         ("reg { field { sw = r; hw = w; } b = 1; } A;", r"written by hardware or has a reset"),
         ("reg { field { singlepulse; } b = 0; } A;", r"must be a write-only bit"),
         ("reg { field {} b = 0; } A[2];", r"only single registers"),
-        ("regfile { reg { field {} b = 0; } A; } F;", r"only single registers"),
+        ("regfile { reg { field {} b = 0; } A; } F;", r"a register file must be one of 8 pages"),
         ("external reg { field {} b = 0; } A;", r"only single registers"),
         ("reg { regwidth = 16; field {} b = 0; } A;", r"must have 32 bits"),
         ("default shared; reg { shared; field {} b = 0; } A;", r"x\.A: property shared"),

@@ -29,7 +29,7 @@ class Tables:
     commands: dict = field(default_factory=dict)
     copies: list = field(default_factory=list)
 
-    def region(self, index, enable, base, limit, context):
+    def region(self, index, enable, base, limit):
         if index >= P.regions:
             return ConfigurationError.UNKNOWN_INDEX
         if not enable:
@@ -43,10 +43,10 @@ class Tables:
             return ConfigurationError.OUT_OF_SPACE
         if limit <= base:
             return ConfigurationError.EMPTY
-        for number, (start, end, _) in self.regions.items():
+        for number, (start, end) in self.regions.items():
             if number != index and max(start, base) < min(end, limit):
                 return ConfigurationError.OVERLAP
-        self.regions[index] = (base, limit, context)
+        self.regions[index] = (base, limit)
         return ConfigurationError.NONE
 
     def range(self, index, enable, **entry):
@@ -87,9 +87,9 @@ class Tables:
 
 def entries(ctx, dut):
     """What the hardware's tables hold; of a disabled entry nothing matters."""
-    maps = ctx.get(dut.maps)
+    maps = ctx.get(dut.context[0].maps)
     regions = {
-        index: (entry.base * ATOM, entry.limit * ATOM, entry.context)
+        index: (entry.base * ATOM, entry.limit * ATOM)
         for index, entry in enumerate(maps.regions)
         if entry.enable
     }
@@ -122,12 +122,15 @@ class Driver:
     async def commit(self, name, expected, **values):
         """The register that commits; the tables change once, with the response, or not at all."""
         ctx, dut, tables, changes = self.ctx, self.dut, self.tables, self.changes
-        before, queued = ctx.get(dut.maps), ctx.get(dut.copies.valid)
+        before, queued = ctx.get(dut.context[0].maps), ctx.get(dut.context[0].copies.valid)
         start_write(ctx, dut, MAP[name].address, MAP[name].pack(**values))
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
         ctx.set(dut.bus.wvalid, 0)
-        assert ctx.get(dut.maps) == before and ctx.get(dut.copies.valid) == queued
+        assert (
+            ctx.get(dut.context[0].maps) == before
+            and ctx.get(dut.context[0].copies.valid) == queued
+        )
         await ctx.tick()
         assert ctx.get(dut.bus.bvalid)
         response = Response.SLVERR if expected != ConfigurationError.NONE else Response.OKAY
@@ -138,8 +141,8 @@ class Driver:
             tables.ranges,
             [command.as_bits() for command in commands],
         )
-        assert ctx.get(dut.copies.valid) == bool(tables.copies)
-        after = ctx.get(dut.maps)
+        assert ctx.get(dut.context[0].copies.valid) == bool(tables.copies)
+        after = ctx.get(dut.context[0].maps)
         assert after == before or expected == ConfigurationError.NONE
         ctx.set(dut.bus.bready, 1)
         await ctx.tick()
@@ -149,11 +152,10 @@ class Driver:
         assert self.changes - changes == int(after != before)
         return expected
 
-    async def region(self, index, enable, base, limit, context=1):
+    async def region(self, index, enable, base, limit):
         await self.address("REGION_BASE", base)
         await self.address("REGION_LIMIT", limit)
-        await self.stage("REGION_CONTEXT", context=context)
-        expected = self.tables.region(index, enable, base, limit, context)
+        expected = self.tables.region(index, enable, base, limit)
         return await self.commit("REGION_COMMIT", expected, index=index, enable=enable)
 
     async def range(self, index, enable, first, last, action=Action.DMA, region=0, command=0):
@@ -188,12 +190,12 @@ class Driver:
     async def take(self):
         """One copy leaves the queue."""
         ctx, dut = self.ctx, self.dut
-        assert ctx.get(dut.copies.valid)
-        payload = ctx.get(dut.copies.p)
+        assert ctx.get(dut.context[0].copies.valid)
+        payload = ctx.get(dut.context[0].copies.p)
         assert (payload.command, payload.start) == self.tables.copies.pop(0)
-        ctx.set(dut.copies.ready, 1)
+        ctx.set(dut.context[0].copies.ready, 1)
         await ctx.tick()
-        ctx.set(dut.copies.ready, 0)
+        ctx.set(dut.context[0].copies.ready, 0)
 
 
 def random_command(rng):
@@ -201,7 +203,6 @@ def random_command(rng):
         "kind": rng.choice(list(PacketKind)),
         "op": rng.randrange(3),
         "dtype": rng.randrange(3),
-        "context": rng.getrandbits(4),
         "granularity": rng.choice(list(Granularity)),
         "group_log2": rng.getrandbits(3),
         "outer_extent": rng.getrandbits(16),
@@ -221,12 +222,14 @@ def simulate(bench, p=P):
     drivers = []
 
     async def main(ctx):
+        ctx.set(dut.context[0].idle, 1)  # so that the reset ends
+        await ctx.tick().repeat(3)
         drivers.append(Driver(ctx, dut))
         await bench(drivers[0])
 
     async def monitor(ctx):
-        last = ctx.get(dut.maps)
-        async for _, _, maps in ctx.tick().sample(dut.maps):
+        last = ctx.get(dut.context[0].maps)
+        async for _, _, maps in ctx.tick().sample(dut.context[0].maps):
             if maps != last:
                 drivers[0].changes += 1
             last = maps
@@ -258,7 +261,6 @@ def test_region_configuration_errors():
         assert await region(1, 1, 0x1800, 0x1000) == ConfigurationError.EMPTY
         for base, limit in ((0, 0x1020), (0x1FE0, 0x3000), (0x1400, 0x1800), (0, TOP)):
             assert await region(1, 1, base, limit) == ConfigurationError.OVERLAP
-            assert await region(1, 1, base, limit, context=2) == ConfigurationError.OVERLAP
         assert await region(1, 1, 0x2000, TOP) == ConfigurationError.NONE
         assert await region(2, 1, 0, 0x1000) == ConfigurationError.NONE
         # Removing looks at no address.
@@ -345,7 +347,7 @@ def test_copies():
         assert await driver.copy(0, 1 << 40 | 0x80) == ConfigurationError.NONE
         for _ in range(2):
             await driver.take()
-        assert not driver.ctx.get(driver.dut.copies.valid)
+        assert not driver.ctx.get(driver.dut.context[0].copies.valid)
 
     simulate(bench)
 
@@ -357,7 +359,7 @@ def test_only_commits_touch_the_configuration_error():
         before = await read(driver.ctx, driver.dut, status)
         await driver.stage("SHIFT", dispatch_indices=1)
         await write(driver.ctx, driver.dut, status, 0)
-        await write(driver.ctx, driver.dut, MAP["CONTROL"].address, 0xE)
+        await write(driver.ctx, driver.dut, MAP["CONTROL"].address, 0xC)
         await write(driver.ctx, driver.dut, MAP["REGION_COMMIT"].address, 0x1, strobes=1)
         assert await read(driver.ctx, driver.dut, status) == before
         assert await driver.copy(0, 0) == ConfigurationError.NONE
@@ -379,7 +381,7 @@ def test_random():
                 limit += rng.randrange(ATOM)
             index = rng.randrange(P.regions + 1)
             enable = int(rng.random() < 0.7)
-            return kind, await driver.region(index, enable, base, limit, rng.randrange(4))
+            return kind, await driver.region(index, enable, base, limit)
         if kind == "range":
             return kind, await driver.range(
                 rng.choice([*range(P.ranges), 200]),
@@ -400,7 +402,7 @@ def test_random():
         return kind, None
 
     async def bench(driver):
-        for _ in range(300):
+        for _ in range(500):
             kind, configuration_error = await step(driver)
             seen.setdefault(kind, set()).add(configuration_error)
 
@@ -455,7 +457,7 @@ def test_last_entry(count):
         for name in ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT"):
             assert await commit(name, count) == Response.SLVERR
             assert await commit(name, last) == Response.OKAY
-        maps = ctx.get(dut.maps)
+        maps = ctx.get(dut.context[0].maps)
         assert [entry.enable for entry in maps.regions] == [0] * last + [1]
         assert [entry.enable for entry in maps.ranges] == [0] * last + [1]
         assert [entry.stride for entry in maps.commands] == [0] * last + [9]

@@ -15,6 +15,7 @@ P = T3Parameters()
 NARROW = T3Parameters(workgroup_bits=10, context_bits=2, sets=64, address_bits=32)
 MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
+STILL_RESETTING = MAP["STATUS"].pack(aborting=1)
 SIDE_EFFECTS = {"CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
 STORAGE = [r for r in MAP.values() if r.writable and r.name not in SIDE_EFFECTS]
 
@@ -54,9 +55,15 @@ def test_resets():
     dut = Registers(P)
 
     async def bench(ctx):
+        # As many ways, and contexts, as there are; the reset is not over.
+        shown = {"WAYS": (1 << P.ways) - 1, "CONTEXTS": P.contexts, "STATUS": STILL_RESETTING}
         for register in MAP.values():
-            assert await read(ctx, dut, register.address) == (register.reset, Response.OKAY.value)
-        launch_configuration, arbiter = ctx.get(dut.launch_configuration), ctx.get(dut.arbiter)
+            word = shown.get(register.name, register.reset)
+            assert await read(ctx, dut, register.address) == (word, Response.OKAY.value)
+        launch_configuration, arbiter = (
+            ctx.get(dut.context[0].launch_configuration),
+            ctx.get(dut.arbiter),
+        )
         assert (
             launch_configuration.updates_per_atom == MAP["TRACKING"]["updates_per_atom"].reset == 2
         )
@@ -66,7 +73,7 @@ def test_resets():
         assert arbiter.threshold == MAP["ARBITER"]["threshold"].reset == 127
         assert arbiter.starvation_limit == 0xFFFF
         assert [arbiter.levels[i] for i in range(3)] == [127] * 3
-        assert ctx.get(dut.maps).as_bits() == 0
+        assert ctx.get(dut.context[0].maps).as_bits() == 0
 
     simulate(dut, bench)
 
@@ -82,8 +89,8 @@ CUT = {
     ("COMMAND_WINDOW", "workgroups"): NARROW.credit_limit_bits,
     ("RANGE_DISPATCH_INDICES", "first"): NARROW.dispatch_index_bits,
     ("RANGE_DISPATCH_INDICES", "last"): NARROW.dispatch_index_bits,
-    ("REGION_CONTEXT", "context"): NARROW.context_bits,
-    ("COMMAND_TRANSFER", "context"): NARROW.context_bits,
+    ("ADDRESS_SPACE", "local"): NARROW.context_bits,
+    ("ADDRESS_SPACE", "remote"): NARROW.context_bits,
 }
 
 
@@ -93,7 +100,7 @@ def test_storage(p):
     seed = 5
     print("seed", seed)
     rng, dut = random.Random(seed), Registers(p)
-    cut = CUT if p is NARROW else {("REGION_CONTEXT", "context"): p.context_bits}
+    cut = {("WAYS", "mask"): p.ways} | (CUT if p is NARROW else {})
 
     def kept(register, word):
         value = 0
@@ -103,7 +110,7 @@ def test_storage(p):
         return value
 
     async def bench(ctx):
-        expected = {register.name: register.reset for register in STORAGE}
+        expected = {register.name: kept(register, register.reset) for register in STORAGE}
         for _ in range(3):
             for register in rng.sample(STORAGE, len(STORAGE)):
                 word = rng.choice([rng.getrandbits(32), 0xFFFFFFFF])
@@ -162,9 +169,9 @@ def test_configuration_comes_from_its_registers():
     async def bench(ctx):
         for name, fields in words.items():
             await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
-        assert ctx.get(dut.launch_configuration) == dut.launch_configuration.shape().const(
-            launch_configuration
-        )
+        assert ctx.get(dut.context[0].launch_configuration) == dut.context[
+            0
+        ].launch_configuration.shape().const(launch_configuration)
         assert ctx.get(dut.arbiter) == dut.arbiter.shape().const(arbiter)
 
     simulate(dut, bench)
@@ -182,22 +189,28 @@ def test_write_timing():
         # The second write waits in the address and data registers.
         start_write(ctx, dut, address, 9)
         assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
-        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 0
+        assert (
+            not ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 0
+        )
         await ctx.tick()
-        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 7
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 7
         assert ctx.get(dut.bus.awready) and ctx.get(dut.bus.wready)
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
         ctx.set(dut.bus.wvalid, 0)
         for _ in range(5):  # a response that waits holds the next write back
-            assert ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 7
+            assert (
+                ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 7
+            )
             assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
             await ctx.tick()
         ctx.set(dut.bus.bready, 1)
         await ctx.tick()
-        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 7
+        assert (
+            not ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 7
+        )
         await ctx.tick()
-        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.launch_configuration.shift) == 9
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 9
         await ctx.tick()
         assert not ctx.get(dut.bus.bvalid)
 
@@ -224,9 +237,9 @@ def test_address_and_data_apart(first):
         ctx.set(late, 1)
         await ctx.tick()
         ctx.set(late, 0)
-        assert ctx.get(dut.launch_configuration.shift) == 0
+        assert ctx.get(dut.context[0].launch_configuration.shift) == 0
         await ctx.tick()
-        assert ctx.get(dut.launch_configuration.shift) == 7
+        assert ctx.get(dut.context[0].launch_configuration.shift) == 7
 
     simulate(dut, bench)
 
@@ -238,25 +251,25 @@ def test_read_timing():
     async def bench(ctx):
         ctx.set(dut.bus.araddr, MAP["TILES"].address)
         ctx.set(dut.bus.arvalid, 1)
-        ctx.set(dut.tiles, 1)
+        ctx.set(dut.context[0].tiles, 1)
         assert ctx.get(dut.bus.arready)
         await ctx.tick()
-        ctx.set(dut.tiles, 2)
+        ctx.set(dut.context[0].tiles, 2)
         assert not ctx.get(dut.bus.arready) and not ctx.get(dut.bus.rvalid)
         await ctx.tick()
-        ctx.set(dut.tiles, 3)
+        ctx.set(dut.context[0].tiles, 3)
         assert ctx.get(dut.bus.arready)
         await ctx.tick()
         ctx.set(dut.bus.arvalid, 0)
         for tiles in range(4, 8):
             assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 2
             assert not ctx.get(dut.bus.arready)
-            ctx.set(dut.tiles, tiles)
+            ctx.set(dut.context[0].tiles, tiles)
             await ctx.tick()
         ctx.set(dut.bus.rready, 1)
         await ctx.tick()
         assert not ctx.get(dut.bus.rvalid)
-        ctx.set(dut.tiles, 8)
+        ctx.set(dut.context[0].tiles, 8)
         await ctx.tick()
         assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 8
         await ctx.tick()
@@ -279,7 +292,7 @@ def test_read_and_write_together():
         ctx.set(dut.bus.arvalid, 0)
         await ctx.tick()
         assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 0
-        assert ctx.get(dut.launch_configuration.shift) == 5
+        assert ctx.get(dut.context[0].launch_configuration.shift) == 5
 
     simulate(dut, bench)
 
@@ -294,7 +307,9 @@ def test_slave_errors():
         for strobes in range(15):
             assert await write(ctx, dut, shift, 0x10F0F, strobes) == error
             assert await write(ctx, dut, MAP["CONTROL"].address, 0xF, strobes) == error
-            assert not any(map(ctx.get, (dut.launch, dut.clear, dut.start)))
+            assert not any(
+                map(ctx.get, (dut.context[0].launch, dut.context[0].abort, dut.context[0].start))
+            )
         assert await read(ctx, dut, shift) == (0x1234, okay)
         for register in MAP.values():
             response = (
@@ -307,7 +322,7 @@ def test_slave_errors():
                 assert await read(ctx, dut, register.address + misplaced) == (0, error)
                 assert await write(ctx, dut, register.address + misplaced, 0xFFFFFFFF) == error
         assert await read(ctx, dut, shift) == (0x1234, okay)
-        for address in (0x05C, 0x078, FREE, 0x800 | shift, 0xFFC):
+        for address in (0x05C, 0x1078, FREE, 0x8000 | shift, 0xFFFC):
             assert await read(ctx, dut, address) == (0, error)
             assert await write(ctx, dut, address, 0xFFFFFFFF) == error
         assert await read(ctx, dut, shift) == (0x1234, okay)
@@ -325,6 +340,7 @@ LAUNCH = {
 
 async def write_launch(ctx, dut, **registers):
     """A launch that is not refused, with other registers besides."""
+    ctx.set(dut.context[0].idle, 1)  # so that the reset, or an abort, ends
     for name, fields in (LAUNCH | registers).items():
         word = MAP[name].pack(**fields)
         assert await write(ctx, dut, MAP[name].address, word) == Response.OKAY.value
@@ -332,7 +348,9 @@ async def write_launch(ctx, dut, **registers):
 
 async def launch_error(ctx, dut):
     """What a launch is answered; if it is refused, none of the strobes acts."""
-    response = await write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, clear=1))
+    response = await write(
+        ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1)
+    )
     word, _ = await read(ctx, dut, MAP["STATUS"].address)
     code = ConfigurationError(MAP["STATUS"].unpack(word)["configuration_error"])
     assert (response == Response.OKAY.value) == (code == ConfigurationError.NONE)
@@ -374,7 +392,7 @@ def test_launch_is_checked(registers, error):
         await write_launch(ctx, dut, **registers)
         start_write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1))
         for cycle in range(6):
-            strobes.append((ctx.get(dut.launch), ctx.get(dut.start)))
+            strobes.append((ctx.get(dut.context[0].launch), ctx.get(dut.context[0].start)))
             await ctx.tick()
             if cycle == 0:
                 ctx.set(dut.bus.awvalid, 0)
@@ -453,42 +471,47 @@ def test_one_launch_at_a_time():
         control = MAP["CONTROL"]
         await write_launch(ctx, dut)
         # What a former launch left at `done` falls a cycle after the strobe.
-        ctx.set(dut.done, 1)
+        ctx.set(dut.context[0].done, 1)
         start_write(ctx, dut, control.address, control.pack(launch=1))
-        while not ctx.get(dut.launch):
+        while not ctx.get(dut.context[0].launch):
             await ctx.tick()
             ctx.set(dut.bus.awvalid, 0)
             ctx.set(dut.bus.wvalid, 0)
         await ctx.tick()
-        ctx.set(dut.done, 0)
+        ctx.set(dut.context[0].done, 0)
         assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
-        await write(ctx, dut, control.address, control.pack(clear=1))
-        assert await launch_error(ctx, dut) == ConfigurationError.NONE
-        assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
-        ctx.set(dut.done, 1)
-        await ctx.tick().repeat(2)
-        ctx.set(dut.done, 0)
-        ctx.set(dut.clearing, 1)
-        assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
-        ctx.set(dut.clearing, 0)
-        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        await ctx.tick().repeat(3)
+        for busy, left in (("clearing", 1), ("idle", 0)):
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+            ctx.set(dut.context[0].done, 1)
+            await ctx.tick().repeat(2)
+            ctx.set(dut.context[0].done, 0)
+            # An abort is not over before nothing is left.
+            ctx.set(getattr(dut.context[0], busy), left)
+            await write(ctx, dut, control.address, control.pack(abort=1))
+            await ctx.tick().repeat(5)
+            assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+            ctx.set(getattr(dut.context[0], busy), 1 - left)
+            await ctx.tick().repeat(3)
 
     simulate(dut, bench)
 
 
-@pytest.mark.parametrize("bit, name", [(0, "launch"), (1, "clear"), (2, "start")])
+@pytest.mark.parametrize("bit, name", [(0, "launch"), (1, "abort"), (2, "start")])
 def test_strobes(bit, name):
     """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
     dut = Registers(P)
-    others = [other for other in ("launch", "clear", "start") if other != name]
+    others = [other for other in ("launch", "abort", "start") if other != name]
 
     async def bench(ctx):
         await write_launch(ctx, dut)
         start_write(ctx, dut, MAP["CONTROL"].address, 1 << bit)
         seen = []
         for cycle in range(8):
-            seen.append(ctx.get(getattr(dut, name)))
-            assert not any(ctx.get(getattr(dut, other)) for other in others)
+            seen.append(ctx.get(getattr(dut.context[0], name)))
+            assert not any(ctx.get(getattr(dut.context[0], other)) for other in others)
             await ctx.tick()
             if cycle == 0:
                 ctx.set(dut.bus.awvalid, 0)
@@ -503,16 +526,18 @@ def test_status():
     rng = random.Random(6)
 
     async def bench(ctx):
+        ctx.set(dut.context[0].clearing, 1)  # the reset does not end
         for _ in range(20):
-            flags = {name: rng.randrange(2) for name in ("done", "idle", "clearing")}
+            flags = {name: rng.randrange(2) for name in ("done", "idle")}
             numbers = {"TILES": rng.getrandbits(32)}
             numbers |= {name: rng.getrandbits(17) for name in ("OLDEST", "CREDIT_LIMIT")}
             for name, value in flags.items():
-                ctx.set(getattr(dut, name), value)
+                ctx.set(getattr(dut.context[0], name), value)
             for name, value in numbers.items():
-                ctx.set(getattr(dut, name.lower()), value)
+                ctx.set(getattr(dut.context[0], name.lower()), value)
             word, _ = await read(ctx, dut, MAP["STATUS"].address)
-            assert MAP["STATUS"].unpack(word) == flags | {"error": 0, "configuration_error": 0}
+            others = {"aborting": 1, "error": 0, "configuration_error": 0}
+            assert MAP["STATUS"].unpack(word) == flags | others
             for name, value in numbers.items():
                 assert await read(ctx, dut, MAP[name].address) == (value, Response.OKAY.value)
 
@@ -520,9 +545,10 @@ def test_status():
 
 
 def report(ctx, dut, code, dispatch_index=0, wavefront=0):
-    ctx.set(dut.error.valid, 1)
+    ctx.set(dut.context[0].error.valid, 1)
     ctx.set(
-        dut.error.report, {"code": code, "dispatch_index": dispatch_index, "wavefront": wavefront}
+        dut.context[0].error.report,
+        {"code": code, "dispatch_index": dispatch_index, "wavefront": wavefront},
     )
 
 
@@ -532,7 +558,7 @@ async def error_registers(ctx, dut):
     status, _ = await read(ctx, dut, MAP["STATUS"].address)
     first = MAP["ERROR"].unpack(first)
     pending = MAP["STATUS"].unpack(status)["error"]
-    assert pending == ctx.get(dut.irq)
+    assert pending == ctx.get(dut.context[0].irq)
     return (ErrorCode(first["code"]), first["dispatch_index"], first["wavefront"]), count, pending
 
 
@@ -542,16 +568,16 @@ def test_errors():
 
     async def bench(ctx):
         report(ctx, dut, ErrorCode.OVERRUN, 1, 1)
-        ctx.set(dut.error.valid, 0)
+        ctx.set(dut.context[0].error.valid, 0)
         await ctx.tick().repeat(3)
         assert await error_registers(ctx, dut) == ((ErrorCode.NONE, 0, 0), 0, 0)
         report(ctx, dut, ErrorCode.SET_FULL, 0xBEEF, 5)
-        assert not ctx.get(dut.irq)
+        assert not ctx.get(dut.context[0].irq)
         await ctx.tick()
-        assert ctx.get(dut.irq)
+        assert ctx.get(dut.context[0].irq)
         report(ctx, dut, ErrorCode.TIMEOUT, 2, 2)
         await ctx.tick().repeat(4)
-        ctx.set(dut.error.valid, 0)
+        ctx.set(dut.context[0].error.valid, 0)
         kept = (ErrorCode.SET_FULL, 0xBEEF, 5)
         assert await error_registers(ctx, dut) == (kept, 5, 1)
         assert await write(ctx, dut, MAP["CONTROL"].address, 8) == Response.OKAY.value
@@ -569,7 +595,7 @@ def test_error_around_a_clear(when):
     async def bench(ctx):
         report(ctx, dut, ErrorCode.STORE_LATE, 1, 1)
         await ctx.tick().repeat(2)
-        ctx.set(dut.error.valid, 0)
+        ctx.set(dut.context[0].error.valid, 0)
         start_write(ctx, dut, MAP["CONTROL"].address, 8)
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
@@ -579,8 +605,8 @@ def test_error_around_a_clear(when):
             if cycle == when:
                 report(ctx, dut, ErrorCode.PACKET_AHEAD, 7, 3)
             await ctx.tick()
-            ctx.set(dut.error.valid, 0)
-            pending.append(ctx.get(dut.irq))
+            ctx.set(dut.context[0].error.valid, 0)
+            pending.append(ctx.get(dut.context[0].irq))
         assert pending == {"acts": [1, 0, 0], "strobe": [1, 1, 1], "after": [1, 0, 1]}[when]
         new = ((ErrorCode.NONE, 0, 0), 0, 0)
         if when != "acts":

@@ -151,15 +151,3 @@ def test_wrong_bits_in_what_is_just_being_written():
         assert await read(ctx, dut) == ([0x99, ENTRIES[1]], 0, 0)
 
     simulate(bench, rows=4, ways=2)
-
-
-def test_clear():
-    async def bench(ctx, dut):
-        await written(ctx, dut, ENTRIES)
-        ctx.set(dut.clear, 1)
-        await ctx.tick()
-        ctx.set(dut.clear, 0)
-        await settle(ctx, dut, 4)
-        assert await read(ctx, dut) == ([0, 0], 0, 0)
-
-    simulate(bench, rows=4, ways=2)
