@@ -93,7 +93,7 @@ def test_manifest():
     store = ports["channel__0__stores__payload"]
     assert sum(field["width"] for field in store["fields"]) == store["width"]
     assert store["fields"][0]["values"] == {"STORE": 0, "END_OF_TILE": 1}
-    assert ports["tiles"]["description"] == "Complete tiles since reset."
+    assert ports["context__0__tiles"]["description"] == "Complete tiles since reset."
 
 
 def test_git_version(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from rtl.export.register_documents import register_documents
 from rtl.interface.encodings import CODES
-from rtl.registers.map import load
+from rtl.registers.map import CONTEXT, PAGE_BITS, Register, load
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,9 +37,13 @@ def test_c_header_has_every_field(tmp_path):
         (tmp_path / name).write_bytes(documents()[name])
     checks = []
     for register in load().values():
-        checks.append(f"offsetof(t3_t, {register.name}) == {register.address}")
+        of_context = register.page == CONTEXT
+        for context in range(8 if of_context else 1):
+            member = f"context[{context}].{register.name}" if of_context else register.name
+            checks.append(f"offsetof(t3_t, {member}) == {register.address_in(context)}")
         for field in register.fields:
-            macro = f"T3__{register.name}__{field.name.upper()}"
+            page = "CONTEXT__" if of_context else ""
+            macro = f"T3__{page}{register.name}__{field.name.upper()}"
             checks.append(f"{macro}_bm == {field.mask}u")
             checks.append(f"{macro}_bp == {field.low} && {macro}_bw == {field.width}")
     for shape in CODES:
@@ -56,21 +60,32 @@ def test_c_header_has_every_field(tmp_path):
     subprocess.run([program], check=True)
 
 
+def _offset(register: Register) -> int:
+    """Within the page, of a context's register."""
+    return register.offset if register.page == CONTEXT else register.address
+
+
 def test_ip_xact_has_every_field():
     space = {"x": "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"}
     root = ElementTree.fromstring(documents()["t3_registers.xml"])
+
+    def number(element, name: str) -> int:
+        return int((element.findtext(f"x:{name}", namespaces=space) or "").lstrip("'h"), 16)
+
     found = {
         (
             register.findtext("x:name", namespaces=space),
-            int((register.findtext("x:addressOffset", namespaces=space) or "").lstrip("'h"), 16),
+            number(register, "addressOffset"),
             field.findtext("x:name", namespaces=space),
             int(field.findtext("x:bitOffset", namespaces=space) or ""),
         )
         for register in root.iterfind(".//x:register", space)
         for field in register.iterfind("x:field", space)
     }
+    (pages,) = root.iterfind(".//x:registerFile", space)
+    assert number(pages, "addressOffset") == number(pages, "range") == 1 << PAGE_BITS
     assert found == {
-        (register.name, register.address, field.name, field.low)
+        (register.name, _offset(register), field.name, field.low)
         for register in load().values()
         for field in register.fields
     }
@@ -80,8 +95,9 @@ def test_uvm_model_is_systemverilog_with_every_register():
     text = documents()["t3_registers_pkg.sv"].decode()
     tree = pyslang.syntax.SyntaxTree.fromText(text.replace('`include "uvm_macros.svh"', ""))
     assert not [str(d.code) for d in tree.diagnostics if d.isError()]
+    assert "'h1000 + i0*'h1000" in text
     for register in load().values():
-        assert f"add_reg(this.{register.name}, 'h{register.address:x}" in text
+        assert f"add_reg(this.{register.name}, 'h{_offset(register):x})" in text
 
 
 def test_html_names_every_register():
