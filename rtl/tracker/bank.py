@@ -190,16 +190,7 @@ class TrackerBank(wiring.Component):
                 "empty": Out(p.contexts),
             }
         )
-        self.walk = _Walk(
-            pending=Signal(p.contexts, name="pending"),
-            forgetting=Signal(p.contexts, name="forgetting"),
-            reads=Signal(name="walk_reads"),
-            checks=Signal(name="walk_checks"),
-            clears=Signal(name="walk_clears"),
-            row=Signal(range(max(self._rows, 2)), name="walk_row"),
-            row_checked=Signal(range(max(self._rows, 2)), name="walk_row_checked"),
-            row_cleared=Signal(range(max(self._rows, 2)), name="walk_row_cleared"),
-        )
+        self.walk = self._new_walk()
         self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
         self.completions = Queue(Completion(p), depth=_COMPLETIONS)
         self.checking, self.comparing, self.updating = (
@@ -248,6 +239,19 @@ class TrackerBank(wiring.Component):
             above=Signal(name="above"),
             gone=Signal(name="gone"),
             complete=Signal(name="complete"),
+        )
+
+    def _new_walk(self) -> _Walk:
+        contexts, rows = self._p.contexts, range(max(self._rows, 2))
+        return _Walk(
+            pending=Signal(contexts, name="pending"),
+            forgetting=Signal(contexts, name="forgetting"),
+            reads=Signal(name="walk_reads"),
+            checks=Signal(name="walk_checks"),
+            clears=Signal(name="walk_clears"),
+            row=Signal(rows, name="walk_row"),
+            row_checked=Signal(rows, name="walk_row_checked"),
+            row_cleared=Signal(rows, name="walk_row_cleared"),
         )
 
     def set_of(self, dispatch_index: Value) -> Value:
