@@ -46,7 +46,7 @@ _GEOMETRY = dict(
     wavefronts=4,
     tile_atom_bits=3,
     sets=8,
-    ways=2,
+    ways=4,
     banks=2,
     credit_window=8,
     command_depth=16,
@@ -92,10 +92,12 @@ class _Bench:
         await next_cycle(self.dut)
 
     async def finish(self, stimulus: _Stimulus, *contexts: int) -> None:
-        """Until the launches are done and nothing is left to send, in a bounded time."""
-        for _ in range(6000 * len(contexts or (0,))):
+        """Until each launch was done with nothing left to send, in a bounded time."""
+        left = set(contexts or (0,))
+        for _ in range(6000 * len(left)):
             await self.cycle(stimulus)
-            if all(self.value(K.done, one) and self.value(K.idle, one) for one in contexts or (0,)):
+            left -= {one for one in left if self.value(K.done, one) and self.value(K.idle, one)}
+            if not left:
                 return
         raise AssertionError("The launch does not end")
 
@@ -330,8 +332,6 @@ async def register_configuration_errors(dut):
     put("RANGE_DISPATCH_INDICES", first=0, last=0)
     put("RANGE_ACTION", region=0, action=1, command=0)
     put("RANGE_COMMIT", index=3, enable=1)
-    for _ in range(12):
-        put("COPY", command=0)
     put("CONTROL", abort=1)
     put("CONTROL", launch=1)
     for _ in range(4 * p.sets):
@@ -340,6 +340,8 @@ async def register_configuration_errors(dut):
     put("CONTROL", launch=1)
     put("WORKGROUPS", count=0)
     put("CONTROL", launch=1)
+    for _ in range(12):
+        put("COPY", command=0)
     host = Host(rng, bench.p, writes)
     seen = set()
     for _ in range(3000):

@@ -263,6 +263,8 @@ class Storm(Traffic):
     def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
         rng = self._rng
         super()._dram(number, block, out)
+        if not self._host.programmed:
+            return
         block[I.issue_acks_valid] = rng.random() < self._pace
         block[I.issue_acks_access] = Access.UPDATE.value
         block[I.issue_acks_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
