@@ -46,6 +46,7 @@ expect(
     "remote stores and sends wait",
     "both contexts read, and both send",
     "no room for remote stores",
+    "remote stores fill their memory",
     "idle after an abort",
     "starvation limit reached",
     "communication held back by the occupancy",
@@ -118,6 +119,8 @@ def _cover_lanes(model: Model) -> None:
     sends = lanes["has_ahead"].astype(bool)
     cover("remote stores and sends wait", any(lanes["remote_valid"].astype(bool) & sends))
     cover("both contexts read, and both send", all(lanes["reads_level"]) and all(sends))
+    full = PARAMETERS.remote_depth - 1
+    cover("remote stores fill their memory", any(lanes["remote_stored"] == full))
     cover("no room for remote stores", model.stores_room.bit_count() < PARAMETERS.contexts)
 
 

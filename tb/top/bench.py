@@ -46,7 +46,7 @@ _GEOMETRY = dict(
     wavefronts=4,
     tile_atom_bits=3,
     sets=8,
-    ways=4,
+    ways=2,
     banks=2,
     credit_window=8,
     command_depth=16,
@@ -212,21 +212,19 @@ async def late_traffic(dut):
 
 @cocotb.test()
 async def aborts(dut):
-    """Several in a row, while tiles are counted and triggered."""
+    """Several in a row, while tiles are counted and triggered; then all is launched anew."""
     bench, rng = await _start(dut), _rng(14)
     kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
-    pending = []
-
-    def strobe() -> tuple[int, int] | None:
-        if not pending and rng.random() < 0.1:
-            again = [control.pack(abort=1)] * int(rng.integers(1, 4))
-            pending.extend([*again, control.pack(launch=1)])
-        return (control.address, pending.pop(0)) if pending else None
-
-    host = _host(rng, bench, kernel, strobe=strobe)
-    traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
-    for _ in range(scaled(2500)):
-        await bench.cycle(traffic)
+    traffic = Traffic(rng, bench.p, kernel, _host(rng, bench, kernel), pace=1.0)
+    for _ in range(scaled(6)):
+        for _ in range(int(rng.integers(300, 900))):
+            await bench.cycle(traffic)
+        again = [(control.address, control.pack(abort=1))] * int(rng.integers(1, 4))
+        traffic.begin(Host(rng, bench.p, again))
+        for _ in range(100):
+            await bench.cycle(traffic)
+        traffic.begin(_host(rng, bench, kernel))
+    await bench.finish(traffic)
 
 
 def _kernels(p: T3Parameters, **options: Any) -> list[Kernel]:
@@ -238,7 +236,8 @@ def _kernels(p: T3Parameters, **options: Any) -> list[Kernel]:
             context=3 + number,
             base=size * (1 + number),
             limit=size * (2 + number),
-            credit_window=3,  # so that the tiles of all find room
+            wavefronts=1,  # so that the tiles of all find room
+            credit_window=6,
             **options,
         )
         for number in range(p.contexts)

@@ -26,7 +26,7 @@ __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 _CODES = (*range(1, ErrorCode.TIMEOUT.value + 1), ErrorCode.PACKET_MISMATCH.value)
 ERRORS = [code.name for code in ErrorCode if code.value in _CODES]
 _FULL = ("issue_acks", "candidates", "updates", "writes", "ends")
-_FULL_LANE = ("segments", "reads of a lane", "remote")
+_FULL_LANE = ("segments", "reads of a lane")
 
 expect(
     *ERRORS,
@@ -102,8 +102,6 @@ def _cover_channel(state: GoldenState, number: int, given: np.ndarray) -> None:
     for lane in channel["lanes"][: int(config["contexts"])]:
         cover("segments full", lane["segments_level"] == SEGMENTS)
         cover("reads of a lane full", lane["reads_level"] == READS)
-        stored = config["remote_depth"] - 1
-        cover("remote full", lane["remote_stored"] == stored)
     cover("egress blocked", has(levels, Q.link) and not given[I.link_out_ready])
     rooms = int(given[I.link_room]).bit_count()
     cover("no room at the link for one context", 0 < rooms < config["contexts"])

@@ -75,16 +75,20 @@ class Traffic:
     ):
         self._rng = rng
         self._p = p
-        self._kernel = kernel
-        self._host = host
         self._pace = pace
         self._noise = noise
-        self._works = [_Work(rng, one, tile_atoms) for one in (kernel, *kernels)]
+        self._kernels, self._tile_atoms = (kernel, *kernels), tile_atoms
         # Numbers of its own, so that all else is the same with and without it.
         self._dispatcher = rng.spawn(1)[0]
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0
+        self.begin(host)
+
+    def begin(self, host: Host) -> None:
+        """Go on with this host, and with all tiles of the kernels once more."""
+        self._host = host
+        self._works = [_Work(self._rng, one, self._tile_atoms) for one in self._kernels]
 
     def _work(self) -> _Work:
         """One of the contexts'."""

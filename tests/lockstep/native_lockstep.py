@@ -3,10 +3,11 @@
 import numpy as np
 from numba import carray, cfunc, types
 
+from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.native.engine import Engine
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, O, output_words
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, H, K, O, output_words
 from sysmodel.machine.machine import Machine
 
 __all__ = ["Lockstep", "LockstepMachine"]
@@ -43,24 +44,29 @@ def _step(pointer, inputs, outputs):
     block[CYCLES] += 1
 
 
-def _names(channels: int) -> list[str]:
-    return [f"channel {c}: {name}" for c in range(channels) for name in O._fields] + [*H._fields]
+def _names(p: T3Parameters) -> list[str]:
+    channels = [f"channel {c}: {name}" for c in range(p.channels) for name in O._fields]
+    contexts = [f"context {c}: {name}" for c in range(p.contexts) for name in K._fields]
+    return [*channels, *H._fields, *contexts]
 
 
-def _valid_words(channels: int) -> list[int]:
+def _valid_words(p: T3Parameters) -> list[int]:
     """For each output, the word that says whether it counts, or -1."""
     words = []
-    for c in range(channels):
+    for c in range(p.channels):
         for name in O._fields:
-            stream = next((s for s in ("link_out", "dram", "nmc_out") if name.startswith(s)), None)
+            streams = ("link_out", "dram", "nmc_out")
+            stream = next((s for s in streams if name.startswith(s)), None)
+            if name == "link_owner":
+                stream = "link_out"
             handshake = name.endswith(("_valid", "_ready"))
             counted = stream is not None and not handshake
             words.append(c * CHANNEL_OUTPUTS + getattr(O, f"{stream}_valid") if counted else -1)
     for name in H._fields:
         gate = {"bus_bresp": "bus_bvalid", "bus_rdata": "bus_rvalid", "bus_rresp": "bus_rvalid"}
-        at = channels * CHANNEL_OUTPUTS
+        at = p.channels * CHANNEL_OUTPUTS
         words.append(at + getattr(H, gate[name]) if name in gate else -1)
-    return words
+    return [*words, *[-1] * (p.contexts * CONTEXT_OUTPUTS)]
 
 
 class Lockstep:
@@ -69,10 +75,10 @@ class Lockstep:
     def __init__(self, parameters):
         self._rtl, self._golden = Engine(parameters), GoldenEngine(parameters)
         words = output_words(parameters)
-        self._names = _names(parameters.channels)
+        self._names = _names(parameters)
         header = [self._rtl.step_address, self._rtl.handle]
         header += [self._golden.step_address, self._golden.handle, words, 0, 0, 0, 0]
-        valid = _valid_words(parameters.channels)
+        valid = _valid_words(parameters)
         self._block = np.array([*header, *valid, *[0] * words], np.int64)
         self.handle, self.step_address = self._block.ctypes.data, _step.address
 

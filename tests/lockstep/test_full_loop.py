@@ -115,7 +115,7 @@ def test_a_difference_is_found():
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(lockstep.step_address)
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
         lockstep.require_agreement()
-        lockstep._golden._state.gpu["tiles"] += 1
+        lockstep._golden._state.contexts[0]["tiles"] += 1
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
         with pytest.raises(AssertionError, match="tiles in cycle 1"):
             lockstep.require_agreement()
