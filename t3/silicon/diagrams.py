@@ -40,7 +40,7 @@ def _tracker() -> Diagram:
         title="Tracker: the last of two updates completes a tile of one atom",
         component=Tracker(_P),
         skip=_CLEARED,
-        settings={"updates_per_atom": 2, "o.ready": 1},
+        settings={"updates_per_atom.0": 2, "ways.0": (1 << _P.ways) - 1, "o.ready": 1},
         stimulus={
             0: end
             | {"ends.0.payload.tile_atoms": 1}
@@ -210,7 +210,7 @@ def _registers() -> Diagram:
             Lane(signal="bus.wready"),
             Lane(signal="bus.bvalid"),
             Lane(signal="bus.bresp", when="bus.bvalid"),
-            Lane(signal="launch_configuration.workgroups"),
+            Lane(signal="context.0.launch_configuration.workgroups", label="workgroups"),
         ],
         cycles=6,
     )

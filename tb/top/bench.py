@@ -227,6 +227,25 @@ async def aborts(dut):
     await bench.finish(traffic)
 
 
+@cocotb.test()
+async def aborts_in_a_storm(dut):
+    """Several in a row, while events of few tiles are tracked without rhyme or reason."""
+    bench, rng = await _start(dut), _rng(15)
+    kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
+    pending = []
+
+    def strobe() -> tuple[int, int] | None:
+        if not pending and rng.random() < 0.1:
+            again = [control.pack(abort=1)] * int(rng.integers(1, 4))
+            pending.extend([*again, control.pack(launch=1)])
+        return (control.address, pending.pop(0)) if pending else None
+
+    host = _host(rng, bench, kernel, strobe=strobe)
+    traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
+    for _ in range(scaled(1500)):
+        await bench.cycle(traffic)
+
+
 def _kernels(p: T3Parameters, **options: Any) -> list[Kernel]:
     """One for each context, with a buffer and an address space of its own."""
     size = 1 << 12
@@ -252,6 +271,24 @@ async def two_contexts(dut):
     host = _host(rng, bench, first, second)
     await bench.finish(Traffic(rng, bench.p, first, host, second, pace=0.6), 0, 1)
     assert not any(bench.value(K.irq, context) for context in range(2))
+
+
+@cocotb.test()
+async def one_of_two_aborted(dut):
+    """In the middle of it; the other context's launch ends as if nothing had been."""
+    bench, rng = await _start(dut), _rng(42)
+    control = register_map.load()["CONTROL"]
+    first, second = _kernels(bench.p)
+    traffic = Traffic(rng, bench.p, first, Host(rng, bench.p, []), second, pace=0.8)
+    for number in range(scaled(3)):
+        traffic.begin(_host(rng, bench, first, second))
+        for _ in range(int(rng.integers(250, 400))):
+            await bench.cycle(traffic)
+        traffic.withdraw(1, Host(rng, bench.p, [(control.address_in(1), control.pack(abort=1))]))
+        await bench.finish(traffic)
+        assert not bench.value(K.irq, 0), number
+        for _ in range(100):  # until the abort is over
+            await bench.cycle(traffic)
 
 
 class _AnyOf:

@@ -41,6 +41,7 @@ class _Work:
                 if dispatch_index >= kernel.remote:
                     self.remote += [tile] * count
         self.limit = self.dispatched = self.finished = 0
+        self.running = False
 
     def workgroup(self, dispatch_index: int) -> int:
         return (dispatch_index + self.kernel.first_workgroup) % self.kernel.workgroups
@@ -89,6 +90,12 @@ class Traffic:
         """Go on with this host, and with all tiles of the kernels once more."""
         self._host = host
         self._works = [_Work(self._rng, one, self._tile_atoms) for one in self._kernels]
+
+    def withdraw(self, number: int, host: Host) -> None:
+        """No more of this kernel's tiles, and go on with another host."""
+        self._host = host
+        self._works[number].local.clear()
+        self._works[number].remote.clear()
 
     def _work(self) -> _Work:
         """One of the contexts'."""
@@ -218,7 +225,9 @@ class Traffic:
         given = inputs[p.channels * CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
         seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
         programmed = self._host.programmed
-        work.limit = int(seen[K.credit_limit_out]) if programmed else 0
+        # What the last launch admitted does not count for the next one.
+        work.running |= bool(programmed and not seen[K.done])
+        work.limit = int(seen[K.credit_limit_out]) if work.running else 0
         ahead = int(self._rng.integers(0, 4)) + work.kernel.shift
         given[J.credit_limit_in] = max(work.limit + ahead - self._cycle // 64 % 8, 0)
         progress = self._progress(work, int(seen[K.dispatch_limit]) if programmed else 0)
