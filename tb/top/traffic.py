@@ -261,6 +261,7 @@ class Traffic:
             block[I.link_room] = (1 << self._p.contexts) - 1
             if self._cycle % 384 < 64:
                 block[I.link_room] = rng.integers(0, 1 << self._p.contexts)
+            block[I.stores_valid] = block[I.link_in_valid] = 0
             if self._host.programmed:
                 self._store(block, bool(out[O.stores_ready]))
                 self._packet(block, bool(out[O.link_in_ready]))
