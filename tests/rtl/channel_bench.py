@@ -57,6 +57,7 @@ LAUNCH = {"first_workgroup": FIRST, "workgroups": WORKGROUPS}
 # Of each context: a region, an address space of its own, and where it sends.
 CONTEXTS = [
     {
+        "aborting": 0,
         "address_space": {"enable": 1, "local": 1, "remote": 5},
         "regions": [{"enable": 1, "base": 1000, "limit": 2000}],
         "ranges": _ranges(
@@ -72,6 +73,7 @@ CONTEXTS = [
         "launch": LAUNCH,
     },
     {
+        "aborting": 0,
         "address_space": {"enable": 1, "local": 2, "remote": 8},
         "regions": [{"enable": 1, "base": 3000, "limit": 3500}],
         "ranges": _ranges(
@@ -103,6 +105,7 @@ def changed(context=0, **fields):
 def view(tables, base, limit):
     """A context's ``ContextView``."""
     return {
+        "aborting": tables["aborting"],
         "address_space": tables["address_space"],
         "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
         "launch_configuration": tables["launch"],

@@ -66,9 +66,10 @@ def random_command(rng, p):
     return {name: leaf(name, field.shape) for name, field in CommandEntry(p)}
 
 
-def view(maps, order, space=1):
+def view(maps, order, space=1, aborting=0):
     """A context of this address space, or of none."""
     return {
+        "aborting": aborting,
         "address_space": {"enable": space is not None, "local": space or 0},
         "maps": maps,
         "launch_configuration": {"first_workgroup": order[0], "workgroups": order[1]},
@@ -126,7 +127,7 @@ def check(ctx, dut, views, atom, context, workgroup):
     at = f"atom {atom}, context {context}, workgroup {workgroup} of {views}"
     location = ctx.get(dut.location.location)
     if owner is None:
-        assert not location.mapped and not location.valid, at
+        assert not location.mapped and not location.counted and not location.valid, at
         assert ctx.get(dut.range.action) == Action.NONE, at
         return Action.NONE
     maps, order = views[owner]["maps"], views[owner]["launch_configuration"].values()
@@ -136,6 +137,7 @@ def check(ctx, dut, views, atom, context, workgroup):
     )
     assert location.owner == owner, at
     assert location.mapped == mapped, at
+    assert location.counted == (mapped and not views[owner]["aborting"]), at
     assert location.valid == (mapped and workgroup < workgroups), at
     assert location.dispatch_index == dispatch_index, at
     assert ctx.get(dut.range.action) == action, at
@@ -318,7 +320,7 @@ def test_random(p):
         for _ in range(150):
             spaces = [rng.choice([0, 1, 2, None]) for _ in range(p.contexts)]
             views = [
-                view(random_maps(), (rng.randrange(16), rng.randrange(17)), space)
+                view(random_maps(), (rng.randrange(16), rng.randrange(17)), space, rng.randrange(2))
                 for space in spaces
             ]
             program(ctx, dut, *views)

@@ -1,5 +1,5 @@
 import pytest
-from channel_bench import ALL, TIMING, changed, packet, simulate, store
+from channel_bench import ALL, CONTEXTS, TIMING, changed, packet, simulate, store
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -188,6 +188,87 @@ def test_tables_change_under_a_store(tables, cycle, differs):
         plain = {"workgroup": 26, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
         assert (left != [("link_out", Packet(TIMING).const(plain))]) == differs
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("port", "request_"),
+    [
+        *[("stores", store(workgroup)) for workgroup in (17, 29, 0)],
+        # Those that would be errors without the abort, too.
+        *[("stores", store(workgroup)) for workgroup in (28, 2)],
+        ("stores", store(29, kind=StoreKind.END_OF_TILE)),
+        ("link_in", packet(29)),
+        ("link_in", packet(60, kind=PacketKind.STORE)),
+        *[("link_in", packet(workgroup)) for workgroup in (28, 17, 60)],
+        ("link_in", packet(29, op=Operation.MAX)),
+    ],
+)
+@pytest.mark.parametrize("aborting", [1, 5])
+def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
+    """Also where the abort is over before it is known what it is."""
+
+    async def bench(channel):
+        channel.program(changed(aborting=1))
+        for cycle in range(aborting):
+            assert await channel.cycle({port: request_} if cycle == 0 else {}) == ({}, [])
+        channel.program(CONTEXTS)
+        assert await channel.drain() == ([], [])
+        # One that comes after it is as ever.
+        await channel.cycle({"stores": store(29)})
+        ((got, _),), errors = await channel.drain()
+        assert (got, errors) == ("dram", [])
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("port", "request_", "outcome"),
+    [
+        ("stores", store(17, atom=999), "dram"),
+        ("stores", store(17, context=7), "dram"),
+        ("stores", store(50), "dram"),
+        ("reads", {"atom": 1500, "tag": 9}, "dram"),
+        ("link_in", packet(60, atom=999, kind=PacketKind.STORE), ErrorCode.PACKET_UNMAPPED),
+        # Of the other context.
+        ("stores", store(17, atom=3000, context=2), "link_out"),
+        ("stores", store(40, atom=3000, context=2), "dram"),
+        ("stores", store(28, atom=3000, context=2), "link_out"),
+        ("link_in", packet(60, atom=3000, context=2, kind=PacketKind.STORE), "dram"),
+        ("link_in", packet(17, atom=3000, context=2), ErrorCode.PACKET_UNMAPPED),
+    ],
+)
+def test_an_abort_is_of_one_context(port, request_, outcome):
+    """What is of no region, or of the other context, is as ever."""
+
+    async def bench(channel):
+        channel.program(changed(aborting=1))
+        await channel.cycle({port: request_})
+        left, errors = await channel.drain()
+        assert [got for got, _ in left] + errors == [outcome]
+
+    simulate(TIMING, bench)
+
+
+def test_an_abort_drops_what_waits_for_the_link():
+    """All but the two packets that the link's queue has taken; of the other context nothing."""
+    requests = [store(17), store(17, atom=3000, context=2)] * 6
+
+    async def bench(channel):
+        taken = ALL - {"link_out"}
+        for request in requests:
+            assert await channel.cycle({"stores": request}, taken) == ({}, [])
+        for _ in range(4):
+            await channel.cycle(taken=taken)
+        channel.program(changed(aborting=1))
+        for _ in range(12):
+            await channel.cycle(taken=taken)
+        channel.program(CONTEXTS)
+        left, errors = await channel.drain(40)
+        assert not errors and {port for port, _ in left} == {"link_out"}
+        remote = [packet["context"] for _, packet in left]
+        assert remote[:2] == [5, 8] and remote[2:] == [8] * 5
 
     simulate(TIMING, bench)
 

@@ -73,7 +73,8 @@ def test_random(p, seed):
             if step % 40 == 39:
                 # Any workgroup may be the first. Requests that are on their way see the change.
                 first = {"first_workgroup": rng.choice([FIRST, 0, 49])}
-                channel.program(changed(rng.randrange(2), launch=first))
+                aborting = int(rng.random() < 0.3)
+                channel.program(changed(rng.randrange(2), launch=first, aborting=aborting))
             if step % 50 == 0:
                 rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
                 base = rng.randrange(5, 30)

@@ -352,6 +352,24 @@ def test_copies():
     simulate(bench)
 
 
+def test_no_copy_begins_during_an_abort():
+    async def bench(driver):
+        ctx, dut, control = driver.ctx, driver.dut, MAP["CONTROL"]
+        await driver.address("COPY_START", 3 * ATOM)
+        ctx.set(dut.context[0].idle, 0)
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        await driver.commit("COPY", ConfigurationError.IN_USE, command=1)
+        # The tables may be written meanwhile.
+        assert await driver.region(0, 1, 0, TOP) == ConfigurationError.NONE
+        await driver.commit("COPY", ConfigurationError.UNKNOWN_INDEX, command=P.commands)
+        ctx.set(dut.context[0].idle, 1)
+        await ctx.tick().repeat(3)
+        assert await driver.copy(1, 3 * ATOM) == ConfigurationError.NONE
+        await driver.take()
+
+    simulate(bench)
+
+
 def test_only_commits_touch_the_configuration_error():
     async def bench(driver):
         assert await driver.region(1, 1, 0, 0) == ConfigurationError.EMPTY

@@ -78,12 +78,13 @@ class Bench:
             ctx.set(dut.ways[owner], mask)
         ctx.set(dut.o.ready, 1)
 
-    async def cycle(self, event=None, clear=0):
+    async def cycle(self, event=None, clear=0, aborting=0):
         ctx, dut = self.ctx, self.dut
         ctx.set(dut.i.valid, event is not None)
         if event:
             ctx.set(dut.i.p, event)
         ctx.set(dut.clear, clear)
+        ctx.set(dut.aborting, aborting)
         if ctx.get(dut.error.valid):
             report = ctx.get(dut.error.report)
             tile = report.owner, report.dispatch_index, report.wavefront
@@ -190,6 +191,31 @@ def test_a_set_is_full_where_the_ways_of_its_context_are(owner):
         assert all(masks[of] >> way & 1 for way, of in stored)
 
     simulate(masks, bench)
+
+
+@pytest.mark.parametrize("aborted", range(2))
+def test_abort(aborted):
+    """What comes of the context leaves no trace, not even an error; the other one's counts. So
+    does what came before, and what comes after."""
+    other = 1 - aborted
+
+    async def bench(bank):
+        await bank.has_room()
+        for owner in (aborted, other):
+            await bank.cycle(update(owner, 0, count=UPDATES_PER_ATOM[owner], atom=owner))
+        for owner in (aborted, other):
+            for event in (end(owner, 0), update(owner, 4), end(owner, 1, tile_atoms=0)):
+                await bank.cycle(event, aborting=1 << aborted)
+        await bank.drain()
+        seen = [(other, 0, 0, other), (ErrorCode.ZERO_THRESHOLD, other, 1, 0)]
+        assert sorted(bank.seen, key=str) == sorted(seen, key=str)
+        assert sorted(owner for _, owner in bank.stored()) == [0, 1]
+        await bank.cycle(end(aborted, 0))
+        await bank.drain()
+        assert bank.seen[2:] == [(aborted, 0, 0, aborted)]
+        assert bank.ctx.get(bank.dut.empty) == 1 << aborted
+
+    simulate((0b00011, 0b11100), bench)
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,10 @@ def test_every_cycle(channels, banks):
     seed = 10 * channels + banks
     print("seed", seed)
     rng = random.Random(seed)
-    p = T3Parameters(channels=channels, banks=banks)
+    p = T3Parameters(channels=channels, banks=banks, contexts=2)
     dut = TrackerFront(p)
     transfers = [0] * banks
+    empty_seen = set()
 
     async def bench(ctx):
         # Per channel what waits outside: (issue acknowledgement, end), who was last, and its
@@ -78,12 +79,19 @@ def test_every_cycle(channels, banks):
                     )
                 if pair[1] is None and rng.random() < 0.3:
                     pair[1] = end(dispatch_index ^ 1, wavefront, rng.randrange(1 << 10))
+                for event in pair:
+                    if event is not None:
+                        event.setdefault("owner", rng.randrange(2))
             for channel, pair in enumerate(waiting):
                 offer(ctx, dut.issue_acks[channel], pair[0])
                 offer(ctx, dut.ends[channel], pair[1])
             # Long waits, so that the candidates fill up.
             room = [rng.random() < (0.9 if cycle // 16 % 2 else 0.2) for _ in range(banks)]
             ctx.set(dut.room, sum(bit << bank for bank, bit in enumerate(room)))
+
+            owners = {event["owner"] for queue in candidates for event in queue}
+            assert ctx.get(dut.empty) == sum((n not in owners) << n for n in range(2))
+            empty_seen.add(ctx.get(dut.empty))
 
             for bank, event in enumerate(chosen):
                 assert ctx.get(dut.o[bank].valid) == (event is not None)
@@ -125,6 +133,7 @@ def test_every_cycle(channels, banks):
 
     run(dut, bench)
     assert min(transfers) > 30
+    assert empty_seen == set(range(4))
 
 
 def test_busy_bank_does_not_hold_another():

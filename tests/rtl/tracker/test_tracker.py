@@ -190,6 +190,61 @@ def test_errors_of_each_bank():
     ]
 
 
+def test_contexts():
+    """A tile of the same name in each, with its own number of updates and ways, in every bank."""
+    p = T3Parameters(sets=8, ways=3, banks=2, contexts=2)
+    dut = Tracker(p)
+    seen = []
+
+    async def give(ctx, kind, event):
+        port = getattr(dut, kind)[0]
+        ctx.set(port.p, event)
+        ctx.set(port.valid, 1)
+        await ctx.tick()
+        ctx.set(port.valid, 0)
+        # Until it is in the table, or out of it.
+        for _ in range(10):
+            if ctx.get(dut.o.valid):
+                seen.append((ctx.get(dut.o.p.owner), ctx.get(dut.o.p.dispatch_index)))
+            for error in dut.errors:
+                if ctx.get(error.valid):
+                    report = ctx.get(error.report)
+                    seen.append((report.code, report.owner, report.dispatch_index))
+            await ctx.tick()
+
+    async def bench(ctx):
+        for number in range(2):
+            ctx.set(dut.updates_per_atom[number], number + 1)
+            ctx.set(dut.ways[number], (0b001, 0b110)[number])
+        ctx.set(dut.o.ready, 1)
+        await ctx.tick().repeat(6)
+        for bank in range(2):
+            for number in range(2):
+                assert ctx.get(dut.empty) == 3 & ~number
+                await give(ctx, "issue_acks", updates(bank, 0, 9) | {"owner": number})
+            assert ctx.get(dut.empty) == 0
+            # Another tile of the set finds room in the ways of context 1 only.
+            for number in range(2):
+                await give(ctx, "issue_acks", updates(bank + 8, 0, 9, 2) | {"owner": number})
+            for number in range(2):
+                await give(ctx, "ends", end(bank, 0, 1) | {"owner": number})
+            assert seen == [(ErrorCode.SET_FULL, 0, bank + 8), (0, bank)]
+            # What comes of context 1 is dropped, then all of it forgotten.
+            ctx.set(dut.aborting, 2)
+            await give(ctx, "issue_acks", updates(bank, 0, 9) | {"owner": 1})
+            assert len(seen) == 2 and ctx.get(dut.empty) == 1
+            ctx.set(dut.clear, 2)
+            await ctx.tick()
+            ctx.set(dut.clear, 0)
+            assert ctx.get(dut.clearing) == 2
+            await ctx.tick().repeat(8)
+            ctx.set(dut.aborting, 0)
+            assert ctx.get(dut.clearing) == 0 and ctx.get(dut.empty) == 3
+            seen.clear()
+
+    run(dut, bench)
+
+
 def test_clear():
     dut = Tracker(T3Parameters(sets=8, banks=2))
 

@@ -38,7 +38,7 @@ def simulate(stimulus, *, p=SMALL, **launch_configuration):
             dispatch_index = inputs.get("complete")
             ctx.set(dut.complete, dispatch_index is not None)
             ctx.set(dut.complete_dispatch_index, dispatch_index or 0)
-            for name in ("launch", "own", "issued", "unfinished"):
+            for name in ("launch", "aborting", "own", "issued", "unfinished"):
                 ctx.set(getattr(dut, name), inputs.get(name, 0))
             ctx.set(dut.credit_limit_in, inputs.get("credit_limit_in", 0))
             outputs = {name: ctx.get(getattr(dut, name)) for name in OUTPUTS}
@@ -192,6 +192,26 @@ def test_timeout_of_what_cannot_be_sent():
     assert errors == [None] * 5 + [16] + [None] * 4 + [16] + [None] * 4 + [16]
 
 
+def test_abort():
+    """Nothing is admitted, no end is told of, and no time runs out, until the next launch."""
+    aborting = {"aborting": 1, "unfinished": 1, "credit_limit_in": 50}
+    after = {"unfinished": 1, "credit_limit_in": 50}
+    stimulus = [LAUNCH, *[{"credit_limit_in": 50}] * 3, *[aborting] * 2, *[after] * 9]
+    seen = simulate([*stimulus, LAUNCH, *[{}] * 3], timeout=6)
+    assert column(seen, "credit_limit") == [0, 0, *[22] * 4, *[0] * 11, 22, 22]
+    assert column(seen, "dispatch_limit")[4:15] == [22] * 3 + [0] * 8
+    assert not any(column(seen, "error"))
+    # One that has ended is given up like any other.
+    seen = simulate([LAUNCH, *[{}] * 3, {"aborting": 1}, *[after] * 9], timeout=6, tracked_end=16)
+    assert column(seen, "done") == [0, 0, 1, 1, 1, *[0] * 9]
+    assert not any(column(seen, "error"))
+
+
+def test_launch_wins_over_an_abort():
+    seen = simulate([{"launch": 1, "aborting": 1}, *[{}] * 3])
+    assert column(seen, "credit_limit") == [0, 0, 22, 22]
+
+
 class Reference:
     """The credit window by sets of dispatch indices; ``outputs`` are those of the current cycle."""
 
@@ -234,6 +254,8 @@ class Reference:
             self.launched, self.oldest, self.issued, self.idle = 1, c["tracked_first"], 0, 0
             self.complete.clear()
             self.outputs["done"] = 0
+        elif inputs["aborting"]:
+            self.launched, self.outputs["done"] = 0, 0
         self.outputs["oldest"] = self.oldest
         return outputs
 
@@ -257,6 +279,7 @@ def test_random(slots):
     admitted = 0
     for cycle in range(1600):
         launch = cycle in (3, 480) or rng.random() < 0.001
+        aborting = 250 <= cycle < 260 or cycle == 1590
         admitted = max(admitted, reference.oldest)
         while (
             admitted < reference.oldest + slots and admitted < launch_configuration["tracked_end"]
@@ -267,6 +290,7 @@ def test_random(slots):
         complete = waiting.pop() if waiting and rng.random() < rate else None
         inputs = {
             "launch": launch,
+            "aborting": aborting,
             "complete": complete if reference.launched else None,
             "own": complete is not None and rng.random() < 0.5,
             "issued": rng.random() < 0.2,

@@ -259,6 +259,33 @@ def test_a_launch_forgets(phase):
     simulate(run)
 
 
+def test_abort():
+    """Nothing is told, from two cycles after it on, until the next launch."""
+
+    async def run(bench):
+        await late_kernel(bench)
+        await bench.strobe("aborting")
+        for _ in range(DELAY):
+            await bench.wait(1)
+            assert not bench.told
+        await bench.strobe("launch")
+        await bench.wait(1)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+def test_launch_wins_over_an_abort():
+    async def run(bench):
+        bench.drive(aborting=1)
+        await bench.strobe("launch")
+        bench.drive(aborting=0)
+        await bench.progress(10)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
 def test_wrong_parameters():
     with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not 5"):
         Criticality(5)
