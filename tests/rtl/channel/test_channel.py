@@ -251,7 +251,8 @@ def test_an_abort_is_of_one_context(port, request_, outcome):
     simulate(TIMING, bench)
 
 
-def test_an_abort_drops_what_waits_for_the_link():
+@pytest.mark.parametrize("blocked", [True, False])
+def test_an_abort_drops_what_waits_for_the_link(blocked):
     """All but the two packets that the link's queue has taken; of the other context nothing."""
     requests = [store(17), store(17, atom=3000, context=2)] * 6
 
@@ -262,10 +263,14 @@ def test_an_abort_drops_what_waits_for_the_link():
         for _ in range(4):
             await channel.cycle(taken=taken)
         channel.program(changed(aborting=1))
+        left = []
         for _ in range(12):
-            await channel.cycle(taken=taken)
+            ports, _ = await channel.cycle(taken=taken if blocked else ALL)
+            left += ports.items()
+        assert bool(left) != blocked
         channel.program(CONTEXTS)
-        left, errors = await channel.drain(40)
+        rest, errors = await channel.drain(40)
+        left += rest
         assert not errors and {port for port, _ in left} == {"link_out"}
         remote = [packet["context"] for _, packet in left]
         assert remote[:2] == [5, 8] and remote[2:] == [8] * 5

@@ -49,6 +49,17 @@ def bank_of(p, event):
     return bank
 
 
+def fill(rng, pair):
+    """New events of any context, where none waits."""
+    dispatch_index, wavefront = rng.randrange(1 << 16), rng.randrange(8)
+    owner = {"owner": rng.randrange(2)}
+    if pair[0] is None and rng.random() < 0.7:
+        atom, count = rng.randrange(1 << 35), rng.randint(1, 15)
+        pair[0] = updates(dispatch_index, wavefront, atom, count) | owner
+    if pair[1] is None and rng.random() < 0.3:
+        pair[1] = end(dispatch_index ^ 1, wavefront, rng.randrange(1 << 10)) | owner
+
+
 @pytest.mark.parametrize(
     ("channels", "banks"),
     [*product([1, 3, 4], [1, 2, 4]), (1, 16), pytest.param(3, 16, marks=pytest.mark.verify)],
@@ -72,16 +83,7 @@ def test_every_cycle(channels, banks):
         chosen = [None] * banks
         for cycle in range(500 if banks < 16 else 2000):
             for pair in waiting:
-                dispatch_index, wavefront = rng.randrange(1 << 16), rng.randrange(8)
-                if pair[0] is None and rng.random() < 0.7:
-                    pair[0] = updates(
-                        dispatch_index, wavefront, rng.randrange(1 << 35), rng.randint(1, 15)
-                    )
-                if pair[1] is None and rng.random() < 0.3:
-                    pair[1] = end(dispatch_index ^ 1, wavefront, rng.randrange(1 << 10))
-                for event in pair:
-                    if event is not None:
-                        event.setdefault("owner", rng.randrange(2))
+                fill(rng, pair)
             for channel, pair in enumerate(waiting):
                 offer(ctx, dut.issue_acks[channel], pair[0])
                 offer(ctx, dut.ends[channel], pair[1])
