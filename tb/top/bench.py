@@ -281,8 +281,11 @@ async def one_of_two_aborted(dut):
     first, second = _kernels(bench.p)
     traffic = Traffic(rng, bench.p, first, Host(rng, bench.p, []), second, pace=0.8)
     for number in range(scaled(3)):
-        traffic.begin(_host(rng, bench, first, second))
-        for _ in range(int(rng.integers(250, 400))):
+        host = _host(rng, bench, first, second)
+        traffic.begin(host)
+        while not host.programmed:
+            await bench.cycle(traffic)
+        for _ in range(int(rng.integers(50, 200))):
             await bench.cycle(traffic)
         traffic.withdraw(1, Host(rng, bench.p, [(control.address_in(1), control.pack(abort=1))]))
         await bench.finish(traffic)

@@ -13,23 +13,14 @@ from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
-from rtl.tracker.bank import TrackerBank
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger
 from sysmodel.engine.golden.arbitration import arbitrate, measure
 from sysmodel.engine.golden.credit_window import step_credit_window
 from sysmodel.engine.golden.dma import step_engine
-from sysmodel.engine.golden.layouts import TILE
-from sysmodel.engine.golden.queues import Q, mark
-from sysmodel.engine.golden.state import COMPLETIONS
-from sysmodel.engine.golden.tracker_bank import (
-    accept,
-    clear_bank,
-    count_entries,
-    has_room,
-    step_bank,
-)
+from sysmodel.engine.golden.state import SEGMENTS
+from sysmodel.engine.golden.tracker_bank import offer_completion
 from sysmodel.engine.golden.trigger import begin_clearing, step_ready, step_trigger
 from tb.arbiter.model import TOLD
 from tb.criticality.model import step_unit
@@ -115,7 +106,7 @@ def test_arbiter(rng):
             for name in TOLD:
                 told = chance(rng, 0.5)
                 ctx.set(getattr(dut, name), told)
-                state.gpu["criticality"][name] = told
+                state.gpu[name] = told
             found = [
                 compute and ctx.get(dut.compute.ready),
                 communication and ctx.get(dut.communication.ready),
@@ -131,73 +122,10 @@ def test_arbiter(rng):
     simulate(dut, bench)
 
 
-def test_tracker_bank(rng):
-    dut = TrackerBank(T3Parameters(**SMALL))
-    state = fresh_state(**SMALL)
-    bank = state.banks[0]
-
-    async def bench(ctx):
-        chosen = None
-        for cycle in range(3000):
-            if cycle % 500 == 0:
-                state.config["launch"]["updates_per_atom"] = rng.integers(0, 4)
-                ctx.set(dut.updates_per_atom, int(state.config["launch"]["updates_per_atom"]))
-            valid, ready, clear = chance(rng, 0.8), chance(rng, 0.6), chance(rng, 0.002)
-            busy = chance(rng, 0.1)
-            event = {
-                "end": 0 if busy else int(rng.integers(0, 2)),
-                "dispatch_index": 5 if busy else int(rng.integers(0, 4) * 8 + rng.integers(0, 2)),
-                "wavefront": 3 if busy else int(rng.integers(0, 2)),
-                "atom": int(rng.integers(0, 1 << 23)),
-                "count": int(rng.choice([1, rng.integers(1, 16)])),
-                "tile_atoms": int(rng.integers(0, 4)),
-                "outer_edge": int(rng.integers(0, 2)),
-                "inner_edge": int(rng.integers(0, 2)),
-            }
-            # What was chosen in the last cycle comes in this one.
-            ctx.set(dut.i.valid, chosen is not None)
-            if chosen:
-                ctx.set(dut.i.p, chosen)
-            ctx.set(dut.o.ready, ready)
-            ctx.set(dut.clear, clear)
-
-            room = bool(has_room(bank))
-            gpu = state.gpu
-            under_way = bank["flying"] or bank["level"] or bank["clearing"] or gpu["entries_change"]
-            assert ctx.get(dut.empty) == (not gpu["entries"] and not under_way), cycle
-            assert ctx.get(dut.room) == room, cycle
-            assert ctx.get(dut.clearing) == bank["clearing"], cycle
-            chosen = event if valid and room else None
-            if chosen:
-                accept(state, bank, np.array(words(event, TILE.names), np.int64).view(TILE)[0])
-            assert ctx.get(dut.o.valid) == (bank["level"] > 0), cycle
-            if bank["level"]:
-                completion = bank["completions"][bank["head"]]
-                found = words(ctx.get(dut.o.p), completion.dtype.names)
-                assert found == list(completion.tolist()), cycle
-                if ready:
-                    bank["head"] = (bank["head"] + 1) % COMPLETIONS
-                    bank["level"] -= 1
-            count_entries(state, clear)
-            error = step_bank(state, 0)
-            assert ctx.get(dut.error.valid) == (error != 0), cycle
-            if error:
-                report = ctx.get(dut.error.report)
-                found = report.code.value | report.wavefront << 8 | report.dispatch_index << 24
-                assert found == error, cycle
-            clear_bank(state, 0, clear)
-            if clear:
-                chosen = None
-            state.gpu["cycle"] += 1
-            await ctx.tick()
-
-    simulate(dut, bench)
-
-
 def test_credit_window(rng):
     dut = CreditWindow(T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
-    gpu = state.gpu
+    gpu = state.contexts[0]
 
     async def bench(ctx):
         timeouts = 0
@@ -214,14 +142,16 @@ def test_credit_window(rng):
                 }
                 ctx.set(dut.launch_configuration, values)
                 for name, value in values.items():
-                    state.config["launch"][name] = value
+                    gpu["launch"][name] = value
             launch, complete = chance(rng, 0.01), chance(rng, 0.4)
+            aborting = chance(rng, 0.004)
             own, issued = chance(rng, 0.2), chance(rng, 0.2)
             dispatch_index = int(gpu["oldest"] + rng.integers(0, 4)) % 1024
             credit_limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
             unfinished = chance(rng, 0.8)
             for port, value in (
                 (dut.launch, launch),
+                (dut.aborting, aborting),
                 (dut.complete, complete),
                 (dut.complete_dispatch_index, dispatch_index),
                 (dut.own, own),
@@ -238,14 +168,15 @@ def test_credit_window(rng):
                 gpu[name] for name in ("oldest", "credit_limit", "dispatch_limit", "done")
             ], cycle
             base = int(gpu["oldest"])
+            gpu["aborted"] = aborting
             completed = dispatch_index if complete else -1
             expired = step_credit_window(
-                state, credit_limit_in, completed, own, issued, launch, unfinished
+                state, 0, credit_limit_in, completed, own, issued, launch, unfinished
             )
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:
                 timeouts += 1
-                assert ctx.get(dut.error.report.dispatch_index) == base % 1024, cycle
+                assert ctx.get(dut.error.report.dispatch_index) == min(base, 1023), cycle
             await ctx.tick()
         assert timeouts
 
@@ -256,7 +187,7 @@ def test_criticality(rng):
     p = T3Parameters(**SMALL, channels=3)
     dut = Criticality(p)
     state = fresh_state(**SMALL, channels=3)
-    config, own = state.config["launch"], state.gpu["criticality"]
+    config, own = state.contexts[0]["launch"], state.contexts[0]["criticality"]
     dispatcher = Dispatcher(rng, p)
     seen = set()
 
@@ -301,7 +232,6 @@ def random_command(rng):
         "kind": int(rng.integers(0, 2)),
         "op": int(rng.integers(0, 3)),
         "dtype": int(rng.integers(0, 3)),
-        "context": int(rng.integers(0, 16)),
         "atom_offset": int(rng.integers(0, 1 << 23)),
         "granularity": int(rng.integers(0, 2)),
         "group_log2": int(rng.integers(0, 3)),
@@ -320,13 +250,13 @@ def random_command(rng):
 def set_commands(state, commands):
     for index, command in enumerate(commands):
         for name, value in command.items():
-            state.commands[index][name] = value
+            state.commands[0, index][name] = value
 
 
 def test_trigger(rng):
     dut = Trigger(T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
-    gpu, bank = state.gpu, state.banks[0]
+    own, bank = state.contexts[0], state.banks[0]
     commands = [random_command(rng) for _ in range(4)]
     ranges = [
         {
@@ -346,7 +276,7 @@ def test_trigger(rng):
         set_commands(state, commands)
         for index, entry in enumerate(ranges):
             for name, value in entry.items():
-                state.ranges[index][name] = value
+                state.ranges[0, index][name] = value
         ready_seen = 0
         for cycle in range(3000):
             completion = {
@@ -363,27 +293,29 @@ def test_trigger(rng):
             ctx.set(dut.ready.ready, ready)
             ctx.set(dut.clear, clear)
 
-            assert ctx.get(dut.ready.valid) == (gpu["ready"]["checked"] != 0), cycle
-            assert ctx.get(dut.tiles) == gpu["tiles"], cycle
-            popped = gpu["ready"]["checked"] != 0 and ready
-            if gpu["ready"]["checked"]:
+            assert ctx.get(dut.ready.valid) == (own["ready"]["checked"] != 0), cycle
+            assert ctx.get(dut.tiles) == own["tiles"], cycle
+            popped = own["ready"]["checked"] != 0 and ready
+            if own["ready"]["checked"]:
                 ready_seen += 1
-                command = state.ready[gpu["ready"]["head"]]
+                command = state.ready[0, own["ready"]["head"]]
                 found = words(ctx.get(dut.ready.p), command.dtype.names)
                 assert found == list(command.tolist()), cycle
             for name, value in completion.items():
                 bank["completions"][bank["head"]][name] = value
-            bank["level"] = gpu["completions"] = valid
-            pushed, complete, own = step_trigger(state)
+            bank["level"] = own["completions"] = state.gpu["completions"] = valid
+            state.gpu["offered"] = -1
+            offer_completion(state)
+            pushed, complete, mine = step_trigger(state, 0)
             taken = valid and not bank["level"]
             assert (valid and ctx.get(dut.completions.ready)) == taken, cycle
             assert ctx.get(dut.complete) == (complete >= 0), cycle
-            assert ctx.get(dut.own) == own, cycle
+            assert ctx.get(dut.own) == mine, cycle
             if complete >= 0:
                 assert ctx.get(dut.complete_dispatch_index) == complete, cycle
-            step_ready(state, pushed, popped)
+            step_ready(state, 0, pushed, popped)
             if clear:
-                begin_clearing(state)
+                begin_clearing(state, 0)
             await ctx.tick()
         assert ready_seen > 100
 
@@ -398,7 +330,8 @@ def test_engine(rng, channels, walkers):
     )
     dut = DmaEngine(T3Parameters(**parameters))
     state = fresh_state(**parameters)
-    launch, gpu, channel = state.config["launch"], state.gpu, state.channels
+    own = state.contexts[0]
+    launch, lanes = own["launch"], state.channels["lanes"][:, 0]
 
     async def bench(ctx):
         moved = 0
@@ -438,33 +371,33 @@ def test_engine(rng, channels, walkers):
             ctx.set(dut.copies.valid, has_copy)
             ctx.set(dut.copies.p, copy)
             ctx.set(dut.credit_limit_in, credit_limit_in)
-            gpu["ready"]["checked"], gpu["copies_level"], gpu["copies_head"] = (
+            own["ready"]["checked"], own["copies_level"], own["copies_head"] = (
                 has_ready,
                 has_copy,
                 0,
             )
             for name, value in command.items():
-                state.ready[0][name] = value
+                state.ready[0, 0][name] = value
             for name, value in copy.items():
-                gpu["copies"][0][name] = value
+                own["copies"][0][name] = value
             for index, room in enumerate(rooms):
                 ctx.set(dut.segments[index].ready, room)
-                channel[index]["levels"] = 0 if room else 4 * mark(Q.segments)
-                channel[index]["pushed"] = 0
+                lanes[index]["segments_level"] = 0 if room else SEGMENTS
+                lanes[index]["segments_pushed"] = lanes[index]["segments_head"] = 0
 
-            idle = not (gpu["engine"]["state"] or has_ready or has_copy)
+            idle = not (own["engine"]["state"] or has_ready or has_copy)
             assert ctx.get(dut.idle) == idle, cycle
-            popped, issued = step_engine(state, credit_limit_in)
+            popped, issued = step_engine(state, 0, credit_limit_in)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
-            copied = has_copy and not gpu["copies_level"]
+            copied = has_copy and not own["copies_level"]
             assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle
             assert ctx.get(dut.issued) == issued, cycle
             for index, room in enumerate(rooms):
-                pushed = channel[index]["pushed"] != 0
+                pushed = lanes[index]["segments_pushed"] != 0
                 assert (room and ctx.get(dut.segments[index].valid)) == pushed, cycle
                 if pushed:
                     moved += 1
-                    segment = channel[index]["segments"][0]
+                    segment = lanes[index]["segments"][0]
                     found = words(ctx.get(dut.segments[index].p), segment.dtype.names)
                     assert found == list(segment.tolist()), cycle
             await ctx.tick()
