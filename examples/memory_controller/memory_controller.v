@@ -7,7 +7,7 @@ module memory_controller #(
   input wire clk,
   input wire rst,
   // Registers, AXI4-Lite.
-  input  wire [11:0] bus__awaddr,
+  input  wire [15:0] bus__awaddr,
   input  wire bus__awvalid,
   output wire bus__awready,
   input  wire [31:0] bus__wdata,
@@ -17,7 +17,7 @@ module memory_controller #(
   output wire [1:0] bus__bresp,
   output wire bus__bvalid,
   input  wire bus__bready,
-  input  wire [11:0] bus__araddr,
+  input  wire [15:0] bus__araddr,
   input  wire bus__arvalid,
   output wire bus__arready,
   output wire [31:0] bus__rdata,
@@ -41,11 +41,14 @@ module memory_controller #(
   output wire [`T3_LINK_OUT_BITS-1:0] link_out__payload,
   output wire link_out__valid,
   input  wire link_out__ready,
-  input  wire [`T3_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
-  output wire [`T3_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
-  output wire [`T3_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
-  input  wire [`T3_DISPATCHED_BITS-1:0] dispatched,
-  input  wire [`T3_FINISHED_BITS-1:0] finished,
+  input  wire link_room,
+  input  wire [`T3_CONTEXT_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
+  output wire [`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
+  // Room for stores that leave over the link, and the dispatcher.
+  output wire stores_room,
+  output wire [`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
+  input  wire [`T3_CONTEXT_DISPATCHED_BITS-1:0] dispatched,
+  input  wire [`T3_CONTEXT_FINISHED_BITS-1:0] finished,
   output wire done,
   output wire idle,
   output wire irq
@@ -63,7 +66,7 @@ module memory_controller #(
   wire nmc_out__valid;
   // Counters, of which software reads the one in a register.
   wire [`T3_STORED_BITS-1:0] stored;
-  wire [`T3_TILES_BITS-1:0] tiles;
+  wire [`T3_CONTEXT_TILES_BITS-1:0] tiles;
 
   t3 t3 (
     .clk(clk),
@@ -97,6 +100,8 @@ module memory_controller #(
     .channel__0__link_out__payload(link_out__payload),
     .channel__0__link_out__valid(link_out__valid),
     .channel__0__link_out__ready(link_out__ready),
+    .channel__0__link_room(link_room),
+    .channel__0__stores_room(stores_room),
     .channel__0__dram__payload(dram__payload),
     .channel__0__dram__valid(dram__valid),
     .channel__0__dram__ready(dram__ready),
@@ -111,15 +116,15 @@ module memory_controller #(
     .channel__0__nmc_in__valid(nmc_in__valid),
     .channel__0__nmc_out__payload(nmc_out__payload),
     .channel__0__nmc_out__valid(nmc_out__valid),
-    .credit_limit_in(credit_limit_in),
-    .credit_limit_out(credit_limit_out),
-    .dispatch_limit(dispatch_limit),
-    .dispatched(dispatched),
-    .finished(finished),
-    .tiles(tiles),
-    .done(done),
-    .idle(idle),
-    .irq(irq)
+    .context__0__credit_limit_in(credit_limit_in),
+    .context__0__credit_limit_out(credit_limit_out),
+    .context__0__dispatch_limit(dispatch_limit),
+    .context__0__dispatched(dispatched),
+    .context__0__finished(finished),
+    .context__0__tiles(tiles),
+    .context__0__done(done),
+    .context__0__idle(idle),
+    .context__0__irq(irq)
   );
 
   dram_queue #(

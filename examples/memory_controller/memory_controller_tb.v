@@ -20,7 +20,7 @@ module memory_controller_tb;
   reg clk = 0, rst = 1;
   always #5 clk = ~clk;
 
-  reg [11:0] awaddr = 0, araddr = 0;
+  reg [15:0] awaddr = 0, araddr = 0;
   reg [31:0] wdata = 0;
   reg awvalid = 0, wvalid = 0, bready = 0, arvalid = 0, rready = 0;
   wire awready, wready, bvalid, arready, rvalid;
@@ -40,9 +40,9 @@ module memory_controller_tb;
   wire [`T3_LINK_OUT_BITS-1:0] link_out__payload;
   wire link_out__valid;
   reg link_out__ready = 0;
-  wire [`T3_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out;
-  wire [`T3_DISPATCH_LIMIT_BITS-1:0] dispatch_limit;
-  wire done, idle, irq;
+  wire [`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out;
+  wire [`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit;
+  wire stores_room, done, idle, irq;
 
   memory_controller #(
     .ATOM_BITS(ATOM_BITS)
@@ -81,12 +81,14 @@ module memory_controller_tb;
     .link_out__payload(link_out__payload),
     .link_out__valid(link_out__valid),
     .link_out__ready(link_out__ready),
-    .credit_limit_in({`T3_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
+    .link_room(1'b1),
+    .credit_limit_in({`T3_CONTEXT_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
     .credit_limit_out(credit_limit_out),
+    .stores_room(stores_room),
     .dispatch_limit(dispatch_limit),
     // They only guide the arbiter, whose policy here does not ask.
-    .dispatched({`T3_DISPATCHED_BITS{1'b0}}),
-    .finished({`T3_FINISHED_BITS{1'b0}}),
+    .dispatched({`T3_CONTEXT_DISPATCHED_BITS{1'b0}}),
+    .finished({`T3_CONTEXT_FINISHED_BITS{1'b0}}),
     .done(done),
     .idle(idle),
     .irq(irq)
@@ -128,7 +130,7 @@ module memory_controller_tb;
   // The register port. The bench drives its inputs at the falling edge; no output of T3 depends
   // combinationally on an input, so what is ready then is taken at the next rising edge.
 
-  task write(input [11:0] address, input [31:0] value);
+  task write(input [15:0] address, input [31:0] value);
     reg address_taken, value_taken;
     begin
       awaddr = address;
@@ -150,7 +152,7 @@ module memory_controller_tb;
     end
   endtask
 
-  task read(input [11:0] address, output [31:0] value);
+  task read(input [15:0] address, output [31:0] value);
     begin
       araddr = address;
       arvalid = 1;
@@ -188,8 +190,14 @@ module memory_controller_tb;
     begin
       read(`T3_ID, word);
       if (word != `T3_ID_RESET) fail("this is not T3");
-      word = 1 << `T3_STATUS_CLEARING;
-      while (word[`T3_STATUS_CLEARING]) read(`T3_STATUS, word);
+      word = 1 << `T3_STATUS_ABORTING;  // as it is after reset
+      while (word[`T3_STATUS_ABORTING]) read(`T3_STATUS, word);
+
+      word = 0;
+      word[`T3_ADDRESS_SPACE_LOCAL] = CONTEXT;
+      word[`T3_ADDRESS_SPACE_ENABLE] = 1;
+      word[`T3_ADDRESS_SPACE_REMOTE] = DOWNSTREAM_CONTEXT;
+      write(`T3_ADDRESS_SPACE, word);
 
       write(`T3_FIRST_WORKGROUP, FIRST_WORKGROUP);
       write(`T3_WORKGROUPS, WORKGROUPS);
@@ -201,7 +209,6 @@ module memory_controller_tb;
 
       write(`T3_REGION_BASE_LO, REGION_ATOM * ATOM_BYTES);
       write(`T3_REGION_LIMIT_LO, (REGION_ATOM + REGION_ATOMS) * ATOM_BYTES);
-      write(`T3_REGION_CONTEXT, CONTEXT);
       word = 0;
       word[`T3_REGION_COMMIT_ENABLE] = 1;
       write(`T3_REGION_COMMIT, word);
@@ -210,7 +217,6 @@ module memory_controller_tb;
       word[`T3_COMMAND_TRANSFER_KIND] = `T3_PACKET_KIND_UPDATE;
       word[`T3_COMMAND_TRANSFER_OP] = `T3_OPERATION_SUM;
       word[`T3_COMMAND_TRANSFER_DTYPE] = `T3_DATATYPE_FP16;
-      word[`T3_COMMAND_TRANSFER_CONTEXT] = DOWNSTREAM_CONTEXT;
       word[`T3_COMMAND_TRANSFER_GRANULARITY] = `T3_GRANULARITY_WORKGROUP;
       word[`T3_COMMAND_TRANSFER_WAVE_INNER_LOG2] = WAVE_INNER_LOG2;
       word[`T3_COMMAND_TRANSFER_WAVES_INNER_LOG2] = 1;
@@ -252,7 +258,7 @@ module memory_controller_tb;
     integer index, wavefront;
     reg [`T3_STORES_ATOM_BITS-1:0] atom;
     begin
-      while (dispatch_limit <= dispatch_index) @(negedge clk);
+      while (dispatch_limit <= dispatch_index || !stores_room) @(negedge clk);
       for (index = 0; index < TILE_ATOMS; index = index + 1) begin
         atom = atom_of(dispatch_index, index);
         store = 0;

@@ -25,7 +25,7 @@ def register_header(prefix: str) -> str:
     lines = []
     for register in register_map.load().values():
         lines += ["", f"// {register.title}"]
-        lines.append(_define(f"{prefix}_{register.name}", f"12'h{register.address:03x}"))
+        lines.append(_define(f"{prefix}_{register.name}", f"16'h{register.address:04x}"))
         if register.reset:
             lines.append(_define(f"{prefix}_{register.name}_RESET", f"32'h{register.reset:08x}"))
         for field in register.fields:

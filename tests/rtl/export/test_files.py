@@ -130,7 +130,7 @@ def test_headers():
     registers, layouts = defines(files["t3_registers.vh"]), defines(files["t3_layouts.vh"])
     assert not registers.keys() & layouts.keys()
     for register in register_map.load().values():
-        assert registers[f"T3_{register.name}"] == f"12'h{register.address:03x}"
+        assert registers[f"T3_{register.name}"] == f"16'h{register.address:04x}"
     assert registers["T3_RANGE_ACTION_ACTION"] == "9:8"
     assert registers["T3_CONTROL_LAUNCH"] == "0"
     assert registers["T3_ID_RESET"] == "32'h54330001"
