@@ -25,10 +25,12 @@ PARAMETERS = T3Parameters(
     sets=16,
     ways=2,
     banks=4,
+    contexts=2,
 )
 _CHANNELS, _BANKS = range(PARAMETERS.channels), range(PARAMETERS.banks)
 _FIELDS = {"issue_acks": Fields(TileUpdates(PARAMETERS)), "ends": Fields(TrackerInput(PARAMETERS))}
 _EVENT = _FIELDS["ends"]
+_COLUMN = {name: column for column, name in enumerate(_EVENT.names)}
 _CYCLES = 3000
 
 expect(
@@ -41,6 +43,8 @@ expect(
     "candidates full",
     "bank gets events in consecutive cycles",
     "wavefront turns the bank",
+    "both contexts at once",
+    "one context empty, the other not",
 )
 
 
@@ -77,6 +81,7 @@ class _Bench:
         dut.room.value = sum(room << bank for bank, room in enumerate(rooms))
         await settled()
         self.checker.sample()
+        assert int(dut.empty.value) == self.model.empty
         for bank, event in enumerate(self.given):
             assert bool(getattr(dut, f"o__{bank}__valid").value) == (event is not None)
             if event is not None:
@@ -93,6 +98,8 @@ class _Bench:
         cover("every bank gets one", all(event is not None for event in chosen))
         both = [a is not None and b is not None for a, b in zip(self.given, chosen, strict=True)]
         cover("bank gets events in consecutive cycles", any(both))
+        owners = {event[_COLUMN["owner"]] for event in chosen if event is not None}
+        cover("both contexts at once", len(owners) > 1)
         self.given = chosen
         await next_cycle(dut)
 
@@ -106,11 +113,12 @@ class _Bench:
         )
         cover("all channels want one bank", wanted[0] is not None and len(set(wanted)) == 1)
         cover("bank without room", any(waits))
+        cover("one context empty, the other not", model.empty in (0b01, 0b10))
         cover("candidates full", any(map(model.full, _CHANNELS)))
         held = [model.full(channel) and waits[channel] for channel in _CHANNELS]
         cover("behind a bank without room", any(held))
         for bank, event in enumerate(self.given):
-            dispatch_index = None if event is None else event[1]
+            dispatch_index = None if event is None else event[_COLUMN["dispatch_index"]]
             cover(
                 "wavefront turns the bank",
                 dispatch_index is not None and dispatch_index % len(_BANKS) != bank,
@@ -120,6 +128,7 @@ class _Bench:
 def _random_event(rng: random.Random, name: str, dispatch_indices: Sequence[int]) -> dict[str, int]:
     p = PARAMETERS
     tile = {
+        "owner": rng.randrange(p.contexts),
         "dispatch_index": rng.choice(dispatch_indices),
         "wavefront": rng.randrange(p.wavefronts),
     }
@@ -153,6 +162,7 @@ async def random_traffic(dut):
     given = sum(count for name, count in moved.items() if name.startswith("o__"))
     assert given == sum(moved.values()) - given > 0
     assert not any(bench.offered)
+    assert int(dut.empty.value) == 0b11
 
 
 @cocotb.test()

@@ -27,6 +27,12 @@ class Model:
             return None
         return int(record["candidates"][front(record["heads"], Q.candidates)]["bank"])
 
+    @property
+    def empty(self) -> int:
+        """A bit for each context: it has no candidate."""
+        waits = self.state.contexts["candidates"] > 0
+        return sum((not waiting) << number for number, waiting in enumerate(waits))
+
     def full(self, channel: int) -> bool:
         """Whether the channel has as many candidates as fit."""
         return not room(self.state.channels[channel]["levels"], Q.candidates, D.candidates)
