@@ -84,7 +84,8 @@ class _Bench:
         assert report["code"] == ErrorCode.TRACKER_CORRUPT.value
         issue_ack = _ISSUE_ACK.named(lost)
         wrong = sum(
-            (report[name] ^ issue_ack[name]).bit_count() for name in ("dispatch_index", "wavefront")
+            (report[name] ^ issue_ack[name]).bit_count()
+            for name in ("owner", "dispatch_index", "wavefront")
         )
         assert wrong <= 2
 
