@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -422,11 +422,9 @@ class Trigger(wiring.Component):
         m.d.comb += [
             self.error.valid.eq(self.lost | self.queue.lost),
             lost_dispatch_index.eq(Mux(releases, self.group.member, tile.dispatch_index)),
-            self.error.report.eq(
-                Cat(
-                    Const(ErrorCode.TRIGGER_CORRUPT),
-                    Mux(self.lost, lost_dispatch_index, suspect.dispatch_index),
-                    Mux(self.lost, tile.wavefront, suspect.wavefront),
-                )
+            self.error.report.code.eq(ErrorCode.TRIGGER_CORRUPT),
+            self.error.report.dispatch_index.eq(
+                Mux(self.lost, lost_dispatch_index, suspect.dispatch_index)
             ),
+            self.error.report.wavefront.eq(Mux(self.lost, tile.wavefront, suspect.wavefront)),
         ]

@@ -17,6 +17,7 @@ PARAMETERS = T3Parameters(
     ways=2,
     credit_window=16,
     command_depth=32,
+    contexts=2,
 )
 DISPATCH_INDICES = 34
 
