@@ -19,7 +19,13 @@ from tb.payload import Fields
 
 # Two words of the bitmap.
 PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=8, sets=8, ways=2, credit_window=64, command_depth=16
+    address_bits=20,
+    workgroup_bits=8,
+    sets=8,
+    ways=2,
+    credit_window=64,
+    command_depth=16,
+    contexts=2,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
@@ -32,7 +38,6 @@ expect(
     "nothing launched",
     "launched again",
     "launch as a workgroup completes",
-    "launch aborted",
     "credit window full",
     "bounded by the command credit window",
     "credit_limit saturates",
@@ -50,6 +55,9 @@ expect(
     "timeout of what cannot be sent",
     "done",
     "not done any more",
+    "aborted while a workgroup waits",
+    "aborted when done",
+    "launch while aborting",
 )
 
 
@@ -95,9 +103,9 @@ class _Bench:
         own: bool = False,
         issued: bool = False,
         launch: bool = False,
-        aborting: bool = False,
         credit_limit_in: int = _MOST,
         unfinished: bool = False,
+        aborting: bool = False,
     ) -> None:
         """One cycle, in which the workgroup of ``dispatch_index`` completes."""
         dut, state = self.dut, self.state
@@ -112,7 +120,8 @@ class _Bench:
         for name in _OUTPUTS:
             assert int(getattr(dut, name).value) == self.value(name), name
         oldest = self.value("oldest")
-        self._cover(dispatch_index, launch, aborting, credit_limit_in)
+        self._cover(dispatch_index, launch, credit_limit_in)
+        self._cover_abort(launch, aborting)
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
         expired = step_credit_window(
@@ -143,20 +152,17 @@ class _Bench:
         self._waited = self.value("waited")
         await next_cycle(dut)
 
-    def _cover(
-        self, dispatch_index: int | None, launch: bool, aborting: bool, credit_limit_in: int
-    ) -> None:
-        config, slots = self.own, PARAMETERS.credit_window
+    def _cover(self, dispatch_index: int | None, launch: bool, credit_limit_in: int) -> None:
+        configuration, slots = self.own["launch"], PARAMETERS.credit_window
         oldest, launched = self.value("oldest"), self.value("launched")
-        first, shift = int(config["launch"]["tracked_first"]), int(config["launch"]["shift"])
+        first, shift = int(configuration["tracked_first"]), int(configuration["shift"])
         ends = (
-            oldest + int(config["launch"]["credit_window"]),
-            first + self.value("issued") + int(config["launch"]["command_window"]),
+            oldest + int(configuration["credit_window"]),
+            first + self.value("issued") + int(configuration["command_window"]),
         )
         if launch:
             cover("launched again", launched)
             cover("launch as a workgroup completes", dispatch_index is not None)
-        cover("launch aborted", aborting and launched and not launch)
         cover("nothing launched", not launched and dispatch_index is not None)
         cover("done", self.value("done"))
         if launched:
@@ -176,6 +182,12 @@ class _Bench:
         cover("dispatch bounded downstream", admitted < first)
         cover("dispatch bounded here", admitted >= first)
         cover("downstream behind the shift", credit_limit_in < shift)
+
+    def _cover_abort(self, launch: bool, aborting: bool) -> None:
+        launched = aborting and self.value("launched")
+        cover("aborted while a workgroup waits", launched and self.value("waited"))
+        cover("aborted when done", launched and self.value("done"))
+        cover("launch while aborting", launch and aborting)
 
 
 @cocotb.test()
@@ -204,14 +216,15 @@ async def random_traffic(dut):
             dispatch_index = (bench.value("oldest") + near) % dispatch_indices
         if rng.random() < 0.1:
             credit_limit_in = rng.choice([0, _MOST, rng.randrange(80), rng.randrange(_MOST)])
+        aborting = rng.random() < 0.004
         await bench.cycle(
             dispatch_index,
             own=rng.random() < 0.2,
             issued=rng.random() < 0.2,
-            launch=rng.random() < 0.01,
-            aborting=rng.random() < 0.004,
+            launch=rng.random() < (0.2 if aborting else 0.01),
             credit_limit_in=credit_limit_in,
             unfinished=rng.random() < still,
+            aborting=aborting,
         )
     assert bench.timeouts
 
@@ -280,6 +293,26 @@ async def a_workgroup_that_never_completes(dut):
     assert (
         int(dut.oldest.value) == 3 and int(dut.credit_limit.value) == 11 and not int(dut.done.value)
     )
+
+
+@cocotb.test()
+async def an_abort(dut):
+    """Nothing is admitted any more, and nothing waited for, until the next launch."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    bench.configure(tracked_first=2, tracked_end=20, credit_window=8, command_window=20, timeout=30)
+    for _ in range(2):
+        await bench.cycle(launch=True)
+        for dispatch_index in (2, 4):
+            await bench.cycle(dispatch_index)
+        for _ in range(20):
+            await bench.cycle()
+        assert int(dut.oldest.value) == 3 and int(dut.credit_limit.value) == 11
+        await bench.cycle(aborting=True)
+        for _ in range(40):
+            await bench.cycle()
+        assert not int(dut.credit_limit.value) and not int(dut.done.value)
+    assert not bench.timeouts
 
 
 @cocotb.test()

@@ -30,6 +30,7 @@ PARAMETERS = T3Parameters(
     ways=2,
     credit_window=64,
     command_depth=16,
+    contexts=2,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _OUTPUTS = ("active", "relaxed", "critical", "congested")
@@ -51,8 +52,10 @@ expect(
     "group is the fastest",
     "group is slower than the fastest",
     "launched again",
-    "launch aborted",
     "launch while a comparison is under way",
+    "aborted while the kernel runs",
+    "aborted while a comparison is under way",
+    "launch while aborting",
     "late, because a workgroup is overdue",
     "late, because the link takes too long",
     "link takes three quarters of the kernel's time",
@@ -105,7 +108,7 @@ class _Bench:
             getattr(dut, name).value = int(value)
         await settled()
         self._cover(launch, **inputs)
-        cover("launch aborted", aborting and own["launched"] and not launch)
+        self._cover_abort(launch, aborting)
         late, congestion = bool(own["late"]), int(own["congestion"])
         step_unit(self.state, held_up=held_up, launch=launch, aborting=aborting, **inputs)
         self._cover_congestion(congestion)
@@ -116,6 +119,14 @@ class _Bench:
             cover(name, own[name])
         for name in REGISTERS:
             assert int(inside(dut, name).value) == own[name], name
+
+    def _cover_abort(self, launch: bool, aborting: bool) -> None:
+        launched = aborting and self.own["launched"]
+        cover("aborted while the kernel runs", launched and self.own["active"])
+        cover(
+            "aborted while a comparison is under way", launched and LOAD <= self.own["phase"] < 63
+        )
+        cover("launch while aborting", launch and aborting)
 
     def _cover_congestion(self, before: int) -> None:
         """After a step before which it was that much."""
@@ -191,8 +202,9 @@ async def random_traffic(dut):
         if bench.own["phase"] == LOAD and rng.random() < 0.5:
             configuration, finished = bench.launch_configuration, inputs["finished"]
             bench.preset(**near_the_verdict(rng, bench.own, configuration, finished))
-        launch, aborting = rng.random(2) < (0.004, 0.001)
-        await bench.cycle(launch=bool(launch and cycle > 100), aborting=bool(aborting), **inputs)
+        aborting = rng.random() < 0.002
+        launch = cycle > 100 and rng.random() < (0.2 if aborting else 0.004)
+        await bench.cycle(launch=launch, aborting=aborting, **inputs)
 
 
 @cocotb.test()
@@ -253,6 +265,28 @@ async def congestion_comes_and_goes(dut):
         bench.preset(phase=LOOK_PHASE - 2, congestion=400)
         for _ in range(4):
             await bench.cycle(held_up=everywhere, dispatched=0, dispatch_limit=9, **inputs)
+
+
+@cocotb.test()
+async def an_abort(dut):
+    """The kernel of an aborted launch is nothing to anyone; what was measured stays until the
+    next launch."""
+    bench = await _start(dut)
+    inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "issued": 0}
+    bench.configure(workgroups=100, tracked_end=100, credit_window=64)
+    await bench.cycle(launch=True, **inputs)
+    for _ in range(2000):
+        await bench.cycle(**inputs)
+    assert int(dut.active.value)
+    elapsed = int(bench.own["elapsed"])
+    await bench.cycle(aborting=True, **inputs)
+    for _ in range(2000):
+        await bench.cycle(**inputs)
+        assert not int(dut.active.value) and not int(dut.critical.value)
+    assert bench.own["elapsed"] == elapsed > 0
+    await bench.cycle(launch=True, **inputs)
+    await bench.cycle(**inputs)
+    assert int(dut.active.value)
 
 
 @cocotb.test()

@@ -19,13 +19,12 @@ def step_unit(
     issued: bool,
     held_up: int,
     launch: bool,
-    aborting: bool = False,
+    aborting: bool,
 ) -> None:
-    """One cycle. ``held_up`` has a bit for each channel: its DRAM queue has an entry, which with
-    these cuts is full, and its link has nothing to send."""
+    """One cycle of the first context's unit. ``held_up`` has a bit for each channel: its DRAM queue
+    has an entry, which with these cuts is full, and its link has nothing to send."""
     own = state.contexts[0]
-    own["oldest"], own["dispatch_limit"] = oldest, dispatch_limit
-    own["aborted"] = aborting
+    own["oldest"], own["dispatch_limit"], own["aborted"] = oldest, dispatch_limit, aborting
     state.config["arbiter"]["cuts"][2] = 1
     state.channels["occupancy"] = held_up >> np.arange(len(state.channels)) & 1
     if own["criticality"]["phase"] == LOOK_PHASE:
