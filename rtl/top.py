@@ -141,12 +141,16 @@ class T3(wiring.Component):
             tracker.ways[number].eq(registers.ways),
             tracker.clear[number].eq(registers.abort),
             tracker.aborting[number].eq(registers.aborting),
+            unit.over.eq(
+                tracker.empty[number] & Cat(channel.over[number] for channel in self.channels).all()
+            ),
             registers.idle.eq(idle),
             registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]
-        for name in ("credit_limit_in", "dispatched", "finished"):
+        inputs = ("credit_limit_in", "generation_in", "dispatched", "finished", "kernel_generation")
+        for name in inputs:
             m.d.comb += getattr(unit.outside, name).eq(getattr(ports, name))
-        for name in ("credit_limit_out", "dispatch_limit", "tiles", "done"):
+        for name in ("credit_limit_out", "generation", "dispatch_limit", "tiles", "done"):
             m.d.comb += getattr(ports, name).eq(getattr(unit.outside, name))
         m.d.comb += [ports.idle.eq(idle), ports.irq.eq(registers.irq)]
 

@@ -86,6 +86,9 @@ def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> N
     put(own["address_space"], view.get("address_space", {}))
     own["oldest"], own["credit_limit"] = view.get("oldest", 0), view.get("credit_limit", 0)
     own["aborting"] = own["aborted"] = view.get("aborting", 0)
+    own["open"], former = view.get("launched", 0), view.get("former", {})
+    own["former_valid"] = former.get("valid", 0)
+    own["former_generation"] = former.get("generation", 0)
 
 
 def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ module memory_controller_tb;
   localparam ATOM_BYTES = 32, REGION_ATOM = 256, REGION_ATOMS = 128;
   localparam OFFSET_ATOMS = 1024;  // of the downstream GPU's buffer from ours
   localparam CONTEXT = 3, DOWNSTREAM_CONTEXT = 5;
+  localparam GENERATION = 1;  // number of the launch, on all GPUs
 
   reg clk = 0, rst = 1;
   always #5 clk = ~clk;
@@ -42,6 +43,7 @@ module memory_controller_tb;
   reg link_out__ready = 0;
   wire [`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out;
   wire [`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit;
+  wire [`T3_CONTEXT_GENERATION_BITS-1:0] generation;
   wire stores_room, done, idle, irq;
 
   memory_controller #(
@@ -83,12 +85,15 @@ module memory_controller_tb;
     .link_out__ready(link_out__ready),
     .link_room(1'b1),
     .credit_limit_in({`T3_CONTEXT_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
+    .generation_in(generation),  // and is at the same launch
     .credit_limit_out(credit_limit_out),
+    .generation(generation),
     .stores_room(stores_room),
     .dispatch_limit(dispatch_limit),
-    // They only guide the arbiter, whose policy here does not ask.
+    // They guide the arbiter, whose policy here does not ask, and the next launch, which there is not.
     .dispatched({`T3_CONTEXT_DISPATCHED_BITS{1'b0}}),
     .finished({`T3_CONTEXT_FINISHED_BITS{1'b0}}),
+    .kernel_generation(generation),
     .done(done),
     .idle(idle),
     .irq(irq)
@@ -235,6 +240,10 @@ module memory_controller_tb;
       add_range(1, 1, 2, `T3_ACTION_DMA);
       add_range(2, 3, 3, `T3_ACTION_OWN);
       word = 0;
+      word[`T3_TRACKING_UPDATES_PER_ATOM] = 2;
+      word[`T3_TRACKING_GENERATION] = GENERATION;
+      write(`T3_TRACKING, word);
+      word = 0;
       word[`T3_CONTROL_LAUNCH] = 1;
       write(`T3_CONTROL, word);
     end
@@ -265,6 +274,7 @@ module memory_controller_tb;
         store[`T3_STORES_KIND] = `T3_STORE_KIND_STORE;
         store[`T3_STORES_ATOM] = atom;
         store[`T3_STORES_CONTEXT] = CONTEXT;
+        store[`T3_STORES_GENERATION] = GENERATION;
         store[`T3_STORES_WORKGROUP] = (dispatch_index + FIRST_WORKGROUP) % WORKGROUPS;
         store[`T3_STORES_WAVEFRONT] = wavefront_of(index);
         store[`T3_STORES_DATA] = numbers(atom, 0);
@@ -294,6 +304,7 @@ module memory_controller_tb;
         packet[`T3_LINK_IN_KIND] = `T3_PACKET_KIND_UPDATE;
         packet[`T3_LINK_IN_ATOM] = atom;
         packet[`T3_LINK_IN_CONTEXT] = CONTEXT;
+        packet[`T3_LINK_IN_GENERATION] = GENERATION;
         packet[`T3_LINK_IN_WORKGROUP] = (dispatch_index + FIRST_WORKGROUP) % WORKGROUPS;
         packet[`T3_LINK_IN_WAVEFRONT] = wavefront_of(index);
         packet[`T3_LINK_IN_OP] = `T3_OPERATION_SUM;

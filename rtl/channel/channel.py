@@ -80,6 +80,10 @@ class Channel(wiring.Component):
     idle : Out(contexts)
         Of the context no DMA work is here, nothing waits for the link, and no store or packet of a
         mapped buffer is between its port and the DRAM's acknowledgement, or the tracker.
+    over : Out(contexts)
+        No store of a mapped buffer and no update is on that way, of those that came before the
+        last cycle.
+
     Attributes
     ----------
     For proofs and benches to read, never to drive.
@@ -92,8 +96,8 @@ class Channel(wiring.Component):
     compute, communication : Merge2
         Of the accesses from reads and from stores, and from packets and from the lanes.
     access_arbiter : Arbiter
-    under_way : list of UnderWay
-        One for each context.
+    under_way, copies_under_way : list of UnderWay
+        One for each context: of stores and updates, and of what only is to be written.
 
     Raises
     ------
@@ -122,6 +126,7 @@ class Channel(wiring.Component):
                 "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
                 "idle": Out(p.contexts),
+                "over": Out(p.contexts),
             }
         )
         self.queues = ChannelQueues.of(p)
@@ -129,7 +134,8 @@ class Channel(wiring.Component):
         self.remote = [MemoryQueue(Packet(p), depth=p.remote_depth) for _ in range(p.contexts)]
         self.compute, self.communication = (Merge2(DramRequest(p)) for _ in range(2))
         self.access_arbiter = Arbiter(p)
-        self.under_way = [UnderWay(begins=2, ends=6) for _ in range(p.contexts)]
+        self.under_way = [UnderWay(begins=2, ends=5) for _ in range(p.contexts)]
+        self.copies_under_way = [UnderWay(begins=1, ends=2) for _ in range(p.contexts)]
         self._buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self._dropped = {name: Signal(name=f"{name}_dropped") for name in ("store", "packet")}
 
@@ -253,16 +259,21 @@ class Channel(wiring.Component):
 
         for number, under_way in enumerate(self.under_way):
             m.submodules[f"under_way_{number}"] = under_way
+            m.submodules[f"copies_under_way_{number}"] = copies = self.copies_under_way[number]
             store, packet, classified = queues.stores.o, queues.inbound.o, queues.classified.o
             update, issue_ack = self.tile_issue_acks, self.issue_acks
+            comes = moves(self.link_in, queues.inbound.i.p.location.owner)
+            comes &= queues.inbound.i.p.location.counted
+            is_copy = self.link_in.p.kind == PacketKind.STORE
+            goes = moves(packet, packet.p.location.owner) & packet.p.location.counted
+            goes &= dropped["packet"]
+            was_copy = packet.p.kind == PacketKind.STORE
             m.d.comb += [
                 under_way.begin.eq(
                     Cat(
-                        moves(port, queue.i.p.location.owner) & queue.i.p.location.counted
-                        for port, queue in (
-                            (self.stores, queues.stores),
-                            (self.link_in, queues.inbound),
-                        )
+                        moves(self.stores, queues.stores.i.p.location.owner)
+                        & queues.stores.i.p.location.counted,
+                        comes & ~is_copy,
                     )
                 ),
                 under_way.end.eq(
@@ -273,16 +284,22 @@ class Channel(wiring.Component):
                         moves(classified, classified.p.owner)
                         & (classified.p.target == Target.REMOTE),
                         moves(markers, markers.p.owner),
-                        moves(packet, packet.p.location.owner)
-                        & packet.p.location.counted
-                        & dropped["packet"],
-                        moves(issue_ack, issue_ack.p.owner) & (issue_ack.p.access == Access.WRITE),
+                        goes & ~was_copy,
                         self._buffer.error.valid & (self._buffer.error.report.owner == number),
                     )
                 ),
                 under_way.end_count.eq(Mux(moves(update, update.p.owner), update.p.count, 0)),
+                copies.begin.eq(comes & is_copy),
+                copies.end.eq(
+                    Cat(
+                        goes & was_copy,
+                        moves(issue_ack, issue_ack.p.owner) & (issue_ack.p.access == Access.WRITE),
+                    )
+                ),
+                self.over[number].eq(under_way.none),
                 self.idle[number].eq(
                     under_way.none
+                    & copies.none
                     & self.lanes[number].idle
                     & ~self.remote[number].level.any()
                     & ~self._on_link(m, number).any()
@@ -341,6 +358,23 @@ class Channel(wiring.Component):
         aborting = self._of_owner(location.owner, [view.aborting for view in self.contexts])
         return location.mapped & (aborting | ~location.counted)
 
+    def _is_of_launch(self, location: data.View, generation: Value) -> Value:
+        """Whether something is of the launch that runs."""
+        return self._of_owner(
+            location.owner,
+            [
+                view.launched & (view.launch_configuration.generation == generation)
+                for view in self.contexts
+            ],
+        )
+
+    def _is_of_former(self, location: data.View, generation: Value) -> Value:
+        """Whether something is of the launch before, if that was not aborted."""
+        return self._of_owner(
+            location.owner,
+            [view.former.valid & (view.former.generation == generation) for view in self.contexts],
+        )
+
     def _admitted(self, m: Module, location: data.View) -> tuple[Signal, Signal]:
         """Whether a dispatch index is late, and whether it is ahead, in its context."""
         late, ahead = Signal(), Signal()
@@ -367,6 +401,7 @@ class Channel(wiring.Component):
         error = ErrorSignature(self._p).create()
         end = Signal()
         keep = Signal()
+        stale = Signal()
         late, ahead = self._admitted(m, store.location)
         m.d.comb += [
             end.eq(store.kind == StoreKind.END_OF_TILE),
@@ -375,20 +410,29 @@ class Channel(wiring.Component):
             out.command.eq(lookup.command),
             out.op.eq(lookup.op),
             out.dtype.eq(lookup.dtype),
-            error.report.code.eq(Mux(late, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)),
+            stale.eq(~self._is_of_launch(store.location, store.generation)),
             error.report.owner.eq(store.location.owner),
             error.report.dispatch_index.eq(dispatch_index),
             error.report.wavefront.eq(store.wavefront),
         ]
-        names = ("atom", "workgroup", "wavefront", "tile_atoms", "outer_edge", "inner_edge", "data")
+        names = ("atom", "generation", "workgroup", "wavefront", "data")
+        names += ("tile_atoms", "outer_edge", "inner_edge")
         m.d.comb += [out[name].eq(store[name]) for name in names]
         tracked = (lookup.action == Action.DMA) | (lookup.action == Action.OWN)
         aborting = self._is_aborted(store.location)
         leaves = tracked | (lookup.action == Action.REMOTE)
         m.d.comb += [
-            keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(leaves & aborting)),
-            error.valid.eq(stores.o.valid & tracked & (late | ahead) & ~aborting),
+            keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(leaves & (aborting | stale))),
+            error.valid.eq(
+                stores.o.valid & ((tracked & (late | ahead)) | (leaves & stale)) & ~aborting
+            ),
         ]
+        with m.If(stale):
+            m.d.comb += error.report.code.eq(ErrorCode.STORE_STALE)
+        with m.Elif(late):
+            m.d.comb += error.report.code.eq(ErrorCode.STORE_LATE)
+        with m.Else():
+            m.d.comb += error.report.code.eq(ErrorCode.STORE_AHEAD)
         with m.If(tracked):
             m.d.comb += out.target.eq(Mux(end, Target.END_OF_TILE, Target.UPDATE))
         with m.Elif(lookup.action == Action.REMOTE):
@@ -429,7 +473,7 @@ class Channel(wiring.Component):
         def of_command(name):
             return one_hot_select(chosen, [command[name] for command, _ in commands])
 
-        names = ("workgroup", "wavefront", "data", "op", "dtype")
+        names = ("generation", "workgroup", "wavefront", "data", "op", "dtype")
         m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [
             Value.cast(packet.kind).eq(of_command("kind")),
@@ -487,6 +531,9 @@ class Channel(wiring.Component):
         keep = Signal()
         tracked = Signal()
         other = Signal()
+        stale = Signal()
+        of_launch = self._is_of_launch(packet.location, packet.generation)
+        of_former = self._is_of_former(packet.location, packet.generation)
         late, ahead = self._admitted(m, packet.location)
         m.d.comb += [
             other.eq((packet.op != lookup.op) | (packet.dtype != lookup.dtype)),
@@ -501,17 +548,24 @@ class Channel(wiring.Component):
         ]
         aborting = self._is_aborted(packet.location)
         with m.If(packet.kind == PacketKind.STORE):
-            m.d.comb += keep.eq(packet.location.mapped & ~aborting)
+            m.d.comb += [
+                stale.eq(~of_launch & ~of_former),
+                keep.eq(packet.location.mapped & ~stale & ~aborting),
+            ]
         with m.Else():
             m.d.comb += [
-                keep.eq(tracked & ~other & ~late & ~ahead & ~aborting),
+                stale.eq(~of_launch),
+                keep.eq(tracked & ~stale & ~other & ~late & ~ahead & ~aborting),
                 out.access.eq(Access.UPDATE),
                 out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),
                 out.dtype.eq(packet.dtype),
             ]
-        with m.If((packet.kind == PacketKind.STORE) | ~tracked):
+        known = Mux(packet.kind == PacketKind.STORE, packet.location.mapped, tracked)
+        with m.If(packet.location.mapped & stale):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_STALE)
+        with m.Elif(~known):
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_UNMAPPED)
         with m.Elif(other):
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_MISMATCH)

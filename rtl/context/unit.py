@@ -1,11 +1,11 @@
 """The part of the hardware that each context has for itself."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.engine import DmaEngine
-from rtl.interface.configuration import ContextView
+from rtl.interface.configuration import GENERATION_BITS, ContextView
 from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
 from rtl.parameters import T3Parameters
@@ -48,6 +48,8 @@ class ContextUnit(wiring.Component):
         See :class:`Criticality`.
     own_idle, clearing : Out(1)
         No command is here, and no complete tile; the counts are being cleared.
+    over : In(1)
+        No tile of the launch is elsewhere, and none of its stores and updates.
     errors : Out(:class:`ErrorSignature`).array(2)
         Of the trigger unit and of the credit window.
     corrected : Out(1)
@@ -80,10 +82,15 @@ class ContextUnit(wiring.Component):
                 "critical": Out(1),
                 "congested": Out(1),
                 "own_idle": Out(1),
+                "over": In(1),
                 "clearing": Out(1),
                 "errors": Out(ErrorSignature(p)).array(2),
                 "corrected": Out(1),
             }
+        )
+        self._downstream = Signal(p.credit_limit_bits)
+        self._dispatched, self._finished = (
+            Signal(p.credit_limit_bits, name=name) for name in ("dispatched", "finished")
         )
         self.trigger = Trigger(p)
         self.credit_window = CreditWindow(p)
@@ -102,7 +109,35 @@ class ContextUnit(wiring.Component):
         self._guide(m)
         self._show(m)
         self._report(m)
+        self._look_outside(m)
         return m
+
+    def _look_outside(self, m: Module) -> None:
+        """What comes from the downstream GPU and from the dispatcher counts for the launch that
+        it is of."""
+        registers, outside, trigger = self.registers, self.outside, self.trigger
+        launch = registers.launch_configuration
+        ahead = Signal(GENERATION_BITS)
+        m.d.comb += ahead.eq(outside.generation_in - launch.generation)
+        with m.If(registers.launch | (ahead[-1])):
+            m.d.sync += self._downstream.eq(0)
+        with m.Elif(ahead.any()):
+            # It has begun a later launch: it waits for nothing of this one.
+            m.d.sync += self._downstream.eq((1 << len(self._downstream)) - 1)
+        with m.Else():
+            m.d.sync += self._downstream.eq(outside.credit_limit_in)
+        is_kernel = outside.kernel_generation == launch.generation
+        m.d.sync += [
+            self._dispatched.eq(Mux(is_kernel, outside.dispatched, 0)),
+            self._finished.eq(Mux(is_kernel, outside.finished, 0)),
+        ]
+        ended = self._finished >= launch.workgroups
+        m.d.comb += [
+            outside.generation.eq(launch.generation),
+            registers.over.eq(
+                ~registers.launched | (self.over & trigger.idle & self.engine.over & ended)
+            ),
+        ]
 
     def _connect_streams(self, m: Module) -> None:
         engine = self.engine
@@ -119,7 +154,7 @@ class ContextUnit(wiring.Component):
             wiring.connect(m, inside, wiring.flipped(outside))
 
     def _configure(self, m: Module) -> None:
-        registers, outside = self.registers, self.outside
+        registers = self.registers
         launch_configuration = registers.launch_configuration
         m.d.comb += [
             self.trigger.maps.eq(registers.maps),
@@ -130,7 +165,7 @@ class ContextUnit(wiring.Component):
             self.engine.maps.eq(registers.maps),
             self.engine.launch_configuration.eq(launch_configuration),
             self.engine.remote_space.eq(registers.address_space.remote),
-            self.engine.credit_limit_in.eq(outside.credit_limit_in),
+            self.engine.credit_limit_in.eq(self._downstream),
             self.credit_window.launch_configuration.eq(launch_configuration),
             self.credit_window.launch.eq(registers.launch),
             self.criticality.launch_configuration.eq(launch_configuration),
@@ -145,7 +180,7 @@ class ContextUnit(wiring.Component):
             credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
             credit_window.own.eq(trigger.own),
             credit_window.issued.eq(self.engine.issued),
-            credit_window.credit_limit_in.eq(self.outside.credit_limit_in),
+            credit_window.credit_limit_in.eq(self._downstream),
             credit_window.unfinished.eq(~self.idle & ~self.sends),
         ]
 
@@ -153,8 +188,8 @@ class ContextUnit(wiring.Component):
         """What the arbiters are told."""
         criticality, credit_window = self.criticality, self.credit_window
         m.d.comb += [
-            criticality.dispatched.eq(self.outside.dispatched),
-            criticality.finished.eq(self.outside.finished),
+            criticality.dispatched.eq(self._dispatched),
+            criticality.finished.eq(self._finished),
             criticality.issued.eq(self.engine.issued),
             criticality.oldest.eq(credit_window.oldest),
             criticality.dispatch_limit.eq(credit_window.dispatch_limit),
@@ -171,6 +206,8 @@ class ContextUnit(wiring.Component):
         trigger, credit_window = self.trigger, self.credit_window
         m.d.comb += [
             view.aborting.eq(registers.aborting),
+            view.launched.eq(registers.launched),
+            view.former.eq(registers.former),
             view.address_space.eq(registers.address_space),
             view.maps.eq(registers.maps),
             view.launch_configuration.eq(registers.launch_configuration),

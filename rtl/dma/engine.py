@@ -68,6 +68,8 @@ class DmaEngine(wiring.Component):
         A workgroup's last command is taken in this cycle.
     idle : Out(1)
         No command is here or at the ports.
+    over : Out(1)
+        The command in hand does not look at the tables and the launch any more.
 
     Attributes
     ----------
@@ -114,6 +116,7 @@ class DmaEngine(wiring.Component):
                 "credit_limit_in": In(p.credit_limit_bits),
                 "issued": Out(1),
                 "idle": Out(1),
+                "over": Out(1),
             }
         )
         self.walkers = [RowWalker(p, number) for number in range(p.dma_walkers)]
@@ -174,17 +177,20 @@ class DmaEngine(wiring.Component):
             self.copies.ready.eq(choice.b.ready | self.aborting),
             self.issued.eq(idle & choice.o.valid & ~copy & self.ready.p.last),
             self.idle.eq(idle & ~loads),
+            self.over.eq(idle | (self.state == State.WALK)),
         ]
         return copy, loads
 
     def _template(self, m: Module, copy: Signal) -> Callable[[str], Value]:
-        """The fields of the chosen command's template, by name."""
-        commands = self.maps.commands
+        """The fields of the chosen command, by name: of a table's, or of a copy's own."""
+        commands = [*self.maps.commands, self.copies.p.command]
         # The choice is late: what it selects must come by few gates.
         chosen = Signal(len(commands))
-        for index in range(len(commands)):
-            number = Mux(copy, self.copies.p.command, self.ready.p.command)
-            m.d.comb += chosen[index].eq(number == index)
+        m.d.comb += [
+            chosen.eq(Cat(self.ready.p.command == index for index in range(len(commands) - 1)))
+        ]
+        with m.If(copy):
+            m.d.comb += chosen.eq(1 << len(commands) - 1)
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
 
     def _connect(self, m: Module, copy: Signal, loads: Signal) -> Signal:
@@ -276,7 +282,10 @@ class DmaEngine(wiring.Component):
             Value.cast(common[name]).eq(of_command(name))
             for name in ("wave_inner_log2", "kind", "op", "dtype", "atom_offset")
         ]
-        m.d.sync += common.context.eq(self.remote_space)
+        m.d.sync += [
+            common.context.eq(self.remote_space),
+            common.generation.eq(self.launch_configuration.generation),
+        ]
 
     def _scale(self, m: Module) -> None:
         """What the wavefronts before the command's have, and the command's workgroup."""

@@ -155,6 +155,7 @@ class DmaLane(wiring.Component):
             write.data.kind.eq(segment.kind),
             write.data.atom.eq(atom + segment.atom_offset),
             write.data.context.eq(segment.context),
+            write.data.generation.eq(segment.generation),
             write.data.workgroup.eq(segment.workgroup),
             write.data.wavefront.eq(segment.wavefront + wave),
             write.data.op.eq(segment.op),

@@ -10,6 +10,8 @@ from rtl.parameters import T3Parameters
 from .encodings import Action, Datatype, Granularity, Operation, PacketKind, Policy
 
 __all__ = [
+    "EPOCH_BITS",
+    "GENERATION_BITS",
     "AddressSpace",
     "ArbiterConfiguration",
     "CommandEntry",
@@ -19,6 +21,9 @@ __all__ = [
     "RangeEntry",
     "RegionEntry",
 ]
+
+GENERATION_BITS = 4  # launches that are told apart, on a link as well
+EPOCH_BITS = 8
 
 
 def RegionEntry(p: T3Parameters):
@@ -93,7 +98,8 @@ def LaunchConfiguration(p: T3Parameters):
 
     ``shift`` takes a dispatch index to the downstream GPU's dispatch index of the same workgroup.
     Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here; the ones before
-    leave by remote_map.
+    leave by remote_map. ``generation`` is the launch's on all GPUs, ``epoch`` its tag in this GPU's
+    memory.
     """
     return data.StructLayout(
         {
@@ -106,7 +112,8 @@ def LaunchConfiguration(p: T3Parameters):
             "command_window": p.credit_limit_bits,
             "updates_per_atom": 2,
             "timeout": 32,
-            "epoch": 8,
+            "generation": GENERATION_BITS,
+            "epoch": EPOCH_BITS,
         }
     )
 
@@ -119,10 +126,16 @@ def AddressSpace(p: T3Parameters):
 
 def ContextView(p: T3Parameters):
     """What the channels know of a context. Updates are let through for dispatch indices from
-    ``oldest`` to ``credit_limit - 1``; while it is ``aborting``, all of its traffic is dropped."""
+    ``oldest`` to ``credit_limit - 1``; while it is ``aborting``, all of its traffic is dropped.
+
+    ``launched``: there was a launch since the last abort. ``former``: and one before it, whose
+    copies may still come.
+    """
     return data.StructLayout(
         {
             "aborting": 1,
+            "launched": 1,
+            "former": data.StructLayout({"valid": 1, "generation": GENERATION_BITS}),
             "address_space": AddressSpace(p),
             "maps": MapConfiguration(p),
             "launch_configuration": LaunchConfiguration(p),

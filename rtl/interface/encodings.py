@@ -103,6 +103,8 @@ class ErrorCode(enum.Enum, shape=5):
     LINK_DOWN = 14  # no progress on a link for its bounded time
     LINK_RESET = 15  # the other side of a link began anew: what was on the link is lost
     PACKET_MISMATCH = 17  # an update of another operation or type than the range's command
+    PACKET_STALE = 18  # a packet of another launch than the one that runs
+    STORE_STALE = 19
 
 
 class ConfigurationError(enum.Enum, shape=4):
@@ -117,9 +119,10 @@ class ConfigurationError(enum.Enum, shape=4):
     REGION_DISABLED = 6
     REGION_IN_USE = 7
     QUEUE_FULL = 8
-    IN_USE = 9  # a launch is running, or an abort is not over
+    IN_USE = 9  # a launch is pending, or an abort is not over
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices contradict each other
     WINDOW = 11  # a window of 0, or one that the hardware has no room for
+    EPOCH = 12  # no epoch is left until the memory is scrubbed
 
 
 CODES = (

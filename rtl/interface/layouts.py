@@ -9,6 +9,7 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
+from .configuration import EPOCH_BITS, GENERATION_BITS, CommandEntry
 from .encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind, StoreKind, Target
 
 __all__ = [
@@ -61,6 +62,7 @@ def StoreRequest(p: T3Parameters):
             "kind": StoreKind,
             "atom": _atoms(p),
             "context": p.context_bits,
+            "generation": GENERATION_BITS,
             "workgroup": p.workgroup_bits,
             "wavefront": p.wavefront_bits,
             "tile_atoms": p.tile_atom_bits,
@@ -97,6 +99,7 @@ def Classified(p: T3Parameters):
             "target": Target,
             "owner": p.owner_bits,
             "atom": _atoms(p),
+            "generation": GENERATION_BITS,
             "workgroup": p.workgroup_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
@@ -118,6 +121,7 @@ def Packet(p: T3Parameters):
             "kind": PacketKind,
             "atom": _atoms(p),
             "context": p.context_bits,
+            "generation": GENERATION_BITS,
             "workgroup": p.workgroup_bits,
             "wavefront": p.wavefront_bits,
             "op": Operation,
@@ -175,7 +179,7 @@ def NmcRequest(p: T3Parameters):
     return data.StructLayout(
         {
             "stored": _data(p),
-            "stored_epoch": 8,
+            "stored_epoch": EPOCH_BITS,
             "owner": p.owner_bits,
             "operand": _data(p),
             "op": Operation,
@@ -185,7 +189,7 @@ def NmcRequest(p: T3Parameters):
 
 
 def NmcResult(p: T3Parameters):
-    return data.StructLayout({"value": _data(p), "epoch": 8})
+    return data.StructLayout({"value": _data(p), "epoch": EPOCH_BITS})
 
 
 def TileUpdates(p: T3Parameters):
@@ -255,10 +259,8 @@ def ReadyCommand(p: T3Parameters):
 
 
 def Copy(p: T3Parameters):
-    """A plain copy that software starts: a command template and where it begins."""
-    return data.StructLayout(
-        {"command": range(p.commands) if p.commands > 1 else 1, "start": _atoms(p)}
-    )
+    """A plain copy that software starts: the command, as it was then, and where it begins."""
+    return data.StructLayout({"command": CommandEntry(p), "start": _atoms(p)})
 
 
 def Segment(p: T3Parameters):
@@ -276,6 +278,7 @@ def Segment(p: T3Parameters):
             "wavefront": p.wavefront_bits,
             "workgroup": p.workgroup_bits,
             "context": p.context_bits,
+            "generation": GENERATION_BITS,
             "kind": PacketKind,
             "op": Operation,
             "dtype": Datatype,

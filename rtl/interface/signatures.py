@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.parameters import T3Parameters
 
 from .axi_lite import AxiLiteSignature
+from .configuration import GENERATION_BITS
 from .layouts import (
     DramRequest,
     ErrorReport,
@@ -94,11 +95,18 @@ class ContextSignature(wiring.Signature):
     -------
     credit_limit_in, credit_limit_out : credit_limit_bits
         Admission of the downstream GPU, and this GPU's for its upstream one.
+    generation_in : In
+        Of the launch that ``credit_limit_in`` is of.
+    generation : Out
+        Of the launch that runs: the limits given out, and what is sent for new tiles, are its.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched.
     dispatched, finished : In(credit_limit_bits)
-        Workgroups of the kernel that the dispatcher has given out, and that have ended. They only
-        guide the arbiters.
+        Workgroups of the kernel that the dispatcher has given out, and that have ended: T3 has
+        taken all of their stores. They guide the arbiters, and no launch begins before all
+        workgroups of the one before have ended.
+    kernel_generation : In
+        Of the kernel's launch.
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
@@ -112,10 +120,13 @@ class ContextSignature(wiring.Signature):
         super().__init__(
             {
                 "credit_limit_in": In(p.credit_limit_bits),
+                "generation_in": In(GENERATION_BITS),
+                "generation": Out(GENERATION_BITS),
                 "credit_limit_out": Out(p.credit_limit_bits),
                 "dispatch_limit": Out(p.credit_limit_bits),
                 "dispatched": In(p.credit_limit_bits),
                 "finished": In(p.credit_limit_bits),
+                "kernel_generation": In(GENERATION_BITS),
                 "tiles": Out(32),
                 "done": Out(1),
                 "idle": Out(1),

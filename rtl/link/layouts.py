@@ -3,6 +3,7 @@
 from amaranth.hdl import Shape
 from amaranth.lib import data, enum
 
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.parameters import T3Parameters
 
 from .crc import CRC_BITS
@@ -20,8 +21,6 @@ __all__ = [
     "SessionState",
 ]
 
-_GENERATION_BITS = 8
-
 
 class SessionState(enum.Enum, shape=2):
     """How far an endpoint is with a session."""
@@ -32,9 +31,8 @@ class SessionState(enum.Enum, shape=2):
 
 
 def ControlWord(p: T3Parameters):
-    """What the other GPU knows of a context: its credit limit, and a number that changes when it
-    is aborted."""
-    return data.StructLayout({"generation": _GENERATION_BITS, "credit_limit": p.credit_limit_bits})
+    """What the other GPU knows of a context: its credit limit, and which launch that is of."""
+    return data.StructLayout({"generation": GENERATION_BITS, "credit_limit": p.credit_limit_bits})
 
 
 def Control(word, link: LinkParameters):

@@ -4,7 +4,13 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import AddressSpace, LaunchConfiguration, MapConfiguration
+from rtl.interface.configuration import (
+    EPOCH_BITS,
+    AddressSpace,
+    ContextView,
+    LaunchConfiguration,
+    MapConfiguration,
+)
 from rtl.interface.encodings import ConfigurationError
 from rtl.interface.layouts import Copy, ErrorReport
 from rtl.interface.signatures import ErrorSignature
@@ -26,6 +32,8 @@ _COMMITS = {
     "COMMAND_COMMIT": (Table.COMMAND, "index"),
     "COPY": (Table.COPY, "command"),
 }
+# What a launch that waits keeps as it is.
+_OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
 _INDICES = [
     ("regions", "REGION_COMMIT", "index"),
     ("regions", "RANGE_ACTION", "region"),
@@ -41,12 +49,21 @@ class ContextRegistersSignature(wiring.Signature):
 
     Members
     -------
-    maps, launch_configuration, address_space : Out
-        Registers.
+    maps, launch_configuration : Out
+        Registers: those of the launch that began last. What software programs is a copy of them,
+        which they take over as a launch begins.
+    address_space : Out
+        A register.
     ways : Out(ways)
         Ways of the tracker's sets that are the context's.
     launch, abort, start : Out(1)
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
+    launched : Out(1)
+        There was a launch since the last abort.
+    former : Out
+        And one before it, with this generation.
+    over : In(1)
+        Nothing is left that needs the registers of the last launch.
     aborting : Out(1)
         From the abort, or from reset, until nothing of the context is left.
     copies : Out(stream)
@@ -66,14 +83,15 @@ class ContextRegistersSignature(wiring.Signature):
         super().__init__(
             {
                 "maps": Out(MapConfiguration(p)),
-                "launch_configuration": Out(
-                    LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
-                ),
+                "launch_configuration": Out(LaunchConfiguration(p)),
                 "address_space": Out(AddressSpace(p), init=resets(ADDRESS_SPACE, registers)),
                 "ways": Out(p.ways, init=(1 << p.ways) - 1),
                 "launch": Out(1),
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
+                "launched": Out(1),
+                "former": Out(ContextView(p).members["former"]),
+                "over": In(1),
                 "start": Out(1),
                 "copies": Out(stream.Signature(Copy(p))),
                 "done": In(1),
@@ -100,6 +118,12 @@ class ContextPage(RegisterPage):
     port
         See :class:`RegisterPage`.
     context : Out(:class:`ContextRegistersSignature`)
+    launches : Out(1)
+        A launch is accepted in this cycle. Combinational.
+    next_epoch : In(9)
+        It will be that launch's; if the highest bit is set, launches are refused.
+    busy : Out(1)
+        A launch runs or waits, or what is left of one is not gone.
 
     Attributes
     ----------
@@ -107,8 +131,14 @@ class ContextPage(RegisterPage):
 
     errors : Signal
         Errors since software cleared them.
-    running : Signal
-        A launch has begun, and is neither done nor aborted.
+    running, pending : Signal
+        A launch has begun, and is neither done nor aborted; one waits for the end of that before.
+    begun, done : Signal
+        Launches since reset that have begun, and that were done.
+    programmed : Signal
+        The launch that software programs.
+    table : MapTable
+        With the tables that it programs.
 
     Raises
     ------
@@ -126,23 +156,34 @@ class ContextPage(RegisterPage):
                     f"{name} must be at most {most} to fit {register}.{field}, "
                     f"not {getattr(p, name)}"
                 )
-        super().__init__({"context": Out(ContextRegistersSignature(p))}, registers)
+        super().__init__(
+            {
+                "context": Out(ContextRegistersSignature(p)),
+                "launches": Out(1),
+                "next_epoch": In(EPOCH_BITS + 1),
+                "busy": Out(1),
+            },
+            registers,
+        )
         context = self.context
         self._clear_error = Signal()
         self._waited = Signal()
         self.errors = Signal(32)
-        self.running = Signal()
+        self.running, self.pending = Signal(), Signal()
+        self.begun, self.done = Signal(16), Signal(16)
+        self.programmed = Signal(
+            LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
+        )
         self._first_error = Signal(ErrorReport(p))
         self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes = {
-            "launch": context.launch,
             "abort": context.abort,
             "measure": context.start,
             "clear_error": self._clear_error,
         }
         self._storage = {
-            **dict(leaves(LAUNCH_CONFIGURATION, context.launch_configuration)),
+            **dict(leaves(LAUNCH_CONFIGURATION, self.programmed)),
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
             **dict(leaves(STAGING, self._staging)),
             ("WAYS", "mask"): context.ways,
@@ -152,6 +193,9 @@ class ContextPage(RegisterPage):
             ("STATUS", "idle"): context.idle,
             ("STATUS", "error"): context.irq,
             ("STATUS", "aborting"): context.aborting,
+            ("STATUS", "pending"): self.pending,
+            ("LAUNCHES", "begun"): self.begun,
+            ("LAUNCHES", "done"): self.done,
             ("STATUS", "configuration_error"): Value.cast(self._configuration_error),
             ("ERROR", "code"): Value.cast(self._first_error.code),
             ("ERROR", "wavefront"): self._first_error.wavefront,
@@ -162,33 +206,64 @@ class ContextPage(RegisterPage):
             ("CREDIT_LIMIT", "dispatch_index"): context.credit_limit,
         }
         self.check_widths()
-        self._table = MapTable(p)
+        self.table = MapTable(p)
         self._check = LaunchCheck(p)
 
     def elaborate(self, platform):
         m = Module()
         context = self.context
-        m.submodules.table = table = self._table
+        m.submodules.table = table = self.table
         m.submodules.check = check = self._check
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
         m.d.comb += [
-            context.maps.eq(table.maps),
             table.staging.eq(self._staging),
+            table.locked.eq(self.pending),
             table.aborting.eq(context.aborting | context.abort),
             check.maps.eq(table.maps),
-            check.launch_configuration.eq(context.launch_configuration),
-            check.busy.eq(self.running | context.aborting | context.abort),
+            check.launch_configuration.eq(self.programmed),
+            check.busy.eq(self.pending | context.aborting | context.abort),
+            check.exhausted.eq(self.next_epoch[-1]),
+            self.busy.eq(self.running | self.pending | context.aborting | context.abort),
         ]
         ends = context.idle & ~context.clearing & self._waited
         m.d.sync += [
-            self.running.eq(~context.abort & (context.launch | (self.running & ~context.done))),
             # What is cleared, and idle, is so from the second cycle after the strobe on.
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
+        self._take(m)
         self.decode(m)
         self._errors_of(m)
         return m
+
+    def _take(self, m: Module) -> None:
+        """A launch that waits begins when the one before is over: its registers take over what is
+        programmed."""
+        context, former = self.context, self.context.former
+        ends, takes = Signal(), Signal()
+        m.d.comb += [
+            ends.eq(self.running & context.done & ~context.launch),
+            takes.eq(self.pending & ~self.running & context.over & ~context.abort),
+        ]
+        m.d.sync += [
+            context.launch.eq(takes),
+            self.running.eq(~context.abort & (takes | (self.running & ~ends))),
+            self.pending.eq(~context.abort & (self.launches | (self.pending & ~takes))),
+            context.launched.eq(~context.abort & (takes | context.launched)),
+            self.done.eq(self.done + ends),
+            self.begun.eq(self.begun + takes),
+        ]
+        with m.If(self.launches):
+            m.d.sync += self.programmed.epoch.eq(self.next_epoch)
+        with m.If(takes):
+            m.d.sync += [
+                context.maps.eq(self.table.maps),
+                context.launch_configuration.eq(self.programmed),
+                former.valid.eq(context.launched),
+                former.generation.eq(context.launch_configuration.generation),
+            ]
+        with m.If(context.abort):
+            m.d.sync += former.valid.eq(0)
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """See :meth:`RegisterPage.act`."""
@@ -196,12 +271,22 @@ class ContextPage(RegisterPage):
             self._control(m, part, okay)
         elif register.name in _COMMITS:
             self._commit(m, register, part, okay)
+        elif register.name in _OF_A_LAUNCH:
+            self._program(m, register, part, okay)
         else:
             super().act(m, register, part, okay)
 
+    def _program(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+        """A register of the launch, unless one waits."""
+        m.d.comb += okay.eq(~self.pending)
+        with m.If(okay):
+            self.store(m, register, part)
+        with m.Else():
+            m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
+
     def _commit(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         which, index = _COMMITS[register.name]
-        table = self._table
+        table = self.table
         m.d.comb += [
             table.table.eq(which),
             table.index.eq(part[index]),
@@ -212,12 +297,19 @@ class ContextPage(RegisterPage):
 
     def _control(self, m: Module, part: dict[str, Value], okay: Signal) -> None:
         """The strobes, unless one of them is a launch that is refused."""
-        error, launches = self._check.configuration_error, part["launch"]
-        m.d.comb += okay.eq(~launches | (error == ConfigurationError.NONE))
+        launches, error = part["launch"], Signal(ConfigurationError)
+        m.d.comb += [
+            error.eq(self._check.configuration_error),
+            okay.eq(~launches | (error == ConfigurationError.NONE)),
+        ]
+        # One that is given up at once.
+        with m.If(part["abort"]):
+            m.d.comb += error.eq(ConfigurationError.IN_USE)
         with m.If(launches):
             m.d.sync += self._configuration_error.eq(error)
         with m.If(okay):
-            m.d.sync += [self._strobes[name].eq(value) for name, value in part.items()]
+            m.d.comb += self.launches.eq(launches)
+            m.d.sync += [strobe.eq(part[name]) for name, strobe in self._strobes.items()]
 
     def _errors_of(self, m: Module) -> None:
         context = self.context

@@ -19,7 +19,7 @@ LAUNCH_CONFIGURATION = {
     "command_window": ("COMMAND_WINDOW", "workgroups"),
     "updates_per_atom": ("TRACKING", "updates_per_atom"),
     "timeout": ("TIMEOUT", "cycles"),
-    "epoch": ("TRACKING", "epoch"),
+    "generation": ("TRACKING", "generation"),
 }
 ARBITER = {
     "policy": ("ARBITER", "policy"),

@@ -1,13 +1,14 @@
 """Registers of the whole GPU: the arbiters' policy, and what concerns all contexts."""
 
-from amaranth.hdl import Const, Module
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.configuration import EPOCH_BITS, ArbiterConfiguration
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
 from .fields import ARBITER, leaves, resets
+from .map import Register
 from .page import RegisterPage
 
 __all__ = ["GlobalPage"]
@@ -27,6 +28,12 @@ class GlobalPage(RegisterPage):
     arbiter : Out(:func:`ArbiterConfiguration`)
     corrected : In(32)
         What software reads, in the cycle in which the read acts.
+    launches : In(1)
+        A launch is accepted in this cycle: its epoch is the next one.
+    busy : In(1)
+        A launch runs or waits, or what is left of one is not gone: the memory is in use.
+    next_epoch : Out(9)
+        A register, with one bit more than an epoch has: if it is set, no epoch is left.
     """
 
     def __init__(self, p: T3Parameters):
@@ -35,6 +42,9 @@ class GlobalPage(RegisterPage):
             {
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "corrected": In(32),
+                "launches": In(1),
+                "busy": In(1),
+                "next_epoch": Out(EPOCH_BITS + 1, init=1),
             },
             registers,
         )
@@ -42,9 +52,21 @@ class GlobalPage(RegisterPage):
         self._status = {
             ("CORRECTED", "count"): self.corrected,
             ("CONTEXTS", "count"): Const(p.contexts, 8),
+            ("EPOCHS", "next"): self.next_epoch,
         }
 
     def elaborate(self, platform):
         m = Module()
+        with m.If(self.launches):
+            m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
         self.decode(m)
         return m
+
+    def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+        """See :meth:`RegisterPage.act`."""
+        if register.name != "SCRUB":
+            super().act(m, register, part, okay)
+            return
+        m.d.comb += okay.eq(~part["scrubbed"] | ~self.busy)
+        with m.If(part["scrubbed"] & okay):
+            m.d.sync += self.next_epoch.eq(1)

@@ -29,9 +29,11 @@ class LaunchCheck(wiring.Component):
     maps : In(:func:`MapConfiguration`)
         Not changed in this cycle or the last one.
     busy : In(1)
-        A launch is running, or an abort is not over.
+        A launch waits, or an abort is not over.
+    exhausted : In(1)
+        No epoch is left.
     configuration_error : Out(:class:`ConfigurationError`)
-        Combinational; the first that holds of IN_USE, LAUNCH_RANGE and WINDOW.
+        Combinational; the first that holds of IN_USE, LAUNCH_RANGE, WINDOW and EPOCH.
     """
 
     def __init__(self, p: T3Parameters):
@@ -41,6 +43,7 @@ class LaunchCheck(wiring.Component):
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "maps": In(MapConfiguration(p)),
                 "busy": In(1),
+                "exhausted": In(1),
                 "configuration_error": Out(ConfigurationError),
             }
         )
@@ -49,10 +52,11 @@ class LaunchCheck(wiring.Component):
         m = Module()
         p, launch = self._p, self.launch_configuration
         commands, group = self._needs(m)
+        # Without a kernel, a launch is for copies only.
+        no_kernel = (launch.workgroups == 0) & (launch.first_workgroup == 0)
         wrong_range = (
-            (launch.workgroups == 0)
-            | (launch.workgroups > 1 << p.workgroup_bits)
-            | (launch.first_workgroup >= launch.workgroups)
+            (launch.workgroups > 1 << p.workgroup_bits)
+            | ((launch.first_workgroup >= launch.workgroups) & ~no_kernel)
             | (launch.tracked_first > launch.tracked_end)
             | (launch.tracked_end > launch.workgroups)
             | (launch.updates_per_atom == 0)
@@ -69,6 +73,8 @@ class LaunchCheck(wiring.Component):
             m.d.comb += self.configuration_error.eq(ConfigurationError.LAUNCH_RANGE)
         with m.Elif(wrong_window):
             m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
+        with m.Elif(self.exhausted):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.EPOCH)
         return m
 
     def _needs(self, m: Module) -> tuple[Value, Value]:

@@ -8,6 +8,7 @@ from rtl.interface.configuration import CommandEntry, MapConfiguration
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.interface.layouts import Copy
 from rtl.lib.queue import Queue
+from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
 
 __all__ = ["INDEX_BITS", "MapTable", "Staging", "Table"]
@@ -52,7 +53,8 @@ def _any_of(values) -> Value:
 
 
 class MapTable(wiring.Component):
-    """Holds the address map, and refuses entries that contradict themselves or each other.
+    """Holds the address map of the next launch, and refuses entries that contradict themselves or
+    each other.
 
     ``configuration_error`` is combinational in the cycle of ``table``. With
     ``ConfigurationError.NONE`` the whole entry is in ``maps``, or the copy in ``copies``, in the
@@ -71,6 +73,8 @@ class MapTable(wiring.Component):
     enable : In(1)
         0 removes a region or a range.
     staging : In(:func:`Staging`)
+    locked : In(1)
+        A launch waits: no entry changes.
     aborting : In(1)
         No copy begins.
     configuration error : Out(:class:`ConfigurationError`)
@@ -87,6 +91,7 @@ class MapTable(wiring.Component):
                 "index": In(INDEX_BITS),
                 "enable": In(1),
                 "staging": In(Staging(p)),
+                "locked": In(1),
                 "aborting": In(1),
                 "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
@@ -146,6 +151,7 @@ class MapTable(wiring.Component):
         self._refuse(
             m,
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
+            (ConfigurationError.IN_USE, self.locked),
             (ConfigurationError.REGION_IN_USE, ~self.enable & _any_of(named)),
             (
                 ConfigurationError.MISALIGNED,
@@ -178,6 +184,7 @@ class MapTable(wiring.Component):
                 | (staged.region >= self._p.regions)
                 | (staged.command >= self._p.commands),
             ),
+            (ConfigurationError.IN_USE, self.locked),
             (
                 ConfigurationError.EMPTY,
                 self.enable & ((staged.last < staged.first) | (staged.action == Action.NONE)),
@@ -210,6 +217,7 @@ class MapTable(wiring.Component):
         self._refuse(
             m,
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (ConfigurationError.IN_USE, self.locked),
             (ConfigurationError.MISALIGNED, self._misaligned(staged.offset)),
         )
         for index, entry in enumerate(self.maps.commands):
@@ -230,8 +238,9 @@ class MapTable(wiring.Component):
             (ConfigurationError.IN_USE, self.aborting),
             (ConfigurationError.QUEUE_FULL, ~copies.i.ready),
         )
+        chosen = Cat(self.index == index for index in range(self._p.commands))
         m.d.comb += [
             copies.i.valid.eq(accept),
-            copies.i.p.command.eq(self.index),
+            copies.i.p.command.eq(one_hot_select(chosen, self.maps.commands)),
             copies.i.p.start.eq(self._atoms(start)),
         ]

@@ -92,6 +92,10 @@ class RegisterPage(wiring.Component):
             Is to be driven.
         """
         m.d.comb += okay.eq(1)
+        self.store(m, register, part)
+
+    def store(self, m: Module, register: Register, part: Mapping[str, Value]) -> None:
+        """The word's fields into their registers."""
         for field in register.fields:
             m.d.sync += self._storage[register.name, field.name].eq(part[field.name])
 

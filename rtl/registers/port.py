@@ -91,6 +91,11 @@ class Registers(wiring.Component):
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = page
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
+            m.d.comb += page.next_epoch.eq(self._global.next_epoch)
+        m.d.comb += [
+            self._global.launches.eq(Cat(page.launches for page in self.pages).any()),
+            self._global.busy.eq(Cat(page.busy for page in self.pages).any()),
+        ]
         ports = [self._global.port, *(page.port for page in self.pages)]
         self._write(m, ports)
         self._read(m, ports)

@@ -115,6 +115,9 @@ class CreditWindow(wiring.Component):
                 self.oldest.eq(self.launch_configuration.tracked_first),
                 self.done.eq(0),
                 self.issued_count.eq(0),
+                # Until they follow the new launch, nothing is admitted by them.
+                self.credit_limit.eq(0),
+                self.dispatch_limit.eq(0),
             ]
             m.d.sync += [word.eq(0) for word in self.bitmap]
         with m.Elif(self.aborting):

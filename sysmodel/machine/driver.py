@@ -225,7 +225,7 @@ def map_writes(
         _write("SHIFT", dispatch_indices=own),
         _write("CREDIT_WINDOW", workgroups=credit_window),
         _write("COMMAND_WINDOW", workgroups=commands),
-        _write("TRACKING", updates_per_atom=updates_per_atom, epoch=1),
+        _write("TRACKING", updates_per_atom=updates_per_atom),
         *_arbiter_writes(kernel, system, policy),
     ]
     return writes
@@ -297,6 +297,11 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
         _write("FIRST_WORKGROUP", workgroup=0),
         _write("WORKGROUPS", count=1),
         *_range(0, 0, 0, Action.REMOTE, _TRANSFER),
+        _write("TRACKED_FIRST", dispatch_index=1),
+        _write("TRACKED_END", dispatch_index=1),
+        _write("CREDIT_WINDOW", workgroups=1),
+        _write("COMMAND_WINDOW", workgroups=1),
+        *launch_writes(),
     ]
     return writes
 

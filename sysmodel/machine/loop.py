@@ -192,7 +192,9 @@ def _gpu(s, g, now):
     sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
     own_inputs[J.credit_limit_in] = np.uint64(sent)
     own_inputs[J.dispatched] = np.uint64(gpu.next_dispatch_index)
-    own_inputs[J.finished] = np.uint64(gpu.finished)
+    # The next launch of a collective is programmed when the kernel of the one before has ended.
+    ended = gpu.finished if gpu.phase == GEMM else f.workgroups
+    own_inputs[J.finished] = np.uint64(ended)
 
 
 @compiled

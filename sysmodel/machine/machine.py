@@ -231,7 +231,7 @@ class Machine:
         fixed["work"], fixed["flow"] = 0, 1
         self.write(maps)
         self.run(UNTIL_PROGRAMMED)
-        self._await_cleared()
+        self.await_cleared()
         self.write([launch_writes()] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
         self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
@@ -240,7 +240,7 @@ class Machine:
         self.start_kernel(skew_cycles)
         return self.now
 
-    def _await_cleared(self) -> None:
+    def await_cleared(self) -> None:
         """A launch is refused while the hardware clears its memories, as it does after reset."""
         begin = self.now
         for g in range(self.gpus):

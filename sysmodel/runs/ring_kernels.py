@@ -62,6 +62,7 @@ def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = Tru
 
 def _map(context: RunContext, simulation: Simulation, phase: int, offset: int) -> None:
     """Map the output so that stores to it leave for the neighbour, ``offset`` atoms on."""
+    simulation.machine.await_cleared()
     writes = collective_writes(context.kernel, CONTEXT_COLLECTIVE, offset=offset)
     simulation.program([writes] * simulation.machine.gpus, UNTIL_PROGRAMMED)
     state = simulation.machine.state

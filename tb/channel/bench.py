@@ -15,6 +15,7 @@ from tb.channel.flips import one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle
 from tb.channel.tables import (
+    GENERATION,
     PARAMETERS,
     REDUCTION,
     Traffic,
@@ -130,6 +131,7 @@ class _Bench:
         self.checker.sample()
         self._compare(takes)
         cover_cycle(model, self.offered, takes, self.arbiter, told)
+        over = model.over
         idle = model.step(
             inputs,
             set(takes),
@@ -139,6 +141,7 @@ class _Bench:
             link_room=self.link_room,
         )
         assert int(dut.idle.value) == idle
+        assert int(dut.over.value) == over
         self._compare_error()
         await next_cycle(dut)
 
@@ -229,8 +232,8 @@ def _plain(bench: _Bench) -> None:
             command |= REDUCTION
         for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
             entry["enable"] = 1
-        view["aborting"] = 0
-        view["launch_configuration"] |= {"first_workgroup": 0}
+        view |= {"aborting": 0, "launched": 1}
+        view["launch_configuration"] |= {"first_workgroup": 0, "generation": GENERATION}
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.admit(0, 64)
     bench.configure()
@@ -241,7 +244,10 @@ def _repeat(bench: _Bench, stream: str, **fields: int) -> None:
     following = bench.traffic.next
 
     def next_(name: str) -> dict[str, int]:
-        return following(name) | (fields if name == stream else {})
+        if name != stream:
+            return following(name)
+        of_a_launch = {"generation": GENERATION} if name in ("stores", "link_in") else {}
+        return following(name) | of_a_launch | fields
 
     bench.traffic.next = next_
 
@@ -265,11 +271,11 @@ async def updates_sink_with_the_egress_blocked(dut):
         await bench.cycle((), ("dram", "link_out"))
     assert int(dut.idle.value) == 0b10
     # The updates that the DRAM took; what leaves over the link has no acknowledgement.
-    _repeat(bench, "issue_acks", access=Access.WRITE.value, owner=0)
+    _repeat(bench, "issue_acks", access=Access.UPDATE.value, owner=0)
     for _ in range(bench.checker.transfers["link_in"]):
-        await bench.cycle(("issue_acks",), ())
-    for _ in range(3):
-        await bench.cycle((), ())
+        await bench.cycle(("issue_acks",), ("tile_issue_acks",))
+    for _ in range(20):
+        await bench.cycle((), ("tile_issue_acks",))
     assert int(dut.idle.value) == 0b11
 
 

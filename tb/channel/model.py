@@ -71,6 +71,15 @@ class Model:
         return int(self._outputs[O.stores_room])
 
     @property
+    def over(self) -> int:
+        """A bit for each context without stores and updates under way."""
+        lanes = self.state.channels[0]["lanes"][: int(self.state.config["contexts"])]
+        return sum(
+            (not (lane["under_way"] or lane["begun"])) << number
+            for number, lane in enumerate(lanes)
+        )
+
+    @property
     def held_up(self) -> bool:
         """The DRAM queue is full, and nothing waits for the link."""
         full = self.state.channels[0]["occupancy"] >= self.state.config["arbiter"]["cuts"][2]

@@ -19,6 +19,8 @@ ERRORS = (
     ErrorCode.PACKET_MISMATCH,
     ErrorCode.PACKET_LATE,
     ErrorCode.PACKET_AHEAD,
+    ErrorCode.PACKET_STALE,
+    ErrorCode.STORE_STALE,
 )
 _TARGETS = {target.value: target.name for target in Target}
 _FULL = ("reads", "stores", "classified", "writes", "ends", "link", "inbound", "updates")

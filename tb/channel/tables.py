@@ -10,7 +10,7 @@ from rtl.parameters import T3Parameters
 from tb.nmc_unit.operands import structured, to_word
 from tb.nmc_unit.reference import BITS
 
-__all__ = ["PARAMETERS", "REDUCTION", "Traffic", "random_arbiter", "random_view"]
+__all__ = ["GENERATION", "PARAMETERS", "REDUCTION", "Traffic", "random_arbiter", "random_view"]
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
@@ -30,6 +30,7 @@ PARAMETERS = T3Parameters(
     with_data=True,
 )
 WORKGROUPS = 50
+GENERATION = 6
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
 # Of each context: its buffer, and its address space.
@@ -78,6 +79,8 @@ def random_view(rng: random.Random, context: int) -> dict[str, Any]:
     }
     return {
         "aborting": int(rng.random() < 0.05),
+        "launched": int(rng.random() < 0.95),
+        "former": {"valid": rng.getrandbits(1), "generation": GENERATION - 1},
         "address_space": {
             "enable": int(rng.random() < 0.95),
             "local": space,
@@ -88,6 +91,7 @@ def random_view(rng: random.Random, context: int) -> dict[str, Any]:
             "first_workgroup": first,
             "workgroups": WORKGROUPS,
             "epoch": epoch,
+            "generation": GENERATION if rng.random() < 0.9 else GENERATION + 1,
         },
     }
 
@@ -124,6 +128,7 @@ class Traffic:
         return {
             "atom": rng.choice([base, limit - 1, rng.randrange(base - 20, limit + 20)]),
             "context": context,
+            "generation": GENERATION - (rng.random() < 0.1),
             "workgroup": workgroup,
             "wavefront": rng.randrange(p.wavefronts),
         } | {name: rng.getrandbits(64) for name in _DATA}
@@ -170,6 +175,7 @@ class Traffic:
             "wavefront": rng.randrange(p.wavefronts),
             "workgroup": rng.randrange(WORKGROUPS),
             "context": rng.getrandbits(p.context_bits),
+            "generation": rng.getrandbits(4),
             "kind": rng.getrandbits(1),
             "op": rng.randrange(3),
             "dtype": rng.randrange(3),

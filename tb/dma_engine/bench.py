@@ -23,7 +23,7 @@ from tb.dma_engine.tables import (
     wide_commands,
 )
 from tb.golden import set_launch_configuration, set_maps
-from tb.payload import Fields
+from tb.payload import Fields, flatten
 from tb.stream import Pace, StreamChecker
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
@@ -108,7 +108,7 @@ class _Bench:
         ):
             getattr(dut, f"{name}__valid").value = int(payload is not None)
             if payload:
-                getattr(dut, f"{name}__payload").value = fields.pack(payload)
+                getattr(dut, f"{name}__payload").value = fields.pack(flatten(payload))
         for lane, room in zip(_LANES, rooms, strict=True):
             getattr(dut, f"{lane}__ready").value = int(room)
         dut.credit_limit_in.value, dut.aborting.value = credit_limit_in, int(aborting)
@@ -118,6 +118,7 @@ class _Bench:
         self.checker.sample()
         idle = not (model.busy or self.ready or self.copy)
         assert bool(dut.idle.value) == idle
+        assert bool(dut.over.value) == model.over
         cover("walk aborted", aborting and model.busy)
         outcome = model.step(self.ready, self.copy, rooms, credit_limit_in, aborting=aborting)
         assert (bool(self.ready) and bool(dut.ready__ready.value)) == outcome.popped
@@ -161,7 +162,7 @@ class _Bench:
             cover("workgroup's last command", outcome.issued)
             cover("edge tile", ready["outer_edge"] or ready["inner_edge"])
         if takes:
-            template = self.commands[(ready if outcome.popped else copy)["command"]]
+            template = self.commands[ready["command"]] if outcome.popped else copy["command"]
             size = template["outer_extent"], template["inner_extent"]
             whole = outcome.copied or (
                 template["granularity"] == Granularity.WORKGROUP.value
@@ -212,6 +213,7 @@ async def random_traffic(dut):
                 "workgroups": WORKGROUPS,
                 "first_workgroup": rng.randrange(WORKGROUPS),
                 "shift": rng.choice([0, rng.randrange(12)]),
+                "generation": rng.getrandbits(4),
             }
             bench.configure(random_commands(rng), launch_configuration)
         acts = pace.acts()

@@ -57,6 +57,11 @@ class Model:
     def busy(self) -> bool:
         return bool(self.own["engine"]["state"])
 
+    @property
+    def over(self) -> bool:
+        """The command in hand needs no table."""
+        return int(self.own["engine"]["state"]) in (0, _WALK)
+
     def _walkers(self, which: str) -> dict[int, list[int]]:
         """The walkers of a set of the engine's, by number."""
         engine = self.own["engine"]
@@ -88,7 +93,8 @@ class Model:
         if ready:
             put(state.ready[0, 0], ready)
         if copy:
-            put(own["copies"][0], copy)
+            own["copies"][0]["start"] = copy["start"]
+            put(own["copies"][0]["command"], copy["command"])
         lanes = state.channels["lanes"][:, 0]
         for lane, room in zip(lanes, rooms, strict=True):
             lane["segments_level"] = 0 if room else SEGMENTS

@@ -132,6 +132,6 @@ def random_ready(rng: random.Random) -> dict[str, int]:
     }
 
 
-def random_copy(rng: random.Random) -> dict[str, int]:
-    """A copy."""
-    return {"command": rng.randrange(PARAMETERS.commands), "start": _start(rng)}
+def random_copy(rng: random.Random) -> dict[str, Any]:
+    """A copy, with a command of its own."""
+    return {"command": random_commands(rng)[0], "start": _start(rng)}

@@ -71,6 +71,7 @@ def _random_segment(rng: random.Random) -> dict[str, int]:
         "wavefront": rng.randrange(p.wavefronts),
         "workgroup": rng.getrandbits(p.workgroup_bits),
         "context": rng.getrandbits(p.context_bits),
+        "generation": rng.getrandbits(4),
         "kind": rng.getrandbits(1),
         "op": rng.randrange(3),
         "dtype": rng.randrange(3),

@@ -31,9 +31,9 @@ _ENTRIES = {
 }
 _CONFIGURATION_ERRORS = {
     Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "OUT_OF_SPACE", "EMPTY", "OVERLAP")
-    + ("REGION_IN_USE",),
-    Table.RANGE: ("UNKNOWN_INDEX", "EMPTY", "REGION_DISABLED", "OVERLAP"),
-    Table.COMMAND: ("UNKNOWN_INDEX", "MISALIGNED"),
+    + ("REGION_IN_USE", "IN_USE"),
+    Table.RANGE: ("UNKNOWN_INDEX", "IN_USE", "EMPTY", "REGION_DISABLED", "OVERLAP"),
+    Table.COMMAND: ("UNKNOWN_INDEX", "IN_USE", "MISALIGNED"),
     Table.COPY: ("UNKNOWN_INDEX", "MISALIGNED", "IN_USE", "QUEUE_FULL"),
 }
 _CYCLES = 4000
@@ -112,6 +112,7 @@ class _Bench:
         index: int,
         *,
         enable: int = 1,
+        locked: bool = False,
         aborting: bool = False,
         take: bool = False,
     ) -> int:
@@ -120,6 +121,7 @@ class _Bench:
         dut.staging.value = _STAGING.pack(self.staged)
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
         dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
+        dut.locked.value = int(locked)
         await settled()
         self.checker.sample()
         assert _MAPS.unpack(int(dut.maps.value)) == model.maps()
@@ -130,7 +132,12 @@ class _Bench:
         before = _MAPS.named(int(dut.maps.value))
         model.stage(self.staged)
         configuration_error = model.step(
-            table, index, enable, aborting=aborting, popped=take and waiting > 0
+            table,
+            index,
+            enable,
+            locked=locked,
+            aborting=aborting,
+            popped=take and waiting > 0,
         )
         assert int(dut.configuration_error.value) == configuration_error
         if table != Table.NONE:
@@ -216,8 +223,8 @@ async def random_commits(dut):
         if rng.random() < 0.08:
             index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
         enable = int(rng.random() < keeps)
-        aborting, take = rng.random() < 0.1, rng.random() < pace
-        await bench.cycle(table, index, enable=enable, aborting=aborting, take=take)
+        locked, aborting, take = rng.random() < 0.1, rng.random() < 0.1, rng.random() < pace
+        await bench.cycle(table, index, enable=enable, locked=locked, aborting=aborting, take=take)
 
 
 @cocotb.test()

@@ -12,7 +12,7 @@ from rtl.registers.map_table import Table
 from sysmodel.engine.golden.registers import put_field
 from sysmodel.engine.golden.state import F
 from sysmodel.engine.golden.tables import commit_command, commit_range, commit_region, start_copy
-from tb.golden import golden_state, maps, words
+from tb.golden import golden_state, words
 
 __all__ = ["Model"]
 
@@ -53,7 +53,12 @@ class Model:
 
     def maps(self) -> list[int]:
         """Fields of all tables, in order."""
-        return maps(self.state)
+        tables = (
+            self.state.programmed_regions,
+            self.state.programmed_ranges,
+            self.state.programmed_commands,
+        )
+        return [word for table in tables for word in words(table[0])]
 
     @property
     def copies(self) -> int:
@@ -68,7 +73,16 @@ class Model:
     def _own(self) -> np.void:
         return self.state.contexts[0]
 
-    def step(self, table: Table, index: int, enable: int, *, aborting: bool, popped: bool) -> int:
+    def step(
+        self,
+        table: Table,
+        index: int,
+        enable: int,
+        *,
+        locked: bool,
+        aborting: bool,
+        popped: bool,
+    ) -> int:
         """One cycle; gives the configuration error of the commit in it."""
         state, copies = self.state, self.copies
         if popped:
@@ -76,12 +90,16 @@ class Model:
             self._own["copies_level"] -= 1
         if table == Table.REGION:
             word = put_field(F.REGION_COMMIT_index, index)
-            return int(commit_region(state, 0, word | put_field(F.REGION_COMMIT_enable, enable)))
+            return int(
+                commit_region(state, 0, word | put_field(F.REGION_COMMIT_enable, enable), locked)
+            )
         if table == Table.RANGE:
             word = put_field(F.RANGE_COMMIT_index, index)
-            return int(commit_range(state, 0, word | put_field(F.RANGE_COMMIT_enable, enable)))
+            return int(
+                commit_range(state, 0, word | put_field(F.RANGE_COMMIT_enable, enable), locked)
+            )
         if table == Table.COMMAND:
-            return int(commit_command(state, 0, put_field(F.COMMAND_COMMIT_index, index)))
+            return int(commit_command(state, 0, put_field(F.COMMAND_COMMIT_index, index), locked))
         if table == Table.COPY:
             return int(start_copy(state, 0, put_field(F.COPY_command, index), copies, aborting))
         return 0

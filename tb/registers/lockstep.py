@@ -8,6 +8,7 @@ import numpy as np
 from rtl.interface.configuration import (
     AddressSpace,
     ArbiterConfiguration,
+    ContextView,
     LaunchConfiguration,
     MapConfiguration,
 )
@@ -40,15 +41,17 @@ _CONFIGURATIONS = {
     "launch_configuration": Fields(LaunchConfiguration(PARAMETERS)),
     "address_space": Fields(AddressSpace(PARAMETERS)),
 }
+_FORMER = Fields(ContextView(PARAMETERS).members["former"])
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
-_STATUS = {"done": 1, "idle": 1, "clearing": 1, "tiles": 32} | dict.fromkeys(
+_STATUS = {"done": 1, "over": 1, "idle": 1, "clearing": 1, "tiles": 32} | dict.fromkeys(
     ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
 )
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,
     ConfigurationError.WINDOW,
+    ConfigurationError.EPOCH,
 )
 _CODES = [code.value for code in ErrorCode if code.value]
 _CYCLES = 4000
@@ -62,6 +65,10 @@ expect(
     "copy waits",
     "copy refused during an abort",
     "an abort ends",
+    "launch waits",
+    "launch begins as the one before is done",
+    "entry locked",
+    "scrubbed",
     "error while one is pending",
     "error as they are cleared",
     *(f"launch refused: {error.name}" for error in _LAUNCH_ERRORS),
@@ -124,6 +131,7 @@ def _compare_context(dut, model: Model, context: int) -> None:
         if name in _STROBES:
             cover(f"{name} strobe", on)
     assert int(_port(dut, context, "ways").value) == model.ways(context)
+    assert _FORMER.unpack(int(_port(dut, context, "former").value)) == model.former(context)
     assert _MAPS.unpack(int(_port(dut, context, "maps").value)) == model.maps(context)
     for name, fields in _CONFIGURATIONS.items():
         found = fields.unpack(int(_port(dut, context, name).value))
@@ -143,7 +151,7 @@ class _Hardware:
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
 
-    def drive(self) -> list[dict[str, int] | None]:
+    def drive(self, model: Model) -> list[dict[str, int] | None]:
         """One cycle's status; gives the error reports."""
         dut, rng = self._dut, self._rng
         if rng.random() < 0.1:
@@ -154,6 +162,8 @@ class _Hardware:
             if rng.random() < 0.3:
                 name = rng.choice([*_STATUS])
                 status[name] = rng.getrandbits(_STATUS[name])
+            # Without a launch there is nothing that could be left of it.
+            status["over"] |= not model.flags(context)["launched"]
             for name, value in status.items():
                 _port(dut, context, name).value = value
             failure = _random_failure(rng) if rng.random() < self.failing else None
@@ -164,13 +174,16 @@ class _Hardware:
         return failures
 
 
-def _preset_errors(dut, model: Model, rng: random.Random) -> None:
+def _preset_counts(dut, model: Model, rng: random.Random) -> None:
     for context in _CONTEXTS:
         errors = rng.choice(
             [model.errors(context), (1 << rng.randrange(33)) - 1, rng.getrandbits(32)]
         )
         inside(dut, f"context_{context}.errors").value = errors
         model.preset_errors(context, errors)
+    epoch = rng.choice([model.next_epoch, 254, 256, rng.randrange(1, 256)])
+    inside(dut, "gpu.next_epoch").value = epoch
+    model.preset_epoch(epoch)
 
 
 @cocotb.test()
@@ -188,7 +201,7 @@ async def every_cycle(dut):
     for cycle in range(scaled(_CYCLES)):
         if cycle % 400 == 0:
             hardware.failing = rng.choice([0, 0.02, 0.5])
-            _preset_errors(dut, model, rng)
+            _preset_counts(dut, model, rng)
         if cycle == scaled(_CYCLES) - _CLEARING:
             # With an error in every cycle there is one in that in which they are cleared.
             hardware.failing = 1
@@ -197,17 +210,18 @@ async def every_cycle(dut):
         inputs = bus.inputs(acts)
         for name, value in inputs.items():
             getattr(dut, f"bus__{name}").value = value
-        failures = hardware.drive()
+        failures = hardware.drive(model)
         takes = [acts[name] for name in copies]
         for name, take in zip(copies, takes, strict=True):
             getattr(dut, f"{name}__ready").value = int(take)
         await settled()
         checker.sample()
         _compare(dut, model)
-        before, owns = model.bus(), model.state.contexts.copy()
+        before, owns, epoch = model.bus(), model.state.contexts.copy(), model.next_epoch
         model.step(inputs, hardware.corrected, hardware.statuses, failures, takes)
         bus.taken(before)
         _cover(model, owns, before, failures, takes)
+        cover("scrubbed", model.next_epoch < epoch)
         await next_cycle(dut)
 
 
@@ -234,5 +248,10 @@ def _cover(
         if written and after["bresp"] and error.value != own["configuration_error"]:
             if error in _LAUNCH_ERRORS:
                 cover(f"launch refused: {error.name}")
-            aborts = error is ConfigurationError.IN_USE and own["aborting"]
-            cover("copy refused during an abort", aborts)
+            in_use = error is ConfigurationError.IN_USE
+            cover("copy refused during an abort", in_use and own["aborting"])
+            cover("entry locked", in_use and own["pending"])
+        waits = model.pending(context) and own["pending"]
+        cover("launch waits", waits)
+        begins = model.strobes(context)["launch"]
+        cover("launch begins as the one before is done", begins and own["open"])

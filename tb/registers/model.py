@@ -7,15 +7,16 @@ import numpy as np
 from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
-from sysmodel.engine.golden.registers import follow_launch, step_bus
+from sysmodel.engine.golden.registers import follow_launch, next_epoch, step_bus, take_launch
 from sysmodel.engine.golden.state import F, R
 from sysmodel.engine.golden.tables import write_register
+from sysmodel.engine.golden.trigger import IDLE
 from sysmodel.engine.ports import GPU_INPUTS, G
 from tb.golden import golden_state, maps, words
 
 __all__ = ["Model"]
 
-_STROBES = {"launch": "launch", "abort": "abort", "start": "measure"}
+_STROBES = {"abort": "abort", "start": "measure"}
 # What software reads of the hardware.
 _STATUS = ("done", "idle", "tiles", "oldest", "credit_limit")
 
@@ -35,6 +36,8 @@ class Model:
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
+        # What else could be left of a launch is so in none of the contexts.
+        self.state.contexts["trigger"]["state"] = IDLE
         self._inputs = np.zeros(GPU_INPUTS, np.int64)
 
     def _value(self, context: int, name: str) -> int:
@@ -58,12 +61,22 @@ class Model:
     def strobes(self, context: int) -> dict[str, bool]:
         """The strobes that are on, by port."""
         on = self._value(context, "strobes")
-        return {port: bool(on & _strobe(field)) for port, field in _STROBES.items()}
+        named = {port: bool(on & _strobe(field)) for port, field in _STROBES.items()}
+        return {"launch": bool(self._value(context, "launches"))} | named
 
     def flags(self, context: int) -> dict[str, bool]:
-        """An error is pending; an abort, or the reset, is not over."""
+        """An error is pending; an abort, or the reset, is not over; there was a launch."""
         own = self.state.contexts[context]
-        return {"irq": bool(own["error"]), "aborting": bool(own["aborting"])}
+        names = {"irq": "error", "aborting": "aborting", "launched": "open"}
+        return {port: bool(own[name]) for port, name in names.items()}
+
+    def pending(self, context: int) -> bool:
+        """A launch waits."""
+        return bool(self._value(context, "pending"))
+
+    def former(self, context: int) -> list[int]:
+        """Whether there was a launch before, and its generation."""
+        return [self._value(context, f"former_{name}") for name in ("valid", "generation")]
 
     def ways(self, context: int) -> int:
         return self._value(context, "ways")
@@ -71,6 +84,15 @@ class Model:
     def errors(self, context: int) -> int:
         """Cycles with an error since they were cleared."""
         return self._value(context, "errors")
+
+    @property
+    def next_epoch(self) -> int:
+        return int(next_epoch(self.state))
+
+    def preset_epoch(self, epoch: int) -> None:
+        """Go on as if so many launches had been accepted."""
+        _, low, _ = F.EPOCHS_next
+        self.state.registers[GLOBAL][R.EPOCHS]["value"] = epoch << low
 
     def preset_errors(self, context: int, count: int) -> None:
         """Go on as if there had been so many."""
@@ -130,12 +152,22 @@ class Model:
             self._inputs[getattr(G, f"bus_{name}")] = value
         acts = step_bus(state, self._inputs, 0)
         copies = contexts["copies_level"].tolist()
-        running = aborting = 0
+        used = pending = aborting = 0
         for number, own in enumerate(contexts):
+            status = statuses[number]
             strobes, own["strobes"] = int(own["strobes"]), 0
-            aborts = own["aborting"] or strobes & _strobe("abort")
-            aborting |= bool(aborts) << number
-            running |= follow_launch(own, strobes, statuses[number]["clearing"]) << number
+            aborts = bool(strobes & _strobe("abort"))
+            aborting |= bool(own["aborting"] or aborts) << number
+            pending |= bool(own["pending"]) << number
+            used |= bool(own["running"]) << number
+            # The model finds out by itself whether something is left.
+            own["entries"], own["finished"] = not status["over"], 1 << 32
+            begins = follow_launch(state, number, aborts, bool(status["clearing"]))
+            own["launches"] = begins
+            if aborts:
+                own["open"] = own["former_valid"] = 0
+            if begins:
+                take_launch(state, number)
             self._keep_error(own, failures[number], bool(strobes & _strobe("clear_error")))
             if takes[number] and copies[number]:
                 own["copies_head"] ^= 1
@@ -143,7 +175,7 @@ class Model:
         if acts:
             written = (int(state.gpu["bus"]["awaddr"]) >> PAGE_BITS) - CONTEXT
             waiting = copies[written] if 0 <= written < len(copies) else 0
-            write_register(state, waiting, running, aborting)
+            write_register(state, waiting, used | pending | aborting, pending, aborting)
 
     @staticmethod
     def _keep_error(own: np.void, failure: Mapping[str, int] | None, clear: bool) -> None:

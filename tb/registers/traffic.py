@@ -71,8 +71,10 @@ class BusTraffic:
         rng = self._rng
         if rng.random() < 0.04:
             return [(self._address(name), word, 15) for name, word in self._tables()]
-        if rng.random() < 0.06:
+        if rng.random() < 0.15:
             return [(self._address(name), word, 15) for name, word in self._launch()]
+        if rng.random() < 0.02:
+            return self._scrub()
         commit = rng.choice([*_GROUPS, None, None, None])
         names = (
             [rng.choice([*_OTHERS, *["CONTROL"] * 4])]
@@ -117,8 +119,17 @@ class BusTraffic:
             )
         ]
         # The last launch may still be running.
-        begin = [("CONTROL", _MAP["CONTROL"].pack(abort=1))] if rng.random() < 0.8 else []
-        return [*begin, *writes, ("CONTROL", _MAP["CONTROL"].pack(launch=1))]
+        begin = [("CONTROL", _MAP["CONTROL"].pack(abort=1))] if rng.random() < 0.5 else []
+        return [*begin, *writes, *[("CONTROL", _MAP["CONTROL"].pack(launch=1))] * 2]
+
+    def _scrub(self) -> list[tuple[int, int, int]]:
+        """Abort everything, and try until that is over."""
+        control, scrub = _MAP["CONTROL"], _MAP["SCRUB"]
+        aborts = [
+            (control.address_in(context), control.pack(abort=1), 15)
+            for context in range(self._p.contexts)
+        ]
+        return [*aborts, *[(scrub.address, scrub.pack(scrubbed=1), 15)] * 20]
 
     def _tables(self) -> list[tuple[str, int]]:
         """All regions, ranges and offsets, new: anywhere, none over another."""

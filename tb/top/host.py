@@ -38,6 +38,7 @@ class Kernel:
     group_log2: int = 0
     policy: Policy = Policy.ROUND_ROBIN
     timeout: int = 0
+    generation: int = 5
 
     def program(self, p: T3Parameters) -> list[tuple[int, int]]:
         """Register writes that set it up and launch it."""
@@ -57,6 +58,7 @@ class Kernel:
         each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
         put("COMMAND_WINDOW", workgroups=self.command_window // each)
         put("TIMEOUT", cycles=self.timeout)
+        put("TRACKING", updates_per_atom=2, generation=self.generation)
         put("ARBITER", policy=self.policy.value, threshold=3)
         put("STARVATION", cycles=9)
         put("MEASURE", log2=5)
@@ -170,7 +172,14 @@ class Reprogramming:
 
     def __call__(self) -> tuple[int, int] | None:
         if not self._pending and self._rng.random() < 0.1:
-            kinds = (self._region, self._range, self._command, self._copy, self._other)
+            kinds = (
+                self._region,
+                self._range,
+                self._command,
+                self._copy,
+                self._other,
+                self._launch,
+            )
             self._pending = kinds[self._rng.integers(0, len(kinds))]()
         return self._pending.pop(0) if self._pending else None
 
@@ -260,14 +269,23 @@ class Reprogramming:
         ]
         return self._wide("COPY_START", self._bytes()) + copies * int(rng.integers(1, 6))
 
+    def _launch(self) -> list[tuple[int, int]]:
+        """Twice as often as an abort, which may have to go before it."""
+        aborts = self._rng.random() < 1 / 3
+        return [self._put("CONTROL", launch=not aborts, abort=aborts)]
+
     def _other(self) -> list[tuple[int, int]]:
         rng, kernel = self._rng, self._kernel
         choices = [
-            lambda: self._put("CONTROL", launch=1, abort=rng.integers(0, 2)),
-            lambda: self._put("CONTROL", abort=1),
+            lambda: self._put("CONTROL", launch=1, abort=1),
             lambda: self._put("CONTROL", measure=1),
             lambda: self._put("CONTROL", clear_error=1),
-            lambda: self._put("TRACKING", updates_per_atom=rng.integers(0, 4), epoch=2),
+            lambda: self._put(
+                "TRACKING",
+                updates_per_atom=rng.integers(0, 4),
+                generation=(kernel.generation + rng.integers(0, 3)) % 16,
+            ),
+            lambda: self._put("SCRUB", scrubbed=1),
             lambda: self._put("TIMEOUT", cycles=rng.integers(0, 80)),
             lambda: self._put(
                 "ARBITER",

@@ -40,7 +40,7 @@ class _Work:
                 self.local += [tile] * count + [tile | {"end": True}]
                 if dispatch_index >= kernel.remote:
                     self.remote += [tile] * count
-        self.limit = self.dispatched = self.finished = 0
+        self.limit = self.dispatched = self.finished = self.generation = 0
         self.running = False
 
     def workgroup(self, dispatch_index: int) -> int:
@@ -113,10 +113,11 @@ class Traffic:
         rng, work = self._rng, self._work()
         kernel, limit = work.kernel, work.limit
         block[I.stores_valid] = 0
-        if rng.random() >= self._pace:
+        if rng.random() >= self._pace or not work.running:
             return
         block[I.stores_atom] = rng.integers(kernel.base, kernel.limit)
         block[I.stores_context] = kernel.context
+        block[I.stores_generation] = work.generation
         block[I.stores_kind] = StoreKind.STORE.value
         self._data(block, I.stores_data_0)
         block[I.stores_tile_atoms] = rng.integers(0, 8)
@@ -126,6 +127,7 @@ class Traffic:
             block[I.stores_workgroup] = rng.integers(0, kernel.workgroups + 3)
             block[I.stores_wavefront] = rng.integers(0, self._p.wavefronts)
             block[I.stores_context] = rng.integers(2, 5)
+            block[I.stores_generation] = (work.generation + rng.integers(0, 2)) % 16
             block[I.stores_atom] = rng.integers(0, kernel.limit * 2)
             return
         index = self._pick(work.local, limit)
@@ -146,10 +148,13 @@ class Traffic:
         rng, work = self._rng, self._work()
         kernel, limit = work.kernel, work.limit
         block[I.link_in_valid] = 0
-        if rng.random() >= self._pace:
+        if rng.random() >= self._pace or not work.running:
             return
         block[I.link_in_atom] = rng.integers(kernel.base, kernel.limit)
         block[I.link_in_context] = kernel.context
+        # Copies of the launch before may still come.
+        former = rng.random() < self._noise
+        block[I.link_in_generation] = (work.generation - int(former)) % 16
         block[I.link_in_kind] = PacketKind.UPDATE.value
         # The host's commands have their number as operation and as type.
         block[[I.link_in_op, I.link_in_dtype]] = rng.integers(0, 3)
@@ -226,12 +231,18 @@ class Traffic:
         seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
         programmed = self._host.programmed
         # What the last launch admitted does not count for the next one.
-        work.running |= bool(programmed and not seen[K.done])
+        begun = seen[K.generation] == work.kernel.generation and not seen[K.done]
+        work.running |= bool(programmed and begun)
         work.limit = int(seen[K.credit_limit_out]) if work.running else 0
+        work.generation = int(seen[K.generation])
         ahead = int(self._rng.integers(0, 4)) + work.kernel.shift
         given[J.credit_limit_in] = max(work.limit + ahead - self._cycle // 64 % 8, 0)
         progress = self._progress(work, int(seen[K.dispatch_limit]) if programmed else 0)
         given[[J.dispatched, J.finished]] = progress
+        # Now and then the downstream GPU, or the dispatcher, is behind or ahead.
+        other = self._cycle % 256 < 8
+        given[J.generation_in] = (work.generation + int(self._rng.integers(-1, 2)) * other) % 16
+        given[J.kernel_generation] = (work.generation + other * (self._cycle & 1)) % 16
 
     def _reduce(self, block: np.ndarray) -> None:
         rng = self._rng
@@ -294,6 +305,7 @@ class Storm(Traffic):
         block[I.stores_kind] = StoreKind.END_OF_TILE.value
         block[I.stores_atom] = work.kernel.base
         block[I.stores_context] = work.kernel.context
+        block[I.stores_generation] = work.generation
         block[I.stores_workgroup] = work.workgroup(int(rng.choice([8, 8, 10])))
         block[I.stores_wavefront] = rng.integers(0, 2)
         block[I.stores_tile_atoms] = rng.integers(0, 3)

@@ -37,6 +37,7 @@ _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.va
 _PACKET_LATE, _PACKET_AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
 _PACKET_UNMAPPED = ErrorCode.PACKET_UNMAPPED.value
 _PACKET_MISMATCH = ErrorCode.PACKET_MISMATCH.value
+_PACKET_STALE, _STORE_STALE = ErrorCode.PACKET_STALE.value, ErrorCode.STORE_STALE.value
 
 
 @inlined
@@ -130,6 +131,18 @@ def _is_aborted(own, location):
 
 
 @inlined
+def _is_of_launch(own, generation):
+    """Whether it is of the launch that runs."""
+    return own.open != 0 and own.launch.generation == generation
+
+
+@inlined
+def _is_of_former(own, generation):
+    """Whether it is of the launch before, if that was not aborted."""
+    return own.former_valid != 0 and own.former_generation == generation
+
+
+@inlined
 def classify_store(s, channel, levels, heads):
     """The head of the channel's ``stores``.
 
@@ -148,6 +161,9 @@ def classify_store(s, channel, levels, heads):
     if action != _NONE and _is_aborted(own, head.location):
         lane.ended += head.location.counted
         return mark(Q.stores), 0, 0
+    if action != _NONE and not _is_of_launch(own, store.generation):
+        lane.ended += head.location.counted
+        return mark(Q.stores), 0, error(_STORE_STALE, owner, dispatch_index, wavefront)
     ends = store.kind != _STORE
     if action == _NONE or action == _REMOTE:
         if ends:
@@ -171,6 +187,7 @@ def classify_store(s, channel, levels, heads):
     to.target = target
     to.owner = owner
     to.atom = store.atom
+    to.generation = store.generation
     to.workgroup = store.workgroup
     to.dispatch_index = dispatch_index
     to.wavefront = wavefront
@@ -186,6 +203,15 @@ def classify_store(s, channel, levels, heads):
 
 
 @inlined
+def _end_packet(lane, store, counted):
+    """A packet that is dropped is no longer under way."""
+    if store:
+        lane.copies_ended += counted
+    else:
+        lane.ended += counted
+
+
+@inlined
 def check_packet(s, channel, levels, heads):
     """The head of ``inbound``, likewise."""
     head = channel.inbound[front(heads, Q.inbound)]
@@ -194,13 +220,19 @@ def check_packet(s, channel, levels, heads):
     owner = head.location.owner
     own = s.contexts[owner]
     action, command = _action(s, head.location)
+    lane, counted = channel.lanes[owner], head.location.counted
+    store = packet.kind == _PACKET_STORE
     if _is_aborted(own, head.location):
-        channel.lanes[owner].ended += head.location.counted
+        _end_packet(lane, store, counted)
         return mark(Q.inbound), 0, 0
     entry = s.commands[owner, command]
-    store = packet.kind == _PACKET_STORE
-    code = 0
+    stale = not _is_of_launch(own, packet.generation)
     if store:
+        stale = stale and not _is_of_former(own, packet.generation)
+    code = 0
+    if head.location.mapped and stale:
+        code = _PACKET_STALE
+    elif store:
         code = 0 if head.location.mapped else _PACKET_UNMAPPED
     elif action == _NONE or action == _REMOTE:
         code = _PACKET_UNMAPPED
@@ -211,7 +243,7 @@ def check_packet(s, channel, levels, heads):
     elif dispatch_index >= own.credit_limit:
         code = _PACKET_AHEAD
     if code:
-        channel.lanes[owner].ended += head.location.counted
+        _end_packet(lane, store, counted)
         return mark(Q.inbound), 0, error(code, owner, packet.workgroup, packet.wavefront)
     if not room(levels, Q.updates, D.updates):
         return 0, 0, 0

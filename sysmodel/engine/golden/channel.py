@@ -2,7 +2,7 @@
 
 from rtl.channel.channel import STORES_ON_THEIR_WAY
 from rtl.channel.under_way import COUNT_BITS
-from rtl.interface.encodings import Access, Datatype, Operation, Origin, Target
+from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind, Target
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import inlined
 
@@ -20,6 +20,7 @@ _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.va
 _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 _TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
+_PACKET_STORE = PacketKind.STORE.value
 _TO_END_OF_TILE = Target.END_OF_TILE.value
 _MOST_UNDER_WAY = (1 << COUNT_BITS) - 1
 
@@ -108,6 +109,7 @@ def _route(s, number, channel, levels, heads):
         to.kind = command.kind
         to.atom = (head.atom + command.atom_offset) & s.config.atom_mask
         to.context = s.contexts[owner].address_space.remote
+        to.generation = head.generation
         to.workgroup = head.workgroup
         to.wavefront = head.wavefront
         to.op = head.op
@@ -213,7 +215,11 @@ def _take_inputs(s, number, inputs, levels, heads):
         packet = arrival.packet
         load_record(packet, inputs, i + I.link_in_kind)
         locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
-        channel.lanes[natural(arrival.location.owner)].begun += arrival.location.counted
+        lane = channel.lanes[natural(arrival.location.owner)]
+        if packet.kind == _PACKET_STORE:
+            lane.copies_begun += arrival.location.counted
+        else:
+            lane.begun += arrival.location.counted
         pushed += mark(Q.inbound)
     update = False
     if inputs[i + I.issue_acks_valid] and has_room(channel):
@@ -222,7 +228,7 @@ def _take_inputs(s, number, inputs, levels, heads):
             channel.stored = (channel.stored + 1) & 0xFFFFFFFF
         update = access == _UPDATE
         if access == _WRITE:
-            channel.lanes[natural(inputs[i + I.issue_acks_owner])].ended += 1
+            channel.lanes[natural(inputs[i + I.issue_acks_owner])].copies_ended += 1
     pushed += take_issue_ack(
         channel,
         levels,
@@ -250,6 +256,11 @@ def _count_under_way(lane):
         lane.begun = lane.ended = 0
     lane.ended = lane.tracked
     lane.tracked = 0
+    if lane.copies_begun | lane.copies_ended:
+        count = lane.copies_under_way + lane.copies_begun - lane.copies_ended
+        count &= 2 * _MOST_UNDER_WAY + 1
+        lane.copies_under_way = 0 if count > _MOST_UNDER_WAY else count
+        lane.copies_begun = lane.copies_ended = 0
 
 
 @inlined
@@ -258,10 +269,11 @@ def _look_at_lanes(s, channel):
     busy = 0
     for context in range(s.config.contexts):
         lane = channel.lanes[context]
-        work = lane.under_way | lane.begun | lane.on_link | lane.remote_stored | lane.remote_valid
+        work = lane.under_way | lane.begun | lane.copies_under_way | lane.copies_begun
+        work |= lane.on_link | lane.remote_stored | lane.remote_valid
         if work != 0 or not lane_is_idle(lane):
             busy |= 1 << context
-        if work | lane.ended | lane.tracked:
+        if work | lane.ended | lane.tracked | lane.copies_ended:
             _count_under_way(lane)
     return busy
 

@@ -48,6 +48,7 @@ def step_credit_window(s, context, credit_limit_in, complete, own, issued, launc
     if launch:
         gpu.launched = 1
         gpu.oldest = first
+        gpu.credit_limit = gpu.dispatch_limit = 0
         gpu.issued = 0
         gpu.done = 0
         gpu.waited = 0

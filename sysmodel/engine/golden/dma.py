@@ -36,16 +36,15 @@ def segment_length(config, atom, remaining):
 def push_copy(s, context, command, start):
     gpu = s.contexts[context]
     to = gpu.copies[(gpu.copies_head + gpu.copies_level) & 1]
-    to.command = command
+    copy_record(to.command, s.programmed_commands[context, command])
     to.start = start
     gpu.copies_level += 1
 
 
 @compiled
-def _begin(s, context, number, start):
+def _begin(s, context, command, start):
     """Take what a copy and a command have in common."""
     engine = s.contexts[context].engine
-    command = s.commands[context, number]
     engine.start = start
     engine.outer_extent = command.outer_extent
     engine.inner_extent = command.inner_extent
@@ -57,18 +56,19 @@ def _begin(s, context, number, start):
     engine.workgroup = 0
     engine.dispatch_index = -1
     engine.context = s.contexts[context].address_space.remote
+    engine.generation = s.contexts[context].launch.generation
     engine.kind = command.kind
     engine.op = command.op
     engine.dtype = command.dtype
     engine.atom_offset = command.atom_offset
-    return command
 
 
 @inlined
 def _begin_ready(s, context, ready):
     """Take a ready command."""
     engine = s.contexts[context].engine
-    command = _begin(s, context, ready.command, ready.start)
+    command = s.commands[context, ready.command]
+    _begin(s, context, command, ready.start)
     engine.dispatch_index = ready.dispatch_index
     outer_extent = command.outer_extent
     if ready.outer_edge:
@@ -151,6 +151,7 @@ def _push(config, engine, walker, lane, length):
     to.wavefront = walker.wavefront
     to.workgroup = engine.workgroup
     to.context = engine.context
+    to.generation = engine.generation
     to.kind = engine.kind
     to.op = engine.op
     to.dtype = engine.dtype
@@ -293,6 +294,7 @@ def _expand(s, number, context, lane, to):
     packet.kind = segment.kind
     packet.atom = (segment.atom + index + segment.atom_offset) & config.atom_mask
     packet.context = segment.context
+    packet.generation = segment.generation
     packet.workgroup = segment.workgroup
     packet.wavefront = (segment.wavefront + wave) & config.wavefront_mask
     packet.op = segment.op

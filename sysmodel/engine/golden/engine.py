@@ -48,7 +48,7 @@ _READY, _REGISTER = TYPES.ready, TYPES.registers
 )
 def _step(addresses, inputs, outputs):
     """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
-    at = carray(addresses, 16)
+    at = carray(addresses, 19)
     config = carray(_pointer(at[0]), 1, _CONFIG)[0]
     channels, banks, contexts = config.channels, config.banks, config.contexts
     window = config.credit_window_slots
@@ -60,15 +60,18 @@ def _step(addresses, inputs, outputs):
         carray(_pointer(at[4]), (contexts, config.regions), _REGION),
         carray(_pointer(at[5]), (contexts, config.ranges), _RANGE),
         carray(_pointer(at[6]), (contexts, config.commands), _COMMAND),
-        carray(_pointer(at[7]), channels, _CHANNEL),
-        carray(_pointer(at[8]), (channels, contexts * config.slots), _SLOT),
-        carray(_pointer(at[9]), (channels, contexts, config.remote_depth), _PACKET),
-        carray(_pointer(at[10]), banks, _BANK),
-        carray(_pointer(at[11]), (banks, config.rows, config.ways), _ENTRY),
-        carray(_pointer(at[12]), (contexts, window), _ROW),
-        carray(_pointer(at[13]), (contexts, window), np.int64),
-        carray(_pointer(at[14]), (contexts, RING * config.depth), _READY),
-        carray(_pointer(at[15]), (CONTEXT + contexts, REGISTERS), _REGISTER),
+        carray(_pointer(at[7]), (contexts, config.regions), _REGION),
+        carray(_pointer(at[8]), (contexts, config.ranges), _RANGE),
+        carray(_pointer(at[9]), (contexts, config.commands), _COMMAND),
+        carray(_pointer(at[10]), channels, _CHANNEL),
+        carray(_pointer(at[11]), (channels, contexts * config.slots), _SLOT),
+        carray(_pointer(at[12]), (channels, contexts, config.remote_depth), _PACKET),
+        carray(_pointer(at[13]), banks, _BANK),
+        carray(_pointer(at[14]), (banks, config.rows, config.ways), _ENTRY),
+        carray(_pointer(at[15]), (contexts, window), _ROW),
+        carray(_pointer(at[16]), (contexts, window), np.int64),
+        carray(_pointer(at[17]), (contexts, RING * config.depth), _READY),
+        carray(_pointer(at[18]), (CONTEXT + contexts, REGISTERS), _REGISTER),
     )
     step(
         state,

@@ -10,7 +10,6 @@ from sysmodel.engine.ports import (
     CONTEXT_OUTPUTS,
     G,
     H,
-    J,
     K,
     O,
 )
@@ -27,7 +26,7 @@ from .protected_queue import is_empty
 from .queues import Q, natural
 from .records import clear_record
 from .reduce import step_nmc
-from .registers import ABORT, LAUNCH, decode, follow_launch, step_bus
+from .registers import ABORT, decode, follow_launch, look_outside, step_bus, take_launch
 from .state import F, GoldenState
 from .tables import write_register
 from .tracker_bank import (
@@ -67,6 +66,7 @@ def _write_gpu(s, outputs, h):
 @inlined
 def _write_context(own, outputs, k):
     outputs[k + K.credit_limit_out] = own.credit_limit
+    outputs[k + K.generation] = own.launch.generation
     outputs[k + K.dispatch_limit] = own.dispatch_limit
     outputs[k + K.tiles] = own.tiles
     outputs[k + K.done] = own.done
@@ -156,19 +156,24 @@ def _begin_context(s, context, clearing):
     -------
     work : bool
         It has something to do, but in the tracker.
-    running, aborting : bool
-        A launch ran at the cycle's start, or was aborted; one was.
+    takes : bool
+        A launch that waits begins in the next cycle.
+    busy, pending, aborting : bool
+        At the cycle's start a launch ran or waited, or what was aborted was not gone; one waited;
+        it was aborted.
     """
     own = s.contexts[context]
     own.given, own.strobes = own.strobes, 0
     own.aborted = own.aborting
-    running = follow_launch(own, own.given, clearing >> context & 1)
     own.copies_before = own.copies_level
     own.had_ready = not is_empty(own.ready)
+    aborts = own.given & ABORT != 0
+    pending, busy = own.pending != 0, own.running | own.pending | own.aborting | aborts != 0
+    takes = follow_launch(s, context, aborts, clearing >> context & 1 != 0)
     own.of_channel = own.of_unit = 0
     own.complete, own.own, own.pushed = -1, 0, 0
     work = own.copies_level | own.engine.state | own.had_ready != 0 or own.trigger.state != IDLE
-    return work, running, own.aborted | own.given & ABORT != 0
+    return work, takes, busy, pending, own.aborted | aborts != 0
 
 
 @inlined
@@ -218,14 +223,13 @@ def _track(s, tracking, clear):
 
 
 @inlined
-def _send(s, words, k):
+def _send(s):
     """The contexts' engines and their queues of commands."""
     for context in range(s.config.contexts):
         own = s.contexts[context]
         if own.given & ABORT:
             begin_clearing(s, context)
-        limit = words[k + natural(context * CONTEXT_INPUTS) + J.credit_limit_in]
-        popped, own.issues = step_engine(s, context, limit)
+        popped, own.issues = step_engine(s, context, own.downstream)
         if own.pushed or own.had_ready:
             step_ready(s, context, own.pushed, popped)
         if own.criticality.phase == LOOK_PHASE:
@@ -233,18 +237,17 @@ def _send(s, words, k):
 
 
 @inlined
-def _end_context(s, context, words, k, sends):
+def _end_context(s, context, words, k, sends, takes):
     """The credit window, what guides the arbiters, and the errors."""
     own = s.contexts[context]
     at = k + natural(context * CONTEXT_INPUTS)
     failure = own.of_channel if own.of_channel else own.of_unit
-    base, launch = own.oldest, own.given & LAUNCH != 0
-    dispatched, finished = words[at + J.dispatched], words[at + J.finished]
-    step_criticality(s, context, dispatched, finished, own.issues != 0, launch)
+    base, launch = own.oldest, own.launches != 0
+    step_criticality(s, context, own.dispatched, own.finished, own.issues != 0, launch)
     expired = step_credit_window(
         s,
         context,
-        words[at + J.credit_limit_in],
+        own.downstream,
         own.complete,
         own.own,
         own.issues,
@@ -256,6 +259,12 @@ def _end_context(s, context, words, k, sends):
     if own.failure or own.given:
         _keep_error(own, own.failure, own.given & _CLEAR_ERROR != 0)
     own.failure = failure
+    look_outside(own, s.config.credit_limit_mask, words, at)
+    own.launches = takes
+    if own.given & ABORT:
+        own.open = own.former_valid = 0
+    if takes:
+        take_launch(s, context)
 
 
 @inlined
@@ -283,12 +292,14 @@ def step(state, inputs, outputs):
     for context in range(contexts):
         if s.contexts[context].aborting:
             clearing = _clearing(s)
-    busy, running, aborting, clear, measure = clearing, 0, 0, 0, False
+    busy, takes, used, pending, aborting, clear, measure = clearing, 0, 0, 0, 0, 0, False
     for context in range(contexts):
-        work, runs, aborts = _begin_context(s, context, clearing)
+        work, begins, uses, waits, aborts = _begin_context(s, context, clearing)
         own = s.contexts[context]
         busy |= (work or _has_tiles(own)) << context
-        running |= runs << context
+        takes |= begins << context
+        used |= uses << context
+        pending |= waits << context
         aborting |= aborts << context
         clear |= (own.given & ABORT != 0) << context
         measure |= own.given & _MEASURE != 0
@@ -296,7 +307,7 @@ def step(state, inputs, outputs):
     for number in range(channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
     _track(s, tracking, clear)
-    _send(s, words, k)
+    _send(s)
 
     sends = 0
     for number in range(channels):
@@ -311,13 +322,13 @@ def step(state, inputs, outputs):
     h = natural(channels * CHANNEL_OUTPUTS)
     for context in range(contexts):
         own = s.contexts[context]
-        _end_context(s, context, words, k, sends >> context & 1)
+        _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1)
         own.idle = not busy >> context & 1
     _tell_arbiters(s)
     if acts:
         written = natural((gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
         copies = s.contexts[written].copies_before if written < contexts else 0
-        write_register(s, copies, running, aborting)
+        write_register(s, copies, used, pending, aborting)
     gpu.cycle += 1
     _write_gpu(s, results, h)
     for context in range(contexts):

@@ -1,30 +1,40 @@
 """The register port: AXI4-Lite, what software reads, and the decoded configuration."""
 
+from rtl.interface.configuration import EPOCH_BITS, GENERATION_BITS
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
-from sysmodel.engine.ports import G
+from sysmodel.engine.ports import G, J
 from sysmodel.lib.compiled import compiled, inlined
 
+from .records import copy_record
 from .state import REGISTERS, F, R
 
 __all__ = [
     "ABORT",
+    "EPOCHS",
     "LAUNCH",
     "OKAY",
     "REJECT",
     "decode",
     "follow_launch",
     "get_field",
+    "look_outside",
+    "next_epoch",
     "page_of",
     "put_field",
     "read_register",
     "step_bus",
     "store_register",
+    "take_launch",
     "word_of",
 ]
 
 OKAY, REJECT = 0, 2
 LAUNCH = F.CONTROL_launch[2] << F.CONTROL_launch[1]
 ABORT = F.CONTROL_abort[2] << F.CONTROL_abort[1]
+EPOCHS = 1 << EPOCH_BITS
+_GENERATIONS = 1 << GENERATION_BITS
+_WALK = 3  # state of the engine in which it looks at no table
+_TRIGGER_IDLE = 1
 
 
 @compiled
@@ -37,6 +47,12 @@ def get_field(registers, field):
 def put_field(field, value):
     _, low, mask = field
     return (value & mask) << low
+
+
+@compiled
+def next_epoch(s):
+    """Of the next launch, or ``EPOCHS`` if none is left."""
+    return get_field(s.registers[GLOBAL], F.EPOCHS_next)
 
 
 @inlined
@@ -74,6 +90,7 @@ def read_register(s, address):
             | put_field(F.STATUS_idle, gpu.idle)
             | put_field(F.STATUS_error, gpu.error)
             | put_field(F.STATUS_aborting, gpu.aborting)
+            | put_field(F.STATUS_pending, gpu.pending)
             | put_field(F.STATUS_configuration_error, gpu.configuration_error)
         ), OKAY
     if word == R.ERROR:
@@ -87,6 +104,9 @@ def read_register(s, address):
         return gpu.errors, OKAY
     if word == R.TILES:
         return gpu.tiles, OKAY
+    if word == R.LAUNCHES:
+        begun = put_field(F.LAUNCHES_begun, gpu.begun)
+        return begun | put_field(F.LAUNCHES_done, gpu.launches_done), OKAY
     if word == R.OLDEST:
         return put_field(F.OLDEST_dispatch_index, gpu.oldest), OKAY
     if word == R.CREDIT_LIMIT:
@@ -98,7 +118,7 @@ def read_register(s, address):
 def decode_context(s, context):
     """A context's plain registers as words of its configuration."""
     own, registers = s.contexts[context], s.registers[CONTEXT + context]
-    launch, space = own.launch, own.address_space
+    launch, space = own.programmed, own.address_space
     launch.first_workgroup = get_field(registers, F.FIRST_WORKGROUP_workgroup)
     launch.workgroups = get_field(registers, F.WORKGROUPS_count)
     launch.tracked_first = get_field(registers, F.TRACKED_FIRST_dispatch_index)
@@ -107,7 +127,7 @@ def decode_context(s, context):
     launch.credit_window = get_field(registers, F.CREDIT_WINDOW_workgroups)
     launch.command_window = get_field(registers, F.COMMAND_WINDOW_workgroups)
     launch.updates_per_atom = get_field(registers, F.TRACKING_updates_per_atom)
-    launch.epoch = get_field(registers, F.TRACKING_epoch)
+    launch.generation = get_field(registers, F.TRACKING_generation)
     launch.timeout = get_field(registers, F.TIMEOUT_cycles)
     space.enable = get_field(registers, F.ADDRESS_SPACE_enable)
     space.local = get_field(registers, F.ADDRESS_SPACE_local)
@@ -144,27 +164,84 @@ def store_register(s, page, word, value):
 
 
 @inlined
-def follow_launch(own, strobes, clearing):
-    """Know of a launch from its strobe to its end, and of an abort; gives whether one of them
-    was under way at the cycle's start.
+def _is_over(s, context):
+    """Whether nothing is left that needs the tables of the last launch."""
+    own = s.contexts[context]
+    tiles = own.entries | own.entries_moved | own.candidates | own.flying | own.completions
+    if tiles or own.had_ready or own.trigger.state != _TRIGGER_IDLE:
+        return False
+    if own.engine.state not in (0, _WALK) or own.finished < own.launch.workgroups:
+        return False
+    for number in range(s.config.channels):
+        lane = s.channels[number].lanes[context]
+        if lane.under_way | lane.begun:
+            return False
+    return True
+
+
+@inlined
+def follow_launch(s, context, aborts, clearing):
+    """Follow launches from their acceptance to their end, and an abort; both in the cycle before
+    their effects are seen.
 
     Parameters
     ----------
+    aborts : bool
+        The strobe of an abort is on.
     clearing : bool
         Tiles or counts of the context are being forgotten.
+
+    Returns
+    -------
+    bool
+        The launch that waits begins in the next cycle.
     """
-    aborts = strobes & ABORT != 0
-    busy = own.running | own.aborting | aborts
-    if aborts:
-        own.running = 0
-    elif strobes & LAUNCH:
-        own.running = 1
-    elif own.done:
-        own.running = 0
-    ends = own.idle and not clearing and own.waited_abort
+    own = s.contexts[context]
+    ends = own.running and own.done and not own.launches
+    takes = False
+    if own.pending and not own.running and not aborts:
+        takes = not own.open or _is_over(s, context)
+    own.launches_done = (own.launches_done + ends) & 0xFFFF
+    own.begun = (own.begun + takes) & 0xFFFF
+    own.running = not aborts and (takes or (own.running and not ends))
+    own.pending = not aborts and own.pending and not takes
+    over = own.idle and not clearing and own.waited_abort
     own.waited_abort = own.aborting and not aborts
-    own.aborting = aborts or (own.aborting and not ends)
-    return busy != 0
+    own.aborting = aborts or (own.aborting and not over)
+    return takes
+
+
+@compiled
+def take_launch(s, context):
+    """At the end of a cycle: what is programmed becomes that of the launch."""
+    own = s.contexts[context]
+    own.former_valid = own.open
+    own.former_generation = own.launch.generation
+    own.open = 1
+    copy_record(own.launch, own.programmed)
+    for index in range(s.config.regions):
+        copy_record(s.regions[context, index], s.programmed_regions[context, index])
+    for index in range(s.config.ranges):
+        copy_record(s.ranges[context, index], s.programmed_ranges[context, index])
+    for index in range(s.config.commands):
+        copy_record(s.commands[context, index], s.programmed_commands[context, index])
+
+
+@inlined
+def look_outside(own, most, words, at):
+    """What the downstream GPU and the dispatcher say, of the launch that it is about."""
+    generation = own.launch.generation
+    ahead = (words[at + J.generation_in] - generation) & _GENERATIONS - 1
+    if own.launches or ahead >= _GENERATIONS // 2:
+        own.downstream = 0
+    elif ahead:
+        # It has begun a later launch: it waits for nothing of this one.
+        own.downstream = most
+    else:
+        own.downstream = words[at + J.credit_limit_in]
+    is_kernel = words[at + J.kernel_generation] == generation
+    own.dispatched = words[at + J.dispatched] if is_kernel else 0
+    own.finished = words[at + J.finished] if is_kernel else 0
 
 
 @compiled

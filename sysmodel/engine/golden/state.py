@@ -76,7 +76,7 @@ MOST_WALKERS = 16
 _ENGINE = record(
     "state last dispatch_index start outer_extent inner_extent stride "
     "wave_outer_extent wave_inner_log2 waves_inner_log2 wavefront_base "
-    "workgroup context kind op dtype atom_offset walking waiting",
+    "workgroup context generation kind op dtype atom_offset walking waiting",
     [("walkers", _WALKER, (MOST_WALKERS,))],
 )
 _CRITICALITY = record(
@@ -95,13 +95,16 @@ _GPU = record(
 # A context: its registers' effects, errors, credit window, and units; what it has in the tracker;
 # from `given` on, of the cycle under way.
 _CONTEXT = record(
-    "strobes running aborting waited_abort configuration_error failure error report errors ways "
+    "strobes launches running pending begun launches_done open former_valid former_generation "
+    "aborting waited_abort configuration_error failure error report errors ways "
+    "downstream dispatched finished "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
     "flying idle aborted given copies_before had_ready of_channel of_unit complete own pushed "
     "issues",
     [
         ("launch", LAUNCH),
+        ("programmed", LAUNCH),
         ("address_space", ADDRESS_SPACE),
         ("trigger", _TRIGGER),
         ("engine", _ENGINE),
@@ -119,7 +122,7 @@ _LANE = record(
     "segments_level segments_head segments_pushed segment_index reads_level reads_head "
     "slot_head slot_tail slots_used has_ahead "
     "remote_stored remote_valid remote_head remote_put link_last on_link "
-    "under_way begun ended tracked",
+    "under_way begun ended tracked copies_under_way copies_begun copies_ended",
     [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],
 )
 # One channel: registers, then its queues' records. `popped` and `pushed` come from the blocks
@@ -176,6 +179,9 @@ class GoldenState(NamedTuple):
     regions: np.ndarray  # [context, index]
     ranges: np.ndarray
     commands: np.ndarray
+    programmed_regions: np.ndarray  # likewise, of the next launch
+    programmed_ranges: np.ndarray
+    programmed_commands: np.ndarray
     channels: np.ndarray
     slots: np.ndarray  # [channel, context and egress slot]
     remote: np.ndarray  # [channel, context, position]
@@ -195,6 +201,9 @@ TYPES = GoldenState(
     regions=REGION,
     ranges=RANGE,
     commands=COMMAND,
+    programmed_regions=REGION,
+    programmed_ranges=RANGE,
+    programmed_commands=COMMAND,
     channels=_CHANNEL,
     slots=SLOT,
     remote=PACKET,
@@ -235,6 +244,7 @@ def _describe_registers(p: T3Parameters, registers: np.ndarray) -> None:
             row["writable"] |= mask << field.low if field.writable else 0
             row["readable"] |= mask << field.low if field.readable else 0
     registers[GLOBAL][R.CONTEXTS]["reset"] = p.contexts << F.CONTEXTS_count[1]
+    registers[GLOBAL][R.EPOCHS]["reset"] = 1 << F.EPOCHS_next[1]
     registers[CONTEXT:] = registers[CONTEXT]
 
 
@@ -257,6 +267,9 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         regions=(p.contexts, p.regions),
         ranges=(p.contexts, p.ranges),
         commands=(p.contexts, p.commands),
+        programmed_regions=(p.contexts, p.regions),
+        programmed_ranges=(p.contexts, p.ranges),
+        programmed_commands=(p.contexts, p.commands),
         channels=p.channels,
         slots=(p.channels, p.contexts * p.egress_slots),
         remote=(p.channels, p.contexts, p.remote_depth),

@@ -7,7 +7,18 @@ from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled
 
 from .dma import push_copy
-from .registers import OKAY, REJECT, get_field, page_of, store_register, word_of
+from .registers import (
+    ABORT,
+    EPOCHS,
+    LAUNCH,
+    OKAY,
+    REJECT,
+    get_field,
+    next_epoch,
+    page_of,
+    store_register,
+    word_of,
+)
 from .state import F, R
 
 __all__ = ["commit_command", "commit_range", "commit_region", "start_copy", "write_register"]
@@ -23,6 +34,7 @@ _QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
 _IN_USE = ConfigurationError.IN_USE.value
 _LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
 _WINDOW = ConfigurationError.WINDOW.value
+_EPOCH = ConfigurationError.EPOCH.value
 _DMA, _WAVEFRONT = Action.DMA.value, Granularity.WAVEFRONT.value
 
 
@@ -43,8 +55,14 @@ def _atoms(config, value):
 
 
 @compiled
-def commit_region(s, context, word):
-    """Check the staged region and write it; gives the configuration error."""
+def commit_region(s, context, word, locked):
+    """Check the staged region and write it; gives the configuration error.
+
+    Parameters
+    ----------
+    locked : bool
+        A launch waits.
+    """
     config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.REGION_COMMIT_index
     index = (word >> low) & mask
@@ -52,10 +70,15 @@ def commit_region(s, context, word):
     enable = (word >> low) & mask
     if index >= config.regions:
         return _UNKNOWN_INDEX
-    entry = s.regions[context, index]
+    if locked:
+        return _IN_USE
+    entry = s.programmed_regions[context, index]
     if not enable:
         for number in range(config.ranges):
-            if s.ranges[context, number].enable and s.ranges[context, number].region == index:
+            if (
+                s.programmed_ranges[context, number].enable
+                and s.programmed_ranges[context, number].region == index
+            ):
                 return _REGION_IN_USE
         entry.enable = 0
         return 0
@@ -70,7 +93,7 @@ def commit_region(s, context, word):
         return _EMPTY
     base, limit = _atoms(config, base), _atoms(config, limit)
     for other in range(config.regions):
-        region = s.regions[context, other]
+        region = s.programmed_regions[context, other]
         if other != index and region.enable and base < region.limit and region.base < limit:
             return _OVERLAP
     entry.enable = 1
@@ -80,8 +103,8 @@ def commit_region(s, context, word):
 
 
 @compiled
-def commit_range(s, context, word):
-    """Check the staged range and write it; gives the configuration error."""
+def commit_range(s, context, word, locked):
+    """Check the staged range and write it, likewise."""
     config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.RANGE_COMMIT_index
     index = (word >> low) & mask
@@ -91,7 +114,9 @@ def commit_range(s, context, word):
     command = get_field(registers, F.RANGE_ACTION_command)
     if index >= config.ranges or region >= config.regions or command >= config.commands:
         return _UNKNOWN_INDEX
-    entry = s.ranges[context, index]
+    if locked:
+        return _IN_USE
+    entry = s.programmed_ranges[context, index]
     if not enable:
         entry.enable = 0
         return 0
@@ -100,10 +125,10 @@ def commit_range(s, context, word):
     action = get_field(registers, F.RANGE_ACTION_action)
     if last < first or action == 0:
         return _EMPTY
-    if not s.regions[context, region].enable:
+    if not s.programmed_regions[context, region].enable:
         return _REGION_DISABLED
     for other in range(config.ranges):
-        one = s.ranges[context, other]
+        one = s.programmed_ranges[context, other]
         if (
             other != index
             and one.enable
@@ -122,17 +147,19 @@ def commit_range(s, context, word):
 
 
 @compiled
-def commit_command(s, context, word):
-    """Check the staged command and write it; gives the configuration error."""
+def commit_command(s, context, word, locked):
+    """Check the staged command and write it, likewise."""
     config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.COMMAND_COMMIT_index
     index = (word >> low) & mask
     if index >= config.commands:
         return _UNKNOWN_INDEX
+    if locked:
+        return _IN_USE
     offset = _bytes(registers, F.COMMAND_OFFSET_LO_bytes, F.COMMAND_OFFSET_HI_bytes)
     if _misaligned(config, offset):
         return _MISALIGNED
-    entry = s.commands[context, index]
+    entry = s.programmed_commands[context, index]
     entry.kind = get_field(registers, F.COMMAND_TRANSFER_kind)
     entry.op = get_field(registers, F.COMMAND_TRANSFER_op)
     entry.dtype = get_field(registers, F.COMMAND_TRANSFER_dtype)
@@ -184,13 +211,13 @@ def start_copy(s, context, word, copies, busy):
 @compiled
 def check_launch(s, context, busy):
     """Whether a launch may begin as the registers are; gives the configuration error."""
-    config, launch = s.config, s.contexts[context].launch
+    config, launch = s.config, s.contexts[context].programmed
     if busy:
         return _IN_USE
+    without_kernel = launch.workgroups == 0 and launch.first_workgroup == 0
     if (
-        launch.workgroups == 0
-        or launch.workgroups > config.dispatch_index_mask + 1
-        or launch.first_workgroup >= launch.workgroups
+        launch.workgroups > config.dispatch_index_mask + 1
+        or (launch.first_workgroup >= launch.workgroups and not without_kernel)
         or launch.tracked_first > launch.tracked_end
         or launch.tracked_end > launch.workgroups
         or launch.updates_per_atom == 0
@@ -198,9 +225,9 @@ def check_launch(s, context, busy):
         return _LAUNCH_RANGE
     commands, others = 1, 0
     for number in range(config.ranges):
-        entry = s.ranges[context, number]
+        entry = s.programmed_ranges[context, number]
         if entry.enable and entry.action == _DMA:
-            command = s.commands[context, entry.command]
+            command = s.programmed_commands[context, entry.command]
             if command.granularity == _WAVEFRONT:
                 for edge in range(4):
                     commands = max(commands, command.waves[edge])
@@ -210,6 +237,8 @@ def check_launch(s, context, busy):
         return _WINDOW
     if launch.command_window == 0 or launch.command_window * commands > config.depth:
         return _WINDOW
+    if next_epoch(s) >= EPOCHS:
+        return _EPOCH
     return 0
 
 
@@ -226,15 +255,68 @@ def _is_act(word):
 
 
 @compiled
-def write_register(s, copies, running, aborting):
+def _accept_launch(s, context):
+    """It waits from the next cycle on, with an epoch of its own."""
+    own, epochs = s.contexts[context], s.registers[GLOBAL][R.EPOCHS]
+    own.pending = 1
+    own.programmed.epoch = next_epoch(s)
+    epochs.value += 1 << F.EPOCHS_next[1]
+
+
+@compiled
+def _scrub(s, value, busy):
+    """Begin with the first epoch again; gives the response."""
+    _, low, mask = F.SCRUB_scrubbed
+    if not (value >> low) & mask:
+        return OKAY
+    if busy:
+        return REJECT
+    epochs = s.registers[GLOBAL][R.EPOCHS]
+    epochs.value = epochs.reset
+    return OKAY
+
+
+@compiled
+def _is_of_a_launch(word):
+    return (
+        word == R.FIRST_WORKGROUP
+        or word == R.WORKGROUPS
+        or word == R.TRACKED_FIRST
+        or word == R.TRACKED_END
+        or word == R.SHIFT
+        or word == R.CREDIT_WINDOW
+        or word == R.COMMAND_WINDOW
+        or word == R.TRACKING
+        or word == R.TIMEOUT
+    )
+
+
+@compiled
+def _control(s, context, value, busy):
+    """Strobes and a launch; gives the response."""
+    own = s.contexts[context]
+    word, low, mask = F.CONTROL_launch
+    launches = (value >> low) & mask
+    if launches:
+        own.configuration_error = _IN_USE if value & ABORT else check_launch(s, context, busy)
+        if own.configuration_error:
+            return REJECT
+        _accept_launch(s, context)
+    own.strobes = value & s.registers[CONTEXT + context, word].writable & ~LAUNCH
+    return OKAY
+
+
+@compiled
+def write_register(s, copies, busy, pending, aborting):
     """The write that acts in this cycle; its effects are seen in the next one.
 
     Parameters
     ----------
     copies : int
         Copies of the context that waited at the cycle's start.
-    running, aborting : int
-        A bit for each context: a launch was running then, or aborted; it was aborted.
+    busy, pending, aborting : int
+        A bit for each context, of the cycle's start: a launch ran or waited, or what was aborted
+        was not gone; one waited; it was aborted.
     """
     bus = s.gpu.bus
     value = bus.wdata
@@ -242,27 +324,32 @@ def write_register(s, copies, running, aborting):
     bus.b_resp = REJECT
     if bus.wstrb != 15 or page < 0 or not s.registers[page, word].writable:
         return
-    context = page - CONTEXT
-    if page == GLOBAL or not _is_act(word):
+    if page == GLOBAL:
+        if word == R.SCRUB:
+            bus.b_resp = _scrub(s, value, busy)
+            return
         store_register(s, page, word, value)
         bus.b_resp = OKAY
         return
-    own = s.contexts[context]
+    context = page - CONTEXT
+    own, locked = s.contexts[context], (pending >> context & 1) != 0
+    aborts = (aborting >> context & 1) != 0
     if word == R.CONTROL:
-        _, low, mask = F.CONTROL_launch
-        if (value >> low) & mask:
-            own.configuration_error = check_launch(s, context, running >> context & 1)
-            if own.configuration_error:
-                return
-        own.strobes = value & s.registers[page, word].writable
+        bus.b_resp = _control(s, context, value, locked or aborts)
+        return
+    if not _is_act(word):
+        if locked and _is_of_a_launch(word):
+            own.configuration_error = _IN_USE
+            return
+        store_register(s, page, word, value)
         bus.b_resp = OKAY
         return
     if word == R.REGION_COMMIT:
-        own.configuration_error = commit_region(s, context, value)
+        own.configuration_error = commit_region(s, context, value, locked)
     elif word == R.RANGE_COMMIT:
-        own.configuration_error = commit_range(s, context, value)
+        own.configuration_error = commit_range(s, context, value, locked)
     elif word == R.COMMAND_COMMIT:
-        own.configuration_error = commit_command(s, context, value)
+        own.configuration_error = commit_command(s, context, value, locked)
     else:
-        own.configuration_error = start_copy(s, context, value, copies, aborting >> context & 1)
+        own.configuration_error = start_copy(s, context, value, copies, aborts)
     bus.b_resp = REJECT if own.configuration_error else OKAY
