@@ -322,6 +322,16 @@ def test_trigger(rng):
     simulate(dut, bench)
 
 
+def commands_of_many_rows(rng):
+    """Rows by the walkers' number, more and fewer; also many rows in one channel."""
+    commands = [random_command(rng) for _ in range(4)]
+    for command in commands[1:]:
+        command["outer_extent"] = int(rng.integers(0, 20))
+        command["wave_outer_extent"] = int(rng.integers(0, 8))
+        command["stride"] = int(rng.choice([4, 60, 64, command["stride"]]))
+    return commands
+
+
 @pytest.mark.parametrize("walkers", [1, 2, 4])
 @pytest.mark.parametrize("channels", [1, 4])
 def test_engine(rng, channels, walkers):
@@ -337,12 +347,7 @@ def test_engine(rng, channels, walkers):
         moved = 0
         for cycle in range(1000):
             if cycle % 100 == 0:
-                commands = [random_command(rng) for _ in range(4)]
-                # Rows by the walkers' number, more and fewer; also many rows in one channel.
-                for command in commands[1:]:
-                    command["outer_extent"] = int(rng.integers(0, 20))
-                    command["wave_outer_extent"] = int(rng.integers(0, 8))
-                    command["stride"] = int(rng.choice([4, 60, 64, command["stride"]]))
+                commands = commands_of_many_rows(rng)
                 launch_configuration = {
                     "workgroups": 24,
                     "first_workgroup": int(rng.integers(0, 24)),
@@ -362,7 +367,10 @@ def test_engine(rng, channels, walkers):
                 "inner_edge": int(rng.integers(0, 2)),
                 "last": int(rng.integers(0, 2)),
             }
-            copy = {"command": int(rng.integers(0, 4)), "start": int(rng.integers(0, 1 << 23))}
+            copy = {
+                "command": commands[int(rng.integers(0, 4))],
+                "start": int(rng.integers(0, 1 << 23)),
+            }
             has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
             credit_limit_in = int(rng.integers(0, 40))
             rooms = [chance(rng, 0.7) for _ in range(channels)]
@@ -378,8 +386,9 @@ def test_engine(rng, channels, walkers):
             )
             for name, value in command.items():
                 state.ready[0, 0][name] = value
-            for name, value in copy.items():
-                own["copies"][0][name] = value
+            own["copies"][0]["start"] = copy["start"]
+            for name, value in copy["command"].items():
+                own["copies"][0]["command"][name] = value
             for index, room in enumerate(rooms):
                 ctx.set(dut.segments[index].ready, room)
                 lanes[index]["segments_level"] = 0 if room else SEGMENTS

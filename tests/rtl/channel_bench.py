@@ -106,6 +106,7 @@ def view(tables, base, limit):
     """A context's ``ContextView``."""
     return {
         "aborting": tables["aborting"],
+        "launched": 1,
         "address_space": tables["address_space"],
         "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
         "launch_configuration": tables["launch"],

@@ -197,17 +197,20 @@ class Bench:
         if ready is not None:
             ctx.set(dut.ready.p, ready)
         if copy is not None:
-            ctx.set(dut.copies.p, copy)
+            command = self.reference.commands[copy["command"]]
+            ctx.set(dut.copies.p, copy | {"command": command})
         ctx.set(dut.credit_limit_in, credit_limit_in)
         ctx.set(dut.aborting, aborting)
         for lane, room in zip(dut.segments, rooms, strict=True):
             ctx.set(lane.ready, room)
-        busy = self.reference.preparing or self.reference.walking
+        preparing = self.reference.preparing
+        busy = preparing or self.reference.walking
         idle = not busy and ready is None and copy is None
         taken, offered, issued = self.reference.cycle(
             ready, copy, credit_limit_in, rooms, aborting=aborting
         )
         assert ctx.get(dut.idle) == idle
+        assert ctx.get(dut.over) == (not preparing)
         assert ctx.get(dut.issued) == issued
         assert ctx.get(dut.ready.ready & dut.ready.valid) == (
             taken == "ready" or (taken == "all" and ready is not None)

@@ -111,6 +111,7 @@ async def check_end(ctx, dut):
         "idle": 1,
         "error": 0,
         "aborting": 0,
+        "pending": 0,
         "configuration_error": 0,
     }
 

@@ -33,6 +33,7 @@ __all__ = [
     "WORKGROUPS",
     "abort",
     "atoms_of",
+    "begun",
     "channel_number",
     "launch",
     "offer",
@@ -120,6 +121,13 @@ async def launch(ctx, dut, changes=(), context=0):
     """Launch the program with these registers instead of its own."""
     await settle(ctx, dut, context)
     await program(ctx, dut, [*PROGRAM, *changes, ("CONTROL", {"launch": 1})], context)
+    await begun(ctx, dut, context)
+
+
+async def begun(ctx, dut, context=0):
+    """Wait until the launch that was given has begun."""
+    while (await status(ctx, dut, "STATUS", context))["pending"]:
+        pass
 
 
 async def abort(ctx, dut, context=0):

@@ -5,6 +5,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from rtl.dma.lane import DmaLane
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind
 from rtl.interface.layouts import Packet, Segment
 from rtl.parameters import T3Parameters
@@ -25,6 +26,7 @@ def random_segment(rng, p, length=None):
         "wavefront": rng.randrange(p.wavefronts),
         "workgroup": rng.getrandbits(p.workgroup_bits),
         "context": rng.getrandbits(p.context_bits),
+        "generation": rng.getrandbits(GENERATION_BITS),
         "kind": rng.choice(list(PacketKind)),
         "op": rng.choice(list(Operation)),
         "dtype": rng.choice(list(Datatype)),
@@ -45,7 +47,10 @@ def packets_of(segment, p):
         wave = (segment["offset"] + index) // 2 ** segment["wave_inner_log2"]
         yield (
             atom,
-            {name: segment[name] for name in ("kind", "context", "workgroup", "op", "dtype")}
+            {
+                name: segment[name]
+                for name in ("kind", "context", "workgroup", "generation", "op", "dtype")
+            }
             | {
                 "atom": (atom + segment["atom_offset"]) % atoms,
                 "wavefront": (segment["wavefront"] + wave) % p.wavefronts,

@@ -81,13 +81,13 @@ class Tables:
             return ConfigurationError.MISALIGNED
         if len(self.copies) == 2:
             return ConfigurationError.QUEUE_FULL
-        self.copies.append((command, start // ATOM % SPACE))
+        self.copies.append((self.commands.get(command, {}), start // ATOM % SPACE))
         return ConfigurationError.NONE
 
 
 def entries(ctx, dut):
     """What the hardware's tables hold; of a disabled entry nothing matters."""
-    maps = ctx.get(dut.context[0].maps)
+    maps = ctx.get(dut.pages[0].table.maps)
     regions = {
         index: (entry.base * ATOM, entry.limit * ATOM)
         for index, entry in enumerate(maps.regions)
@@ -122,13 +122,13 @@ class Driver:
     async def commit(self, name, expected, **values):
         """The register that commits; the tables change once, with the response, or not at all."""
         ctx, dut, tables, changes = self.ctx, self.dut, self.tables, self.changes
-        before, queued = ctx.get(dut.context[0].maps), ctx.get(dut.context[0].copies.valid)
+        before, queued = ctx.get(dut.pages[0].table.maps), ctx.get(dut.context[0].copies.valid)
         start_write(ctx, dut, MAP[name].address, MAP[name].pack(**values))
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
         ctx.set(dut.bus.wvalid, 0)
         assert (
-            ctx.get(dut.context[0].maps) == before
+            ctx.get(dut.pages[0].table.maps) == before
             and ctx.get(dut.context[0].copies.valid) == queued
         )
         await ctx.tick()
@@ -142,7 +142,7 @@ class Driver:
             [command.as_bits() for command in commands],
         )
         assert ctx.get(dut.context[0].copies.valid) == bool(tables.copies)
-        after = ctx.get(dut.context[0].maps)
+        after = ctx.get(dut.pages[0].table.maps)
         assert after == before or expected == ConfigurationError.NONE
         ctx.set(dut.bus.bready, 1)
         await ctx.tick()
@@ -192,7 +192,8 @@ class Driver:
         ctx, dut = self.ctx, self.dut
         assert ctx.get(dut.context[0].copies.valid)
         payload = ctx.get(dut.context[0].copies.p)
-        assert (payload.command, payload.start) == self.tables.copies.pop(0)
+        command, start = self.tables.copies.pop(0)
+        assert (payload.command, payload.start) == (CommandEntry(P).const(command), start)
         ctx.set(dut.context[0].copies.ready, 1)
         await ctx.tick()
         ctx.set(dut.context[0].copies.ready, 0)
@@ -228,8 +229,8 @@ def simulate(bench, p=P):
         await bench(drivers[0])
 
     async def monitor(ctx):
-        last = ctx.get(dut.context[0].maps)
-        async for _, _, maps in ctx.tick().sample(dut.context[0].maps):
+        last = ctx.get(dut.pages[0].table.maps)
+        async for _, _, maps in ctx.tick().sample(dut.pages[0].table.maps):
             if maps != last:
                 drivers[0].changes += 1
             last = maps
@@ -475,7 +476,7 @@ def test_last_entry(count):
         for name in ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT"):
             assert await commit(name, count) == Response.SLVERR
             assert await commit(name, last) == Response.OKAY
-        maps = ctx.get(dut.context[0].maps)
+        maps = ctx.get(dut.pages[0].table.maps)
         assert [entry.enable for entry in maps.regions] == [0] * last + [1]
         assert [entry.enable for entry in maps.ranges] == [0] * last + [1]
         assert [entry.stride for entry in maps.commands] == [0] * last + [9]

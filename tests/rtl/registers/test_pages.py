@@ -15,7 +15,7 @@ from rtl.registers.port import Registers, Response
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 MAP = register_map.load()
-SIDE_EFFECTS = {"CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
+SIDE_EFFECTS = {"SCRUB", "CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
 # Those whose fields all have a register behind them, of full width.
 STORAGE = [
     register
@@ -41,6 +41,7 @@ def simulate(p, bench, *, background=None):
         # Nothing is left of the reset.
         for context in dut.context:
             ctx.set(context.idle, 1)
+            ctx.set(context.over, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 
@@ -90,7 +91,7 @@ def test_storage_is_of_one_context(contexts):
             assert await read(ctx, dut, address) == (expected[context, register.name], OKAY)
         for context, port in enumerate(dut.context):
             shift = MAP["SHIFT"].unpack(expected[context, "SHIFT"])["dispatch_indices"]
-            assert ctx.get(port.launch_configuration.shift) == shift
+            assert ctx.get(dut.pages[context].programmed.shift) == shift
             spaces = MAP["ADDRESS_SPACE"].unpack(expected[context, "ADDRESS_SPACE"])
             assert ctx.get(port.address_space) == port.address_space.shape().const(spaces)
 
@@ -126,14 +127,14 @@ def test_no_register_beyond_the_last_context(contexts):
                 word, response = await read(ctx, dut, page << PAGE_BITS | offset)
                 assert response == (OKAY if offset in known else SLVERR), (page, offset)
                 assert word == 0 or offset in known
-        before = [ctx.get(port.launch_configuration).as_bits() for port in dut.context]
+        before = [ctx.get(page.programmed).as_bits() for page in dut.pages]
         for page in range(contexts + 1, PAGES):
             address = page << PAGE_BITS | MAP["SHIFT"].offset
             assert await write(ctx, dut, address, 0xFFFF) == SLVERR
             address = page << PAGE_BITS | MAP["CONTROL"].offset
             assert await write(ctx, dut, address, MAP["CONTROL"].pack(abort=1)) == SLVERR
             assert not any(ctx.get(port.abort) for port in dut.context)
-        assert before == [ctx.get(port.launch_configuration).as_bits() for port in dut.context]
+        assert before == [ctx.get(page.programmed).as_bits() for page in dut.pages]
 
     simulate(p, bench)
 
@@ -147,9 +148,9 @@ def test_tables_are_of_one_context(context):
             await put(ctx, dut, number, "REGION_BASE_LO", bytes=4096 * (number + 1))
             await put(ctx, dut, number, "REGION_LIMIT_LO", bytes=4096 * 9)
         for number in (context, (context + 1) % 3):
-            before = [ctx.get(port.maps).as_bits() for port in dut.context]
+            before = [ctx.get(page.table.maps).as_bits() for page in dut.pages]
             assert await put(ctx, dut, number, "REGION_COMMIT", index=1, enable=1) == OKAY
-            after = [ctx.get(port.maps) for port in dut.context]
+            after = [ctx.get(page.table.maps) for page in dut.pages]
             entry, base = after[number].regions[1], 128 * (number + 1)
             assert (entry.enable, entry.base, entry.limit) == (1, base, 128 * 9)
             changed = [one.as_bits() != other for one, other in zip(after, before, strict=True)]
@@ -185,19 +186,21 @@ def test_strobes_and_copies_are_of_one_context(context):
 
     async def bench(ctx, dut):
         await put(ctx, dut, context, "COPY_START_LO", bytes=64)
+        await put(ctx, dut, context, "COMMAND_STRIDE", stride=77)
+        await put(ctx, dut, context, "COMMAND_COMMIT", index=2)
         assert await put(ctx, dut, context, "COPY", command=2) == OKAY
         await ctx.tick()
         copies = [port.copies for port in dut.context]
         assert [ctx.get(copy.valid) for copy in copies] == [context == 0, context == 1]
-        assert ctx.get(copies[context].p) == copies[context].p.shape().const(
-            {"command": 2, "start": 2}
-        )
+        copy = ctx.get(copies[context].p)
+        assert (copy.command.stride, copy.start) == (77, 2)
         for name, field in LAUNCHABLE:
             assert await put(ctx, dut, context, name, **{field: 4}) == OKAY
         assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == OKAY
-        # The other one has no workgroups.
+        # The other one has no window.
         assert await put(ctx, dut, 1 - context, "CONTROL", launch=1, measure=1) == SLVERR
-        # It runs already.
+        # One runs already, and one waits.
+        assert await put(ctx, dut, context, "CONTROL", launch=1) == OKAY
         assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == SLVERR
         assert await put(ctx, dut, context, "CONTROL", abort=1) == OKAY
         aborting = MAP["STATUS"]["aborting"].mask

@@ -16,7 +16,7 @@ NARROW = T3Parameters(workgroup_bits=10, context_bits=2, sets=64, address_bits=3
 MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
 STILL_RESETTING = MAP["STATUS"].pack(aborting=1)
-SIDE_EFFECTS = {"CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
+SIDE_EFFECTS = {"SCRUB", "CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
 STORAGE = [r for r in MAP.values() if r.writable and r.name not in SIDE_EFFECTS]
 
 
@@ -57,6 +57,7 @@ def test_resets():
     async def bench(ctx):
         # As many ways, and contexts, as there are; the reset is not over.
         shown = {"WAYS": (1 << P.ways) - 1, "CONTEXTS": P.contexts, "STATUS": STILL_RESETTING}
+        shown["EPOCHS"] = 1
         for register in MAP.values():
             word = shown.get(register.name, register.reset)
             assert await read(ctx, dut, register.address) == (word, Response.OKAY.value)
@@ -64,11 +65,7 @@ def test_resets():
             ctx.get(dut.context[0].launch_configuration),
             ctx.get(dut.arbiter),
         )
-        assert (
-            launch_configuration.updates_per_atom == MAP["TRACKING"]["updates_per_atom"].reset == 2
-        )
-        assert launch_configuration.epoch == MAP["TRACKING"]["epoch"].reset == 1
-        assert launch_configuration.workgroups == 0
+        assert launch_configuration.as_bits() == 0
         assert arbiter.policy == Policy.ROUND_ROBIN
         assert arbiter.threshold == MAP["ARBITER"]["threshold"].reset == 127
         assert arbiter.starvation_limit == 0xFFFF
@@ -136,7 +133,7 @@ def test_configuration_comes_from_its_registers():
         "SHIFT": {"dispatch_indices": 15},
         "CREDIT_WINDOW": {"workgroups": 16},
         "COMMAND_WINDOW": {"workgroups": 17},
-        "TRACKING": {"updates_per_atom": 3, "epoch": 18},
+        "TRACKING": {"updates_per_atom": 3, "generation": 11},
         "TIMEOUT": {"cycles": 0xFEDCBA98},
         "ARBITER": {"policy": 2, "automatic": 1, "threshold": 19},
         "STARVATION": {"cycles": 20},
@@ -154,7 +151,7 @@ def test_configuration_comes_from_its_registers():
         "command_window": 17,
         "updates_per_atom": 3,
         "timeout": 0xFEDCBA98,
-        "epoch": 18,
+        "generation": 11,
     }
     arbiter = {
         "policy": Policy.MCA,
@@ -167,8 +164,14 @@ def test_configuration_comes_from_its_registers():
     }
 
     async def bench(ctx):
+        ctx.set(dut.context[0].idle, 1)  # so that the reset ends
+        ctx.set(dut.context[0].over, 1)
         for name, fields in words.items():
             await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
+        # What a launch has, it has from its beginning on.
+        assert ctx.get(dut.context[0].launch_configuration).as_bits() == 0
+        await write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1))
+        await ctx.tick().repeat(2)
         assert ctx.get(dut.context[0].launch_configuration) == dut.context[
             0
         ].launch_configuration.shape().const(launch_configuration)
@@ -180,7 +183,7 @@ def test_configuration_comes_from_its_registers():
 def test_write_timing():
     """Taken in t, acts in t + 1, seen with its response in t + 2; no sooner."""
     dut = Registers(P)
-    address = MAP["SHIFT"].address
+    address = MAP["MEASURE"].address
 
     async def bench(ctx):
         assert ctx.get(dut.bus.awready) and ctx.get(dut.bus.wready)
@@ -189,28 +192,22 @@ def test_write_timing():
         # The second write waits in the address and data registers.
         start_write(ctx, dut, address, 9)
         assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
-        assert (
-            not ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 0
-        )
+        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.arbiter.measure_log2) == 0
         await ctx.tick()
-        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 7
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.arbiter.measure_log2) == 7
         assert ctx.get(dut.bus.awready) and ctx.get(dut.bus.wready)
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
         ctx.set(dut.bus.wvalid, 0)
         for _ in range(5):  # a response that waits holds the next write back
-            assert (
-                ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 7
-            )
+            assert ctx.get(dut.bus.bvalid) and ctx.get(dut.arbiter.measure_log2) == 7
             assert not ctx.get(dut.bus.awready) and not ctx.get(dut.bus.wready)
             await ctx.tick()
         ctx.set(dut.bus.bready, 1)
         await ctx.tick()
-        assert (
-            not ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 7
-        )
+        assert not ctx.get(dut.bus.bvalid) and ctx.get(dut.arbiter.measure_log2) == 7
         await ctx.tick()
-        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.context[0].launch_configuration.shift) == 9
+        assert ctx.get(dut.bus.bvalid) and ctx.get(dut.arbiter.measure_log2) == 9
         await ctx.tick()
         assert not ctx.get(dut.bus.bvalid)
 
@@ -222,12 +219,12 @@ def test_address_and_data_apart(first):
     dut = Registers(P)
 
     async def bench(ctx):
-        start_write(ctx, dut, MAP["SHIFT"].address, 7)
+        start_write(ctx, dut, MAP["MEASURE"].address, 7)
         ctx.set(dut.bus.wvalid if first == "address" else dut.bus.awvalid, 0)
         await ctx.tick()
         assert ctx.get(dut.bus.awready) == (first == "data")
         assert ctx.get(dut.bus.wready) == (first == "address")
-        start_write(ctx, dut, MAP["SHIFT"].address, 7)
+        start_write(ctx, dut, MAP["MEASURE"].address, 7)
         ctx.set(dut.bus.awvalid if first == "address" else dut.bus.wvalid, 0)
         for _ in range(3):
             assert not ctx.get(dut.bus.bvalid)
@@ -237,9 +234,9 @@ def test_address_and_data_apart(first):
         ctx.set(late, 1)
         await ctx.tick()
         ctx.set(late, 0)
-        assert ctx.get(dut.context[0].launch_configuration.shift) == 0
+        assert ctx.get(dut.arbiter.measure_log2) == 0
         await ctx.tick()
-        assert ctx.get(dut.context[0].launch_configuration.shift) == 7
+        assert ctx.get(dut.arbiter.measure_log2) == 7
 
     simulate(dut, bench)
 
@@ -283,16 +280,16 @@ def test_read_and_write_together():
     dut = Registers(P)
 
     async def bench(ctx):
-        ctx.set(dut.bus.araddr, MAP["SHIFT"].address)
+        ctx.set(dut.bus.araddr, MAP["MEASURE"].address)
         ctx.set(dut.bus.arvalid, 1)
-        start_write(ctx, dut, MAP["SHIFT"].address, 5)
+        start_write(ctx, dut, MAP["MEASURE"].address, 5)
         await ctx.tick()
         ctx.set(dut.bus.awvalid, 0)
         ctx.set(dut.bus.wvalid, 0)
         ctx.set(dut.bus.arvalid, 0)
         await ctx.tick()
         assert ctx.get(dut.bus.rvalid) and ctx.get(dut.bus.rdata) == 0
-        assert ctx.get(dut.context[0].launch_configuration.shift) == 5
+        assert ctx.get(dut.arbiter.measure_log2) == 5
 
     simulate(dut, bench)
 
@@ -300,17 +297,17 @@ def test_read_and_write_together():
 def test_slave_errors():
     dut = Registers(P)
     okay, error = Response.OKAY.value, Response.SLVERR.value
-    shift = MAP["SHIFT"].address
+    measure = MAP["MEASURE"].address
 
     async def bench(ctx):
-        await write(ctx, dut, shift, 0x1234)
+        await write(ctx, dut, measure, 0x14)
         for strobes in range(15):
-            assert await write(ctx, dut, shift, 0x10F0F, strobes) == error
+            assert await write(ctx, dut, measure, 0x0F, strobes) == error
             assert await write(ctx, dut, MAP["CONTROL"].address, 0xF, strobes) == error
             assert not any(
                 map(ctx.get, (dut.context[0].launch, dut.context[0].abort, dut.context[0].start))
             )
-        assert await read(ctx, dut, shift) == (0x1234, okay)
+        assert await read(ctx, dut, measure) == (0x14, okay)
         for register in MAP.values():
             response = (
                 await write(ctx, dut, register.address, 0) if not register.writable else error
@@ -321,11 +318,11 @@ def test_slave_errors():
             for misplaced in (1, 2, 3):
                 assert await read(ctx, dut, register.address + misplaced) == (0, error)
                 assert await write(ctx, dut, register.address + misplaced, 0xFFFFFFFF) == error
-        assert await read(ctx, dut, shift) == (0x1234, okay)
-        for address in (0x05C, 0x1078, FREE, 0x8000 | shift, 0xFFFC):
+        assert await read(ctx, dut, measure) == (0x14, okay)
+        for address in (0x064, 0x1078, FREE, 0x8000 | measure, 0xFFFC):
             assert await read(ctx, dut, address) == (0, error)
             assert await write(ctx, dut, address, 0xFFFFFFFF) == error
-        assert await read(ctx, dut, shift) == (0x1234, okay)
+        assert await read(ctx, dut, measure) == (0x14, okay)
 
     simulate(dut, bench)
 
@@ -341,6 +338,7 @@ LAUNCH = {
 async def write_launch(ctx, dut, **registers):
     """A launch that is not refused, with other registers besides."""
     ctx.set(dut.context[0].idle, 1)  # so that the reset, or an abort, ends
+    ctx.set(dut.context[0].over, 1)
     for name, fields in (LAUNCH | registers).items():
         word = MAP[name].pack(**fields)
         assert await write(ctx, dut, MAP[name].address, word) == Response.OKAY.value
@@ -369,7 +367,12 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window}}, ConfigurationError.NONE),
         ({"COMMAND_WINDOW": {"workgroups": P.command_depth}}, ConfigurationError.NONE),
         ({"WORKGROUPS": {"count": 1 << 16}}, ConfigurationError.NONE),
-        ({"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}}, _RANGE),
+        # Without a kernel it lets copies in.
+        (
+            {"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}},
+            ConfigurationError.NONE,
+        ),
+        ({"WORKGROUPS": {"count": 0}}, _RANGE),
         ({"WORKGROUPS": {"count": (1 << 16) + 1}}, _RANGE),
         ({"FIRST_WORKGROUP": {"workgroup": 9}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
@@ -397,7 +400,8 @@ def test_launch_is_checked(registers, error):
             if cycle == 0:
                 ctx.set(dut.bus.awvalid, 0)
                 ctx.set(dut.bus.wvalid, 0)
-        accepted = [(0, 0), (0, 0), (1, 1), (0, 0), (0, 0), (0, 0)]
+        # It is pending for a cycle.
+        accepted = [(0, 0), (0, 0), (0, 1), (1, 0), (0, 0), (0, 0)]
         assert strobes == (accepted if error == ConfigurationError.NONE else [(0, 0)] * 6)
         word, _ = await read(ctx, dut, MAP["STATUS"].address)
         assert MAP["STATUS"].unpack(word)["configuration_error"] == error.value
@@ -464,42 +468,125 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
     simulate(dut, bench)
 
 
-def test_one_launch_at_a_time():
+async def launches(ctx, dut):
+    """Launches that have begun, and that were done; and whether one waits."""
+    word, _ = await read(ctx, dut, MAP["LAUNCHES"].address)
+    counts = MAP["LAUNCHES"].unpack(word)
+    word, _ = await read(ctx, dut, MAP["STATUS"].address)
+    return counts["begun"], counts["done"], MAP["STATUS"].unpack(word)["pending"]
+
+
+def test_a_launch_waits_for_the_one_before():
     dut = Registers(P)
+    ports = dut.context[0]
 
     async def bench(ctx):
-        control = MAP["CONTROL"]
-        await write_launch(ctx, dut)
-        # What a former launch left at `done` falls a cycle after the strobe.
-        ctx.set(dut.context[0].done, 1)
-        start_write(ctx, dut, control.address, control.pack(launch=1))
-        while not ctx.get(dut.context[0].launch):
-            await ctx.tick()
-            ctx.set(dut.bus.awvalid, 0)
-            ctx.set(dut.bus.wvalid, 0)
-        await ctx.tick()
-        ctx.set(dut.context[0].done, 0)
+        await write_launch(ctx, dut, SHIFT={"dispatch_indices": 7})
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await launches(ctx, dut) == (1, 0, 0)
+        await write_launch(ctx, dut, SHIFT={"dispatch_indices": 8})
+        assert ctx.get(ports.launch_configuration.shift) == 7
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await launches(ctx, dut) == (1, 0, 1)
+        # What waits is kept as it is.
         assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+        for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
+            word = MAP[name].pack(**fields)
+            assert await write(ctx, dut, MAP[name].address, word) == Response.SLVERR.value
+        # Done is not over yet.
+        ctx.set(ports.over, 0)
+        ctx.set(ports.done, 1)
+        assert await launches(ctx, dut) == (1, 1, 1)
+        assert ctx.get(ports.launch_configuration.shift) == 7
+        ctx.set(ports.over, 1)
+        await ctx.tick()
+        assert ctx.get(ports.launch) and ctx.get(ports.launch_configuration.shift) == 8
+        ctx.set(ports.done, 0)
+        assert await launches(ctx, dut) == (2, 1, 0)
+
+    simulate(dut, bench)
+
+
+def test_an_abort_forgets_what_waits():
+    dut = Registers(P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def bench(ctx):
+        for number in range(2):
+            await write_launch(ctx, dut, TRACKING={"updates_per_atom": 2, "generation": number})
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert ctx.get(ports.launched) and not ctx.get(ports.former.valid)
         await write(ctx, dut, control.address, control.pack(abort=1))
         await ctx.tick().repeat(3)
+        assert await launches(ctx, dut) == (1, 0, 0)
+        assert not ctx.get(ports.launched)
+        both = control.pack(launch=1, abort=1)
+        assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
         for busy, left in (("clearing", 1), ("idle", 0)):
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
-            assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
-            ctx.set(dut.context[0].done, 1)
-            await ctx.tick().repeat(2)
-            ctx.set(dut.context[0].done, 0)
             # An abort is not over before nothing is left.
-            ctx.set(getattr(dut.context[0], busy), left)
+            ctx.set(getattr(ports, busy), left)
             await write(ctx, dut, control.address, control.pack(abort=1))
             await ctx.tick().repeat(5)
             assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
-            ctx.set(getattr(dut.context[0], busy), 1 - left)
+            ctx.set(getattr(ports, busy), 1 - left)
             await ctx.tick().repeat(3)
 
     simulate(dut, bench)
 
 
-@pytest.mark.parametrize("bit, name", [(0, "launch"), (1, "abort"), (2, "start")])
+def test_former_launch():
+    """Its generation is kept until the one after, or an abort."""
+    dut = Registers(P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def bench(ctx):
+        ctx.set(ports.done, 1)
+        for number in range(3):
+            tracking = {"updates_per_atom": 2, "generation": 5 + number}
+            await write_launch(ctx, dut, TRACKING=tracking)
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            await ctx.tick().repeat(4)
+            former = ctx.get(ports.former)
+            assert (former.valid, former.generation) == ((1, 4 + number) if number else (0, 0))
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        assert not ctx.get(ports.former.valid)
+
+    simulate(dut, bench)
+
+
+def test_each_launch_has_an_epoch_until_none_is_left():
+    """H8: after 255 launches of both contexts the memory must be scrubbed."""
+    dut = Registers(T3Parameters(contexts=2))
+    control, scrub = MAP["CONTROL"], MAP["SCRUB"]
+
+    async def bench(ctx):
+        for context in (0, 1):
+            ports = dut.context[context]
+            for name in ("idle", "over", "done"):
+                ctx.set(getattr(ports, name), 1)
+            for name, fields in LAUNCH.items():
+                await write(ctx, dut, MAP[name].address_in(context), MAP[name].pack(**fields))
+        epochs = []
+        for number in range(255):
+            address = control.address_in(number % 2)
+            assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
+            await ctx.tick().repeat(3)
+            epochs.append(ctx.get(dut.context[number % 2].launch_configuration.epoch))
+        assert epochs == [*range(1, 256)]
+        assert await launch_error(ctx, dut) == ConfigurationError.EPOCH
+        ctx.set(dut.context[1].done, 0)
+        assert await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1)) == Response.OKAY.value
+        address = control.address_in(1)
+        assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
+        # The memory is in use.
+        assert await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1)) == Response.SLVERR.value
+        assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 2
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("bit, name", [(1, "abort"), (2, "start")])
 def test_strobes(bit, name):
     """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
     dut = Registers(P)
@@ -536,7 +623,7 @@ def test_status():
             for name, value in numbers.items():
                 ctx.set(getattr(dut.context[0], name.lower()), value)
             word, _ = await read(ctx, dut, MAP["STATUS"].address)
-            others = {"aborting": 1, "error": 0, "configuration_error": 0}
+            others = {"aborting": 1, "pending": 0, "error": 0, "configuration_error": 0}
             assert MAP["STATUS"].unpack(word) == flags | others
             for name, value in numbers.items():
                 assert await read(ctx, dut, MAP[name].address) == (value, Response.OKAY.value)

@@ -104,7 +104,7 @@ def test_wavefront_command_geometry(wavefront):
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
     state = fresh_state(channels=4, dma_walkers=1)
-    command = state.commands[0, 0]
+    command = state.programmed_commands[0, 0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
     push_copy(state, 0, 0, 0)
     push_copy(state, 0, 0, 64)
@@ -145,7 +145,7 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
 def test_walkers_share_a_lane():
     """A lane takes a segment per cycle: of the lowest walker, unless another one's offer stays."""
     state = fresh_state(channels=4, dma_walkers=4)
-    command = state.commands[0, 0]
+    command = state.programmed_commands[0, 0]
     # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
     command["outer_extent"], command["inner_extent"], command["stride"] = 8, 4, 4
     push_copy(state, 0, 0, 0)

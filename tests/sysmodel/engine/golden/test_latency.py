@@ -40,31 +40,36 @@ class Gpu:
         reset(self.state, self.outputs)
         own = self.state.contexts[0]
         own["address_space"]["enable"], own["address_space"]["local"] = 1, CONTEXT
-        launch = own["launch"]
+        launch = own["programmed"]
         launch["workgroups"] = launch["tracked_end"] = 24
         launch["credit_window"] = launch["command_window"] = 16
         launch["updates_per_atom"] = 1
-        self.region = self.state.regions[0, 0]
-        self.range = self.state.ranges[0, 0]
-        self.command = self.state.commands[0, 0]
-        self.region["enable"], self.region["limit"] = 1, 1 << 20
-        self.range["enable"], self.range["last"] = 1, 23
-        self.range["action"] = action.value
+        region, range_ = self.state.programmed_regions[0, 0], self.state.programmed_ranges[0, 0]
+        region["enable"], region["limit"] = 1, 1 << 20
+        range_["enable"], range_["last"], range_["action"] = 1, 23, action.value
         fields = dict(
             outer_extent=1,
             inner_extent=1,
             wave_outer_extent=1,
             granularity=Granularity.WAVEFRONT.value,
         )
+        programmed = self.state.programmed_commands[0, 0]
         for name, value in (fields | command).items():
-            self.command[name] = value
-        self.command["waves"][0] = 1
+            programmed[name] = value
+        programmed["waves"][0] = 1
         self.cycle = 0
         self.inputs[CHANNEL_INPUTS + J.credit_limit_in] = 100
         self.inputs[[I.dram_ready, I.link_out_ready, I.link_room]] = 1
+        # Those of the launch, once it has begun.
+        self.region = self.state.regions[0, 0]
+        self.range = self.state.ranges[0, 0]
+        self.command = self.state.commands[0, 0]
         while own["aborting"]:
             self.step()
-        self.strobe("launch")
+        self.launch()
+
+    def launch(self):
+        self.state.contexts[0]["pending"] = 1
         self.settle()
 
     def strobe(self, name):
@@ -253,8 +258,7 @@ def test_an_abort_forgets_what_came_before_it(gpu, after):
         assert gpu.cycle < 100
         gpu.step()
     assert gpu.outputs[CHANNEL_OUTPUTS + K.idle]
-    gpu.strobe("launch")
-    gpu.settle()
+    gpu.launch()
     before = after >= 7
     gpu.end(2)
     gpu.settle()
@@ -275,8 +279,7 @@ def test_what_comes_during_an_abort_stays_out(gpu):
     while gpu.state.contexts[0]["aborting"]:
         assert gpu.cycle < 100
         gpu.step()
-    gpu.strobe("launch")
-    gpu.settle()
+    gpu.launch()
     assert errors(gpu) == 0
     gpu.store(2)
     assert gpu.first(out("dram_valid")) == 4

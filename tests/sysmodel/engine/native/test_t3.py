@@ -26,7 +26,7 @@ PROGRAM = [
     ("TRACKED_END", {"dispatch_index": 8}),
     ("CREDIT_WINDOW", {"workgroups": 8}),
     ("COMMAND_WINDOW", {"workgroups": 16}),
-    ("TRACKING", {"updates_per_atom": 1, "epoch": 1}),
+    ("TRACKING", {"updates_per_atom": 1}),
     ("ARBITER", {"policy": Policy.MCA.value, "threshold": 20}),
     ("STARVATION", {"cycles": 5}),
     ("ADDRESS_SPACE", {"enable": 1}),
@@ -60,6 +60,7 @@ def traffic(p, cycles, seed):
     gpu[:, [G.bus_awvalid, G.bus_wvalid, G.bus_arvalid]] = 0
     gpu[:, G.bus_bready] = 1
     gpu[:, J.credit_limit_in] = 1000
+    gpu[:, [J.generation_in, J.kernel_generation]] = 0
     # A write in every fourth cycle, which is as fast as they are answered.
     for index, (name, fields) in enumerate(PROGRAM):
         row = gpu[4 * index]
@@ -79,11 +80,13 @@ def traffic(p, cycles, seed):
             "stores_workgroup": 9,
             "stores_wavefront": 1,
             "stores_tile_atoms": 2,
+            "stores_generation": 1,
             "link_in_atom": 2100,
             "link_in_context": 1,
             "link_in_workgroup": 9,
             "link_in_wavefront": 1,
             "link_in_kind": 2,
+            "link_in_generation": 1,
             "issue_acks_dispatch_index": 8,
             "issue_acks_wavefront": 1,
             "issue_acks_atom": 2048,

@@ -1,0 +1,147 @@
+"""One launch after another in a context, and what is left of those before."""
+
+from dataclasses import replace
+
+import pytest
+from context_bench import KERNELS, MOST_CYCLES, TWO, Traffic
+from top_bench import PROGRAM, WORKGROUPS, abort, launch, offer, program, simulate, status
+
+from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
+
+CONTEXT = 1
+FIRST = replace(KERNELS[CONTEXT], generation=15)
+SECOND = replace(FIRST, region=6144, offset=512, first=3, generation=0)
+MOST_GAP_CYCLES = 100
+
+
+class Timed(Traffic):
+    """It knows in which cycles each kernel's updates went to the memory."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.updates = {FIRST: [], SECOND: []}
+        self._calls = 0
+
+    def _take(self, ctx, port, sent):
+        super()._take(ctx, port, sent)
+        request = ctx.get(port.dram.p)
+        if ctx.get(port.dram.valid) and request.access == Access.UPDATE:
+            kernel = FIRST if request.atom < SECOND.region else SECOND
+            self.updates[kernel].append(self._calls // TWO.channels)
+        self._calls += 1
+
+
+def show(ctx, port, kernel, *, finished):
+    """The dispatcher and the downstream GPU are at this kernel."""
+    ctx.set(port.kernel_generation, kernel.generation)
+    ctx.set(port.finished, finished)
+    ctx.set(port.generation_in, kernel.generation)
+    ctx.set(port.credit_limit_in, 100)
+
+
+async def errors(ctx, dut):
+    """Code of the first error and how many there were, since this was asked last."""
+    await ctx.tick().repeat(10)
+    found = await status(ctx, dut, "ERROR", CONTEXT), await status(ctx, dut, "ERRORS", CONTEXT)
+    await program(ctx, dut, [("CONTROL", {"clear_error": 1})], CONTEXT)
+    return found[0]["code"], found[1]["count"]
+
+
+def test_waits_for_the_dispatcher():
+    """No launch begins before all workgroups of the one before have ended."""
+    traffic = Traffic(0)
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        await launch(ctx, dut, FIRST.registers, CONTEXT)
+        show(ctx, port, FIRST, finished=WORKGROUPS - 1)
+        await program(ctx, dut, [*PROGRAM, *SECOND.registers, ("CONTROL", {"launch": 1})], CONTEXT)
+        traffic.add(FIRST)
+        while not (ctx.get(port.done) and ctx.get(port.idle)):
+            await ctx.tick()
+        await ctx.tick().repeat(60)
+        assert (await status(ctx, dut, "STATUS", CONTEXT))["pending"]
+        show(ctx, port, FIRST, finished=WORKGROUPS)
+        await ctx.tick().repeat(3)
+        assert ctx.get(port.generation) == SECOND.generation
+
+    simulate(bench, TWO, background=traffic)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_back_to_back(seed):
+    """The second is programmed while the first runs, and begins by itself; without a gap from the
+    last update to the next one's first."""
+    traffic = Timed(seed)
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        await launch(ctx, dut, FIRST.registers, CONTEXT)
+        show(ctx, port, FIRST, finished=WORKGROUPS)
+        await program(ctx, dut, [*PROGRAM, *SECOND.registers, ("CONTROL", {"launch": 1})], CONTEXT)
+        traffic.add(FIRST)
+        for _ in range(MOST_CYCLES):
+            if ctx.get(port.generation) == SECOND.generation:
+                break
+            await ctx.tick()
+        show(ctx, port, SECOND, finished=0)
+        traffic.add(SECOND)
+        await ctx.tick().repeat(MOST_CYCLES // 2)
+        for kernel in (FIRST, SECOND):
+            assert traffic.accesses(kernel) == kernel.accesses()
+        assert traffic.sends(FIRST) == FIRST.sends() + SECOND.sends()
+        assert await status(ctx, dut, "LAUNCHES", CONTEXT) == {"begun": 2, "done": 2}
+        assert ctx.get(port.idle) and ctx.get(port.done) and not ctx.get(port.irq)
+
+    simulate(bench, TWO, background=traffic)
+    gap = min(traffic.updates[SECOND]) - max(traffic.updates[FIRST])
+    print(f"{gap} cycles")
+    assert 0 < gap <= MOST_GAP_CYCLES
+
+
+@pytest.mark.parametrize("aborts", [False, True])
+def test_what_is_left_of_the_launch_before(aborts):
+    """Its stores and updates touch nothing; its copies arrive, unless it was aborted."""
+    traffic = Traffic(0)
+    late_store = FIRST.store(SECOND.region + 2, SECOND.order[1], 0)
+    late_update = FIRST.packet(SECOND.region + 2, SECOND.order[1], 0)
+    late_copy = late_update | {"kind": PacketKind.STORE}
+    earlier = late_copy | {"generation": FIRST.generation - 1}
+
+    async def bench(ctx, dut):
+        port, channel = dut.context[CONTEXT], dut.channel[0]
+        await launch(ctx, dut, FIRST.registers, CONTEXT)
+        show(ctx, port, FIRST, finished=WORKGROUPS)
+        traffic.add(FIRST)
+        while not (ctx.get(port.done) and ctx.get(port.idle)):
+            await ctx.tick()
+        if aborts:
+            await abort(ctx, dut, CONTEXT)
+        await launch(ctx, dut, SECOND.registers, CONTEXT)
+        assert ctx.get(port.generation) == SECOND.generation
+        await offer(ctx, store=(channel.stores, late_store))
+        assert await errors(ctx, dut) == (ErrorCode.STORE_STALE.value, 1)
+        for packet, is_taken in ((late_update, False), (earlier, False), (late_copy, not aborts)):
+            await offer(ctx, packet=(channel.link_in, packet))
+            stale = (0, 0) if is_taken else (ErrorCode.PACKET_STALE.value, 1)
+            assert await errors(ctx, dut) == stale
+        seen = {} if aborts else {(Access.WRITE, Origin.COMMUNICATION, late_copy["atom"]): 1}
+        assert traffic.accesses(SECOND) == seen
+
+    simulate(bench, TWO, background=traffic)
+
+
+@pytest.mark.parametrize(("generation", "admits"), [(0, 0), (1, 5), (7, 5), (8, 0), (15, 0)])
+def test_limit_of_another_launch(generation, admits):
+    """The downstream GPU's limit counts for nothing if it is behind, and holds nothing up if it
+    is ahead: with a limit of 1, which TRACKED_FIRST and SHIFT take up, nothing is admitted."""
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        await launch(ctx, dut, SECOND.registers, CONTEXT)
+        ctx.set(port.generation_in, generation)
+        ctx.set(port.credit_limit_in, 1)
+        await ctx.tick().repeat(5)
+        assert ctx.get(port.dispatch_limit) == admits
+
+    simulate(bench, TWO)
