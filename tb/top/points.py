@@ -23,8 +23,10 @@ from tb.cover import cover, expect
 
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 
-_CODES = (*range(1, ErrorCode.TIMEOUT.value + 1), ErrorCode.PACKET_MISMATCH.value)
-ERRORS = [code.name for code in ErrorCode if code.value in _CODES]
+_ALSO = (ErrorCode.PACKET_MISMATCH, ErrorCode.PACKET_STALE, ErrorCode.STORE_STALE)
+ERRORS = [
+    code.name for code in ErrorCode if 0 < code.value <= ErrorCode.TIMEOUT.value or code in _ALSO
+]
 _FULL = ("issue_acks", "candidates", "updates", "writes", "ends")
 _FULL_LANE = ("segments", "reads of a lane")
 
@@ -33,7 +35,7 @@ expect(
     *(
         f"refused: {configuration_error.name}"
         for configuration_error in ConfigurationError
-        if configuration_error.value
+        if configuration_error not in (ConfigurationError.NONE, ConfigurationError.EPOCH)
     ),
     *(f"{name} full" for name in (*_FULL, *_FULL_LANE)),
     "errors of two cycles in a row",
@@ -124,7 +126,7 @@ def _cover_context(
         cover(f"refused: {code.name}", taken)
     strobes = int(own["strobes"])
     cover("error forgotten", strobes & put_field(F.CONTROL_clear_error, 1) and own["error"])
-    cover("launched again", strobes & put_field(F.CONTROL_launch, 1) and own["tiles"])
+    cover("launched again", own["launches"] and own["tiles"])
     if strobes & put_field(F.CONTROL_abort, 1):
         cover("abort while the tracker is busy", state.banks["flying"].any())
         cover("abort while aborting", own["aborting"])

@@ -41,7 +41,7 @@ class _Work:
                 if dispatch_index >= kernel.remote:
                     self.remote += [tile] * count
         self.limit = self.dispatched = self.finished = self.generation = 0
-        self.running = False
+        self.begun = self.running = False
 
     def workgroup(self, dispatch_index: int) -> int:
         return (dispatch_index + self.kernel.first_workgroup) % self.kernel.workgroups
@@ -113,7 +113,7 @@ class Traffic:
         rng, work = self._rng, self._work()
         kernel, limit = work.kernel, work.limit
         block[I.stores_valid] = 0
-        if rng.random() >= self._pace or not work.running:
+        if rng.random() >= self._pace or not work.begun:
             return
         block[I.stores_atom] = rng.integers(kernel.base, kernel.limit)
         block[I.stores_context] = kernel.context
@@ -148,12 +148,12 @@ class Traffic:
         rng, work = self._rng, self._work()
         kernel, limit = work.kernel, work.limit
         block[I.link_in_valid] = 0
-        if rng.random() >= self._pace or not work.running:
+        if rng.random() >= self._pace or not work.begun:
             return
         block[I.link_in_atom] = rng.integers(kernel.base, kernel.limit)
         block[I.link_in_context] = kernel.context
         # Copies of the launch before may still come.
-        former = rng.random() < self._noise
+        former = rng.random() < self._noise / 2
         block[I.link_in_generation] = (work.generation - int(former)) % 16
         block[I.link_in_kind] = PacketKind.UPDATE.value
         # The host's commands have their number as operation and as type.
@@ -231,8 +231,8 @@ class Traffic:
         seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
         programmed = self._host.programmed
         # What the last launch admitted does not count for the next one.
-        begun = seen[K.generation] == work.kernel.generation and not seen[K.done]
-        work.running |= bool(programmed and begun)
+        work.begun = programmed and seen[K.generation] == work.kernel.generation
+        work.running |= bool(work.begun and not seen[K.done])
         work.limit = int(seen[K.credit_limit_out]) if work.running else 0
         work.generation = int(seen[K.generation])
         ahead = int(self._rng.integers(0, 4)) + work.kernel.shift

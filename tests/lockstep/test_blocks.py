@@ -213,7 +213,7 @@ def test_criticality(rng):
             inputs["launch"] = chance(rng, 0.004)
             for name, value in inputs.items():
                 ctx.set(getattr(dut, name), value)
-            step_unit(state, **inputs)
+            step_unit(state, **inputs, aborting=False)
             await ctx.tick()
             for name in REGISTERS:
                 assert ctx.get(getattr(dut, name)) == own[name], (cycle, name)

@@ -24,9 +24,10 @@ _P = T3Parameters(
     sets=1,
     ways=2,
 )
-_CONSTANT = ("maps", "launch_configuration", "address_space", "ways")
-_STROBES = ("launch", "clear", "start")
-_READ = ("done", "idle", "clearing", "tiles", "oldest", "credit_limit")
+_PROGRAMMED = ("address_space", "ways")
+_LAUNCHED = ("maps", "launch_configuration")
+_STROBES = ("abort", "start")
+_READ = ("done", "over", "idle", "clearing", "tiles", "oldest", "credit_limit")
 
 
 class RegistersHarness(Elaboratable):
@@ -65,7 +66,9 @@ class RegistersHarness(Elaboratable):
         ]
         self._assert_unchanged(m, dut.arbiter, okay & (page == 0), "arbiter")
         for number, context in enumerate(dut.context):
-            self._assert_context(m, context, number, okay & (page == number + 1))
+            written = okay & (page == number + 1)
+            self._assert_context(m, context, number, written)
+            self._assert_launch(m, dut, number, written)
         return m
 
     def _assert_context(self, m: Module, context, number: int, written: Value) -> None:
@@ -77,7 +80,7 @@ class RegistersHarness(Elaboratable):
             had_error.eq(context.error.valid),
             was_irq.eq(context.irq),
         ]
-        for name in _CONSTANT:
+        for name in _PROGRAMMED:
             self._assert_unchanged(m, getattr(context, name), written, f"{number}: {name}")
         for name in _STROBES:
             strobe = getattr(context, name)
@@ -91,13 +94,29 @@ class RegistersHarness(Elaboratable):
             Cover(moves(context.copies), f"{number}: a copy"),
         ]
 
+    def _assert_launch(self, m: Module, dut: Registers, number: int, written: Value) -> None:
+        """What is programmed changes by a write, what is active by a launch, and that begins only
+        if a write has asked for it."""
+        context, page = dut.context[number], dut.pages[number]
+        self._assert_unchanged(m, page.table.maps, written, f"{number}: programmed maps")
+        self._assert_unchanged(m, page.programmed, written, f"{number}: programmed launch")
+        for name in _LAUNCHED:
+            self._assert_unchanged(m, getattr(context, name), context.launch, f"{number}: {name}")
+        was_pending = Signal(name=f"was_pending_{number}")
+        m.d.sync += was_pending.eq(page.pending)
+        m.d.comb += [
+            Assert(~page.pending | was_pending | written, f"{number}: a launch by no write"),
+            Assert(~context.launch | was_pending, f"{number}: a launch that none asked for"),
+            Cover(context.launch, f"{number}: launch"),
+        ]
+
     def _assert_unchanged(self, m: Module, value, written: Value, name: str) -> None:
-        """A register is as it was, unless its page is written."""
+        """A register is as it was, unless it is written."""
         here = Value.cast(value)
         before, begun = Signal(len(here)), Signal()
         m.d.sync += [before.eq(here), begun.eq(1)]
         m.d.comb += [
-            Assert(~begun | written | (here == before), f"{name}: changed by no write of the page"),
+            Assert(~begun | written | (here == before), f"{name}: changed by itself"),
             Cover(begun & (here != before), f"{name}: changed"),
         ]
 
@@ -106,8 +125,9 @@ PROOFS = (
     Proof(
         name="registers",
         statement="The registers, tables, copies and strobes of a context change with a write into "
-        "its page that is answered with OKAY, and with no other; those of the GPU likewise; a "
-        "context tells of an error only after one of its own",
+        "its page that is answered with OKAY, and with no other; those of the GPU likewise; what is "
+        "active changes when a launch begins that such a write has asked for; a context tells of "
+        "an error only after one of its own",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
