@@ -342,11 +342,13 @@ async def tracker_errors(dut):
     way."""
     bench, rng = await _start(dut), _rng(30)
     changes, reported, half = Reprogramming(rng, bench.p, Kernel()), 0, scaled(1000)
-    host = _host(rng, bench, Kernel(), strobe=lambda: changes() if number >= half else None)
+    host = _host(rng, bench, Kernel(), strobe=lambda: changes() if cycle >= half else None)
     traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
-    for number in range(2 * half):
+    cycle = 0
+    while cycle < 2 * half:
         await bench.cycle(traffic)
         reported += bench.value(K.irq)
+        cycle += 1
     assert reported
 
 

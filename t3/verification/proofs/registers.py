@@ -125,9 +125,9 @@ PROOFS = (
     Proof(
         name="registers",
         statement="The registers, tables, copies and strobes of a context change with a write into "
-        "its page that is answered with OKAY, and with no other; those of the GPU likewise; what is "
-        "active changes when a launch begins that such a write has asked for; a context tells of "
-        "an error only after one of its own",
+        "its page that is answered with OKAY, and with no other; those of the GPU likewise; what "
+        "is active changes when a launch begins that such a write has asked for; a context tells "
+        "of an error only after one of its own",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
