@@ -152,6 +152,7 @@ def test_configuration_comes_from_its_registers():
         "updates_per_atom": 3,
         "timeout": 0xFEDCBA98,
         "generation": 11,
+        "epoch": 1,
     }
     arbiter = {
         "policy": Policy.MCA,
