@@ -50,7 +50,7 @@ class ContextUnit(wiring.Component):
         No command is here, and no complete tile; the counts are being cleared.
     over : In(1)
         No tile of the launch is elsewhere, and none of its stores and updates.
-    errors : Out(:class:`ErrorSignature`).array(2)
+    errors : Out(:class:`ErrorSignature`).array(3)
         Of the trigger unit and of the credit window.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
@@ -84,7 +84,7 @@ class ContextUnit(wiring.Component):
                 "own_idle": Out(1),
                 "over": In(1),
                 "clearing": Out(1),
-                "errors": Out(ErrorSignature(p)).array(2),
+                "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
             }
         )
@@ -227,7 +227,8 @@ class ContextUnit(wiring.Component):
         ]
 
     def _report(self, m: Module) -> None:
-        for error, source in zip(self.errors, (self.trigger, self.credit_window), strict=True):
+        sources = (self.trigger, self.credit_window, self.engine)
+        for error, source in zip(self.errors, sources, strict=True):
             m.d.comb += [
                 error.valid.eq(source.error.valid),
                 error.report.eq(source.error.report),

@@ -7,9 +7,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
-from rtl.interface.encodings import Granularity
+from rtl.interface.configuration import LaunchConfiguration, MapConfiguration, RegionEntry
+from rtl.interface.encodings import ErrorCode, Granularity
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
+from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import sum_less_than
 from rtl.lib.interleave import check_channels
 from rtl.lib.round_robin import Merge2
@@ -40,8 +41,8 @@ class DmaEngine(wiring.Component):
     A command is taken in one cycle, its first segments leave in the third after that, then one
     segment per cycle of each walker, unless several want the same lane; in the cycle after the last
     segment the next command is taken. Segments of channels that are not served here cost their
-    walker a cycle and are dropped. A command without rows or atoms gives no segment and takes three
-    cycles.
+    walker a cycle and are dropped; so are segments with an atom outside the command's region, which
+    are reported. A command without rows or atoms gives no segment and takes three cycles.
 
     A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
     Between the two the choice alternates.
@@ -57,7 +58,8 @@ class DmaEngine(wiring.Component):
     segments : Out(stream).array(channels)
         To the lanes.
     maps, launch_configuration : In
-        Command templates and dispatch order.
+        Command templates, regions and dispatch order. A command keeps its template as it is when it
+        is taken, and its region as it is in the cycle after; a copy has both with it.
     remote_space : In(context_bits)
         Address space at the receiver.
     credit_limit_in : In(credit_limit_bits)
@@ -70,6 +72,9 @@ class DmaEngine(wiring.Component):
         No command is here or at the ports.
     over : Out(1)
         The command in hand does not look at the tables and the launch any more.
+    error : Out(:class:`ErrorSignature`)
+        Segments outside the region are dropped in this cycle; of which workgroup, and wavefront if
+        the command moves one's tile.
 
     Attributes
     ----------
@@ -81,6 +86,8 @@ class DmaEngine(wiring.Component):
         What all segments have in common.
     walk : Signal
         What all walkers have in common.
+    region_number, region : Signal
+        Of the command; in SCALE the number only.
     is_copy, by_wavefront : Signal
         The command is a copy, or moves one wavefront's tile.
     outer_before, inner_before : Signal
@@ -114,6 +121,7 @@ class DmaEngine(wiring.Component):
                 "remote_space": In(p.context_bits),
                 "aborting": In(1),
                 "credit_limit_in": In(p.credit_limit_bits),
+                "error": Out(ErrorSignature(p)),
                 "issued": Out(1),
                 "idle": Out(1),
                 "over": Out(1),
@@ -126,6 +134,8 @@ class DmaEngine(wiring.Component):
             data.StructLayout({name: members[name] for name in members if name not in of_each})
         )
         self.walk = Signal(Walk(p))
+        self.region_number = Signal(self.maps.commands.shape().elem_shape["region"].shape)
+        self.region = Signal(RegionEntry(p))
         self.is_copy = Signal()
         self.by_wavefront = Signal()
         self.outer_before = Signal(16 + p.wavefront_bits)
@@ -139,6 +149,7 @@ class DmaEngine(wiring.Component):
         of_command = self._template(m, copy)
         inner_extent = self._connect(m, copy, loads)
         ended = self._offer(m)
+        self._report(m)
         with m.Switch(self.state):
             with m.Case(State.IDLE):
                 with m.If(loads):
@@ -202,6 +213,7 @@ class DmaEngine(wiring.Component):
             m.submodules[f"walker_{number}"] = walker
             m.d.comb += [
                 walker.walk.eq(self.walk),
+                walker.region.eq(self.region),
                 walker.start.eq(start),
                 walker.inner_extent.eq(inner_extent),
                 walker.is_fixed.eq(self.is_copy | self.by_wavefront),
@@ -223,8 +235,8 @@ class DmaEngine(wiring.Component):
             stops = Signal(name=f"stops_{index}")
             lanes = (walker.channel == number for number in p.channel_numbers)
             m.d.comb += [
-                here.eq(Cat(lanes)),
-                # Where no lane is served, none stops the walk.
+                here.eq(Cat(lanes) & walker.inside.replicate(p.channels)),
+                # Where a segment goes to no lane, none stops the walk.
                 stops.eq((here & ~ready).any()),
                 first[index].eq(~self._is_behind(index)),
                 walker.advance.eq(walker.valid & ~stops & (first[index] | ~here.any())),
@@ -252,12 +264,21 @@ class DmaEngine(wiring.Component):
         """Another walker goes first in the lane that this one wants."""
         walker, behind = self.walkers[index], Const(0, 1)
         for other, before in enumerate(self.walkers):
-            same = before.channel == walker.channel
+            same = (before.channel == walker.channel) & before.inside
             if other < index:
                 behind |= same & before.valid & ~self.waits[index]
             if other > index:
                 behind |= same & self.waits[other]
         return behind
+
+    def _report(self, m: Module) -> None:
+        outside = Cat(walker.valid & ~walker.inside for walker in self.walkers)
+        m.d.comb += [
+            self.error.valid.eq(outside.any() & ~self.aborting),
+            self.error.report.code.eq(ErrorCode.DMA_OUTSIDE),
+            self.error.report.dispatch_index.eq(self.common.workgroup),
+            self.error.report.wavefront.eq(self.walk.wavefront),
+        ]
 
     def _load(self, m: Module, copy: Signal, of_command: Callable[[str], Value]) -> None:
         """The chosen command, and what its template says."""
@@ -277,6 +298,8 @@ class DmaEngine(wiring.Component):
             walk.wave_outer_extent.eq(of_command("wave_outer_extent")),
             walk.wavefront.eq(ready.wavefront),
             common.workgroup.eq(ready.dispatch_index),
+            self.region_number.eq(of_command("region")),
+            self.region.eq(self.copies.p.region),
         ]
         m.d.sync += [
             Value.cast(common[name]).eq(of_command(name))
@@ -288,8 +311,9 @@ class DmaEngine(wiring.Component):
         ]
 
     def _scale(self, m: Module) -> None:
-        """What the wavefronts before the command's have, and the command's workgroup."""
-        common, walk = self.common, self.walk
+        """What the wavefronts before the command's have; the command's workgroup and region."""
+        common, walk, regions = self.common, self.walk, self.maps.regions
+        chosen = Cat(self.region_number == index for index in range(len(regions)))
         minor = walk.wavefront & ((1 << walk.minor_log2) - 1)
         m.d.sync += [
             self.outer_before.eq((walk.wavefront >> walk.minor_log2) * walk.wave_outer_extent),
@@ -299,6 +323,8 @@ class DmaEngine(wiring.Component):
             ),
             self.state.eq(State.SHAPE),
         ]
+        with m.If(~self.is_copy):
+            m.d.sync += self.region.eq(one_hot_select(chosen, list(regions)))
         with m.If(~self.by_wavefront):
             m.d.sync += walk.wavefront.eq(0)
 

@@ -4,7 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.interface.configuration import RegionEntry
 from rtl.interface.layouts import Segment
+from rtl.lib.compare import less_than, sum_at_most
 from rtl.lib.interleave import channel_of
 from rtl.lib.pending_carry import Halves, add, carry_save, join
 from rtl.parameters import T3Parameters
@@ -46,6 +48,8 @@ class RowWalker(wiring.Component):
     -------
     walk : In
         Common to all walkers.
+    region : In(:func:`RegionEntry`)
+        Of the command; here when it shapes.
     start : In
         First atom of the tile.
     loads, scales, shapes, walks : In(1)
@@ -53,7 +57,7 @@ class RowWalker(wiring.Component):
         too; all of it. ``inner_extent`` and whether wavefronts change (``is_fixed``) are here when
         it shapes.
     advance : In(1)
-        The segment leaves, or is of no channel that is served.
+        The segment leaves, or is outside the region, or of no channel that is served.
     inner_extent : In(16)
         Atoms of a row, a cycle before ``walk`` has them.
     is_fixed : In(1)
@@ -62,6 +66,8 @@ class RowWalker(wiring.Component):
         Of the segment.
     segment : Out
         Its ``atom``, ``length``, ``offset`` and ``wavefront``.
+    inside : Out(1)
+        The region is enabled and has all atoms of the segment.
     valid : Out(1)
         There is one.
     ends : Out(1)
@@ -95,6 +101,7 @@ class RowWalker(wiring.Component):
         super().__init__(
             {
                 "walk": In(Walk(p)),
+                "region": In(RegionEntry(p)),
                 "start": In(p.atom_address_bits),
                 "loads": In(1),
                 "scales": In(1),
@@ -109,6 +116,7 @@ class RowWalker(wiring.Component):
                         {name: members[name] for name in ("atom", "length", "offset", "wavefront")}
                     )
                 ),
+                "inside": Out(1),
                 "valid": Out(1),
                 "ends": Out(1),
             }
@@ -126,6 +134,7 @@ class RowWalker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._cut(m)
+        self._contain(m)
         self._count(m)
         self._move(m)
         self._advance(m)
@@ -145,6 +154,17 @@ class RowWalker(wiring.Component):
             segment.wavefront.eq(self.wavefront),
             self.channel.eq(channel_of(p, self.atom)),
         ]
+
+    def _contain(self, m: Module) -> None:
+        """Judge the segment's end by its granule first: its length is known too late."""
+        region, low_bits = self.region, (self._p.interleave_atoms - 1).bit_length()
+        low, granule = self.atom[:low_bits], self.atom[low_bits:]
+        last_low, last_granule = region.limit[:low_bits], region.limit[low_bits:]
+        ends_before = sum_at_most(low, self.inner_left[: len(self._room)], last_low)
+        below_limit = less_than(granule, last_granule) | (
+            (granule == last_granule) & self._row_ends & ends_before
+        )
+        m.d.comb += self.inside.eq(region.enable & ~less_than(self.atom, region.base) & below_limit)
 
     def _count(self, m: Module) -> None:
         """Whether this walker has a row, and whether it is its last one."""

@@ -60,7 +60,8 @@ def CommandEntry(p: T3Parameters):
     atoms and the rows in groups of ``wave_outer_extent``; wavefront ids count along the row first.
     ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write at all.
     ``group_log2``: that many workgroups (a power of two) trigger together. ``atom_offset`` is added
-    to an address to make it the receiver's, modulo the address space.
+    to an address to make it the receiver's, modulo the address space. It reads nothing outside
+    ``region``.
     """
     return data.StructLayout(
         {
@@ -75,6 +76,7 @@ def CommandEntry(p: T3Parameters):
             "inner_extent": 16,
             "inner_extent_edge": 16,
             "stride": 24,
+            "region": range(p.regions) if p.regions > 1 else 1,
             "wave_outer_extent": 16,
             "wave_inner_log2": 4,
             "waves_inner_log2": 2,

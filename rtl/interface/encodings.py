@@ -102,6 +102,7 @@ class ErrorCode(enum.Enum, shape=5):
     TRIGGER_CORRUPT = 13  # a count, or a command of the trigger unit
     LINK_DOWN = 14  # no progress on a link for its bounded time
     LINK_RESET = 15  # the other side of a link began anew: what was on the link is lost
+    DMA_OUTSIDE = 16  # atoms that a command may not read: outside its region
     PACKET_MISMATCH = 17  # an update of another operation or type than the range's command
     PACKET_STALE = 18  # a packet of another launch than the one that runs
     STORE_STALE = 19

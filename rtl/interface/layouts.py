@@ -9,7 +9,7 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
-from .configuration import EPOCH_BITS, GENERATION_BITS, CommandEntry
+from .configuration import EPOCH_BITS, GENERATION_BITS, CommandEntry, RegionEntry
 from .encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind, StoreKind, Target
 
 __all__ = [
@@ -259,8 +259,11 @@ def ReadyCommand(p: T3Parameters):
 
 
 def Copy(p: T3Parameters):
-    """A plain copy that software starts: the command, as it was then, and where it begins."""
-    return data.StructLayout({"command": CommandEntry(p), "start": _atoms(p)})
+    """A plain copy that software starts: the command and its region, as they were then, and where
+    it begins."""
+    return data.StructLayout(
+        {"command": CommandEntry(p), "region": RegionEntry(p), "start": _atoms(p)}
+    )
 
 
 def Segment(p: T3Parameters):

@@ -38,6 +38,7 @@ _INDICES = [
     ("regions", "REGION_COMMIT", "index"),
     ("regions", "RANGE_ACTION", "region"),
     ("ranges", "RANGE_COMMIT", "index"),
+    ("regions", "COMMAND_STRIDE", "region"),
     ("commands", "COMMAND_COMMIT", "index"),
     ("commands", "RANGE_ACTION", "command"),
     ("commands", "COPY", "command"),

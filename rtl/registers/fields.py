@@ -65,6 +65,7 @@ STAGING = {
         "inner_extent": ("COMMAND_INNER", "inner_extent"),
         "inner_extent_edge": ("COMMAND_INNER", "inner_extent_edge"),
         "stride": ("COMMAND_STRIDE", "stride"),
+        "region": ("COMMAND_STRIDE", "region"),
         "wave_outer_extent": ("COMMAND_WAVES", "wave_outer_extent"),
         "waves": [("COMMAND_WAVES", f"waves{index}") for index in range(4)],
         "offset": [("COMMAND_OFFSET_LO", "bytes"), ("COMMAND_OFFSET_HI", "bytes")],

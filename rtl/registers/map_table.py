@@ -30,6 +30,7 @@ class Table(enum.Enum, shape=3):
 def Staging(p: T3Parameters):
     """What software has staged. Addresses are in bytes, and whole, because a commit checks them."""
     command = {name: field.shape for name, field in CommandEntry(p) if name != "atom_offset"}
+    command |= {"region": INDEX_BITS, "offset": _ADDRESS}
     return data.StructLayout(
         {
             "region": data.StructLayout({"base": _ADDRESS, "limit": _ADDRESS}),
@@ -42,7 +43,7 @@ def Staging(p: T3Parameters):
                     "command": INDEX_BITS,
                 }
             ),
-            "command": data.StructLayout(command | {"offset": _ADDRESS}),
+            "command": data.StructLayout(command),
             "copy": data.StructLayout({"start": _ADDRESS}),
         }
     )
@@ -216,7 +217,10 @@ class MapTable(wiring.Component):
         staged = self.staging.command
         self._refuse(
             m,
-            (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (
+                ConfigurationError.UNKNOWN_INDEX,
+                (self.index >= self._p.commands) | (staged.region >= self._p.regions),
+            ),
             (ConfigurationError.IN_USE, self.locked),
             (ConfigurationError.MISALIGNED, self._misaligned(staged.offset)),
         )
@@ -230,17 +234,28 @@ class MapTable(wiring.Component):
                 ]
 
     def _copy(self, m: Module, accept: Signal, copies: Queue) -> None:
-        start = self.staging.copy.start
+        start, regions = self.staging.copy.start, self.maps.regions
+        chosen = Cat(self.index == index for index in range(self._p.commands))
+        # It is one that exists: a command's commit sees to that.
+        region = Signal.like(self.maps.commands[0].region)
+        of_command = Signal(len(regions))
+        m.d.comb += [
+            region.eq(one_hot_select(chosen, [entry.region for entry in self.maps.commands])),
+            of_command.eq(Cat(region == index for index in range(len(regions)))),
+        ]
+        enabled = Cat(entry.enable for entry in regions) & of_command
         self._refuse(
             m,
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
             (ConfigurationError.MISALIGNED, self._misaligned(start)),
+            (ConfigurationError.OUT_OF_SPACE, self._outside(start)),
+            (ConfigurationError.REGION_DISABLED, ~enabled.any()),
             (ConfigurationError.IN_USE, self.aborting),
             (ConfigurationError.QUEUE_FULL, ~copies.i.ready),
         )
-        chosen = Cat(self.index == index for index in range(self._p.commands))
         m.d.comb += [
             copies.i.valid.eq(accept),
             copies.i.p.command.eq(one_hot_select(chosen, self.maps.commands)),
+            copies.i.p.region.eq(one_hot_select(of_command, list(regions))),
             copies.i.p.start.eq(self._atoms(start)),
         ]

@@ -39,6 +39,7 @@ Writes = list[tuple[int, int]]
 
 # Command templates: what leaves by remote_map and dma_map, and the copies.
 _TRANSFER, _COPY = 0, 1
+_OUTPUT = 0  # the region of the output, which they all read
 _PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
 # The DRAM queue counts as full with so much of it taken: while communication has time it leaves the
 # rest to compute; and if it is critical and the link idle, the memory is what holds it up.
@@ -107,7 +108,7 @@ def _address_space(context: int) -> tuple[int, int]:
 def _range(index: int, first: int, last: int, action: Action, command: int) -> Writes:
     return [
         _write("RANGE_DISPATCH_INDICES", first=first, last=last),
-        _write("RANGE_ACTION", region=0, action=action.value, command=command),
+        _write("RANGE_ACTION", region=_OUTPUT, action=action.value, command=command),
         _write("RANGE_COMMIT", index=index, enable=1),
     ]
 
@@ -187,7 +188,7 @@ def map_writes(
     shared_run = kernel.inner_waves > 1
     writes = [
         _address_space(context),
-        *_region(0, kernel.output_atom, kernel.output_end),
+        *_region(_OUTPUT, kernel.output_atom, kernel.output_end),
         _write(
             "COMMAND_TRANSFER",
             kind=PacketKind.UPDATE.value,
@@ -208,7 +209,7 @@ def map_writes(
             inner_extent=kernel.inner_extent,
             inner_extent_edge=kernel.inner_extent_edge,
         ),
-        _write("COMMAND_STRIDE", stride=kernel.stride),
+        _write("COMMAND_STRIDE", stride=kernel.stride, region=_OUTPUT),
         _write("COMMAND_WAVES", wave_outer_extent=kernel.wave_outer_extent, **waves),
         *_bytes("COMMAND_OFFSET", 0),
         _write("COMMAND_COMMIT", index=_TRANSFER),
@@ -277,7 +278,7 @@ def copy_writes(kernel: Kernel, chunk: int) -> Writes:
         _write("COMMAND_TRANSFER", kind=PacketKind.STORE.value, wave_inner_log2=15),
         _write("COMMAND_OUTER", outer_extent=rows, outer_extent_edge=rows),
         _write("COMMAND_INNER", inner_extent=run, inner_extent_edge=run),
-        _write("COMMAND_STRIDE", stride=kernel.stride),
+        _write("COMMAND_STRIDE", stride=kernel.stride, region=_OUTPUT),
         *_bytes("COMMAND_OFFSET", 0),
         _write("COMMAND_COMMIT", index=_COPY),
         *_bytes("COPY_START", first),
@@ -309,8 +310,8 @@ def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
 def _region_once(kernel: Kernel, offset: int) -> Writes:
     first, end = kernel.output_atom, kernel.output_end
     writes = [
-        _write("REGION_COMMIT", index=0, enable=0),
-        *_region(0, first, end),
+        _write("REGION_COMMIT", index=_OUTPUT, enable=0),
+        *_region(_OUTPUT, first, end),
     ]
     if offset:
         writes += [

@@ -104,7 +104,10 @@ def _trigger(granularity: Granularity) -> Diagram:
 
 def _engine() -> Diagram:
     command = _COMMAND | {"granularity": Granularity.WORKGROUP, "atom_offset": 1000}
-    maps = {"commands": [command, *[{}] * (_P.commands - 1)]}
+    maps = {
+        "commands": [command, *[{}] * (_P.commands - 1)],
+        "regions": [{"enable": 1, "limit": 256}, *[{}] * (_P.regions - 1)],
+    }
     # One channel for the whole memory: every segment is served here.
     p = T3Parameters(channels=1, system_channels=1, with_data=True)
     ready = {"ready.valid": 1, "ready.payload.start": 38, "ready.payload.last": 1}

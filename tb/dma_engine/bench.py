@@ -9,26 +9,29 @@ import cocotb
 from rtl.dma.engine import DmaEngine
 from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
-from rtl.interface.layouts import Copy, ReadyCommand, Segment
+from rtl.interface.layouts import Copy, ErrorReport, ReadyCommand, Segment
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.dma_engine.model import Model, Outcome
 from tb.dma_engine.tables import (
     PARAMETERS,
+    WHOLE_SPACE,
     WORKGROUPS,
     long_command,
     random_commands,
     random_copy,
     random_ready,
+    random_regions,
     wide_commands,
 )
-from tb.golden import set_launch_configuration, set_maps
+from tb.golden import error_report, set_launch_configuration, set_maps
 from tb.payload import Fields, flatten
 from tb.stream import Pace, StreamChecker
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
 _SEGMENT = Fields(Segment(PARAMETERS))
 _COLUMN = {name: column for column, name in enumerate(_SEGMENT.names)}
 _LANES = tuple(f"segments__{index}" for index in range(PARAMETERS.channels))
@@ -50,6 +53,12 @@ expect(
     "addresses wrap",
     "workgroup wraps",
     "walk outside the channels served",
+    "segment outside the region",
+    "segment outside beside one that leaves",
+    "segment to the region's end",
+    "segment from the region's beginning",
+    "region disabled",
+    "region changes as a command begins",
     "lane full",
     "several lanes at once",
     "walker behind another one",
@@ -85,11 +94,19 @@ class _Bench:
         self._last: list[int] | None = None  # segment of the same command
         self._first_atom = 0
         self._was_busy = self._sent = False  # in the cycle before
+        self._began = False  # a command, in the cycle before
         self.configure(random_commands(rng), {"workgroups": WORKGROUPS})
 
-    def configure(self, commands: list[dict], launch_configuration: dict[str, int]) -> None:
+    def configure(
+        self,
+        commands: list[dict],
+        launch_configuration: dict[str, int],
+        regions: list[dict[str, int]] | None = None,
+    ) -> None:
+        """New tables; without regions both have the whole space."""
         self.commands, self.launch_configuration = commands, launch_configuration
-        maps = {"commands": commands}
+        maps = {"commands": commands, "regions": regions or [WHOLE_SPACE] * PARAMETERS.regions}
+        cover("region changes as a command begins", regions and self._began)
         self.dut.maps.value = _MAPS.pack(maps)
         self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
         self.dut.remote_space.value = self.remote_space
@@ -124,6 +141,10 @@ class _Bench:
         assert (bool(self.ready) and bool(dut.ready__ready.value)) == outcome.popped
         assert (bool(self.copy) and bool(dut.copies__ready.value)) == outcome.copied
         assert bool(dut.issued.value) == outcome.issued
+        assert bool(dut.error__valid.value) == (outcome.error != 0)
+        if outcome.error:
+            found = _REPORT.unpack(int(dut.error__report.value))
+            assert found == error_report(outcome.error)
         offered = [index for index, lane in enumerate(_LANES) if self._offers(lane)]
         assert offered == sorted([*outcome.segments, *outcome.full])
         for index, segment in outcome.segments.items():
@@ -174,6 +195,9 @@ class _Bench:
             cover("more walkers than rows", whole and 0 < size[0] < PARAMETERS.dma_walkers)
             self._last, self._first_atom = None, (ready if outcome.popped else copy)["start"]
         cover("walk outside the channels served", outcome.dropped)
+        cover("segment outside the region", outcome.error)
+        cover("segment outside beside one that leaves", outcome.error and outcome.segments)
+        cover("region disabled", outcome.error and not self.model.region["enable"])
         cover("lane full", outcome.full)
         cover("several lanes at once", len(outcome.segments) > 1)
         cover("walker behind another one", outcome.behind)
@@ -181,10 +205,14 @@ class _Bench:
         for segment in outcome.segments.values():
             self._cover_segment(segment)
             self._last = segment
+        self._began = takes
         self._was_busy, self._sent = self.model.busy, bool(outcome.segments)
 
     def _cover_segment(self, segment: list[int]) -> None:
         length, whole = segment[_COLUMN["length"]], PARAMETERS.interleave_atoms
+        end, region = segment[_COLUMN["atom"]] + length, self.model.region
+        cover("segment to the region's end", end == region["limit"])
+        cover("segment from the region's beginning", segment[_COLUMN["atom"]] == region["base"])
         cover("segment of one atom", length == 1)
         cover("segment of the whole interleave", length == whole)
         cover("run ends within a granule", (segment[_COLUMN["atom"]] + length) % whole)
@@ -205,6 +233,7 @@ async def random_traffic(dut):
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await _start(dut, rng)
     pace = Pace(rng, ("ready", "copy", *_LANES))
+    regions = [WHOLE_SPACE] * PARAMETERS.regions
     for cycle in range(scaled(_CYCLES)):
         if cycle % 50 == 0:
             credit_limit_in = rng.choice([_MOST, _MOST, rng.randrange(40)])
@@ -215,12 +244,13 @@ async def random_traffic(dut):
                 "shift": rng.choice([0, rng.randrange(12)]),
                 "generation": rng.getrandbits(4),
             }
-            bench.configure(random_commands(rng), launch_configuration)
+            regions = random_regions(rng)
+            bench.configure(random_commands(rng), launch_configuration, regions)
         acts = pace.acts()
         if bench.ready is None and acts["ready"]:
-            bench.ready = random_ready(rng)
+            bench.ready = random_ready(rng, regions)
         if bench.copy is None and acts["copy"] and rng.random() < 0.3:
-            bench.copy = random_copy(rng)
+            bench.copy = random_copy(rng, regions)
         if rng.random() < 0.02 and bench.ready:
             credit_limit_in = (
                 bench.ready["dispatch_index"]
@@ -241,7 +271,7 @@ async def beginnings_of_any_walk(dut):
         workgroups = rng.randint(1, 1 << PARAMETERS.workgroup_bits)
         first = rng.randrange(workgroups)
         launch_configuration = {"workgroups": workgroups, "first_workgroup": first, "shift": shift}
-        bench.configure(wide_commands(rng), launch_configuration)
+        bench.configure(wide_commands(rng), launch_configuration, random_regions(rng))
         dispatch_index = rng.randrange(workgroups)
         for cycle in range(20):
             if cycle == 0 or rng.random() < 0.2:

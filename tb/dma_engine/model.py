@@ -22,6 +22,8 @@ class Outcome:
     Parameters
     ----------
     popped, copied, issued : bool
+    error : int
+        Of segments that were dropped because they are outside the region; 0 without any.
     segments : dict
         What the lanes took, by lane.
     full : list of int
@@ -35,6 +37,7 @@ class Outcome:
     popped: bool
     copied: bool
     issued: bool
+    error: int
     segments: dict[int, list[int]]
     full: list[int]
     behind: int
@@ -47,6 +50,12 @@ class Model:
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
+
+    @property
+    def region(self) -> dict[str, int]:
+        """Of the command in hand, from its second cycle on."""
+        region = self.own["engine"]["region"]
+        return {name: int(region[name]) for name in region.dtype.names}
 
     @property
     def own(self) -> np.void:
@@ -95,6 +104,7 @@ class Model:
         if copy:
             own["copies"][0]["start"] = copy["start"]
             put(own["copies"][0]["command"], copy["command"])
+            put(own["copies"][0]["region"], copy["region"])
         lanes = state.channels["lanes"][:, 0]
         for lane, room in zip(lanes, rooms, strict=True):
             lane["segments_level"] = 0 if room else SEGMENTS
@@ -105,7 +115,7 @@ class Model:
             self._lanes("walking"),
             self._lanes("waiting"),
         )
-        popped, issued = step_engine(state, 0, credit_limit_in)
+        popped, issued, error = step_engine(state, 0, credit_limit_in)
         segments = {
             index: words(lane["segments"][0])
             for index, lane in enumerate(lanes)
@@ -123,10 +133,11 @@ class Model:
             popped=bool(popped),
             copied=copied,
             issued=bool(issued),
+            error=int(error),
             segments=segments,
             full=sorted(full.values()),
             behind=len(stood) - len(full),
-            dropped=len(before) - len(stood) - len(segments),
+            dropped=sum(not 0 <= lane < len(rooms) for lane in wanted.values()),
             stays=any(
                 wanted[lower] == lane and lower not in kept
                 for number, lane in kept.items()

@@ -1,6 +1,7 @@
 """Commands of the DMA engine's bench."""
 
 import random
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rtl.interface.encodings import Granularity
@@ -8,11 +9,13 @@ from rtl.parameters import T3Parameters
 
 __all__ = [
     "PARAMETERS",
+    "WHOLE_SPACE",
     "WORKGROUPS",
     "long_command",
     "random_commands",
     "random_copy",
     "random_ready",
+    "random_regions",
     "wide_commands",
 ]
 
@@ -31,6 +34,10 @@ PARAMETERS = T3Parameters(
 )
 WORKGROUPS = 24
 _ATOMS = 1 << PARAMETERS.atom_address_bits
+WHOLE_SPACE = {"enable": 1, "base": 0, "limit": _ATOMS - 1}
+"""A region; none can have the last atom."""
+
+_Regions = Sequence[Mapping[str, int]]
 
 
 def random_commands(rng: random.Random) -> list[dict[str, Any]]:
@@ -47,12 +54,25 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "inner_extent": rng.choice([1, 4, rng.randrange(20)]),
             "inner_extent_edge": rng.randrange(20),
             "stride": rng.choice([4, rng.getrandbits(24)]),
+            "region": rng.randrange(PARAMETERS.regions),
             "wave_outer_extent": rng.randrange(4),
             "wave_inner_log2": rng.choice([0, 1, 2, 3, rng.randrange(16)]),
             "waves_inner_log2": rng.randrange(4),
         }
         for _ in range(PARAMETERS.commands)
     ]
+
+
+def random_regions(rng: random.Random) -> list[dict[str, int]]:
+    """Mostly the whole space; else its beginning or its end, or nothing."""
+    regions = []
+    for _ in range(PARAMETERS.regions):
+        cut = rng.choice([rng.randrange(1, _ATOMS - 1), rng.randrange(1, 40)])
+        changes = [{}, {}, {}, {"base": cut}, {"limit": cut}, {"base": cut, "limit": cut + 40}]
+        region = WHOLE_SPACE | rng.choice(changes) | {"enable": int(rng.random() < 0.95)}
+        region["limit"] = min(region["limit"], _ATOMS - 1)
+        regions.append(region)
+    return regions
 
 
 def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
@@ -114,24 +134,32 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
     }
 
 
-def _start(rng: random.Random) -> int:
-    return rng.choice([rng.randrange(_ATOMS), rng.randrange(_ATOMS) & -4, _ATOMS - 2])
+def _start(rng: random.Random, regions: _Regions) -> int:
+    """Anywhere, or around an end of a region."""
+    end = rng.choice([region[end] for region in regions for end in ("base", "limit")])
+    near = (end + rng.randrange(-20, 8)) % _ATOMS
+    anywhere = rng.randrange(_ATOMS)
+    return rng.choice([anywhere, anywhere & -4, _ATOMS - 2, near, end])
 
 
-def random_ready(rng: random.Random) -> dict[str, int]:
+def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict[str, int]:
     """A ready command."""
     p = PARAMETERS
     return {
         "command": rng.randrange(p.commands),
         "dispatch_index": rng.randrange(WORKGROUPS),
         "wavefront": rng.randrange(p.wavefronts),
-        "start": _start(rng),
+        "start": _start(rng, regions),
         "outer_edge": rng.getrandbits(1),
         "inner_edge": rng.getrandbits(1),
         "last": rng.getrandbits(1),
     }
 
 
-def random_copy(rng: random.Random) -> dict[str, Any]:
-    """A copy, with a command of its own."""
-    return {"command": random_commands(rng)[0], "start": _start(rng)}
+def random_copy(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict[str, Any]:
+    """A copy, with a command of its own, and a region that is one of these."""
+    return {
+        "command": random_commands(rng)[0],
+        "region": dict(rng.choice(regions)),
+        "start": _start(rng, regions),
+    }

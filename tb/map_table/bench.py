@@ -34,7 +34,14 @@ _CONFIGURATION_ERRORS = {
     + ("REGION_IN_USE", "IN_USE"),
     Table.RANGE: ("UNKNOWN_INDEX", "IN_USE", "EMPTY", "REGION_DISABLED", "OVERLAP"),
     Table.COMMAND: ("UNKNOWN_INDEX", "IN_USE", "MISALIGNED"),
-    Table.COPY: ("UNKNOWN_INDEX", "MISALIGNED", "IN_USE", "QUEUE_FULL"),
+    Table.COPY: (
+        "UNKNOWN_INDEX",
+        "MISALIGNED",
+        "OUT_OF_SPACE",
+        "REGION_DISABLED",
+        "IN_USE",
+        "QUEUE_FULL",
+    ),
 }
 _CYCLES = 4000
 
@@ -45,6 +52,7 @@ expect(
         for name in (*names, "NONE")
     ),
     "first index behind the last",
+    "command of the first region behind the last",
     "entry written over itself",
     "entry removed",
     "adjacent regions",
@@ -92,6 +100,7 @@ def _random_staging(rng: random.Random) -> dict[str, int]:
         "range_last": rng.choice([first, first + 1, rng.randrange(dispatch_indices)])
         % dispatch_indices,
         "range_action": rng.choice([*Action, *list(Action)[1:]]).value,
+        "command_region": rng.choice([*range(p.regions)] * 5 + [p.regions, 255]),
         "command_op": rng.randrange(3),
         "command_dtype": rng.randrange(3),
     }
@@ -159,6 +168,8 @@ class _Bench:
         cover("first index behind the last", index == _ENTRIES[table])
         cover("consecutive commits of one table", self._last == table)
         self._last = table
+        beyond = self.staged["command_region"] == PARAMETERS.regions
+        cover("command of the first region behind the last", table == Table.COMMAND and beyond)
         if configuration_error or table not in (Table.REGION, Table.RANGE):
             return
         name, (low, high) = {
@@ -264,8 +275,16 @@ async def bounds(dut):
     await commit(ok, region, 0, enable=0)
     await commit(ConfigurationError.REGION_DISABLED, range_, 0, **_stage_range(0, 1, 2))
     await commit(ConfigurationError.REGION_IN_USE, region, 1, enable=0)
+    beyond = PARAMETERS.regions
+    await commit(ConfigurationError.UNKNOWN_INDEX, Table.COMMAND, 1, command_region=beyond)
+    await commit(ConfigurationError.REGION_DISABLED, Table.COPY, 1)
+    await commit(ok, Table.COMMAND, 1, command_region=1)
+    top = last_atom * _ATOM
+    await commit(
+        ConfigurationError.OUT_OF_SPACE, Table.COPY, 1, copy_start_0=0, copy_start_1=_SPACE >> 32
+    )
     for _ in range(2):
-        await commit(ok, Table.COPY, 1)
+        await commit(ok, Table.COPY, 1, copy_start_0=top & 0xFFFFFFFF, copy_start_1=top >> 32)
     await commit(ConfigurationError.QUEUE_FULL, Table.COPY, 1)
     await commit(ConfigurationError.MISALIGNED, Table.COPY, 1, copy_start_0=8)
     await commit(ConfigurationError.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)

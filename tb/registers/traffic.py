@@ -186,6 +186,8 @@ class BusTraffic:
                 action=rng.randrange(4),
                 command=rng.randrange(p.commands),
             )
+        if name == "COMMAND_STRIDE":
+            return register.pack(stride=rng.getrandbits(24), region=rng.randrange(p.regions))
         if name.endswith("_HI"):
             bits = rng.choice([p.address_bits - 32, 32])
             return rng.choice([0, 0, 0, rng.getrandbits(bits), 1 << rng.randrange(32)])

@@ -11,7 +11,14 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from rtl.interface.encodings import ConfigurationError, Granularity, Policy
+from rtl.interface.encodings import (
+    Access,
+    ConfigurationError,
+    ErrorCode,
+    Granularity,
+    Origin,
+    Policy,
+)
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.top import T3
@@ -24,6 +31,7 @@ from sysmodel.engine.ports import (
     I,
     J,
     K,
+    O,
     input_words,
     output_words,
 )
@@ -181,6 +189,38 @@ async def link_stands_still(dut):
     traffic.closed = ""
     await bench.finish(traffic)
     assert not bench.value(K.irq)
+
+
+class _LastAtom(Traffic):
+    """Every tile has its atoms at the end of the region alone."""
+
+    def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel, host: Host):
+        super().__init__(rng, p, kernel, host, pace=1.0)
+        self._works[0].starts = kernel.limit - 1, kernel.limit
+
+
+@cocotb.test()
+@cocotb.parametrize(granularity=list(Granularity))
+async def tiles_over_the_end_of_their_region(dut, granularity):
+    """H1 of the review: nothing beyond the region is read or sent, and the launch ends."""
+    bench, rng = await _start(dut), _rng(15)
+    # Whose last atom's channel is served.
+    kernel = Kernel(credit_window=6, granularity=granularity, limit=(1 << 16) - 4)
+    traffic = _LastAtom(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)))
+    read = set()
+
+    def watch(outputs: np.ndarray, inputs: np.ndarray) -> None:
+        traffic(outputs, inputs)
+        for number in range(bench.p.channels):
+            out = outputs[number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
+            kind = out[O.dram_origin], out[O.dram_access]
+            if out[O.dram_valid] and kind == (Origin.COMMUNICATION.value, Access.READ.value):
+                read.add(int(out[O.dram_atom]))
+
+    await bench.finish(watch)
+    assert bench.value(K.irq)
+    assert int(bench.state.contexts[0]["report"]) & 0xFF == ErrorCode.DMA_OUTSIDE.value
+    assert read == {kernel.limit - 1}
 
 
 @cocotb.test()
@@ -383,8 +423,11 @@ async def register_configuration_errors(dut):
     put("CONTROL", launch=1)
     put("WORKGROUPS", count=0)
     put("CONTROL", launch=1)
+    put("COPY_START_LO", bytes=kernel.base * p.atom_bytes)
     for _ in range(12):
         put("COPY", command=0)
+    for _ in range(2):
+        put("TIMEOUT", cycles=0)  # until the last refusal was answered
     host = Host(rng, bench.p, writes)
     seen = set()
     for _ in range(3000):

@@ -34,6 +34,15 @@ class Kernel:
     context: int = 3
     base: int = 1 << 12
     limit: int = 1 << 16
+    outer_extent: int = 4
+    inner_extent: int = 9
+    stride: int = 37
+
+    @property
+    def last_start(self) -> int:
+        """The last atom where a tile may begin that lies in the region."""
+        return self.limit - (self.outer_extent - 1) * self.stride - self.inner_extent
+
     granularity: Granularity = Granularity.WORKGROUP
     group_log2: int = 0
     policy: Policy = Policy.ROUND_ROBIN
@@ -78,9 +87,9 @@ class Kernel:
                 wave_inner_log2=2,
                 waves_inner_log2=0,
             )
-            put("COMMAND_OUTER", outer_extent=4, outer_extent_edge=3)
-            put("COMMAND_INNER", inner_extent=9, inner_extent_edge=5)
-            put("COMMAND_STRIDE", stride=37)
+            put("COMMAND_OUTER", outer_extent=self.outer_extent, outer_extent_edge=3)
+            put("COMMAND_INNER", inner_extent=self.inner_extent, inner_extent_edge=5)
+            put("COMMAND_STRIDE", stride=self.stride, region=1)
             waves = {f"waves{edge}": max(1, self.wavefronts - (edge > 1)) for edge in range(4)}
             put("COMMAND_WAVES", wave_outer_extent=2, **waves)
             put("COMMAND_OFFSET_LO", bytes=(-(index + 1) * 64 * p.atom_bytes) & 0xFFFFFFFF)
@@ -256,7 +265,11 @@ class Reprogramming:
                 inner_extent=rng.integers(0, 12),
                 inner_extent_edge=rng.integers(0, 12),
             ),
-            self._put("COMMAND_STRIDE", stride=rng.integers(0, 1 << 24)),
+            self._put(
+                "COMMAND_STRIDE",
+                stride=rng.integers(0, 1 << rng.choice([6, 24])),
+                region=rng.integers(0, self._p.regions + (rng.random() < 0.1)),
+            ),
             self._put("COMMAND_WAVES", wave_outer_extent=rng.integers(0, 4), **waves),
             *self._wide("COMMAND_OFFSET", offset),
             self._put("COMMAND_COMMIT", index=rng.integers(0, self._p.commands + 1)),

@@ -23,7 +23,12 @@ from tb.cover import cover, expect
 
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 
-_ALSO = (ErrorCode.PACKET_MISMATCH, ErrorCode.PACKET_STALE, ErrorCode.STORE_STALE)
+_ALSO = (
+    ErrorCode.DMA_OUTSIDE,
+    ErrorCode.PACKET_MISMATCH,
+    ErrorCode.PACKET_STALE,
+    ErrorCode.STORE_STALE,
+)
 ERRORS = [
     code.name for code in ErrorCode if 0 < code.value <= ErrorCode.TIMEOUT.value or code in _ALSO
 ]

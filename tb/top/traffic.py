@@ -26,6 +26,7 @@ class _Work:
 
     def __init__(self, rng: np.random.Generator, kernel: Kernel, tile_atoms: int):
         self.kernel = kernel
+        self.starts = kernel.base, kernel.last_start + 1
         self.local, self.remote = [], []
         for dispatch_index in range(kernel.tracked_end):
             outer_edge, inner_edge = (int(edge) for edge in rng.integers(0, 2, 2))
@@ -115,7 +116,7 @@ class Traffic:
         block[I.stores_valid] = 0
         if rng.random() >= self._pace or not work.begun:
             return
-        block[I.stores_atom] = rng.integers(kernel.base, kernel.limit)
+        block[I.stores_atom] = rng.integers(*work.starts)
         block[I.stores_context] = kernel.context
         block[I.stores_generation] = work.generation
         block[I.stores_kind] = StoreKind.STORE.value
@@ -150,7 +151,7 @@ class Traffic:
         block[I.link_in_valid] = 0
         if rng.random() >= self._pace or not work.begun:
             return
-        block[I.link_in_atom] = rng.integers(kernel.base, kernel.limit)
+        block[I.link_in_atom] = rng.integers(*work.starts)
         block[I.link_in_context] = kernel.context
         # Copies of the launch before may still come.
         former = rng.random() < self._noise / 2

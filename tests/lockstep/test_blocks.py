@@ -32,6 +32,7 @@ from tb.criticality.traffic import (
     near_the_verdict,
     random_configuration,
 )
+from tb.golden import error_report
 
 SMALL = dict(
     system_channels=4,
@@ -45,6 +46,9 @@ SMALL = dict(
     credit_window=16,
     command_depth=32,
 )
+
+
+REPORT = ("code", "dispatch_index", "wavefront")
 
 
 def simulate(dut, bench):
@@ -240,11 +244,19 @@ def random_command(rng):
         "inner_extent": int(rng.integers(0, 20)),
         "inner_extent_edge": int(rng.integers(0, 20)),
         "stride": int(rng.integers(0, 1 << 24)),
+        "region": int(rng.integers(0, 2)),
         "wave_outer_extent": int(rng.integers(0, 4)),
         "wave_inner_log2": int(rng.integers(0, 16)),
         "waves_inner_log2": int(rng.integers(0, 4)),
         "waves": rng.integers(1, 4, 4).tolist(),
     }
+
+
+def random_region(rng):
+    """All of the space that a region can have, half of it or nothing."""
+    half, whole = 1 << 22, (1 << 23) - 1
+    base, limit = [(0, whole), (0, whole), (half, whole), (0, half)][int(rng.integers(0, 4))]
+    return {"enable": int(rng.random() < 0.9), "base": base, "limit": limit}
 
 
 def set_commands(state, commands):
@@ -332,6 +344,27 @@ def commands_of_many_rows(rng):
     return commands
 
 
+def program_engine(ctx, dut, state, rng):
+    """New tables and a new dispatch order; gives commands and regions."""
+    regions = [random_region(rng) for _ in range(2)]
+    commands = commands_of_many_rows(rng)
+    launch_configuration = {
+        "workgroups": 24,
+        "first_workgroup": int(rng.integers(0, 24)),
+        "shift": int(rng.integers(0, 12)),
+    }
+    ctx.set(dut.maps.commands, commands)
+    ctx.set(dut.maps.regions, regions)
+    ctx.set(dut.launch_configuration, launch_configuration)
+    set_commands(state, commands)
+    for index, region in enumerate(regions):
+        for name, value in region.items():
+            state.regions[0, index][name] = value
+    for name, value in launch_configuration.items():
+        state.contexts[0]["launch"][name] = value
+    return commands, regions
+
+
 @pytest.mark.parametrize("walkers", [1, 2, 4])
 @pytest.mark.parametrize("channels", [1, 4])
 def test_engine(rng, channels, walkers):
@@ -341,23 +374,13 @@ def test_engine(rng, channels, walkers):
     dut = DmaEngine(T3Parameters(**parameters))
     state = fresh_state(**parameters)
     own = state.contexts[0]
-    launch, lanes = own["launch"], state.channels["lanes"][:, 0]
+    lanes = state.channels["lanes"][:, 0]
 
     async def bench(ctx):
-        moved = 0
-        for cycle in range(1000):
+        moved = dropped = 0
+        for cycle in range(1500):
             if cycle % 100 == 0:
-                commands = commands_of_many_rows(rng)
-                launch_configuration = {
-                    "workgroups": 24,
-                    "first_workgroup": int(rng.integers(0, 24)),
-                    "shift": int(rng.integers(0, 12)),
-                }
-                ctx.set(dut.maps.commands, commands)
-                ctx.set(dut.launch_configuration, launch_configuration)
-                set_commands(state, commands)
-                for name, value in launch_configuration.items():
-                    launch[name] = value
+                commands, regions = program_engine(ctx, dut, state, rng)
             command = {
                 "command": int(rng.integers(0, 4)),
                 "dispatch_index": int(rng.integers(0, 24)),
@@ -369,6 +392,7 @@ def test_engine(rng, channels, walkers):
             }
             copy = {
                 "command": commands[int(rng.integers(0, 4))],
+                "region": regions[int(rng.integers(0, 2))],
                 "start": int(rng.integers(0, 1 << 23)),
             }
             has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
@@ -387,8 +411,9 @@ def test_engine(rng, channels, walkers):
             for name, value in command.items():
                 state.ready[0, 0][name] = value
             own["copies"][0]["start"] = copy["start"]
-            for name, value in copy["command"].items():
-                own["copies"][0]["command"][name] = value
+            for part in ("command", "region"):
+                for name, value in copy[part].items():
+                    own["copies"][0][part][name] = value
             for index, room in enumerate(rooms):
                 ctx.set(dut.segments[index].ready, room)
                 lanes[index]["segments_level"] = 0 if room else SEGMENTS
@@ -396,11 +421,16 @@ def test_engine(rng, channels, walkers):
 
             idle = not (own["engine"]["state"] or has_ready or has_copy)
             assert ctx.get(dut.idle) == idle, cycle
-            popped, issued = step_engine(state, 0, credit_limit_in)
+            popped, issued, failure = step_engine(state, 0, credit_limit_in)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
             copied = has_copy and not own["copies_level"]
             assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle
             assert ctx.get(dut.issued) == issued, cycle
+            assert ctx.get(dut.error.valid) == (failure != 0), cycle
+            if failure:
+                dropped += 1
+                found = words(ctx.get(dut.error.report), REPORT)
+                assert [found[0], 0, *found[1:]] == error_report(failure), cycle
             for index, room in enumerate(rooms):
                 pushed = lanes[index]["segments_pushed"] != 0
                 assert (room and ctx.get(dut.segments[index].valid)) == pushed, cycle
@@ -410,6 +440,6 @@ def test_engine(rng, channels, walkers):
                     found = words(ctx.get(dut.segments[index].p), segment.dtype.names)
                     assert found == list(segment.tolist()), cycle
             await ctx.tick()
-        assert moved > 100
+        assert moved > 100 and dropped > 10
 
     simulate(dut, bench)

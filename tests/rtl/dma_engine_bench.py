@@ -3,7 +3,7 @@
 from amaranth.sim import Simulator
 
 from rtl.dma.engine import DmaEngine
-from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind
+from rtl.interface.encodings import Datatype, ErrorCode, Granularity, Operation, PacketKind
 
 
 def command_entry(**fields):
@@ -19,6 +19,7 @@ def command_entry(**fields):
         "inner_extent": 16,
         "inner_extent_edge": 10,
         "stride": 100,
+        "region": 0,
         "wave_outer_extent": 2,
         "wave_inner_log2": 3,
         "waves_inner_log2": 1,
@@ -39,10 +40,16 @@ def random_command(rng, p):
         inner_extent=rng.choice([0, 1, 7, 8, 16, 33]),
         inner_extent_edge=rng.randint(1, 20),
         stride=rng.choice([0, 16, 37, 1 << 23]),
+        region=rng.randrange(p.regions),
         wave_outer_extent=rng.randint(1, 4),
         wave_inner_log2=rng.choice([0, 2, 3, 5, 15]),
         waves_inner_log2=rng.randrange(4),
     )
+
+
+def whole_space(p):
+    """A region that lacks only the last atom, as no region can have it."""
+    return {"enable": 1, "base": 0, "limit": 2**p.atom_address_bits - 1}
 
 
 def random_ready(rng, p):
@@ -106,8 +113,11 @@ def atoms_of(p, launch_configuration, command, taken):
 class Reference:
     """The engine, one cycle at a time, from :func:`atoms_of`."""
 
-    def __init__(self, p, launch_configuration, commands):
+    def __init__(self, p, launch_configuration, commands, regions):
         self.p, self.launch_configuration, self.commands = p, launch_configuration, commands
+        self.regions = regions
+        self.region = None  # of the command in hand
+        self.taken = None  # the command in hand
         self.last = 1
         # Of each walker: (channel, command, workgroup, atoms), the next segment first.
         self.walks = [[] for _ in range(p.dma_walkers)]
@@ -117,6 +127,9 @@ class Reference:
     @property
     def walking(self):
         return any(self.walks)
+
+    def region_of(self, taken):
+        return dict(self.regions[self.commands[taken["command"]]["region"]])
 
     def segments_of(self, taken):
         p = self.p
@@ -131,29 +144,50 @@ class Reference:
             walk[-1][3].append((atom, wavefront))
         return walks
 
+    def inside(self, segment):
+        region = self.region
+        return region["enable"] and all(
+            region["base"] <= atom < region["limit"] for atom, _ in segment[3]
+        )
+
+    def lane(self, walk):
+        """Of a walker's segment; None if it is of none that is served, or may not be read."""
+        lane = walk[0][0] - self.p.first_channel
+        return lane if 0 <= lane < self.p.channels and self.inside(walk[0]) else None
+
+    def report(self):
+        """Workgroup and wavefront if a segment is dropped because it is outside, else None."""
+        for walk in self.walks:
+            if not self.preparing and walk and not self.inside(walk[0]):
+                _, command, workgroup, _ = walk[0]
+                by_wavefront = command["granularity"] == Granularity.WAVEFRONT
+                return workgroup, self.taken.get("wavefront", 0) if by_wavefront else 0
+        return None
+
     def offers(self):
         """The walker that offers to each lane."""
         offers = {}
         for number, walk in enumerate(self.walks):
-            lane = walk[0][0] - self.p.first_channel if walk else -1
-            if 0 <= lane < self.p.channels:
+            lane = self.lane(walk) if walk else None
+            if lane is not None:
                 offers.setdefault(lane, number)
         return offers | self.kept
 
     def cycle(self, ready, copy, credit_limit_in, rooms, *, aborting=False):
         """What happens: ``(which are taken, the segment that is offered to each lane, issued)``."""
-        p = self.p
         if aborting:
             self.walks, self.preparing, self.kept = [[] for _ in self.walks], 0, {}
             return "all", {}, 0
         if self.preparing:
+            if self.preparing == 2 and "dispatch_index" in self.taken:
+                self.region = self.region_of(self.taken)
             self.preparing -= 1
             return None, {}, 0
         if self.walking:
             offers = self.offers()
             offered = {lane: self.walks[number][0] for lane, number in offers.items()}
             for walk in self.walks:
-                if walk and not 0 <= walk[0][0] - p.first_channel < p.channels:
+                if walk and self.lane(walk) is None:
                     walk.pop(0)
             for lane, number in offers.items():
                 if rooms[lane]:
@@ -169,22 +203,29 @@ class Reference:
         if which is None:
             return None, {}, 0
         self.last = which
-        self.walks = self.segments_of(order[which])
+        self.taken = order[which]
+        self.walks = self.segments_of(self.taken)
         self.preparing = 2
+        # A copy has its region with it.
+        self.region = self.region_of(self.taken)
         return "ready" if which == 0 else "copy", {}, int(which == 0 and ready["last"])
 
 
 class Bench:
     """Drives an engine and checks every port in every cycle against the reference."""
 
-    def __init__(self, ctx, dut, p, launch_configuration, commands):
+    def __init__(self, ctx, dut, p, launch_configuration, commands, regions):
         self.ctx, self.dut, self.p = ctx, dut, p
-        self.reference = Reference(p, launch_configuration, commands)
-        maps = dut.maps.shape().const({"commands": commands})
-        ctx.set(dut.maps, maps)
+        self.reference = Reference(p, launch_configuration, commands, regions)
+        self.set_regions(regions)
+        ctx.set(dut.maps.commands, commands)
         ctx.set(dut.launch_configuration, launch_configuration)
         self.remote_space = 3
         ctx.set(dut.remote_space, self.remote_space)
+
+    def set_regions(self, regions):
+        self.reference.regions = regions
+        self.ctx.set(self.dut.maps.regions, regions)
 
     async def cycle(
         self, *, ready=None, copy=None, credit_limit_in=1 << 16, rooms=None, aborting=False
@@ -198,7 +239,8 @@ class Bench:
             ctx.set(dut.ready.p, ready)
         if copy is not None:
             command = self.reference.commands[copy["command"]]
-            ctx.set(dut.copies.p, copy | {"command": command})
+            region = self.reference.regions[command["region"]]
+            ctx.set(dut.copies.p, copy | {"command": command, "region": region})
         ctx.set(dut.credit_limit_in, credit_limit_in)
         ctx.set(dut.aborting, aborting)
         for lane, room in zip(dut.segments, rooms, strict=True):
@@ -206,12 +248,18 @@ class Bench:
         preparing = self.reference.preparing
         busy = preparing or self.reference.walking
         idle = not busy and ready is None and copy is None
+        report = None if aborting else self.reference.report()
         taken, offered, issued = self.reference.cycle(
             ready, copy, credit_limit_in, rooms, aborting=aborting
         )
         assert ctx.get(dut.idle) == idle
         assert ctx.get(dut.over) == (not preparing)
         assert ctx.get(dut.issued) == issued
+        assert ctx.get(dut.error.valid) == (report is not None)
+        if report:
+            found = ctx.get(dut.error.report)
+            assert found.code == ErrorCode.DMA_OUTSIDE
+            assert (found.dispatch_index, found.wavefront) == report
         assert ctx.get(dut.ready.ready & dut.ready.valid) == (
             taken == "ready" or (taken == "all" and ready is not None)
         )
@@ -252,8 +300,9 @@ class Bench:
         return segments
 
 
-def simulate(p, commands, bench, **launch_configuration):
+def simulate(p, commands, bench, *, regions=None, **launch_configuration):
     dut = DmaEngine(p)
+    regions = regions or [whole_space(p)] * p.regions
     commands = commands + [command_entry()] * (p.commands - len(commands))
     launch_configuration = {
         "first_workgroup": 0,
@@ -264,7 +313,7 @@ def simulate(p, commands, bench, **launch_configuration):
     sim.add_clock(1e-9)
 
     async def run(ctx):
-        await bench(Bench(ctx, dut, p, launch_configuration, commands))
+        await bench(Bench(ctx, dut, p, launch_configuration, commands, regions))
 
     sim.add_testbench(run)
     sim.run()

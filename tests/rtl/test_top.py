@@ -29,6 +29,7 @@ from top_bench import (
 from rtl.interface.encodings import (
     Access,
     Datatype,
+    ErrorCode,
     Operation,
     Origin,
     PacketKind,
@@ -150,26 +151,53 @@ def test_reduce_scatter_of_four_workgroups():
         check_sent(sent[index], order, index)
 
 
+async def copy(ctx, dut, first):
+    """Start a copy and watch it for a while; gives what is sent."""
+    await launch(ctx, dut)
+    copies = [("COPY_START_LO", {"bytes": first * 32}), ("COPY", {"command": 0})]
+    await program(ctx, dut, copies)
+    memories = [Memory(port) for port in dut.channel]
+    sent, idle = [], []
+    for cycle in range(80):
+        for index, port in enumerate(dut.channel):
+            memories[index].drive(ctx, cycle)
+            ctx.set(port.link_out.ready, 1)
+            if ctx.get(port.link_out.valid):
+                sent.append(ctx.get(port.link_out.p.atom) - OFFSET)
+        idle.append(ctx.get(dut.context[0].idle))
+        await ctx.tick()
+    assert not idle[0] and idle[-1]
+    assert sorted(idle) == idle
+    return sorted(sent)
+
+
 def test_copy():
     """A copy that software starts is read and sent, and idle tells when it is over."""
 
     async def bench(ctx, dut):
-        await launch(ctx, dut)
-        copies = [("COPY_START_LO", {"bytes": 6 * 32}), ("COPY", {"command": 0})]
-        await program(ctx, dut, copies)
-        memories = [Memory(port) for port in dut.channel]
-        sent, idle = [], []
-        for cycle in range(80):
-            for index, port in enumerate(dut.channel):
-                memories[index].drive(ctx, cycle)
-                ctx.set(port.link_out.ready, 1)
-                if ctx.get(port.link_out.valid):
-                    sent.append(ctx.get(port.link_out.p.atom) - OFFSET)
-            idle.append(ctx.get(dut.context[0].idle))
-            await ctx.tick()
-        assert sorted(sent) == [6 + row * STRIDE + i for row in range(ROWS) for i in range(RUN)]
-        assert not idle[0] and idle[-1]
-        assert sorted(idle) == idle
+        first = REGION + 6
+        rows = [first + row * STRIDE + i for row in range(ROWS) for i in range(RUN)]
+        assert await copy(ctx, dut, first) == rows
+        assert (await status(ctx, dut, "ERRORS"))["count"] == 0
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize(
+    ("first", "rows"),
+    [(REGION + 256 - RUN, (0,)), (REGION - STRIDE, (1,)), (6, ())],
+    ids=["over its end", "before its beginning", "elsewhere"],
+)
+def test_copy_outside_its_region(first, rows):
+    """What lies in the region is sent; the rest is never read, but reported, and it is over."""
+
+    async def bench(ctx, dut):
+        inside = [first + row * STRIDE + i for row in rows for i in range(RUN)]
+        assert await copy(ctx, dut, first) == inside
+        error = await status(ctx, dut, "ERROR")
+        assert ErrorCode(error["code"]) == ErrorCode.DMA_OUTSIDE
+        # A segment has the interleave's two atoms, and each row has its own walker.
+        assert (await status(ctx, dut, "ERRORS"))["count"] == RUN // P.interleave_atoms
 
     simulate(bench)
 

@@ -97,7 +97,7 @@ PROGRAM = [
     ),
     ("COMMAND_OUTER", {"outer_extent": ROWS}),
     ("COMMAND_INNER", {"inner_extent": RUN}),
-    ("COMMAND_STRIDE", {"stride": STRIDE}),
+    ("COMMAND_STRIDE", {"stride": STRIDE, "region": 0}),
     ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 2}),
     ("COMMAND_OFFSET_LO", {"bytes": OFFSET * 32}),
     ("COMMAND_COMMIT", {"index": 0}),

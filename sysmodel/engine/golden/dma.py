@@ -1,9 +1,10 @@
 """DMA: the engine that walks tiles, and each channel's lane of reads and sends."""
 
-from rtl.interface.encodings import Granularity
+from rtl.interface.encodings import ErrorCode, Granularity
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom
 
+from .address_map import error
 from .protected_queue import oldest
 from .queues import natural, pick
 from .records import copy_record
@@ -18,6 +19,7 @@ __all__ = [
     "step_lane",
 ]
 
+_OUTSIDE = ErrorCode.DMA_OUTSIDE.value
 _WORKGROUP = Granularity.WORKGROUP.value
 # A run divided in segments this long stays in one wavefront.
 _WHOLE_RUN = 15
@@ -37,6 +39,7 @@ def push_copy(s, context, command, start):
     gpu = s.contexts[context]
     to = gpu.copies[(gpu.copies_head + gpu.copies_level) & 1]
     copy_record(to.command, s.programmed_commands[context, command])
+    copy_record(to.region, s.programmed_regions[context, to.command.region])
     to.start = start
     gpu.copies_level += 1
 
@@ -61,6 +64,7 @@ def _begin(s, context, command, start):
     engine.op = command.op
     engine.dtype = command.dtype
     engine.atom_offset = command.atom_offset
+    engine.region_number = command.region
 
 
 @inlined
@@ -95,10 +99,11 @@ def _begin_ready(s, context, ready):
 
 @inlined
 def _scale(s, context):
-    """State SCALE: the workgroup, by the launch of this cycle."""
+    """State SCALE: the workgroup and the region, by the launch and the table of this cycle."""
     config, own = s.config, s.contexts[context]
     engine = own.engine
     if engine.dispatch_index >= 0:
+        copy_record(engine.region, s.regions[context, natural(engine.region_number)])
         workgroup = engine.dispatch_index + own.launch.first_workgroup
         if workgroup >= own.launch.workgroups:
             workgroup -= own.launch.workgroups
@@ -171,19 +176,26 @@ def _offered(engine, walker):
 
 @compiled
 def _step_walker(s, context, index):
-    """Offer one walker's segment to its lane, unless another one did, and go on if it leaves."""
+    """Offer one walker's segment to its lane, unless another one did, and go on if it leaves.
+
+    Returns
+    -------
+    bool
+        The segment is outside the region, and dropped.
+    """
     config, engine = s.config, s.contexts[context].engine
-    walker = engine.walkers[natural(index)]
-    atom = walker.row_start + walker.offset
+    walker, region = engine.walkers[natural(index)], engine.region
+    atom = (walker.row_start + walker.offset) & config.atom_mask
     length = segment_length(config, atom, engine.inner_extent - walker.offset)
-    if 0 <= walker.channel < config.channels:
+    inside = region.enable and region.base <= atom and atom + length <= region.limit
+    if inside and 0 <= walker.channel < config.channels:
         lane = s.channels[natural(walker.channel)].lanes[context]
         if lane.segments_pushed:
-            return
+            return False
         if lane.segments_level == SEGMENTS:
             if not _offered(engine, walker):
                 engine.waiting |= 1 << index
-            return
+            return False
         _push(config, engine, walker, lane, length)
         engine.waiting &= ~(1 << index)
     walker.offset += length
@@ -192,28 +204,31 @@ def _step_walker(s, context, index):
         walker.row += config.walkers
         if walker.row >= engine.outer_extent:
             engine.walking &= ~(1 << index)
-            return
+            return not inside
         walker.row_start = (walker.row_start + config.walkers * engine.stride) & config.atom_mask
         walker.wavefront = _wavefront(config, engine, walker.row)
     _place(config, walker)
+    return not inside
 
 
 @inlined
 def _walk(s, context):
-    """One segment of each walker, as the lanes take them."""
+    """One segment of each walker, as the lanes take them; gives the error of one outside."""
     engine = s.contexts[context].engine
+    outside = False
     # What was offered before stays, and goes first.
     offered = engine.waiting
     others = engine.walking & ~offered
     if offered:
         for index in range(s.config.walkers):
             if offered >> index & 1:
-                _step_walker(s, context, index)
+                outside |= _step_walker(s, context, index)
     for index in range(s.config.walkers):
         if others >> index & 1:
-            _step_walker(s, context, index)
+            outside |= _step_walker(s, context, index)
     if engine.walking == 0:
         engine.state = _IDLE
+    return error(_OUTSIDE, context, engine.workgroup, engine.wavefront_base) if outside else 0
 
 
 @inlined
@@ -236,39 +251,41 @@ def step_engine(s, context, credit_limit_in):
         A ready command was taken.
     issued : bool
         It was the last one of its workgroup.
+    failure : int
+        Error, or 0.
     """
     own = s.contexts[context]
     engine = own.engine
     if own.aborted:
-        return _drop_all(own), False
+        return _drop_all(own), False, 0
     state = engine.state
     if state == _WALK:
-        _walk(s, context)
-        return False, False
+        return False, False, _walk(s, context)
     if state == _SCALE:
         _scale(s, context)
         engine.state = _SHAPE
-        return False, False
+        return False, False, 0
     if state == _SHAPE:
         engine.state = _WALK if _shape(s, context) else _IDLE
-        return False, False
+        return False, False, 0
     if not own.ready.checked and not own.copies_level:
-        return False, False
+        return False, False, 0
     ready = s.ready[context, oldest(own.ready)]
     eligible = own.ready.checked != 0 and ready.dispatch_index + own.launch.shift < credit_limit_in
     choice = pick(eligible, own.copies_level != 0, engine.last)
     if choice < 0:
-        return False, False
+        return False, False, 0
     engine.last = choice
     engine.state = _SCALE
     if choice == 0:
         _begin_ready(s, context, ready)
-        return True, ready.last != 0
+        return True, ready.last != 0, 0
     copy = own.copies[natural(own.copies_head)]
     _begin(s, context, copy.command, copy.start)
+    copy_record(engine.region, copy.region)
     own.copies_head ^= 1
     own.copies_level -= 1
-    return False, False
+    return False, False, 0
 
 
 @inlined

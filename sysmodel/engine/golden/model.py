@@ -229,7 +229,7 @@ def _send(s):
         own = s.contexts[context]
         if own.given & ABORT:
             begin_clearing(s, context)
-        popped, own.issues = step_engine(s, context, own.downstream)
+        popped, own.issues, own.outside = step_engine(s, context, own.downstream)
         if own.pushed or own.had_ready:
             step_ready(s, context, own.pushed, popped)
         if own.criticality.phase == LOOK_PHASE:
@@ -256,6 +256,8 @@ def _end_context(s, context, words, k, sends, takes):
     )
     if expired and not failure:
         failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)
+    if not failure:
+        failure = own.outside
     if own.failure or own.given:
         _keep_error(own, own.failure, own.given & _CLEAR_ERROR != 0)
     own.failure = failure

@@ -76,8 +76,8 @@ MOST_WALKERS = 16
 _ENGINE = record(
     "state last dispatch_index start outer_extent inner_extent stride "
     "wave_outer_extent wave_inner_log2 waves_inner_log2 wavefront_base "
-    "workgroup context generation kind op dtype atom_offset walking waiting",
-    [("walkers", _WALKER, (MOST_WALKERS,))],
+    "workgroup context generation kind op dtype atom_offset region_number walking waiting",
+    [("region", REGION), ("walkers", _WALKER, (MOST_WALKERS,))],
 )
 _CRITICALITY = record(
     "launched phase fraction elapsed finished_seen finish_time sent measuring group group_time "
@@ -101,7 +101,7 @@ _CONTEXT = record(
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
     "flying idle aborted given copies_before had_ready of_channel of_unit complete own pushed "
-    "issues",
+    "issues outside",
     [
         ("launch", LAUNCH),
         ("programmed", LAUNCH),

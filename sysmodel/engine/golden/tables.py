@@ -50,6 +50,12 @@ def _misaligned(config, value):
 
 
 @compiled
+def _outside(config, value):
+    """Whether an aligned byte address is beyond the last atom."""
+    return np.uint64(value) > np.uint64(config.atom_mask << config.atom_shift)
+
+
+@compiled
 def _atoms(config, value):
     return (value >> config.atom_shift) & config.atom_mask
 
@@ -86,8 +92,7 @@ def commit_region(s, context, word, locked):
     limit = _bytes(registers, F.REGION_LIMIT_LO_bytes, F.REGION_LIMIT_HI_bytes)
     if _misaligned(config, base) or _misaligned(config, limit):
         return _MISALIGNED
-    most = np.uint64(config.atom_mask << config.atom_shift)
-    if np.uint64(base) > most or np.uint64(limit) > most:
+    if _outside(config, base) or _outside(config, limit):
         return _OUT_OF_SPACE
     if np.uint64(limit) <= np.uint64(base):
         return _EMPTY
@@ -152,7 +157,8 @@ def commit_command(s, context, word, locked):
     config, registers = s.config, s.registers[CONTEXT + context]
     _, low, mask = F.COMMAND_COMMIT_index
     index = (word >> low) & mask
-    if index >= config.commands:
+    region = get_field(registers, F.COMMAND_STRIDE_region)
+    if index >= config.commands or region >= config.regions:
         return _UNKNOWN_INDEX
     if locked:
         return _IN_USE
@@ -171,6 +177,7 @@ def commit_command(s, context, word, locked):
     entry.inner_extent = get_field(registers, F.COMMAND_INNER_inner_extent)
     entry.inner_extent_edge = get_field(registers, F.COMMAND_INNER_inner_extent_edge)
     entry.stride = get_field(registers, F.COMMAND_STRIDE_stride)
+    entry.region = region
     entry.wave_outer_extent = get_field(registers, F.COMMAND_WAVES_wave_outer_extent)
     entry.wave_inner_log2 = get_field(registers, F.COMMAND_TRANSFER_wave_inner_log2)
     entry.waves_inner_log2 = get_field(registers, F.COMMAND_TRANSFER_waves_inner_log2)
@@ -200,6 +207,11 @@ def start_copy(s, context, word, copies, busy):
     start = _bytes(registers, F.COPY_START_LO_bytes, F.COPY_START_HI_bytes)
     if _misaligned(config, start):
         return _MISALIGNED
+    if _outside(config, start):
+        return _OUT_OF_SPACE
+    region = s.programmed_commands[context, command].region
+    if not s.programmed_regions[context, region].enable:
+        return _REGION_DISABLED
     if busy:
         return _IN_USE
     if copies == 2:

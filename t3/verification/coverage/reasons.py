@@ -111,7 +111,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"dma_engine",
-        r"toggle .*\bmaps\.((regions|ranges).*|commands(\[\d+\]\.(waves|group_log2).*)?)",
+        r"toggle .*\bmaps\.(ranges.*|commands(\[\d+\]\.(waves|group_log2).*)?)",
         _TABLES,
     ),
     (

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from amaranth.hdl import Assert, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.dma.engine import DmaEngine
-from rtl.interface.encodings import Granularity
+from rtl.interface.configuration import RegionEntry
+from rtl.interface.encodings import ErrorCode, Granularity
 from rtl.lib.select import one_hot_first
 from rtl.parameters import T3Parameters
 
@@ -25,7 +26,7 @@ _P = T3Parameters(
     context_bits=1,
     sets=1,
     commands=2,
-    regions=1,
+    regions=2,
     ranges=1,
 )
 _GRANULE = _P.interleave_atoms
@@ -57,6 +58,7 @@ class DmaEngineHarness(Elaboratable):
         self._walk(m, dut, tile, takes_ready | takes_copy)
         self._assert_choice(m, dut, tile, takes_ready, takes_copy)
         self._assert_segments(m, dut, tile)
+        self._assert_contained(m, dut, tile)
         assert_inside(m, dut, tile)
         for index, lane in enumerate(dut.segments):
             assert_held(m, lane, f"segments_{index}")
@@ -70,22 +72,27 @@ class DmaEngineHarness(Elaboratable):
             template=template,
             command=command,
             context=Signal.like(dut.remote_space, name="context"),
+            generation=Signal.like(dut.launch_configuration.generation, name="generation"),
             copy=Signal(name="copy"),
             start=Signal(self._p.atom_address_bits, name="start"),
             workgroup=Signal(self._p.workgroup_bits, name="workgroup"),
+            region=Signal(RegionEntry(self._p), name="region"),
             since=Signal(2, name="since"),  # cycles since it was taken, 3 for more
             busy=Signal(name="busy"),
         )
-        number = Mux(takes_copy, dut.copies.p.command, dut.ready.p.command)
         with m.If(takes_ready | takes_copy):
             m.d.sync += [
-                template.eq(dut.maps.commands[number]),
+                template.eq(dut.maps.commands[dut.ready.p.command]),
                 command.eq(dut.ready.p),
+                tile.region.eq(dut.copies.p.region),
                 tile.context.eq(dut.remote_space),
+                tile.generation.eq(dut.launch_configuration.generation),
                 tile.copy.eq(takes_copy),
                 tile.start.eq(Mux(takes_copy, dut.copies.p.start, dut.ready.p.start)),
             ]
-        # By the dispatch order of the cycle after.
+        with m.If(takes_copy):
+            m.d.sync += template.eq(dut.copies.p.command)
+        # By the dispatch order and the regions of the cycle after; a copy has its own.
         first, workgroups = (
             dut.launch_configuration.first_workgroup,
             dut.launch_configuration.workgroups,
@@ -95,6 +102,8 @@ class DmaEngineHarness(Elaboratable):
             m.d.sync += tile.workgroup.eq(
                 Mux(tile.copy, 0, Mux(sum_ < workgroups, sum_, sum_ - workgroups))
             )
+            with m.If(~tile.copy):
+                m.d.sync += tile.region.eq(dut.maps.regions[template.region])
         self._geometry(m, tile)
         return tile
 
@@ -177,6 +186,7 @@ class DmaEngineHarness(Elaboratable):
             wave_row=Signal(16, name=f"wave_row_{number}"),
             wavefront=Signal(p.wavefront_bits, name=f"wavefront_{number}"),
             walks=Signal(name=f"walks_{number}"),
+            inside=Signal(name=f"inside_{number}"),
             served=Signal(p.channels, name=f"served_{number}"),
             moves=Signal(name=f"moves_{number}"),
             ends=Signal(name=f"ends_{number}"),
@@ -190,10 +200,20 @@ class DmaEngineHarness(Elaboratable):
         channel = blocks.xor()  # of two
         m.d.comb += [
             walker.walks.eq(tile.walks & (walker.row < tile.outer_extent)),
-            walker.served.eq(Cat(walker.walks & (channel == index) for index in range(p.channels))),
+            walker.inside.eq(self._is_inside(tile, walker.atom, walker.length)),
+            walker.served.eq(
+                Cat(
+                    walker.walks & walker.inside & (channel == index) for index in range(p.channels)
+                )
+            ),
             walker.ends.eq(walker.row_ends & (walker.row + p.dma_walkers >= tile.outer_extent)),
         ]
         return walker
+
+    def _is_inside(self, tile: SimpleNamespace, atom: Value, length: Value) -> Value:
+        """Whether the command's region has all atoms of a segment; no sum is cut."""
+        region = tile.region
+        return region.enable & (region.base <= atom) & (atom + length <= region.limit)
 
     def _lanes(self, m: Module, dut, tile: SimpleNamespace) -> None:
         """Whose segment is offered to each lane; an offer that is not taken stays."""
@@ -270,6 +290,7 @@ class DmaEngineHarness(Elaboratable):
                 dut.idle == ~(tile.busy | dut.ready.valid | dut.copies.valid),
                 "idle: not without commands",
             ),
+            Assert(dut.over == (~tile.busy | tile.walks), "over: not when the tile is known"),
             Cover(takes_ready & tile.template.outer_extent.any(), "a second command"),
             Cover(dut.ready.valid & ~admitted & takes_copy, "a copy goes before one not admitted"),
         ]
@@ -280,6 +301,7 @@ class DmaEngineHarness(Elaboratable):
         expected = {name: template[name] for name in ("kind", "op", "dtype", "atom_offset")}
         return expected | {
             "context": tile.context,
+            "generation": tile.generation,
             "atom": walker.atom,
             "length": walker.length,
             "offset": walker.offset,
@@ -313,6 +335,35 @@ class DmaEngineHarness(Elaboratable):
             else Cover(walker.walks & (walker.row_start > walker.atom), "around the address space"),
         ]
 
+    def _assert_contained(self, m: Module, dut, tile) -> None:
+        for index, lane in enumerate(dut.segments):
+            inside = self._is_inside(tile, lane.p.atom, lane.p.length)
+            m.d.comb += Assert(
+                ~lane.valid | inside, f"lane {index}: a segment leaves its command's region"
+            )
+        dropped = Cat(walker.walks & ~walker.inside for walker in tile.walkers)
+        report = dut.error.report
+        wavefront = Mux(tile.by_wavefront, tile.command.wavefront, 0)
+        m.d.comb += [
+            Assert(dut.error.valid == dropped.any(), "error: not with a segment that is dropped"),
+            Assert(
+                ~dut.error.valid
+                | (
+                    (report.code == ErrorCode.DMA_OUTSIDE)
+                    & (report.dispatch_index == tile.workgroup)
+                    & (report.wavefront == wavefront)
+                ),
+                "error: of another tile",
+            ),
+        ]
+        for number, walker in enumerate(tile.walkers):
+            where = f"walker {number}"
+            ends = tile.region.limit == walker.atom + walker.length
+            m.d.comb += [
+                Cover(walker.moves & ~walker.inside & tile.region.enable, f"{where}: outside"),
+                Cover(walker.moves & walker.inside & ends, f"{where}: to the region's end"),
+            ]
+
     def _cover_segments(self, m: Module, tile, walker, due, lane, where: str) -> None:
         moves_ = due & lane.ready
         rows = self._p.dma_walkers
@@ -330,7 +381,8 @@ def _proof(channels: int, walkers: int) -> Proof:
         statement="A command is taken when it is admitted and the one before has left, and leaves "
         "once: as segments that hold each atom of its tile once and end at a granule or with the "
         "row, each in its channel's lane, with its fields, those of one walker in row-major order; "
-        "no other segment leaves; what is offered to a lane stays; a template, dispatch order or "
+        "no other segment leaves, and none with an atom outside the command's region, which is "
+        "reported instead; what is offered to a lane stays; a template, dispatch order or "
         "address space that changes meanwhile does not touch it",
         blocks=(DmaEngine,),
         harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
@@ -339,6 +391,7 @@ def _proof(channels: int, walkers: int) -> Proof:
         reason="addresses are only added up, and channels compared",
         depth=1,
         cover_depth=14,
+        timeout_s=900,
         slow=True,
     )
 

@@ -30,9 +30,11 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
         ]
         m.d.comb += [
             invariant(common.context == tile.context, "common context"),
+            invariant(common.generation == tile.generation, "common generation"),
             invariant(dut.is_copy == tile.copy, "is_copy"),
             invariant(dut.by_wavefront == tile.by_wavefront, "by_wavefront"),
             invariant(walk.stride == template.stride[: len(walk.stride)], "stride"),
+            invariant(dut.region_number == template.region, "region_number"),
             invariant(walk.minor_log2 == template.waves_inner_log2, "minor_log2"),
         ]
     with m.If(scale | shape):
@@ -54,6 +56,13 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             invariant(tile.copy | (dut.outer_before == tile.outer_before), "rows before"),
             invariant(tile.copy | (dut.inner_before == tile.inner_before), "run before"),
             invariant(common.workgroup == tile.workgroup, "workgroup"),
+        ]
+    with m.If(tile.copy | shape | tile.walks):
+        m.d.comb += invariant(
+            ~tile.busy | (Value.cast(dut.region) == Value.cast(tile.region)), "region"
+        )
+    with m.If(shape | tile.walks):
+        m.d.comb += [
             invariant(walk.wavefront == _first_wavefront(tile), "first wavefront"),
         ]
     with m.If(tile.walks):

@@ -3,7 +3,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from dma_engine_bench import command_entry, random_command, random_ready, simulate
+from dma_engine_bench import command_entry, random_command, random_ready, simulate, whole_space
 
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Granularity
@@ -99,6 +99,77 @@ def test_copy():
         outer_extent=3, inner_extent=20, stride=7, granularity=Granularity.WAVEFRONT
     )
     simulate(SMALL, [command_entry(), copy], bench, first_workgroup=50)
+
+
+BASE, LIMIT = 67, 300
+"""Ends of a region, neither at a granule's end."""
+
+
+@pytest.mark.parametrize("p", [SMALL, SINGLE], ids=["four walkers", "one walker"])
+@pytest.mark.parametrize(
+    ("start", "run", "expected"),
+    [
+        pytest.param(BASE, 5, [67], id="to the granule's end"),
+        pytest.param(BASE - 1, 6, [], id="an atom before the region"),
+        pytest.param(BASE - 1, 14, [72], id="an atom before the region, and on"),
+        pytest.param(LIMIT - 4, 4, [296], id="to the region's end"),
+        pytest.param(LIMIT - 4, 5, [], id="an atom beyond the region"),
+        pytest.param(LIMIT - 6, 6, [294, 296], id="over a granule's end to the region's"),
+        pytest.param(LIMIT - 6, 10, [294], id="over the region's end and the granule's"),
+        pytest.param(LIMIT, 4, [], id="behind the region"),
+        pytest.param(2**35 - 4, 12, [], id="over the end of the space"),
+        pytest.param(0, 12, [], id="at the beginning of the space"),
+    ],
+)
+def test_what_is_outside_the_region_stays(p, start, run, expected):
+    """Whole segments are dropped; the rest of the tile leaves, and the command ends."""
+
+    async def bench(engine):
+        for number, enabled in enumerate([expected, []]):
+            segments = await engine.walk(copy={"command": number, "start": start})
+            assert [atoms[0][0] for _, _, _, atoms in segments] == enabled
+        assert (await engine.cycle(ready=READY | {"start": LIMIT}))[0] == "ready"
+
+    shape = {"outer_extent": 1, "inner_extent": run}
+    regions = [{"enable": enable, "base": BASE, "limit": LIMIT} for enable in (1, 0)]
+    commands = [command_entry(**shape, region=number) for number in range(2)]
+    simulate(p, commands, bench, regions=regions)
+
+
+def test_rows_outside_the_region():
+    """They hold up no other walker, although all rows lie in one channel."""
+
+    async def bench(engine):
+        await engine.cycle(ready=READY | {"start": 0})
+        await engine.prepare()
+        events = [await engine.cycle() for _ in range(3)]
+        rows = [[atoms[0][0] // 120 for *_, atoms in segments] for _, segments in events]
+        assert rows == [[2], [4], [3]]
+        assert (await engine.cycle(ready=READY))[0] == "ready"
+
+    command = command_entry(outer_extent=6, inner_extent=1, stride=120)
+    regions = [{"enable": 1, "base": 240, "limit": 500}] * SMALL.regions
+    simulate(SMALL, [command], bench, regions=regions)
+
+
+def test_a_command_keeps_its_region():
+    """That of the cycle after it was taken, whatever becomes of the table."""
+
+    async def bench(engine):
+        others = [{"enable": 1, "base": 0, "limit": 8}] * SMALL.regions
+        whole = engine.reference.regions
+        engine.set_regions(others)
+        await engine.cycle(ready=READY | {"start": 0})
+        engine.set_regions(whole)
+        await engine.cycle()
+        engine.set_regions(others)
+        await engine.prepare()
+        count = 0
+        while engine.reference.walking:
+            count += len((await engine.cycle())[1])
+        assert count == 4 * 3
+
+    simulate(SMALL, [command_entry(inner_extent=17)], bench)
 
 
 def test_full_rate_over_commands():
@@ -296,6 +367,8 @@ def test_random(p, walkers, seed):
     rng = random.Random(seed)
     commands = [random_command(rng, p) for _ in range(p.commands)]
     counts = Counter()
+    regions = [whole_space(p) for _ in range(p.regions)]
+    regions[-1]["base"] = regions[-1]["limit"] // 3
 
     async def bench(engine):
         ready = copy = None
@@ -321,5 +394,5 @@ def test_random(p, walkers, seed):
             ready = None if taken in ("ready", "all") else ready
             copy = None if taken in ("copy", "all") else copy
 
-    simulate(p, commands, bench, first_workgroup=60, shift=4)
+    simulate(p, commands, bench, regions=regions, first_workgroup=60, shift=4)
     assert counts["ready"] > 3 and counts["copy"] > 3 and counts["segment"] > 20

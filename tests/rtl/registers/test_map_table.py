@@ -7,7 +7,7 @@ import pytest
 from amaranth.sim import Simulator
 from register_bus import read, start_write, write
 
-from rtl.interface.configuration import CommandEntry
+from rtl.interface.configuration import CommandEntry, RegionEntry
 from rtl.interface.encodings import Action, ConfigurationError, Granularity, PacketKind
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
@@ -67,7 +67,7 @@ class Tables:
         return ConfigurationError.NONE
 
     def command(self, index, offset, **entry):
-        if index >= P.commands:
+        if index >= P.commands or entry["region"] >= P.regions:
             return ConfigurationError.UNKNOWN_INDEX
         if offset % ATOM:
             return ConfigurationError.MISALIGNED
@@ -79,9 +79,16 @@ class Tables:
             return ConfigurationError.UNKNOWN_INDEX
         if start % ATOM:
             return ConfigurationError.MISALIGNED
+        if start > TOP:
+            return ConfigurationError.OUT_OF_SPACE
+        entry = self.commands.get(command, {"region": 0})
+        if entry["region"] not in self.regions:
+            return ConfigurationError.REGION_DISABLED
         if len(self.copies) == 2:
             return ConfigurationError.QUEUE_FULL
-        self.copies.append((self.commands.get(command, {}), start // ATOM % SPACE))
+        base, limit = (end // ATOM for end in self.regions[entry["region"]])
+        region = {"base": base, "limit": limit}
+        self.copies.append((entry, region, start // ATOM))
         return ConfigurationError.NONE
 
 
@@ -192,8 +199,9 @@ class Driver:
         ctx, dut = self.ctx, self.dut
         assert ctx.get(dut.context[0].copies.valid)
         payload = ctx.get(dut.context[0].copies.p)
-        command, start = self.tables.copies.pop(0)
+        command, region, start = self.tables.copies.pop(0)
         assert (payload.command, payload.start) == (CommandEntry(P).const(command), start)
+        assert payload.region == RegionEntry(P).const(region | {"enable": 1})
         ctx.set(dut.context[0].copies.ready, 1)
         await ctx.tick()
         ctx.set(dut.context[0].copies.ready, 0)
@@ -211,6 +219,7 @@ def random_command(rng):
         "inner_extent": rng.getrandbits(16),
         "inner_extent_edge": rng.getrandbits(16),
         "stride": rng.getrandbits(24),
+        "region": rng.randrange(P.regions),
         "wave_outer_extent": rng.getrandbits(16),
         "wave_inner_log2": rng.getrandbits(4),
         "waves_inner_log2": rng.getrandbits(2),
@@ -330,6 +339,9 @@ def test_command_configuration_errors():
             (1, -1 % (1 << 64), ConfigurationError.MISALIGNED),
         ):
             assert await driver.command(index, offset, **random_command(rng)) == configuration_error
+        for region in (P.regions, 255):
+            command = random_command(rng) | {"region": region}
+            assert await driver.command(1, 1, **command) == ConfigurationError.UNKNOWN_INDEX
 
     simulate(bench)
 
@@ -338,6 +350,8 @@ def test_copies():
     """Two copies wait; a third is refused until one is taken. They leave in order."""
 
     async def bench(driver):
+        assert await driver.copy(0, 0) == ConfigurationError.REGION_DISABLED
+        await driver.region(0, 1, 0, ATOM)
         assert await driver.copy(P.commands, 1) == ConfigurationError.UNKNOWN_INDEX
         assert await driver.copy(1, 8) == ConfigurationError.MISALIGNED
         assert await driver.copy(1, 0x40) == ConfigurationError.NONE
@@ -345,7 +359,7 @@ def test_copies():
         assert await driver.copy(0, 8) == ConfigurationError.MISALIGNED
         assert await driver.copy(0, 0x80) == ConfigurationError.QUEUE_FULL
         await driver.take()
-        assert await driver.copy(0, 1 << 40 | 0x80) == ConfigurationError.NONE
+        assert await driver.copy(0, 0x80) == ConfigurationError.NONE
         for _ in range(2):
             await driver.take()
         assert not driver.ctx.get(driver.dut.context[0].copies.valid)
@@ -359,14 +373,48 @@ def test_no_copy_begins_during_an_abort():
         await driver.address("COPY_START", 3 * ATOM)
         ctx.set(dut.context[0].idle, 0)
         await write(ctx, dut, control.address, control.pack(abort=1))
-        await driver.commit("COPY", ConfigurationError.IN_USE, command=1)
+        await driver.commit("COPY", ConfigurationError.REGION_DISABLED, command=1)
         # The tables may be written meanwhile.
         assert await driver.region(0, 1, 0, TOP) == ConfigurationError.NONE
+        await driver.commit("COPY", ConfigurationError.IN_USE, command=1)
         await driver.commit("COPY", ConfigurationError.UNKNOWN_INDEX, command=P.commands)
         ctx.set(dut.context[0].idle, 1)
         await ctx.tick().repeat(3)
         assert await driver.copy(1, 3 * ATOM) == ConfigurationError.NONE
         await driver.take()
+
+    simulate(bench)
+
+
+def test_a_copy_begins_in_the_address_space():
+    async def bench(driver):
+        for start in (TOP + ATOM, 1 << 40 | 0x80, 1 << 63):
+            assert await driver.copy(0, start) == ConfigurationError.OUT_OF_SPACE
+        assert await driver.copy(0, TOP + ATOM + 1) == ConfigurationError.MISALIGNED
+        await driver.region(0, 1, 0, ATOM)
+        for start in (TOP + ATOM, 1 << 63):
+            assert await driver.copy(0, start) == ConfigurationError.OUT_OF_SPACE
+        assert await driver.copy(0, TOP) == ConfigurationError.NONE
+
+    simulate(bench)
+
+
+def test_a_copy_needs_its_commands_region():
+    """The one that the command names, as it is when the copy is started."""
+    rng = random.Random(9)
+
+    async def bench(driver):
+        await driver.region(0, 1, 0, ATOM)
+        for index in range(P.commands):
+            await driver.command(index, 0, **random_command(rng) | {"region": index})
+        assert await driver.copy(0, 0) == ConfigurationError.NONE
+        for index in (1, 2):
+            assert await driver.copy(index, 0) == ConfigurationError.REGION_DISABLED
+            await driver.region(index, 1, index * 0x1000, index * 0x1000 + ATOM)
+        assert await driver.copy(2, 0) == ConfigurationError.NONE
+        await driver.region(1, 0, 0, 0)
+        assert await driver.copy(1, 0) == ConfigurationError.REGION_DISABLED
+        assert await driver.copy(2, 0) == ConfigurationError.QUEUE_FULL
 
     simulate(bench)
 
@@ -381,7 +429,7 @@ def test_only_commits_touch_the_configuration_error():
         await write(driver.ctx, driver.dut, MAP["CONTROL"].address, 0xC)
         await write(driver.ctx, driver.dut, MAP["REGION_COMMIT"].address, 0x1, strobes=1)
         assert await read(driver.ctx, driver.dut, status) == before
-        assert await driver.copy(0, 0) == ConfigurationError.NONE
+        assert await driver.region(1, 1, 0, ATOM) == ConfigurationError.NONE
 
     simulate(bench)
 
@@ -414,7 +462,8 @@ def test_random():
             offset = rng.getrandbits(64) & ~(ATOM - 1) | rng.choice([0, 0, 4])
             return kind, await driver.command(rng.randrange(4), offset, **random_command(rng))
         if kind == "copy":
-            start = rng.getrandbits(64) & ~(ATOM - 1) | rng.choice([0, 0, 0, 1])
+            start = rng.getrandbits(rng.choice([64, 20, 20, 20, 20])) & ~(ATOM - 1)
+            start |= rng.choice([0, 0, 0, 1])
             return kind, await driver.copy(rng.choice([0, 1, 2, 2, 3]), start)
         if driver.tables.copies:
             await driver.take()
@@ -451,6 +500,8 @@ def test_random():
         ConfigurationError.NONE,
         ConfigurationError.UNKNOWN_INDEX,
         ConfigurationError.MISALIGNED,
+        ConfigurationError.OUT_OF_SPACE,
+        ConfigurationError.REGION_DISABLED,
         ConfigurationError.QUEUE_FULL,
     }
 

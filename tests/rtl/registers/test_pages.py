@@ -188,6 +188,8 @@ def test_strobes_and_copies_are_of_one_context(context):
         await put(ctx, dut, context, "COPY_START_LO", bytes=64)
         await put(ctx, dut, context, "COMMAND_STRIDE", stride=77)
         await put(ctx, dut, context, "COMMAND_COMMIT", index=2)
+        await put(ctx, dut, context, "REGION_LIMIT_LO", bytes=128)
+        await put(ctx, dut, context, "REGION_COMMIT", index=0, enable=1)
         assert await put(ctx, dut, context, "COPY", command=2) == OKAY
         await ctx.tick()
         copies = [port.copies for port in dut.context]

@@ -4,17 +4,27 @@ import numpy as np
 import pytest
 from golden_state import fresh_state
 
-from rtl.interface.encodings import Granularity
+from rtl.interface.encodings import ErrorCode, Granularity
+from sysmodel.engine.golden.address_map import error
 from sysmodel.engine.golden.dma import push_copy, step_engine
 from sysmodel.engine.golden.trigger import push_ready, step_ready
 from sysmodel.lib.interleave import channel_of_atom
+
+
+def _state(**parameters):
+    """A state whose regions have almost all of the space."""
+    state = fresh_state(**parameters)
+    for regions in (state.regions, state.programmed_regions):
+        regions["enable"] = 1
+        regions["limit"] = state.config["atom_mask"]
+    return state
 
 
 @pytest.mark.parametrize("walkers", [1, 2, 4, 16])
 @pytest.mark.parametrize("seed", range(6))
 def test_walk_covers_the_tile(seed, walkers):
     rng = np.random.default_rng(seed)
-    state = fresh_state(channels=4, dma_walkers=walkers)
+    state = _state(channels=4, dma_walkers=walkers)
     config, own = state.config, state.contexts[0]
     command = state.commands[0, 0]
     outer_extent, inner_extent, stride = (
@@ -38,8 +48,8 @@ def test_walk_covers_the_tile(seed, walkers):
     step_ready(state, 0, True, False)
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
-    assert step_engine(state, 0, 7) == (False, False)  # not admitted by the receiver
-    popped, issued = step_engine(state, 0, 8)
+    assert step_engine(state, 0, 7) == (False, False, 0)  # not admitted by the receiver
+    popped, issued, _ = step_engine(state, 0, 8)
     assert popped and issued
     step_ready(state, 0, False, True)
 
@@ -68,7 +78,7 @@ def test_walk_covers_the_tile(seed, walkers):
 
 @pytest.mark.parametrize("wavefront", range(8))
 def test_wavefront_command_geometry(wavefront):
-    state = fresh_state(channels=4)
+    state = _state(channels=4)
     command = state.commands[0, 0]
     for name, value in dict(
         outer_extent=10,
@@ -84,7 +94,7 @@ def test_wavefront_command_geometry(wavefront):
     step_ready(state, 0, True, False)
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
-    assert step_engine(state, 0, 1) == (True, False)
+    assert step_engine(state, 0, 1) == (True, False, 0)
     outer_extent = [4, 3, 0, 0][wavefront // 2]
     inner_extent = [8, 3][wavefront % 2]
     assert (
@@ -103,7 +113,7 @@ def test_wavefront_command_geometry(wavefront):
 
 def test_gap_between_commands():
     """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
-    state = fresh_state(channels=4, dma_walkers=1)
+    state = _state(channels=4, dma_walkers=1)
     command = state.programmed_commands[0, 0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
     push_copy(state, 0, 0, 0)
@@ -119,7 +129,7 @@ def test_gap_between_commands():
 
 
 def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
-    state = fresh_state(channels=4)
+    state = _state(channels=4)
     launch = state.contexts[0]["launch"]
     command = state.commands[0, 0]
     command["outer_extent"], command["inner_extent"] = 1, 1
@@ -134,7 +144,7 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
         if cycle == 1:
             for name in set(command.dtype.names) - {"waves"}:
                 command[name] = 9
-        popped, _ = step_engine(state, 0, 8)
+        popped, _, _ = step_engine(state, 0, 8)
         assert popped == (cycle == 0)
         step_ready(state, 0, False, popped)
     segment = state.channels[0]["lanes"][0]["segments"][0]
@@ -144,7 +154,7 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
 
 def test_walkers_share_a_lane():
     """A lane takes a segment per cycle: of the lowest walker, unless another one's offer stays."""
-    state = fresh_state(channels=4, dma_walkers=4)
+    state = _state(channels=4, dma_walkers=4)
     command = state.programmed_commands[0, 0]
     # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
     command["outer_extent"], command["inner_extent"], command["stride"] = 8, 4, 4
@@ -159,4 +169,33 @@ def test_walkers_share_a_lane():
         rows.append([int(lane["segments"][0]["atom"]) // 4 for lane in pushed])
         lanes["segments_pushed"][:] = 0
     assert rows == [[], [], [], [0, 2, 3], [7, 6], [], [], [1], [5, 4]]
+    assert state.contexts[0]["engine"]["state"] == 0
+
+
+@pytest.mark.parametrize("walkers", [1, 4])
+def test_segments_outside_the_region_are_dropped(walkers):
+    """They cost their walker a cycle, are reported, and hold nobody up."""
+    state = fresh_state(channels=4, dma_walkers=walkers)
+    command = state.programmed_commands[0, 0]
+    region = state.programmed_regions[0, 1]
+    command["outer_extent"], command["inner_extent"], command["stride"] = 6, 8, 8
+    command["region"] = 1
+    region["enable"], region["base"], region["limit"] = 1, 9, 34
+    push_copy(state, 0, 0, 0)
+    found, failures = [], []
+    for _ in range(60):
+        _, _, failure = step_engine(state, 0, 0)
+        lanes = state.channels["lanes"][:, 0]
+        for lane in lanes:
+            if lane["segments_pushed"]:
+                segment = lane["segments"][0]
+                found.append((int(segment["atom"]), int(segment["length"])))
+        lanes["segments_pushed"][:] = 0
+        failures += [failure] if failure else []
+        if not state.contexts[0]["engine"]["state"]:
+            break
+    assert sorted(found) == [(12, 4), (16, 4), (20, 4), (24, 4), (28, 4)]
+    # Of one walker 7 of 12 segments; of four, those of a cycle are reported together.
+    assert set(failures) == {error(ErrorCode.DMA_OUTSIDE.value, 0, 0, 0)}
+    assert len(failures) == (7 if walkers == 1 else 4)
     assert state.contexts[0]["engine"]["state"] == 0

@@ -24,6 +24,7 @@ def test_explained(block, hole, part):
         ("top", "line top.1234 if"),
         ("top", "toggle top.dram__payload.data"),
         ("dma_engine", "toggle dma_engine.maps.commands[1].stride"),
+        ("dma_engine", "toggle dma_engine.maps.regions[0].base"),
         ("registers", "line registers.table$60.2993 if"),
         ("map_table", "toggle map_table.maps.regions[0].base"),
         ("queue", "functional queue full"),
