@@ -98,7 +98,7 @@ class DmaEngineHarness(Elaboratable):
             dut.launch_configuration.workgroups,
         )
         sum_ = command.dispatch_index + first
-        with m.If(tile.since == 1):
+        with m.If(tile.busy & (tile.since == 1)):
             m.d.sync += tile.workgroup.eq(
                 Mux(tile.copy, 0, Mux(sum_ < workgroups, sum_, sum_ - workgroups))
             )
