@@ -102,7 +102,7 @@ class _Bench:
     async def finish(self, stimulus: _Stimulus, *contexts: int) -> None:
         """Until each launch was done with nothing left to send, in a bounded time."""
         left = set(contexts or (0,))
-        for _ in range(6000 * len(left)):
+        for _ in range(10_000 * len(left)):
             await self.cycle(stimulus)
             left -= {one for one in left if self.value(K.done, one) and self.value(K.idle, one)}
             if not left:
@@ -206,7 +206,7 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
     bench, rng = await _start(dut), _rng(15)
     # Whose last atom's channel is served.
     kernel = Kernel(credit_window=6, granularity=granularity, limit=(1 << 16) - 4)
-    traffic = _LastAtom(rng, bench.p, kernel, Host(rng, kernel.program(bench.p)))
+    traffic = _LastAtom(rng, bench.p, kernel, _host(rng, bench, kernel))
     read = set()
 
     def watch(outputs: np.ndarray, inputs: np.ndarray) -> None:
