@@ -90,10 +90,12 @@ def test_reprogramming_on_the_run(seed):
     assert all(own["errors"] for own in recording.state.contexts)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_tracker_errors(seed):
-    recording = run(P, kernels(P), 3000, seed=seed, reprogram=seed, traffic=Storm)
-    assert all(own["errors"] > 10 for own in recording.state.contexts)
+@pytest.mark.parametrize("reprogram", [False, True])
+def test_tracker_errors(reprogram):
+    recording = run(P, kernels(P), 3000, seed=2, reprogram=reprogram, traffic=Storm)
+    errors = [own["errors"] for own in recording.state.contexts]
+    # A context that is reprogrammed may be aborted before it has any.
+    assert max(errors) > 10 and (reprogram or min(errors) > 10)
 
 
 @pytest.mark.verify

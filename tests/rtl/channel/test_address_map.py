@@ -57,6 +57,8 @@ def random_command(rng, p):
                 return rng.choice(list(PacketKind))
             case "op" | "dtype":
                 return rng.randrange(3)
+            case "region":
+                return rng.randrange(p.regions)
             case "granularity":
                 return rng.choice(list(Granularity))
             case "waves":
