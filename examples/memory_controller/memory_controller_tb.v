@@ -52,6 +52,7 @@ module memory_controller_tb;
     .clk(clk),
     .rst(rst),
     .bus__awaddr(awaddr),
+    .bus__awprot(3'b001),  // privileged
     .bus__awvalid(awvalid),
     .bus__awready(awready),
     .bus__wdata(wdata),
@@ -62,6 +63,7 @@ module memory_controller_tb;
     .bus__bvalid(bvalid),
     .bus__bready(bready),
     .bus__araddr(araddr),
+    .bus__arprot(3'b001),
     .bus__arvalid(arvalid),
     .bus__arready(arready),
     .bus__rdata(rdata),

@@ -1,4 +1,4 @@
-"""AXI4-Lite, as far as the register port speaks it: 32-bit data, no protection bits."""
+"""AXI4-Lite with 32-bit data."""
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -23,6 +23,7 @@ class AxiLiteSignature(wiring.Signature):
         super().__init__(
             {
                 "awaddr": Out(address_bits),
+                "awprot": Out(3),
                 "awvalid": Out(1),
                 "awready": In(1),
                 "wdata": Out(32),
@@ -33,6 +34,7 @@ class AxiLiteSignature(wiring.Signature):
                 "bvalid": In(1),
                 "bready": Out(1),
                 "araddr": Out(address_bits),
+                "arprot": Out(3),
                 "arvalid": Out(1),
                 "arready": In(1),
                 "rdata": In(32),

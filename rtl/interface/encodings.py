@@ -124,6 +124,7 @@ class ConfigurationError(enum.Enum, shape=4):
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices contradict each other
     WINDOW = 11  # a window of 0, or one that the hardware has no room for
     EPOCH = 12  # no epoch is left until the memory is scrubbed
+    LOCKED = 13  # the register is for privileged software
 
 
 CODES = (

@@ -183,7 +183,9 @@ class ContextPage(RegisterPage):
             "measure": context.start,
             "clear_error": self._clear_error,
         }
+        self._locks = {name: Signal(name=f"{name}_lock") for name in ("regions", "assignment")}
         self._storage = {
+            **{("LOCK", name): lock for name, lock in self._locks.items()},
             **dict(leaves(LAUNCH_CONFIGURATION, self.programmed)),
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
             **dict(leaves(STAGING, self._staging)),
@@ -276,6 +278,10 @@ class ContextPage(RegisterPage):
             self._program(m, register, part, okay)
         else:
             super().act(m, register, part, okay)
+
+    def refuse(self, m: Module) -> None:
+        """See :meth:`RegisterPage.refuse`."""
+        m.d.sync += self._configuration_error.eq(ConfigurationError.LOCKED)
 
     def _program(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """A register of the launch, unless one waits."""

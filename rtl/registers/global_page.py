@@ -48,7 +48,9 @@ class GlobalPage(RegisterPage):
             },
             registers,
         )
-        self._storage = dict(leaves(ARBITER, self.arbiter))
+        lock = Signal(name="lock")
+        self._locks = {"gpu": lock}
+        self._storage = {**dict(leaves(ARBITER, self.arbiter)), ("GPU_LOCK", "gpu"): lock}
         self._status = {
             ("CORRECTED", "count"): self.corrected,
             ("CONTEXTS", "count"): Const(p.contexts, 8),

@@ -14,6 +14,7 @@ from systemrdl.node import FieldNode, Node, RegfileNode, RegNode, RootNode
 from systemrdl.rdltypes import AccessType
 
 __all__ = [
+    "ALWAYS",
     "CONTEXT",
     "GLOBAL",
     "MOST_CONTEXTS",
@@ -31,10 +32,11 @@ _SOURCE = Path(__file__).with_name("t3.rdl")
 PAGE_BITS = 12
 GLOBAL, CONTEXT = 0, 1  # the first page, and the first of those of the contexts
 MOST_CONTEXTS = 8
+ALWAYS = "always"  # of a register's lock
 
 # SystemRDL has many properties with side effects. What is not listed here is not implemented.
 _ADDRMAP_PROPERTIES = {"name", "desc"}
-_REGISTER_PROPERTIES = {"name", "desc", "regwidth"}
+_REGISTER_PROPERTIES = {"name", "desc", "regwidth", "lock"}
 _FIELD_PROPERTIES = {"name", "desc", "sw", "hw", "reset", "singlepulse"}
 
 
@@ -82,6 +84,9 @@ class Register:
     fields : tuple of Field
         From the lowest bit up.
     title, description : str
+    lock : str
+        Field of its page's lock register that keeps writes of other than privileged software away,
+        ``ALWAYS`` if they always are, or nothing.
     """
 
     name: str
@@ -89,6 +94,7 @@ class Register:
     fields: tuple[Field, ...]
     title: str = ""
     description: str = ""
+    lock: str = ""
 
     def __getitem__(self, name: str) -> Field:
         for field in self.fields:
@@ -238,6 +244,7 @@ def read(path: Path) -> dict[str, Register]:
             fields=tuple(_field(field) for field in node.fields()),
             title=node.get_property("name"),
             description=node.get_property("desc") or "",
+            lock=node.get_property("lock", default="") or "",
         )
     return registers
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .map import PAGE_BITS, Field, Register
+from .map import ALWAYS, PAGE_BITS, Field, Register
 
 __all__ = ["PageSignature", "RegisterPage"]
 
@@ -20,6 +20,8 @@ class PageSignature(wiring.Signature):
         A write of a whole word acts in this cycle.
     write_address, word : Out
         It; the address is within the page.
+    privileged : Out(1)
+        It is privileged software's.
     okay : In(1)
         It has an effect. Combinational.
     read_address : Out
@@ -35,6 +37,7 @@ class PageSignature(wiring.Signature):
                 "write": Out(1),
                 "write_address": Out(PAGE_BITS),
                 "word": Out(32),
+                "privileged": Out(1),
                 "okay": In(1),
                 "read_address": Out(PAGE_BITS),
                 "known": In(1),
@@ -66,6 +69,7 @@ class RegisterPage(wiring.Component):
         self._storage: dict[tuple[str, str], Value] = {}
         self._status: dict[tuple[str, str], Value] = {}
         self._strobes: dict[str, Signal] = {}
+        self._locks: dict[str, Value] = {}
 
     def check_widths(self) -> None:
         """Refuse a value that is wider than its field.
@@ -94,6 +98,9 @@ class RegisterPage(wiring.Component):
         m.d.comb += okay.eq(1)
         self.store(m, register, part)
 
+    def refuse(self, m: Module) -> None:
+        """What a write does that is not privileged, of a register that is locked."""
+
     def store(self, m: Module, register: Register, part: Mapping[str, Value]) -> None:
         """The word's fields into their registers."""
         for field in register.fields:
@@ -112,7 +119,10 @@ class RegisterPage(wiring.Component):
                             for field in register.fields
                         }
                         with m.Case(register.offset):
-                            self.act(m, register, part, port.okay)
+                            with m.If(self._is_locked(register)):
+                                self.refuse(m)
+                            with m.Else():
+                                self.act(m, register, part, port.okay)
         with m.Switch(port.read_address):
             for register in self._registers.values():
                 with m.Case(register.offset):
@@ -122,6 +132,14 @@ class RegisterPage(wiring.Component):
                         for field in register.fields
                         if field.readable
                     ]
+
+    def _is_locked(self, register: Register) -> Value:
+        """For this write."""
+        if not register.lock:
+            return Const(0)
+        return ~self.port.privileged & (
+            Const(1) if register.lock == ALWAYS else self._locks[register.lock]
+        )
 
     def _value(self, register: str, field: Field):
         key = (register, field.name)

@@ -18,6 +18,9 @@ from .map import PAGE_BITS
 __all__ = ["Registers", "Response"]
 
 
+_PRIVILEGED = 0  # bit of AxPROT
+
+
 class Response(enum.Enum, shape=2):
     OKAY = 0
     SLVERR = 2
@@ -33,8 +36,8 @@ class Registers(wiring.Component):
     every two cycles. No output depends combinationally on an input.
 
     Answers SLVERR, without effect: an address where no register begins, a write with a byte left
-    out, a write to a register that software only reads, a commit, a copy or a launch that is
-    refused.
+    out, a write to a register that software only reads, or that is locked and the write not
+    privileged, a commit, a copy or a launch that is refused.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ class Registers(wiring.Component):
 
     def _write(self, m: Module, ports: list) -> None:
         bus = self.bus
-        address, address_full = self.write_address, Signal()
+        address, address_full, privileged = self.write_address, Signal(), Signal()
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
         acts, okay = Signal(), Signal()
         m.d.comb += [
@@ -117,9 +120,14 @@ class Registers(wiring.Component):
                 port.write.eq(acts & bytes_written.all() & (address[PAGE_BITS:] == number)),
                 port.write_address.eq(address[:PAGE_BITS]),
                 port.word.eq(word),
+                port.privileged.eq(privileged),
             ]
         with m.If(bus.awvalid & bus.awready):
-            m.d.sync += [address.eq(bus.awaddr), address_full.eq(1)]
+            m.d.sync += [
+                address.eq(bus.awaddr),
+                privileged.eq(bus.awprot[_PRIVILEGED]),
+                address_full.eq(1),
+            ]
         with m.If(bus.wvalid & bus.wready):
             m.d.sync += [word.eq(bus.wdata), bytes_written.eq(bus.wstrb), word_full.eq(1)]
         with m.If(bus.bvalid & bus.bready):

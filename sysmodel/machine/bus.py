@@ -75,6 +75,7 @@ def _write(gpu, inputs, outputs):
     sent = gpu.write_sent
     inputs[G.bus_awaddr] = gpu.write_address[gpu.write_position]
     inputs[G.bus_wdata] = gpu.write_value[gpu.write_position]
+    inputs[G.bus_awprot] = 1  # privileged
     inputs[G.bus_wstrb] = 15
     inputs[G.bus_awvalid] = 0 if sent & _AW_SENT else 1
     inputs[G.bus_wvalid] = 0 if sent & _W_SENT else 1

@@ -27,7 +27,7 @@ __all__ = ["CHANNELS", "PARAMETERS", "every_cycle"]
 
 PARAMETERS = T3Parameters(contexts=2)
 CHANNELS = {
-    "aw": ("awaddr",),
+    "aw": ("awaddr", "awprot"),
     "w": ("wdata", "wstrb"),
     "b": ("bresp",),
     "ar": ("araddr",),
@@ -69,6 +69,7 @@ expect(
     "launch begins as the one before is done",
     "entry locked",
     "scrubbed",
+    "locked for the user",
     "error while one is pending",
     "error as they are cleared",
     *(f"launch refused: {error.name}" for error in _LAUNCH_ERRORS),
@@ -86,7 +87,8 @@ class _Bus:
         """The bus's inputs in a cycle in which these channels act."""
         offered, traffic = self._offered, self.traffic
         if "aw" not in offered and acts["aw"]:
-            offered["aw"] = {"awaddr": traffic.write_address()}
+            address, prot = traffic.write_address()
+            offered["aw"] = {"awaddr": address, "awprot": prot}
         if "w" not in offered and acts["w"] and (data := traffic.write_data()):
             offered["w"] = dict(zip(("wdata", "wstrb"), data, strict=True))
         if "ar" not in offered and acts["ar"]:
@@ -251,6 +253,7 @@ def _cover(
             in_use = error is ConfigurationError.IN_USE
             cover("copy refused during an abort", in_use and own["aborting"])
             cover("entry locked", in_use and own["pending"])
+            cover("locked for the user", error is ConfigurationError.LOCKED)
         waits = model.pending(context) and own["pending"]
         cover("launch waits", waits)
         begins = model.strobes(context)["launch"]

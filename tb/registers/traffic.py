@@ -43,14 +43,14 @@ class BusTraffic:
         """Address of a read."""
         return self._address(self._rng.choice([*_MAP]))
 
-    def write_address(self) -> int:
-        """Address of the next write; its data come from :meth:`write_data`."""
+    def write_address(self) -> tuple[int, int]:
+        """Address and protection of the next write; its data come from :meth:`write_data`."""
         if not self._coming:
             self._context = self._rng.randrange(self._p.contexts)
             self._coming = self._program()
         address, word, strobe = self._coming.pop(0)
         self._data.append((word, strobe))
-        return address
+        return address, self._rng.getrandbits(3) | (self._rng.random() < 0.7)
 
     def put(self, context: int, name: str, **fields: int) -> None:
         """Let the next write be this one."""

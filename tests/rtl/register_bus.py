@@ -3,18 +3,23 @@
 __all__ = ["read", "start_write", "write"]
 
 
-def start_write(ctx, dut, address: int, word: int, strobes: int = 15) -> None:
+def start_write(
+    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
+) -> None:
     """Offer address and data in this cycle."""
     ctx.set(dut.bus.awaddr, address)
+    ctx.set(dut.bus.awprot, int(privileged))
     ctx.set(dut.bus.awvalid, 1)
     ctx.set(dut.bus.wdata, word)
     ctx.set(dut.bus.wstrb, strobes)
     ctx.set(dut.bus.wvalid, 1)
 
 
-async def write(ctx, dut, address: int, word: int, strobes: int = 15) -> int:
+async def write(
+    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
+) -> int:
     """Write to an idle port; returns the response, in the cycle after its transfer."""
-    start_write(ctx, dut, address, word, strobes)
+    start_write(ctx, dut, address, word, strobes, privileged=privileged)
     ctx.set(dut.bus.bready, 1)
     await ctx.tick().until(dut.bus.awready & dut.bus.wready)
     ctx.set(dut.bus.awvalid, 0)

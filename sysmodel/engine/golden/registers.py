@@ -264,6 +264,7 @@ def step_bus(s, inputs, g):
     if inputs[g + G.bus_awvalid] and not bus.aw_full:
         bus.aw_full = 1
         bus.awaddr = inputs[g + G.bus_awaddr]
+        bus.privileged = inputs[g + G.bus_awprot] & 1
     elif acts:
         bus.aw_full = 0
     if inputs[g + G.bus_wvalid] and not bus.w_full:

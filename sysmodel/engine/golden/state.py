@@ -12,7 +12,7 @@ import numpy as np
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from rtl.registers.map import CONTEXT, GLOBAL, MOST_CONTEXTS
+from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, MOST_CONTEXTS
 
 from .layouts import (
     ADDRESS_SPACE,
@@ -85,7 +85,8 @@ _CRITICALITY = record(
     "turn seen congestion congested"
 )
 _BUS = record(
-    "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr wdata wstrb araddr"
+    "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr privileged wdata wstrb "
+    "araddr"
 )
 # The port, the tracker, and what the arbiters are told.
 _GPU = record(
@@ -157,9 +158,10 @@ _ROW = record("tiles start outer_edge inner_edge group")
 
 # A word of the register port: its value, the one after reset, bits that software can write, bits
 # that it reads, whether it is a register.
-_REGISTER = record("value reset writable readable known")
+_REGISTER = record("value reset writable readable known lock")
 
 _map = register_map.load()
+_LOCKS = {GLOBAL: _map["GPU_LOCK"], CONTEXT: _map["LOCK"]}
 # Word index of each register in its page, and [low, mask] of each field under its own name.
 R = namedtuple("Registers", _map)(*(register.offset // 4 for register in _map.values()))
 F = namedtuple("Fields", [f"{r.name}_{f.name}" for r in _map.values() for f in r.fields])(
@@ -237,6 +239,9 @@ def _describe_registers(p: T3Parameters, registers: np.ndarray) -> None:
         word = register.offset // 4
         row = registers[register.page][word]
         row["known"] = 1
+        if register.lock:
+            always = register.lock == ALWAYS
+            row["lock"] = -1 if always else _LOCKS[register.page][register.lock].mask
         for field in register.fields:
             mask = (1 << field.width) - 1
             mask &= (1 << widths.get((word, field.low, mask), field.width)) - 1

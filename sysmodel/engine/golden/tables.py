@@ -4,7 +4,7 @@ import numpy as np
 
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.registers.map import CONTEXT, GLOBAL
-from sysmodel.lib.compiled import compiled
+from sysmodel.lib.compiled import compiled, inlined
 
 from .dma import push_copy
 from .registers import (
@@ -34,6 +34,7 @@ _QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
 _IN_USE = ConfigurationError.IN_USE.value
 _LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
 _WINDOW = ConfigurationError.WINDOW.value
+_LOCKED = ConfigurationError.LOCKED.value
 _EPOCH = ConfigurationError.EPOCH.value
 _DMA, _WAVEFRONT = Action.DMA.value, Granularity.WAVEFRONT.value
 
@@ -318,6 +319,16 @@ def _control(s, context, value, busy):
     return OKAY
 
 
+@inlined
+def _is_locked(s, page, word):
+    """Whether a register is for privileged software, and the write is not its."""
+    lock = s.registers[page, word].lock
+    if s.gpu.bus.privileged or not lock:
+        return False
+    of_page = R.GPU_LOCK if page == GLOBAL else R.LOCK
+    return lock < 0 or s.registers[page, of_page].value & lock != 0
+
+
 @compiled
 def write_register(s, copies, busy, pending, aborting):
     """The write that acts in this cycle; its effects are seen in the next one.
@@ -335,6 +346,10 @@ def write_register(s, copies, busy, pending, aborting):
     page, word = page_of(s.config, bus.awaddr), word_of(bus.awaddr)
     bus.b_resp = REJECT
     if bus.wstrb != 15 or page < 0 or not s.registers[page, word].writable:
+        return
+    if _is_locked(s, page, word):
+        if page != GLOBAL:
+            s.contexts[page - CONTEXT].configuration_error = _LOCKED
         return
     if page == GLOBAL:
         if word == R.SCRUB:

@@ -41,7 +41,7 @@ class RegistersHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._registers(_P)
         bus = dut.bus
-        free(m, bus.awvalid, bus.awaddr, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
+        free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
         free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
         for context in dut.context:
             free(m, *(getattr(context, name) for name in _READ))

@@ -1,0 +1,131 @@
+"""What privileged software alone may write."""
+
+import pytest
+from amaranth.sim import Simulator
+from register_bus import read, write
+
+from rtl.interface.encodings import ConfigurationError
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL
+from rtl.registers.port import Registers, Response
+
+OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
+MAP = register_map.load()
+LOCKS = {GLOBAL: MAP["GPU_LOCK"], CONTEXT: MAP["LOCK"]}
+COVERED = {
+    "gpu": ["ARBITER", "STARVATION", "MEASURE", "CUTS", "LEVELS", "SCRUB"],
+    "regions": ["REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"]
+    + ["REGION_COMMIT"],
+    "assignment": ["ADDRESS_SPACE", "WAYS"],
+}
+
+
+def simulate(bench):
+    dut = Registers(T3Parameters(contexts=2))
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+
+    async def run(ctx):
+        for context in dut.context:
+            ctx.set(context.idle, 1)
+        await ctx.tick().repeat(3)
+        await bench(ctx, dut)
+
+    simulator.add_testbench(run)
+    simulator.run()
+
+
+def valid(name):
+    """A word that is accepted."""
+    if name == "REGION_COMMIT":
+        return MAP[name].pack(index=0, enable=0)
+    return 0
+
+
+def test_what_is_covered():
+    covered = {name: register.lock for name, register in MAP.items() if register.lock}
+    expected = {name: lock for lock, names in COVERED.items() for name in names}
+    assert covered == expected | {"GPU_LOCK": ALWAYS, "LOCK": ALWAYS}
+
+
+@pytest.mark.parametrize("lock", COVERED)
+def test_locked_and_not(lock):
+    """Covered registers take privileged writes alone; the others, and the other context, any."""
+    page = GLOBAL if lock == "gpu" else CONTEXT
+
+    async def bench(ctx, dut):
+        await write(ctx, dut, LOCKS[page].address, LOCKS[page].pack(**{lock: 1}), privileged=True)
+        for name, register in MAP.items():
+            if not register.writable or register.lock == ALWAYS or name in ("COPY", "CONTROL"):
+                continue
+            is_covered = register.lock == lock
+            for privileged in (False, True):
+                response = await write(
+                    ctx, dut, register.address, valid(name), privileged=privileged
+                )
+                if name in ("RANGE_COMMIT", "COMMAND_COMMIT") and response == OKAY:
+                    continue
+                expected = SLVERR if is_covered and not privileged else OKAY
+                assert response == expected, (name, privileged)
+            if register.page == CONTEXT:
+                assert await write(ctx, dut, register.address_in(1), valid(name)) == OKAY, name
+
+    simulate(bench)
+
+
+def test_a_locked_register_stays_as_it_is():
+    async def bench(ctx, dut):
+        lock, ways, status = MAP["LOCK"], MAP["WAYS"], MAP["STATUS"]
+        assert await write(ctx, dut, ways.address, 3) == OKAY
+        await write(ctx, dut, lock.address, lock.pack(assignment=1), privileged=True)
+        assert await write(ctx, dut, ways.address, 5) == SLVERR
+        assert (await read(ctx, dut, ways.address))[0] == 3 == ctx.get(dut.context[0].ways)
+        word, _ = await read(ctx, dut, status.address)
+        error = ConfigurationError(status.unpack(word)["configuration_error"])
+        assert error == ConfigurationError.LOCKED
+        await write(ctx, dut, lock.address, 0, privileged=True)
+        assert await write(ctx, dut, ways.address, 5) == OKAY
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_the_user_neither_locks_nor_unlocks(page):
+    lock = LOCKS[page]
+    every = sum(field.mask for field in lock.fields)
+
+    async def bench(ctx, dut):
+        for word in (0, every):
+            await write(ctx, dut, lock.address, word, privileged=True)
+            for tried in (0, every):
+                assert await write(ctx, dut, lock.address, tried) == SLVERR
+            assert await read(ctx, dut, lock.address) == (word, OKAY)
+
+    simulate(bench)
+
+
+def test_protection_of_its_own_address():
+    """Each address has its protection, also if the next is offered while a response waits."""
+
+    async def bench(ctx, dut):
+        lock = MAP["LOCK"]
+        await write(ctx, dut, lock.address, lock.pack(assignment=1), privileged=True)
+        bus, ways = dut.bus, MAP["WAYS"]
+        # A user's write, and the protection of another one in the next cycle.
+        ctx.set(bus.awaddr, ways.address)
+        ctx.set(bus.awprot, 0)
+        ctx.set(bus.awvalid, 1)
+        ctx.set(bus.bready, 0)
+        await ctx.tick()
+        ctx.set(bus.awprot, 7)
+        ctx.set(bus.awvalid, 0)
+        ctx.set(bus.wdata, 5)
+        ctx.set(bus.wstrb, 15)
+        ctx.set(bus.wvalid, 1)
+        await ctx.tick().until(bus.wready)
+        ctx.set(bus.wvalid, 0)
+        (response,) = await ctx.tick().sample(bus.bresp).until(bus.bvalid)
+        assert response == SLVERR
+
+    simulate(bench)
