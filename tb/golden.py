@@ -11,6 +11,7 @@ from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
 __all__ = [
+    "EVERY_PACKET",
     "error_report",
     "golden_state",
     "maps",
@@ -78,12 +79,17 @@ def set_launch_configuration(
         state.contexts[context]["launch"][name] = value
 
 
+EVERY_PACKET = {"stores": (1 << 32) - 1, "updates": (1 << 32) - 1, "ops": 15, "dtypes": 15}
+"""Of a view: the context takes packets from anywhere."""
+
+
 def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> None:
     """What the channels know of a context, with the fields of ``ContextView``."""
     own = state.contexts[context]
     set_maps(state, view.get("maps", {}), context)
     set_launch_configuration(state, view.get("launch_configuration", {}), context)
     put(own["address_space"], view.get("address_space", {}))
+    put(own["inbound"], view.get("inbound", {}))
     own["oldest"], own["credit_limit"] = view.get("oldest", 0), view.get("credit_limit", 0)
     own["aborting"] = own["aborted"] = view.get("aborting", 0)
     own["open"], former = view.get("launched", 0), view.get("former", {})

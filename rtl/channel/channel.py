@@ -6,7 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.lane import DmaLane
-from rtl.interface.configuration import ArbiterConfiguration, ContextView
+from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, ContextView
 from rtl.interface.encodings import Access, Action, ErrorCode, Origin, PacketKind, StoreKind, Target
 from rtl.interface.layouts import (
     DramRequest,
@@ -77,6 +77,8 @@ class Channel(wiring.Component):
         A store, a packet, or an issue acknowledgement was dropped in this cycle.
     corrected : Out(1)
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
+    number : In(5)
+        Of this GPU.
     idle : Out(contexts)
         Of the context no DMA work is here, nothing waits for the link, and no store or packet of a
         mapped buffer is between its port and the DRAM's acknowledgement, or the tracker.
@@ -114,6 +116,7 @@ class Channel(wiring.Component):
                 **ChannelSignature(p).members,
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "arbiter": In(ArbiterConfiguration(p)),
+                "number": In(SOURCE_BITS),
                 "start": In(1),
                 "active": In(1),
                 "relaxed": In(1),
@@ -161,10 +164,12 @@ class Channel(wiring.Component):
         wiring.connect(m, wiring.flipped(self.reads), queues.reads.i)
         m.d.comb += [
             self.link_out.valid.eq(queues.link.o.valid),
-            self.link_out.p.eq(queues.link.o.p.packet),
+            self.link_out.p.source.eq(self.number),
             self.link_owner.eq(queues.link.o.p.owner),
             queues.link.o.ready.eq(self.link_out.ready),
         ]
+        sent = queues.link.o.p.packet
+        m.d.comb += [self.link_out.p[name].eq(sent[name]) for name in sent.shape().members]
         slot = self.returns.p.slot
         for number, lane in enumerate(self.lanes):
             m.submodules[f"lane_{number}"] = lane
@@ -324,8 +329,9 @@ class Channel(wiring.Component):
         epochs = [view.launch_configuration.epoch for view in self.contexts]
         m.d.comb += nmc.epoch.eq(self._of_owner(self.nmc_in.p.owner, epochs))
 
-    def _locate(self, m: Module, name: str, port) -> Queue:
-        """The queue behind a port, with each request's location in place of its context."""
+    def _locate(self, m: Module, name: str, port) -> tuple[Queue, data.View]:
+        """The queue behind a port, with each request's location in place of its context; and the
+        location of what is at the port."""
         queue = getattr(self.queues, name)
         m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
         m.d.comb += [
@@ -340,9 +346,9 @@ class Channel(wiring.Component):
         m.d.comb += [
             queue.i.p[member].eq(port.p[member])
             for member in queue.i.p.shape().members
-            if member != "location"
+            if member in port.p.shape().members
         ]
-        return queue
+        return queue, lookup.location
 
     def _range(self, m: Module, name: str, location) -> RangeLookup:
         m.submodules[name] = lookup = RangeLookup(self._p)
@@ -394,7 +400,7 @@ class Channel(wiring.Component):
     def _classify(self, m: Module):
         """Stores, classified; gives the error. A store that is dropped does not need room."""
         classified = self.queues.classified
-        stores = self._locate(m, "stores", self.stores)
+        stores, _ = self._locate(m, "stores", self.stores)
         store, out = stores.o.p, classified.i.p
         dispatch_index = store.location.dispatch_index
         lookup = self._range(m, "store_range", store.location)
@@ -523,7 +529,9 @@ class Channel(wiring.Component):
     def _check(self, m: Module):
         """Packets into updates and writes; gives the error. One that is dropped needs no room."""
         updates = self.queues.updates
-        inbound = self._locate(m, "inbound", self.link_in)
+        inbound, arrives = self._locate(m, "inbound", self.link_in)
+        takes = [self._takes(view, self.link_in.p) for view in self.contexts]
+        m.d.comb += inbound.i.p.forbidden.eq(~self._of_owner(arrives.owner, takes))
         packet, out = inbound.o.p, updates.i.p
         dispatch_index = packet.location.dispatch_index
         lookup = self._range(m, "packet_range", packet.location)
@@ -550,12 +558,12 @@ class Channel(wiring.Component):
         with m.If(packet.kind == PacketKind.STORE):
             m.d.comb += [
                 stale.eq(~of_launch & ~of_former),
-                keep.eq(packet.location.mapped & ~stale & ~aborting),
+                keep.eq(packet.location.mapped & ~packet.forbidden & ~stale & ~aborting),
             ]
         with m.Else():
             m.d.comb += [
                 stale.eq(~of_launch),
-                keep.eq(tracked & ~stale & ~other & ~late & ~ahead & ~aborting),
+                keep.eq(tracked & ~packet.forbidden & ~stale & ~other & ~late & ~ahead & ~aborting),
                 out.access.eq(Access.UPDATE),
                 out.dispatch_index.eq(dispatch_index),
                 out.wavefront.eq(packet.wavefront),
@@ -563,7 +571,9 @@ class Channel(wiring.Component):
                 out.dtype.eq(packet.dtype),
             ]
         known = Mux(packet.kind == PacketKind.STORE, packet.location.mapped, tracked)
-        with m.If(packet.location.mapped & stale):
+        with m.If(packet.location.mapped & packet.forbidden):
+            m.d.comb += error.report.code.eq(ErrorCode.PACKET_FORBIDDEN)
+        with m.Elif(packet.location.mapped & stale):
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_STALE)
         with m.Elif(~known):
             m.d.comb += error.report.code.eq(ErrorCode.PACKET_UNMAPPED)
@@ -581,6 +591,17 @@ class Channel(wiring.Component):
             error.valid.eq(inbound.o.valid & ~keep & ~aborting),
         ]
         return error
+
+    def _takes(self, view: data.View, packet: data.View) -> Value:
+        """Whether a context takes such packets of such a GPU at all."""
+        inbound, is_store = view.inbound, packet.kind == PacketKind.STORE
+        return Mux(
+            is_store,
+            inbound.stores.bit_select(packet.source, 1),
+            inbound.updates.bit_select(packet.source, 1)
+            & inbound.ops.bit_select(Value.cast(packet.op), 1)
+            & inbound.dtypes.bit_select(Value.cast(packet.dtype), 1),
+        )
 
     def _issue_ack(self, m: Module):
         """The DRAM's acknowledgements: updates to the tracker, writes counted. Gives the error."""

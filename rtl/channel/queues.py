@@ -28,7 +28,8 @@ class ChannelQueues:
     reads : Queue
         Behind the port.
     stores, inbound : Queue
-        Behind the ports of stores and packets, with a location in place of the context.
+        Behind the ports of stores and packets, with a location in place of the context; a packet
+        that its context does not take from this source is ``forbidden``.
     classified : Queue
         Stores with their target.
     writes, updates : Queue
@@ -58,7 +59,7 @@ class ChannelQueues:
         return cls(
             reads=Queue(ReadRequest(p), depth=4),
             stores=Queue(_without(StoreRequest(p), "context", **located), depth=4),
-            inbound=Queue(_without(Packet(p), "context", **located), depth=4),
+            inbound=Queue(_without(Packet(p), "context", **located, forbidden=1), depth=4),
             classified=Queue(Classified(p), depth=2),
             writes=Queue(written, depth=4),
             updates=Queue(written, depth=8),

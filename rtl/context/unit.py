@@ -209,6 +209,7 @@ class ContextUnit(wiring.Component):
             view.launched.eq(registers.launched),
             view.former.eq(registers.former),
             view.address_space.eq(registers.address_space),
+            view.inbound.eq(registers.inbound),
             view.maps.eq(registers.maps),
             view.launch_configuration.eq(registers.launch_configuration),
             view.oldest.eq(credit_window.oldest),

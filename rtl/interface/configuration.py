@@ -12,10 +12,12 @@ from .encodings import Action, Datatype, Granularity, Operation, PacketKind, Pol
 __all__ = [
     "EPOCH_BITS",
     "GENERATION_BITS",
+    "SOURCE_BITS",
     "AddressSpace",
     "ArbiterConfiguration",
     "CommandEntry",
     "ContextView",
+    "Inbound",
     "MapConfiguration",
     "LaunchConfiguration",
     "RangeEntry",
@@ -24,6 +26,7 @@ __all__ = [
 
 GENERATION_BITS = 4  # launches that are told apart, on a link as well
 EPOCH_BITS = 8
+SOURCE_BITS = 5  # number of a GPU
 
 
 def RegionEntry(p: T3Parameters):
@@ -126,6 +129,13 @@ def AddressSpace(p: T3Parameters):
     return data.StructLayout({"enable": 1, "local": p.context_bits, "remote": p.context_bits})
 
 
+def Inbound():
+    """Which packets a context takes: by the number of the GPU that sends them, those that are only
+    to be written and updates; and updates by their operation and their type. A bit for each."""
+    sources = 1 << SOURCE_BITS
+    return data.StructLayout({"stores": sources, "updates": sources, "ops": 4, "dtypes": 4})
+
+
 def ContextView(p: T3Parameters):
     """What the channels know of a context. Updates are let through for dispatch indices from
     ``oldest`` to ``credit_limit - 1``; while it is ``aborting``, all of its traffic is dropped.
@@ -139,6 +149,7 @@ def ContextView(p: T3Parameters):
             "launched": 1,
             "former": data.StructLayout({"valid": 1, "generation": GENERATION_BITS}),
             "address_space": AddressSpace(p),
+            "inbound": Inbound(),
             "maps": MapConfiguration(p),
             "launch_configuration": LaunchConfiguration(p),
             "oldest": p.credit_limit_bits,

@@ -106,6 +106,7 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_MISMATCH = 17  # an update of another operation or type than the range's command
     PACKET_STALE = 18  # a packet of another launch than the one that runs
     STORE_STALE = 19
+    PACKET_FORBIDDEN = 20  # the context takes no such packets of that GPU
 
 
 class ConfigurationError(enum.Enum, shape=4):

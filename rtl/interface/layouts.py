@@ -9,7 +9,7 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
-from .configuration import EPOCH_BITS, GENERATION_BITS, CommandEntry, RegionEntry
+from .configuration import EPOCH_BITS, GENERATION_BITS, SOURCE_BITS, CommandEntry, RegionEntry
 from .encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind, StoreKind, Target
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "NmcRequest",
     "NmcResult",
     "IssueAck",
+    "LinkPacket",
     "Packet",
     "Segment",
     "ReadRequest",
@@ -115,7 +116,7 @@ def Classified(p: T3Parameters):
 
 
 def Packet(p: T3Parameters):
-    """One atom on the link; ``atom`` is an address of the receiver."""
+    """One atom for the link; ``atom`` is an address of the receiver."""
     return data.StructLayout(
         {
             "kind": PacketKind,
@@ -129,6 +130,11 @@ def Packet(p: T3Parameters):
             "data": _data(p),
         }
     )
+
+
+def LinkPacket(p: T3Parameters):
+    """A packet on the link, with the number of the GPU that sends it."""
+    return data.StructLayout({"source": SOURCE_BITS, **Packet(p).members})
 
 
 def DramRequest(p: T3Parameters):

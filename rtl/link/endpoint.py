@@ -6,7 +6,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import Packet
+from rtl.interface.layouts import LinkPacket
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
@@ -86,7 +86,7 @@ class LinkEndpoint(wiring.Component):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
         if not isinstance(link, LinkParameters):
             raise TypeError(f"Link must be LinkParameters, not {link!r}")
-        self._shape, self._link = Packet(p), link
+        self._shape, self._link = LinkPacket(p), link
         self._word = ControlWord(p)
         control, packet = Control(self._word, link).size, self._shape.size
         if control > packet:

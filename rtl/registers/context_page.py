@@ -8,6 +8,7 @@ from rtl.interface.configuration import (
     EPOCH_BITS,
     AddressSpace,
     ContextView,
+    Inbound,
     LaunchConfiguration,
     MapConfiguration,
 )
@@ -17,7 +18,7 @@ from rtl.interface.signatures import ErrorSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
-from .fields import ADDRESS_SPACE, LAUNCH_CONFIGURATION, STAGING, leaves, resets
+from .fields import ADDRESS_SPACE, INBOUND, LAUNCH_CONFIGURATION, STAGING, leaves, resets
 from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
@@ -53,8 +54,8 @@ class ContextRegistersSignature(wiring.Signature):
     maps, launch_configuration : Out
         Registers: those of the launch that began last. What software programs is a copy of them,
         which they take over as a launch begins.
-    address_space : Out
-        A register.
+    address_space, inbound : Out
+        Registers.
     ways : Out(ways)
         Ways of the tracker's sets that are the context's.
     launch, abort, start : Out(1)
@@ -86,6 +87,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "maps": Out(MapConfiguration(p)),
                 "launch_configuration": Out(LaunchConfiguration(p)),
                 "address_space": Out(AddressSpace(p), init=resets(ADDRESS_SPACE, registers)),
+                "inbound": Out(Inbound(), init=resets(INBOUND, registers)),
                 "ways": Out(p.ways, init=(1 << p.ways) - 1),
                 "launch": Out(1),
                 "abort": Out(1),
@@ -188,6 +190,7 @@ class ContextPage(RegisterPage):
             **{("LOCK", name): lock for name, lock in self._locks.items()},
             **dict(leaves(LAUNCH_CONFIGURATION, self.programmed)),
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
+            **dict(leaves(INBOUND, context.inbound)),
             **dict(leaves(STAGING, self._staging)),
             ("WAYS", "mask"): context.ways,
         }

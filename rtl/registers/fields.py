@@ -6,7 +6,15 @@ from amaranth.hdl import Value
 
 from .map import Register
 
-__all__ = ["ADDRESS_SPACE", "ARBITER", "LAUNCH_CONFIGURATION", "STAGING", "leaves", "resets"]
+__all__ = [
+    "ADDRESS_SPACE",
+    "ARBITER",
+    "INBOUND",
+    "LAUNCH_CONFIGURATION",
+    "STAGING",
+    "leaves",
+    "resets",
+]
 
 # Where software's fields go: shaped like the layouts, with a register and a field at each leaf.
 LAUNCH_CONFIGURATION = {
@@ -34,6 +42,12 @@ ADDRESS_SPACE = {
     "enable": ("ADDRESS_SPACE", "enable"),
     "local": ("ADDRESS_SPACE", "local"),
     "remote": ("ADDRESS_SPACE", "remote"),
+}
+INBOUND = {
+    "stores": ("INBOUND_STORES", "sources"),
+    "updates": ("INBOUND_UPDATES", "sources"),
+    "ops": ("INBOUND_KINDS", "ops"),
+    "dtypes": ("INBOUND_KINDS", "dtypes"),
 }
 STAGING = {
     "region": {

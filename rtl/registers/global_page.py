@@ -3,7 +3,7 @@
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import EPOCH_BITS, ArbiterConfiguration
+from rtl.interface.configuration import EPOCH_BITS, SOURCE_BITS, ArbiterConfiguration
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -32,6 +32,8 @@ class GlobalPage(RegisterPage):
         A launch is accepted in this cycle: its epoch is the next one.
     busy : In(1)
         A launch runs or waits, or what is left of one is not gone: the memory is in use.
+    number : Out(5)
+        Of this GPU. A register.
     next_epoch : Out(9)
         A register, with one bit more than an epoch has: if it is set, no epoch is left.
     """
@@ -42,6 +44,7 @@ class GlobalPage(RegisterPage):
             {
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "corrected": In(32),
+                "number": Out(SOURCE_BITS),
                 "launches": In(1),
                 "busy": In(1),
                 "next_epoch": Out(EPOCH_BITS + 1, init=1),
@@ -50,7 +53,11 @@ class GlobalPage(RegisterPage):
         )
         lock = Signal(name="lock")
         self._locks = {"gpu": lock}
-        self._storage = {**dict(leaves(ARBITER, self.arbiter)), ("GPU_LOCK", "gpu"): lock}
+        self._storage = {
+            **dict(leaves(ARBITER, self.arbiter)),
+            ("GPU_LOCK", "gpu"): lock,
+            ("GPU_NUMBER", "gpu"): self.number,
+        }
         self._status = {
             ("CORRECTED", "count"): self.corrected,
             ("CONTEXTS", "count"): Const(p.contexts, 8),

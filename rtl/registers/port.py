@@ -5,7 +5,7 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.axi_lite import AxiLiteSignature
-from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
 
@@ -49,6 +49,8 @@ class Registers(wiring.Component):
     context : Out(:class:`ContextRegistersSignature`).array(contexts)
     arbiter : Out(:func:`ArbiterConfiguration`)
         A register.
+    number : Out(5)
+        Of this GPU. A register.
     corrected : In(32)
         What software reads, in the cycle in which the read acts.
 
@@ -77,6 +79,7 @@ class Registers(wiring.Component):
                 "bus": In(AxiLiteSignature()),
                 "context": Out(ContextRegistersSignature(p)).array(p.contexts),
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
+                "number": Out(SOURCE_BITS),
                 "corrected": In(32),
             }
         )
@@ -89,6 +92,7 @@ class Registers(wiring.Component):
         m.submodules.gpu = self._global
         m.d.comb += [
             self.arbiter.eq(self._global.arbiter),
+            self.number.eq(self._global.number),
             self._global.corrected.eq(self.corrected),
         ]
         for index, page in enumerate(self.pages):

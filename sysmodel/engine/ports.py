@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
 
-from rtl.interface.layouts import DramRequest, Packet
+from rtl.interface.layouts import DramRequest, LinkPacket
 from rtl.interface.signatures import ChannelSignature, ContextSignature, T3Signature
 from rtl.parameters import T3Parameters
 
@@ -141,7 +141,7 @@ CONTEXT_INPUTS, CONTEXT_OUTPUTS = len(J), len(K)
 
 # A packet and an access to the memory: their words in order, and where they begin at a port.
 DATA_WORDS = _widest.atom_bytes // 8
-PACKET = _payload("Packet", Packet(_widest))
+PACKET = _payload("Packet", LinkPacket(_widest))
 REQUEST = _payload("Request", DramRequest(_widest))
 LINK_IN, LINK_OUT = I.link_in_kind - PACKET.kind, O.link_out_kind - PACKET.kind
 DRAM = O.dram_access - REQUEST.access

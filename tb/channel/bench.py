@@ -24,7 +24,7 @@ from tb.channel.tables import (
 )
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import error_report, set_arbiter, set_view
+from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view
 from tb.payload import Fields, flatten
 from tb.stream import Pace, StreamChecker
 
@@ -73,6 +73,7 @@ class _Bench:
         self.views = [random_view(rng, context) for context in _CONTEXTS]
         self.arbiter = random_arbiter(rng)
         self.link_room = (1 << len(_CONTEXTS)) - 1
+        self.number = rng.randrange(32)
         self.admit(12, 30)
         self.configure()
 
@@ -90,6 +91,7 @@ class _Bench:
         )
         dut.arbiter.value = _ARBITER.pack(self.arbiter)
         dut.link_room.value = self.link_room
+        dut.number.value = state.gpu["number"] = self.number
         for context, view in enumerate(self.views):
             set_view(state, view, context)
         set_arbiter(state, self.arbiter)
@@ -232,7 +234,7 @@ def _plain(bench: _Bench) -> None:
             command |= REDUCTION
         for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
             entry["enable"] = 1
-        view |= {"aborting": 0, "launched": 1}
+        view |= {"aborting": 0, "launched": 1, "inbound": EVERY_PACKET}
         view["launch_configuration"] |= {"first_workgroup": 0, "generation": GENERATION}
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.admit(0, 64)

@@ -19,6 +19,7 @@ ERRORS = (
     ErrorCode.PACKET_MISMATCH,
     ErrorCode.PACKET_LATE,
     ErrorCode.PACKET_AHEAD,
+    ErrorCode.PACKET_FORBIDDEN,
     ErrorCode.PACKET_STALE,
     ErrorCode.STORE_STALE,
 )

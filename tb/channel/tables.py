@@ -7,6 +7,7 @@ import numpy as np
 
 from rtl.interface.encodings import Action, Datatype, Operation, Policy
 from rtl.parameters import T3Parameters
+from tb.golden import EVERY_PACKET
 from tb.nmc_unit.operands import structured, to_word
 from tb.nmc_unit.reference import BITS
 
@@ -50,6 +51,15 @@ def _reduction(rng: random.Random) -> dict[str, int]:
     return {"op": rng.randrange(3), "dtype": rng.randrange(3)}
 
 
+def _random_inbound(rng: random.Random) -> dict[str, int]:
+    """Mostly everything; else not from one of the sources, or not one operation or type."""
+    inbound = dict(EVERY_PACKET)
+    if rng.random() < 0.3:
+        name = rng.choice([*inbound])
+        inbound[name] &= ~(1 << rng.randrange(4))
+    return inbound
+
+
 def random_view(rng: random.Random, context: int) -> dict[str, Any]:
     """What the channels know of a context, but for the dispatch indices that it admits."""
     base, limit, space = _BUFFERS[context]
@@ -86,6 +96,7 @@ def random_view(rng: random.Random, context: int) -> dict[str, Any]:
             "local": space,
             "remote": rng.getrandbits(PARAMETERS.context_bits),
         },
+        "inbound": _random_inbound(rng),
         "maps": maps,
         "launch_configuration": {
             "first_workgroup": first,
@@ -149,6 +160,7 @@ class Traffic:
     def _link_in(self) -> dict[str, int]:
         rng = self._rng
         return self._store_like() | {
+            "source": rng.choice([*range(4), 31]),
             "kind": int(rng.random() < 0.8),
             **_reduction(rng),
         }

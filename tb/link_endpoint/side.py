@@ -4,7 +4,7 @@ import random
 from collections import deque
 
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import ErrorReport, Packet
+from rtl.interface.layouts import ErrorReport, LinkPacket
 from rtl.link.layouts import Control, ControlWord, Flit, SessionState
 from tb.cover import cover, expect
 from tb.link_endpoint.dut import LINK, PARAMETERS
@@ -12,8 +12,8 @@ from tb.payload import Fields
 
 __all__ = ["FLIT", "Side"]
 
-_PACKET = Fields(Packet(PARAMETERS))
-FLIT = Fields(Flit(Packet(PARAMETERS), LINK))
+_PACKET = Fields(LinkPacket(PARAMETERS))
+FLIT = Fields(Flit(LinkPacket(PARAMETERS), LINK))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _CONTROL = Fields(Control(ControlWord(PARAMETERS), LINK))
 _WORD = Fields(ControlWord(PARAMETERS))

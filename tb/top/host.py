@@ -57,6 +57,7 @@ class Kernel:
             register = _MAP[name]
             words.append((register.address_in(self.number), register.pack(**values)))
 
+        put("GPU_NUMBER", gpu=9)
         put("ADDRESS_SPACE", local=self.context, remote=self.context, enable=1)
         put("FIRST_WORKGROUP", workgroup=self.first_workgroup)
         put("WORKGROUPS", count=self.workgroups)
@@ -167,7 +168,7 @@ class Host:
 _OFTEN = [
     _MAP[name].address for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
 ] * 5
-_HOLES = [0x05C, 0x10BC, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
+_HOLES = [0x06C, 0x10BC, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
 
 
 class Reprogramming:
@@ -321,6 +322,15 @@ class Reprogramming:
                 local=self._kernel.context,
                 remote=rng.integers(0, 16),
                 enable=rng.random() < 0.9,
+            ),
+            lambda: self._put(
+                ("INBOUND_STORES", "INBOUND_UPDATES")[rng.integers(0, 2)],
+                sources=rng.choice([15, 15, 15, rng.integers(0, 16)]),
+            ),
+            lambda: self._put(
+                "INBOUND_KINDS",
+                ops=rng.choice([15, 15, rng.integers(0, 16)]),
+                dtypes=rng.choice([15, 15, rng.integers(0, 16)]),
             ),
             lambda: self._put("WAYS", mask=rng.integers(0, 1 << 32)),
             lambda: self._put("STATUS"),

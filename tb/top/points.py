@@ -26,6 +26,7 @@ __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 _ALSO = (
     ErrorCode.DMA_OUTSIDE,
     ErrorCode.PACKET_MISMATCH,
+    ErrorCode.PACKET_FORBIDDEN,
     ErrorCode.PACKET_STALE,
     ErrorCode.STORE_STALE,
 )

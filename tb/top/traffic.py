@@ -153,6 +153,7 @@ class Traffic:
             return
         block[I.link_in_atom] = rng.integers(*work.starts)
         block[I.link_in_context] = kernel.context
+        block[I.link_in_source] = rng.integers(0, 4)
         # Copies of the launch before may still come.
         former = rng.random() < self._noise / 2
         block[I.link_in_generation] = (work.generation - int(former)) % 16

@@ -15,7 +15,7 @@ from rtl.interface.encodings import (
 from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from tb.channel.model import Model
-from tb.golden import error_report, set_arbiter, set_view
+from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view
 from tb.payload import Fields, flatten
 
 __all__ = [
@@ -58,6 +58,7 @@ LAUNCH = {"first_workgroup": FIRST, "workgroups": WORKGROUPS}
 CONTEXTS = [
     {
         "aborting": 0,
+        "inbound": EVERY_PACKET,
         "address_space": {"enable": 1, "local": 1, "remote": 5},
         "regions": [{"enable": 1, "base": 1000, "limit": 2000}],
         "ranges": _ranges(
@@ -74,6 +75,7 @@ CONTEXTS = [
     },
     {
         "aborting": 0,
+        "inbound": EVERY_PACKET,
         "address_space": {"enable": 1, "local": 2, "remote": 8},
         "regions": [{"enable": 1, "base": 3000, "limit": 3500}],
         "ranges": _ranges(
@@ -108,6 +110,7 @@ def view(tables, base, limit):
         "aborting": tables["aborting"],
         "launched": 1,
         "address_space": tables["address_space"],
+        "inbound": tables["inbound"],
         "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
         "launch_configuration": tables["launch"],
         "oldest": base,

@@ -6,7 +6,7 @@ from bisect import bisect
 from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from rtl.interface.layouts import Packet
+from rtl.interface.layouts import LinkPacket
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.layouts import Flit
 from tb.link_endpoint.dut import LINK
@@ -15,7 +15,7 @@ from tb.link_endpoint.wire import CLEAN, Wire
 
 __all__ = ["LINK", "P", "Pair", "Side"]
 
-PACKET_BITS = Packet(P).size
+PACKET_BITS = LinkPacket(P).size
 
 
 class Side:
@@ -36,7 +36,7 @@ class Side:
             (dut.o.valid, 1),
             (dut.o.p.as_value(), PACKET_BITS),
             (dut.send.valid, 1),
-            (dut.send.p.as_value(), Flit(Packet(P), link).size),
+            (dut.send.p.as_value(), Flit(LinkPacket(P), link).size),
             (dut.error.valid, 1),
             (dut.error.report.code.as_value(), 5),
             (dut.open, 1),
@@ -112,7 +112,7 @@ class Pair:
         print("seed", seed)
         self.rng = random.Random(seed)
         self.sides = [Side(link, self.rng) for _ in range(2)]
-        bits = Flit(Packet(P), link).size
+        bits = Flit(LinkPacket(P), link).size
         self.channels = [Wire(self.rng, faults, bits) for _ in range(2)]
         self.cycle = 0
 

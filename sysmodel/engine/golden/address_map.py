@@ -24,6 +24,7 @@ __all__ = [
     "locate",
     "owner_of",
     "range_of",
+    "takes",
 ]
 
 _NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
@@ -37,6 +38,7 @@ _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.va
 _PACKET_LATE, _PACKET_AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
 _PACKET_UNMAPPED = ErrorCode.PACKET_UNMAPPED.value
 _PACKET_MISMATCH = ErrorCode.PACKET_MISMATCH.value
+_PACKET_FORBIDDEN = ErrorCode.PACKET_FORBIDDEN.value
 _PACKET_STALE, _STORE_STALE = ErrorCode.PACKET_STALE.value, ErrorCode.STORE_STALE.value
 
 
@@ -203,6 +205,16 @@ def classify_store(s, channel, levels, heads):
 
 
 @inlined
+def takes(own, packet, source):
+    """Whether a context takes such packets of such a GPU at all."""
+    inbound = own.inbound
+    if packet.kind == _PACKET_STORE:
+        return inbound.stores >> source & 1 != 0
+    of_kind = inbound.ops >> packet.op & inbound.dtypes >> packet.dtype & 1
+    return inbound.updates >> source & of_kind & 1 != 0
+
+
+@inlined
 def _end_packet(lane, store, counted):
     """A packet that is dropped is no longer under way."""
     if store:
@@ -230,7 +242,9 @@ def check_packet(s, channel, levels, heads):
     if store:
         stale = stale and not _is_of_former(own, packet.generation)
     code = 0
-    if head.location.mapped and stale:
+    if head.location.mapped and head.forbidden:
+        code = _PACKET_FORBIDDEN
+    elif head.location.mapped and stale:
         code = _PACKET_STALE
     elif store:
         code = 0 if head.location.mapped else _PACKET_UNMAPPED

@@ -6,7 +6,7 @@ from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketK
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import inlined
 
-from .address_map import check_packet, classify_store, locate
+from .address_map import check_packet, classify_store, locate, takes
 from .arbitration import arbitrate, measure
 from .dma import fill_slot, lane_is_idle, step_lane
 from .issue_acks import has_room, take_issue_ack
@@ -215,6 +215,8 @@ def _take_inputs(s, number, inputs, levels, heads):
         packet = arrival.packet
         load_record(packet, inputs, i + I.link_in_kind)
         locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
+        source = inputs[i + I.link_in_source]
+        arrival.forbidden = not takes(s.contexts[natural(arrival.location.owner)], packet, source)
         lane = channel.lanes[natural(arrival.location.owner)]
         if packet.kind == _PACKET_STORE:
             lane.copies_begun += arrival.location.counted
@@ -381,6 +383,7 @@ def write_channel(s, number, outputs):
     if has(levels, Q.link):
         first = channel.link[front(heads, Q.link)]
         store_record(outputs, o + O.link_out_kind, first.packet)
+        outputs[o + O.link_out_source] = s.gpu.number
         outputs[o + O.link_owner] = first.owner
     outputs[o + O.dram_valid] = has(levels, Q.issue)
     if has(levels, Q.issue):

@@ -13,6 +13,7 @@ from .records import fields_of, record
 
 __all__ = [
     "ADDRESS_SPACE",
+    "INBOUND",
     "ARBITER",
     "CANDIDATE",
     "CLASSIFIED",
@@ -66,12 +67,13 @@ RANGE = _record(configuration.RangeEntry)
 COMMAND = _record(configuration.CommandEntry)
 LAUNCH = _record(configuration.LaunchConfiguration)
 ADDRESS_SPACE = _record(configuration.AddressSpace)
+INBOUND = _record(lambda p: configuration.Inbound())
 ARBITER = _record(configuration.ArbiterConfiguration)
 DATA_WORDS = PACKET["data"].shape[0]
 
 # A store and a packet with what the lookup's first step found.
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
-LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)])
+LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "forbidden")
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = record([("tile", TILE)], "bank")
 EVENT = record([("tile", TILE)], "threshold ways")

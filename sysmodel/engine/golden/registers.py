@@ -133,6 +133,11 @@ def decode_context(s, context):
     space.local = get_field(registers, F.ADDRESS_SPACE_local)
     space.remote = get_field(registers, F.ADDRESS_SPACE_remote)
     own.ways = get_field(registers, F.WAYS_mask)
+    inbound = own.inbound
+    inbound.stores = get_field(registers, F.INBOUND_STORES_sources)
+    inbound.updates = get_field(registers, F.INBOUND_UPDATES_sources)
+    inbound.ops = get_field(registers, F.INBOUND_KINDS_ops)
+    inbound.dtypes = get_field(registers, F.INBOUND_KINDS_dtypes)
 
 
 @compiled
@@ -141,6 +146,7 @@ def decode(s):
     for context in range(s.config.contexts):
         decode_context(s, context)
     arbiter, registers = s.config.arbiter, s.registers[GLOBAL]
+    s.gpu.number = get_field(registers, F.GPU_NUMBER_gpu)
     arbiter.policy = get_field(registers, F.ARBITER_policy)
     arbiter.automatic = get_field(registers, F.ARBITER_automatic)
     arbiter.threshold = get_field(registers, F.ARBITER_threshold)

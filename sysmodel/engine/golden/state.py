@@ -21,6 +21,7 @@ from .layouts import (
     COMPLETION,
     COPY,
     EVENT,
+    INBOUND,
     ISSUE_ACK,
     LAUNCH,
     NMC_RESULT,
@@ -90,7 +91,7 @@ _BUS = record(
 )
 # The port, the tracker, and what the arbiters are told.
 _GPU = record(
-    "bank_pointer completions offered tracker_busy cycle active relaxed critical congested",
+    "number bank_pointer completions offered tracker_busy cycle active relaxed critical congested",
     [("bus", _BUS)],
 )
 # A context: its registers' effects, errors, credit window, and units; what it has in the tracker;
@@ -107,6 +108,7 @@ _CONTEXT = record(
         ("launch", LAUNCH),
         ("programmed", LAUNCH),
         ("address_space", ADDRESS_SPACE),
+        ("inbound", INBOUND),
         ("trigger", _TRIGGER),
         ("engine", _ENGINE),
         ("criticality", _CRITICALITY),

@@ -11,7 +11,8 @@ from rtl.interface.encodings import (
     PacketKind,
     StoreKind,
 )
-from rtl.interface.layouts import Packet
+from rtl.interface.layouts import LinkPacket
+from tb.golden import EVERY_PACKET
 
 
 def has(payload, fields):
@@ -103,6 +104,67 @@ def test_packets(request_, outcome):
 
 
 @pytest.mark.parametrize(
+    ("request_", "table", "entry"),
+    [
+        (packet(29, source=5), "updates", 5),
+        (packet(29, source=31), "updates", 31),
+        (packet(60, kind=PacketKind.STORE, source=0), "stores", 0),
+        (packet(29), "ops", Operation.MIN.value),
+        (packet(29), "dtypes", Datatype.FP32.value),
+    ],
+)
+def test_inbound_table(request_, table, entry):
+    """A packet is dropped if its context does not take its kind from its source; without that one
+    entry, which no other packet needs."""
+    every, bit = EVERY_PACKET[table], 1 << entry
+
+    async def bench(channel):
+        for allowed in (bit, every & ~bit, every):
+            channel.program(changed(inbound={table: allowed}))
+            await channel.cycle({"link_in": request_})
+            left, errors = await channel.drain()
+            is_taken = bool(allowed & bit)
+            assert errors == ([] if is_taken else [ErrorCode.PACKET_FORBIDDEN])
+            assert [port for port, _ in left] == ["dram"] * is_taken
+
+    simulate(TIMING, bench)
+
+
+def test_inbound_table_of_each_context():
+    """The other context's, and packets of no context, have nothing to do with it."""
+    nothing = dict.fromkeys(EVERY_PACKET, 0)
+    other = packet(60, atom=3000, context=2, kind=PacketKind.STORE)
+    stranger = packet(60, context=3, kind=PacketKind.STORE)
+
+    async def bench(channel):
+        channel.program(changed(inbound=nothing))
+        outcomes = []
+        for request in (packet(29), other, stranger):
+            await channel.cycle({"link_in": request})
+            left, errors = await channel.drain()
+            outcomes.append([port for port, _ in left] + errors)
+        assert outcomes == [
+            [ErrorCode.PACKET_FORBIDDEN],
+            ["dram"],
+            [ErrorCode.PACKET_UNMAPPED],
+        ]
+
+    simulate(TIMING, bench)
+
+
+def test_packets_have_the_gpus_number():
+    async def bench(channel):
+        for number in (0, 7, 31):
+            channel.model.state.gpu["number"] = number
+            channel.ctx.set(channel.dut.number, number)
+            await channel.cycle({"stores": store(17)})
+            ((port, sent),) = (await channel.drain())[0]
+            assert (port, sent["source"]) == ("link_out", number)
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
     ("port", "item", "latency"),
     [
         ("reads", {"atom": 7, "tag": 9}, 2),
@@ -187,7 +249,7 @@ def test_tables_change_under_a_store(tables, cycle, differs):
             left += (await channel.cycle(offered))[0].items()
         plain = {"workgroup": 26, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
-        assert (left != [("link_out", Packet(TIMING).const(plain))]) == differs
+        assert (left != [("link_out", LinkPacket(TIMING).const(plain))]) == differs
 
     simulate(TIMING, bench)
 

@@ -13,7 +13,7 @@ from rtl.interface.encodings import (
     PacketKind,
     Policy,
 )
-from rtl.interface.layouts import NmcRequest, Packet, Segment
+from rtl.interface.layouts import LinkPacket, NmcRequest, Segment
 
 
 def test_occupancy_is_a_cycle_old():
@@ -83,7 +83,9 @@ def test_dma_atom_from_segment_to_link(number):
         ctx.set(dut.link_out.ready, 1)
         (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
         fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
-        assert sent == Packet(DATA).const(fields | {"atom": 4050, "wavefront": 3, "data": words})
+        assert sent == LinkPacket(DATA).const(
+            fields | {"source": 0, "atom": 4050, "wavefront": 3, "data": words}
+        )
         assert ctx.get(dut.idle) == 3
 
     dut = Channel(DATA)

@@ -14,10 +14,11 @@ OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 MAP = register_map.load()
 LOCKS = {GLOBAL: MAP["GPU_LOCK"], CONTEXT: MAP["LOCK"]}
 COVERED = {
-    "gpu": ["ARBITER", "STARVATION", "MEASURE", "CUTS", "LEVELS", "SCRUB"],
+    "gpu": ["ARBITER", "STARVATION", "MEASURE", "CUTS", "LEVELS", "SCRUB"] + ["GPU_NUMBER"],
     "regions": ["REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"]
     + ["REGION_COMMIT"],
-    "assignment": ["ADDRESS_SPACE", "WAYS"],
+    "assignment": ["ADDRESS_SPACE", "WAYS", "INBOUND_STORES", "INBOUND_UPDATES"]
+    + ["INBOUND_KINDS"],
 }
 
 

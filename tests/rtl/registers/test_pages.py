@@ -10,7 +10,7 @@ from register_bus import read, write
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
+from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, PAGE_BITS
 from rtl.registers.port import Registers, Response
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
@@ -20,7 +20,9 @@ SIDE_EFFECTS = {"SCRUB", "CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_CO
 STORAGE = [
     register
     for register in register_map.page(CONTEXT).values()
-    if register.writable and register.name not in SIDE_EFFECTS | {"WAYS"}
+    if register.writable
+    and register.lock != ALWAYS
+    and register.name not in SIDE_EFFECTS | {"WAYS", "INBOUND_KINDS"}
 ]
 # What a launch must have, beside tables.
 LAUNCHABLE = [

@@ -9,6 +9,7 @@ from register_bus import read, start_write, write
 from rtl.interface.encodings import Action, ConfigurationError, ErrorCode, Granularity, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.registers.map import ALWAYS
 from rtl.registers.port import Registers, Response
 
 P = T3Parameters()
@@ -17,7 +18,9 @@ MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
 STILL_RESETTING = MAP["STATUS"].pack(aborting=1)
 SIDE_EFFECTS = {"SCRUB", "CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
-STORAGE = [r for r in MAP.values() if r.writable and r.name not in SIDE_EFFECTS]
+STORAGE = [
+    r for r in MAP.values() if r.writable and r.lock != ALWAYS and r.name not in SIDE_EFFECTS
+]
 
 
 def simulate(dut, *benches):
@@ -320,7 +323,7 @@ def test_slave_errors():
                 assert await read(ctx, dut, register.address + misplaced) == (0, error)
                 assert await write(ctx, dut, register.address + misplaced, 0xFFFFFFFF) == error
         assert await read(ctx, dut, measure) == (0x14, okay)
-        for address in (0x064, 0x1078, FREE, 0x8000 | measure, 0xFFFC):
+        for address in (0x06C, 0x1078, FREE, 0x8000 | measure, 0xFFFC):
             assert await read(ctx, dut, address) == (0, error)
             assert await write(ctx, dut, address, 0xFFFFFFFF) == error
         assert await read(ctx, dut, measure) == (0x14, okay)
