@@ -1,0 +1,301 @@
+"""Launches through the register port: what is checked, what waits, and their epochs."""
+
+import pytest
+from amaranth.sim import Simulator
+from register_bus import read, start_write, write
+
+from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.registers.port import Registers, Response
+
+P = T3Parameters()
+MAP = register_map.load()
+
+
+def simulate(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+LAUNCH = {
+    "WORKGROUPS": {"count": 9},
+    "TRACKED_END": {"dispatch_index": 9},
+    "CREDIT_WINDOW": {"workgroups": 1},
+    "COMMAND_WINDOW": {"workgroups": 1},
+}
+
+
+async def write_launch(ctx, dut, **registers):
+    """A launch that is not refused, with other registers besides."""
+    ctx.set(dut.context[0].idle, 1)  # so that the reset, or an abort, ends
+    ctx.set(dut.context[0].over, 1)
+    for name, fields in (LAUNCH | registers).items():
+        word = MAP[name].pack(**fields)
+        assert await write(ctx, dut, MAP[name].address, word) == Response.OKAY.value
+
+
+async def launch_error(ctx, dut):
+    """What a launch is answered; if it is refused, none of the strobes acts."""
+    response = await write(
+        ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1)
+    )
+    word, _ = await read(ctx, dut, MAP["STATUS"].address)
+    code = ConfigurationError(MAP["STATUS"].unpack(word)["configuration_error"])
+    assert (response == Response.OKAY.value) == (code == ConfigurationError.NONE)
+    return code
+
+
+_RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
+
+
+@pytest.mark.parametrize(
+    "registers, error",
+    [
+        ({}, ConfigurationError.NONE),
+        ({"FIRST_WORKGROUP": {"workgroup": 8}}, ConfigurationError.NONE),
+        ({"TRACKED_FIRST": {"dispatch_index": 9}}, ConfigurationError.NONE),
+        ({"CREDIT_WINDOW": {"workgroups": P.credit_window}}, ConfigurationError.NONE),
+        ({"COMMAND_WINDOW": {"workgroups": P.command_depth}}, ConfigurationError.NONE),
+        ({"WORKGROUPS": {"count": 1 << 16}}, ConfigurationError.NONE),
+        # Without a kernel it lets copies in.
+        (
+            {"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}},
+            ConfigurationError.NONE,
+        ),
+        ({"WORKGROUPS": {"count": 0}}, _RANGE),
+        ({"WORKGROUPS": {"count": (1 << 16) + 1}}, _RANGE),
+        ({"FIRST_WORKGROUP": {"workgroup": 9}}, _RANGE),
+        ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
+        ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
+        ({"TRACKING": {"updates_per_atom": 0}}, _RANGE),
+        # H6: beyond the bitmap, where dispatch indices share a bit.
+        ({"CREDIT_WINDOW": {"workgroups": P.credit_window + 1}}, _WINDOW),
+        ({"CREDIT_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
+        ({"CREDIT_WINDOW": {"workgroups": 0}}, _WINDOW),
+        ({"COMMAND_WINDOW": {"workgroups": P.command_depth + 1}}, _WINDOW),
+        ({"COMMAND_WINDOW": {"workgroups": 0}}, _WINDOW),
+    ],
+    ids=str,
+)
+def test_launch_is_checked(registers, error):
+    dut = Registers(P)
+
+    async def bench(ctx):
+        strobes = []
+        await write_launch(ctx, dut, **registers)
+        start_write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1))
+        for cycle in range(6):
+            strobes.append((ctx.get(dut.context[0].launch), ctx.get(dut.context[0].start)))
+            await ctx.tick()
+            if cycle == 0:
+                ctx.set(dut.bus.awvalid, 0)
+                ctx.set(dut.bus.wvalid, 0)
+        # It is pending for a cycle.
+        accepted = [(0, 0), (0, 0), (0, 1), (1, 0), (0, 0), (0, 0)]
+        assert strobes == (accepted if error == ConfigurationError.NONE else [(0, 0)] * 6)
+        word, _ = await read(ctx, dut, MAP["STATUS"].address)
+        assert MAP["STATUS"].unpack(word)["configuration_error"] == error.value
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize(
+    "granularity, group_log2, waves, action, most",
+    [
+        # By wavefront, a workgroup has as many commands as wavefronts that write at all.
+        (
+            Granularity.WAVEFRONT,
+            0,
+            (4, 7, 1, 0),
+            Action.DMA,
+            (P.credit_window, P.command_depth // 7),
+        ),
+        (Granularity.WAVEFRONT, 3, (0, 0, 0, 0), Action.DMA, (P.credit_window, P.command_depth)),
+        (Granularity.WORKGROUP, 0, (4, 7, 1, 0), Action.DMA, (P.credit_window, P.command_depth)),
+        # A group's first workgroup waits for its last one.
+        (
+            Granularity.WORKGROUP,
+            3,
+            (4, 4, 4, 4),
+            Action.DMA,
+            (P.credit_window - 7, P.command_depth),
+        ),
+        (
+            Granularity.WORKGROUP,
+            7,
+            (1, 1, 1, 1),
+            Action.DMA,
+            (P.credit_window - 127, P.command_depth),
+        ),
+        (Granularity.WAVEFRONT, 0, (8, 8, 8, 8), Action.OWN, (P.credit_window, P.command_depth)),
+    ],
+)
+def test_windows_that_fit(granularity, group_log2, waves, action, most):
+    dut = Registers(P)
+    writes = {
+        "REGION_LIMIT_LO": {"bytes": 1 << 20},
+        "REGION_COMMIT": {"index": 0, "enable": 1},
+        "COMMAND_TRANSFER": {"granularity": granularity.value, "group_log2": group_log2},
+        "COMMAND_WAVES": {f"waves{edge}": count for edge, count in enumerate(waves)},
+        "COMMAND_COMMIT": {"index": 2},
+        "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
+        "RANGE_ACTION": {"action": action.value, "command": 2},
+        "RANGE_COMMIT": {"index": 1, "enable": 1},
+    }
+
+    async def bench(ctx):
+        await write_launch(ctx, dut, **writes)
+        for window, command in ((1, 1), (1, 0), (0, 1), (0, 0)):
+            await write_launch(
+                ctx,
+                dut,
+                CREDIT_WINDOW={"workgroups": most[0] + window},
+                COMMAND_WINDOW={"workgroups": most[1] + command},
+            )
+            expected = _WINDOW if window or command else ConfigurationError.NONE
+            assert await launch_error(ctx, dut) == expected
+
+    simulate(dut, bench)
+
+
+async def launches(ctx, dut):
+    """Launches that have begun, and that were done; and whether one waits."""
+    word, _ = await read(ctx, dut, MAP["LAUNCHES"].address)
+    counts = MAP["LAUNCHES"].unpack(word)
+    word, _ = await read(ctx, dut, MAP["STATUS"].address)
+    return counts["begun"], counts["done"], MAP["STATUS"].unpack(word)["pending"]
+
+
+def test_a_launch_waits_for_the_one_before():
+    dut = Registers(P)
+    ports = dut.context[0]
+
+    async def bench(ctx):
+        await write_launch(ctx, dut, SHIFT={"dispatch_indices": 7})
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await launches(ctx, dut) == (1, 0, 0)
+        await write_launch(ctx, dut, SHIFT={"dispatch_indices": 8})
+        assert ctx.get(ports.launch_configuration.shift) == 7
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await launches(ctx, dut) == (1, 0, 1)
+        # What waits is kept as it is.
+        assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+        for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
+            word = MAP[name].pack(**fields)
+            assert await write(ctx, dut, MAP[name].address, word) == Response.SLVERR.value
+        # Done is not over yet.
+        ctx.set(ports.over, 0)
+        ctx.set(ports.done, 1)
+        assert await launches(ctx, dut) == (1, 1, 1)
+        assert ctx.get(ports.launch_configuration.shift) == 7
+        ctx.set(ports.over, 1)
+        await ctx.tick()
+        assert ctx.get(ports.launch) and ctx.get(ports.launch_configuration.shift) == 8
+        ctx.set(ports.done, 0)
+        assert await launches(ctx, dut) == (2, 1, 0)
+
+    simulate(dut, bench)
+
+
+def test_an_abort_forgets_what_waits():
+    dut = Registers(P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def bench(ctx):
+        for number in range(2):
+            await write_launch(ctx, dut, TRACKING={"updates_per_atom": 2, "generation": number})
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert ctx.get(ports.launched) and not ctx.get(ports.former.valid)
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        await ctx.tick().repeat(3)
+        assert await launches(ctx, dut) == (1, 0, 0)
+        assert not ctx.get(ports.launched)
+        both = control.pack(launch=1, abort=1)
+        assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
+        for busy, left in (("clearing", 1), ("idle", 0)):
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            # An abort is not over before nothing is left.
+            ctx.set(getattr(ports, busy), left)
+            await write(ctx, dut, control.address, control.pack(abort=1))
+            await ctx.tick().repeat(5)
+            assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
+            ctx.set(getattr(ports, busy), 1 - left)
+            await ctx.tick().repeat(3)
+
+    simulate(dut, bench)
+
+
+def test_former_launch():
+    """Its generation is kept until the one after, or an abort."""
+    dut = Registers(P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def bench(ctx):
+        ctx.set(ports.done, 1)
+        for number in range(3):
+            tracking = {"updates_per_atom": 2, "generation": 5 + number}
+            await write_launch(ctx, dut, TRACKING=tracking)
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            await ctx.tick().repeat(4)
+            former = ctx.get(ports.former)
+            assert (former.valid, former.generation) == ((1, 4 + number) if number else (0, 0))
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        assert not ctx.get(ports.former.valid)
+
+    simulate(dut, bench)
+
+
+def test_each_launch_has_an_epoch_until_none_is_left():
+    """H8: after 255 launches of both contexts the memory must be scrubbed."""
+    dut = Registers(T3Parameters(contexts=2))
+    control, scrub = MAP["CONTROL"], MAP["SCRUB"]
+
+    async def bench(ctx):
+        for context in (0, 1):
+            ports = dut.context[context]
+            for name in ("idle", "over", "done"):
+                ctx.set(getattr(ports, name), 1)
+            for name, fields in LAUNCH.items():
+                await write(ctx, dut, MAP[name].address_in(context), MAP[name].pack(**fields))
+        epochs = []
+        for number in range(255):
+            address = control.address_in(number % 2)
+            assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
+            await ctx.tick().repeat(3)
+            epochs.append(ctx.get(dut.context[number % 2].launch_configuration.epoch))
+        assert epochs == [*range(1, 256)]
+        assert await launch_error(ctx, dut) == ConfigurationError.EPOCH
+        ctx.set(dut.context[1].done, 0)
+        assert await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1)) == Response.OKAY.value
+        address = control.address_in(1)
+        assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
+        # The memory is in use.
+        assert await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1)) == Response.SLVERR.value
+        assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 2
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("bit, name", [(1, "abort"), (2, "start")])
+def test_strobes(bit, name):
+    """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
+    dut = Registers(P)
+    others = [other for other in ("launch", "abort", "start") if other != name]
+
+    async def bench(ctx):
+        await write_launch(ctx, dut)
+        start_write(ctx, dut, MAP["CONTROL"].address, 1 << bit)
+        seen = []
+        for cycle in range(8):
+            seen.append(ctx.get(getattr(dut.context[0], name)))
+            assert not any(ctx.get(getattr(dut.context[0], other)) for other in others)
+            await ctx.tick()
+            if cycle == 0:
+                ctx.set(dut.bus.awvalid, 0)
+                ctx.set(dut.bus.wvalid, 0)
+        assert seen == [0, 0, 1, 0, 0, 0, 0, 0]
+
+    simulate(dut, bench)
