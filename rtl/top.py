@@ -69,6 +69,7 @@ class T3(wiring.Component):
         for number, unit in enumerate(self.contexts):
             m.submodules[f"context_{number}"] = unit
         wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
+        m.d.comb += self.irq.eq(self.registers.irq)
         self._connect_channels(m)
         self._distribute(m)
         for number in range(self._p.contexts):
@@ -128,12 +129,15 @@ class T3(wiring.Component):
             channel.link_out.valid & channel.link_out.ready & (channel.link_owner == number)
             for channel in self.channels
         )
-        idle = Signal(name=f"idle_{number}")
-        m.d.sync += idle.eq(
-            unit.own_idle
-            & tracker.empty[number]
-            & Cat(channel.idle[number] for channel in self.channels).all()
-        )
+        idle, sent = Signal(name=f"idle_{number}"), Signal(name=f"sent_{number}")
+        m.d.sync += [
+            idle.eq(
+                unit.own_idle
+                & tracker.empty[number]
+                & Cat(channel.idle[number] for channel in self.channels).all()
+            ),
+            sent.eq(unit.sent & Cat(channel.sent[number] for channel in self.channels).all()),
+        ]
         m.d.comb += [
             unit.idle.eq(idle),
             unit.sends.eq(sends.any()),
@@ -146,6 +150,7 @@ class T3(wiring.Component):
                 tracker.empty[number] & Cat(channel.over[number] for channel in self.channels).all()
             ),
             registers.idle.eq(idle),
+            registers.sent.eq(sent),
             registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]
         inputs = ("credit_limit_in", "generation_in", "dispatched", "finished", "kernel_generation")
@@ -163,17 +168,29 @@ class T3(wiring.Component):
         m.d.sync += corrections.step.eq(corrected.any() | self.tracker.corrected)
 
     def _report_errors(self, m: Module) -> None:
-        """Each context's first error, registered before it is chosen among the many."""
-        of_channels = (error for channel in self.channels for error in channel.errors)
-        reported = [*of_channels, *self.tracker.errors]
+        """To each context its first error, and to the GPU the first of no context."""
+        shared = [[error] for error in self.tracker.errors]
+        for number, channel in enumerate(self.channels):
+            errors = [ErrorSignature(self._p).create() for _ in channel.errors]
+            for error, source in zip(errors, channel.errors, strict=True):
+                m.d.comb += [error.valid.eq(source.valid), error.report.eq(source.report)]
+                m.d.comb += error.report.channel.eq(number)
+            shared.insert(number, errors)
+        registers = self.registers
         for number, unit in enumerate(self.contexts):
-            registered = []
-            for error in (*reported, *unit.errors):
-                report = ErrorSignature(self._p).create()
-                is_own = error.report.owner == number
-                m.d.sync += [report.valid.eq(error.valid & is_own), report.report.eq(error.report)]
-                registered.append(report)
-            self._first_error(m, registered, self.registers.context[number].error)
+            groups = [*shared, *([error] for error in unit.errors)]
+            self._choose(m, groups, number, registers.context[number].error)
+        self._choose(m, shared, None, registers.error)
+
+    def _choose(self, m: Module, groups: list[Sequence], owner: int | None, out) -> None:
+        """An owner's first error, registered before it is chosen among those of many blocks."""
+        registered = []
+        for errors in groups:
+            first, report = (ErrorSignature(self._p).create() for _ in range(2))
+            self._first_error(m, errors, owner, first)
+            m.d.sync += [report.valid.eq(first.valid), report.report.eq(first.report)]
+            registered.append(report)
+        self._first_error(m, registered, owner, out)
 
     def _connect_ports(self, m: Module, port, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():
@@ -185,11 +202,15 @@ class T3(wiring.Component):
             else:
                 m.d.comb += outside.eq(inside)
 
-    def _first_error(self, m: Module, errors: Sequence, out) -> None:
+    def _first_error(self, m: Module, errors: Sequence, owner: int | None, out) -> None:
+        """The first one that is an owner's, or of no context (None)."""
         valid = Signal(len(errors))
+        for bit, error in zip(valid, errors, strict=True):
+            stray = error.report.stray
+            is_own = stray if owner is None else ~stray & (error.report.owner == owner)
+            m.d.comb += bit.eq(error.valid & is_own)
         reports = [error.report for error in errors]
         m.d.comb += [
-            valid.eq(Cat(error.valid for error in errors)),
             out.valid.eq(valid.any()),
             out.report.eq(one_hot_select(one_hot_first(valid), reports)),
         ]

@@ -7,6 +7,7 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState, new_state, reset
+from sysmodel.engine.golden.errors import describe_error
 from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
@@ -50,9 +51,9 @@ def put(record: np.void, values: Mapping[str, Any]) -> None:
             record[name] = flat.get(name, 0)
 
 
-def error_report(error: int) -> list[int]:
-    """The fields of ``ErrorReport`` of an error that a block of the model gives."""
-    return [error & 0xFF, error >> 48, error >> 24 & 0xFFFFFF, error >> 8 & 0xFFFF]
+def error_report(error: int, place: int = 0) -> list[int]:
+    """The fields of ``ErrorReport`` of an error that a block of the model gives, and where."""
+    return [error & 0xFF, *map(int, describe_error(error, place))]
 
 
 def maps(state: GoldenState, context: int = 0) -> list[int]:

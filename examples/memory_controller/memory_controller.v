@@ -69,6 +69,8 @@ module memory_controller #(
   wire nmc_in__valid;
   wire [`T3_NMC_OUT_BITS-1:0] nmc_out__payload;
   wire nmc_out__valid;
+  wire irq_of_context, irq_of_none;
+  assign irq = irq_of_context | irq_of_none;
   // Counters, of which software reads the one in a register.
   wire [`T3_STORED_BITS-1:0] stored;
   wire [`T3_CONTEXT_TILES_BITS-1:0] tiles;
@@ -134,7 +136,8 @@ module memory_controller #(
     .context__0__tiles(tiles),
     .context__0__done(done),
     .context__0__idle(idle),
-    .context__0__irq(irq)
+    .context__0__irq(irq_of_context),
+    .irq(irq_of_none)
   );
 
   dram_queue #(

@@ -46,7 +46,7 @@ class Channel(wiring.Component):
 
     A read is before the arbiter one cycle after its port, a packet two, a store three; what the
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
-    output but ``errors`` and ``idle`` is a queue's end or a register.
+    output but ``errors``, ``sent`` and ``idle`` is a queue's end or a register.
 
     Updates are let through for dispatch indices that their context admits, those of packets if
     their operation and type are the command's; others are dropped and reported.
@@ -79,6 +79,8 @@ class Channel(wiring.Component):
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
     number : In(5)
         Of this GPU.
+    sent : Out(contexts)
+        Of the context no DMA work is here, and nothing waits for the link.
     idle : Out(contexts)
         Of the context no DMA work is here, nothing waits for the link, and no store or packet of a
         mapped buffer is between its port and the DRAM's acknowledgement, or the tracker.
@@ -128,6 +130,7 @@ class Channel(wiring.Component):
                 "segments": In(stream.Signature(Segment(p))).array(p.contexts),
                 "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
+                "sent": Out(p.contexts),
                 "idle": Out(p.contexts),
                 "over": Out(p.contexts),
             }
@@ -302,12 +305,12 @@ class Channel(wiring.Component):
                     )
                 ),
                 self.over[number].eq(under_way.none),
+                self.sent[number].eq(self.lanes[number].idle & ~self._on_link(m, number).any()),
                 self.idle[number].eq(
                     under_way.none
                     & copies.none
-                    & self.lanes[number].idle
+                    & self.sent[number]
                     & ~self.remote[number].level.any()
-                    & ~self._on_link(m, number).any()
                 ),
             ]
 
@@ -404,7 +407,7 @@ class Channel(wiring.Component):
         store, out = stores.o.p, classified.i.p
         dispatch_index = store.location.dispatch_index
         lookup = self._range(m, "store_range", store.location)
-        error = ErrorSignature(self._p).create()
+        error, code = ErrorSignature(self._p).create(), Signal(ErrorCode)
         end = Signal()
         keep = Signal()
         stale = Signal()
@@ -417,9 +420,11 @@ class Channel(wiring.Component):
             out.op.eq(lookup.op),
             out.dtype.eq(lookup.dtype),
             stale.eq(~self._is_of_launch(store.location, store.generation)),
+            error.report.code.eq(code),
             error.report.owner.eq(store.location.owner),
             error.report.dispatch_index.eq(dispatch_index),
             error.report.wavefront.eq(store.wavefront),
+            error.report.atom.eq(store.atom),
         ]
         names = ("atom", "generation", "workgroup", "wavefront", "data")
         names += ("tile_atoms", "outer_edge", "inner_edge")
@@ -434,11 +439,11 @@ class Channel(wiring.Component):
             ),
         ]
         with m.If(stale):
-            m.d.comb += error.report.code.eq(ErrorCode.STORE_STALE)
+            m.d.comb += code.eq(ErrorCode.STORE_STALE)
         with m.Elif(late):
-            m.d.comb += error.report.code.eq(ErrorCode.STORE_LATE)
+            m.d.comb += code.eq(ErrorCode.STORE_LATE)
         with m.Else():
-            m.d.comb += error.report.code.eq(ErrorCode.STORE_AHEAD)
+            m.d.comb += code.eq(ErrorCode.STORE_AHEAD)
         with m.If(tracked):
             m.d.comb += out.target.eq(Mux(end, Target.END_OF_TILE, Target.UPDATE))
         with m.Elif(lookup.action == Action.REMOTE):
@@ -531,11 +536,16 @@ class Channel(wiring.Component):
         updates = self.queues.updates
         inbound, arrives = self._locate(m, "inbound", self.link_in)
         takes = [self._takes(view, self.link_in.p) for view in self.contexts]
-        m.d.comb += inbound.i.p.forbidden.eq(~self._of_owner(arrives.owner, takes))
+        spaces = [view.address_space for view in self.contexts]
+        known = Cat(space.enable & (space.local == self.link_in.p.context) for space in spaces)
+        m.d.comb += [
+            inbound.i.p.forbidden.eq(~self._of_owner(arrives.owner, takes)),
+            inbound.i.p.stray.eq(~known.any()),
+        ]
         packet, out = inbound.o.p, updates.i.p
         dispatch_index = packet.location.dispatch_index
         lookup = self._range(m, "packet_range", packet.location)
-        error = ErrorSignature(self._p).create()
+        error, code = ErrorSignature(self._p).create(), Signal(ErrorCode)
         keep = Signal()
         tracked = Signal()
         other = Signal()
@@ -550,9 +560,13 @@ class Channel(wiring.Component):
             out.atom.eq(packet.atom),
             out.data.eq(packet.data),
             out.owner.eq(packet.location.owner),
+            error.report.code.eq(code),
             error.report.owner.eq(packet.location.owner),
             error.report.dispatch_index.eq(packet.workgroup),
             error.report.wavefront.eq(packet.wavefront),
+            error.report.atom.eq(packet.atom),
+            error.report.source.eq(packet.source),
+            error.report.stray.eq(packet.stray),
         ]
         aborting = self._is_aborted(packet.location)
         with m.If(packet.kind == PacketKind.STORE):
@@ -570,19 +584,19 @@ class Channel(wiring.Component):
                 out.op.eq(packet.op),
                 out.dtype.eq(packet.dtype),
             ]
-        known = Mux(packet.kind == PacketKind.STORE, packet.location.mapped, tracked)
+        mapped = Mux(packet.kind == PacketKind.STORE, packet.location.mapped, tracked)
         with m.If(packet.location.mapped & packet.forbidden):
-            m.d.comb += error.report.code.eq(ErrorCode.PACKET_FORBIDDEN)
+            m.d.comb += code.eq(ErrorCode.PACKET_FORBIDDEN)
         with m.Elif(packet.location.mapped & stale):
-            m.d.comb += error.report.code.eq(ErrorCode.PACKET_STALE)
-        with m.Elif(~known):
-            m.d.comb += error.report.code.eq(ErrorCode.PACKET_UNMAPPED)
+            m.d.comb += code.eq(ErrorCode.PACKET_STALE)
+        with m.Elif(~mapped):
+            m.d.comb += code.eq(ErrorCode.PACKET_UNMAPPED)
         with m.Elif(other):
-            m.d.comb += error.report.code.eq(ErrorCode.PACKET_MISMATCH)
+            m.d.comb += code.eq(ErrorCode.PACKET_MISMATCH)
         with m.Elif(late):
-            m.d.comb += error.report.code.eq(ErrorCode.PACKET_LATE)
+            m.d.comb += code.eq(ErrorCode.PACKET_LATE)
         with m.Else():
-            m.d.comb += error.report.code.eq(ErrorCode.PACKET_AHEAD)
+            m.d.comb += code.eq(ErrorCode.PACKET_AHEAD)
         m.d.comb += [
             self._dropped["packet"].eq(~keep),
             updates.i.valid.eq(inbound.o.valid),

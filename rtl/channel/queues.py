@@ -7,6 +7,7 @@ from amaranth.lib import data
 from rtl.interface.layouts import (
     Classified,
     DramRequest,
+    LinkPacket,
     Location,
     Packet,
     ReadRequest,
@@ -29,7 +30,8 @@ class ChannelQueues:
         Behind the port.
     stores, inbound : Queue
         Behind the ports of stores and packets, with a location in place of the context; a packet
-        that its context does not take from this source is ``forbidden``.
+        that its context does not take from this source is ``forbidden``, one of no context
+        ``stray``.
     classified : Queue
         Stores with their target.
     writes, updates : Queue
@@ -59,7 +61,9 @@ class ChannelQueues:
         return cls(
             reads=Queue(ReadRequest(p), depth=4),
             stores=Queue(_without(StoreRequest(p), "context", **located), depth=4),
-            inbound=Queue(_without(Packet(p), "context", **located, forbidden=1), depth=4),
+            inbound=Queue(
+                _without(LinkPacket(p), "context", **located, forbidden=1, stray=1), depth=4
+            ),
             classified=Queue(Classified(p), depth=2),
             writes=Queue(written, depth=4),
             updates=Queue(written, depth=8),

@@ -46,8 +46,9 @@ class ContextUnit(wiring.Component):
         Nothing of the context is left, here or elsewhere.
     active, relaxed, critical, congested : Out(1)
         See :class:`Criticality`.
-    own_idle, clearing : Out(1)
-        No command is here, and no complete tile; the counts are being cleared.
+    sent, own_idle, clearing : Out(1)
+        No command is in the DMA engine; none is here, and no complete tile; the counts are being
+        cleared.
     over : In(1)
         No tile of the launch is elsewhere, and none of its stores and updates.
     errors : Out(:class:`ErrorSignature`).array(3)
@@ -81,6 +82,7 @@ class ContextUnit(wiring.Component):
                 "relaxed": Out(1),
                 "critical": Out(1),
                 "congested": Out(1),
+                "sent": Out(1),
                 "own_idle": Out(1),
                 "over": In(1),
                 "clearing": Out(1),
@@ -214,6 +216,7 @@ class ContextUnit(wiring.Component):
             view.launch_configuration.eq(registers.launch_configuration),
             view.oldest.eq(credit_window.oldest),
             view.credit_limit.eq(credit_window.credit_limit),
+            self.sent.eq(self.engine.idle),
             self.own_idle.eq(self.engine.idle & trigger.idle),
             self.clearing.eq(trigger.clearing),
             self.corrected.eq(trigger.corrected),

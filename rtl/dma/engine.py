@@ -14,7 +14,7 @@ from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import sum_less_than
 from rtl.lib.interleave import check_channels
 from rtl.lib.round_robin import Merge2
-from rtl.lib.select import one_hot_select
+from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
 
 from .geometry import share, workgroup_of
@@ -278,6 +278,11 @@ class DmaEngine(wiring.Component):
             self.error.report.code.eq(ErrorCode.DMA_OUTSIDE),
             self.error.report.dispatch_index.eq(self.common.workgroup),
             self.error.report.wavefront.eq(self.walk.wavefront),
+            self.error.report.atom.eq(
+                one_hot_select(
+                    one_hot_first(outside), [walker.segment.atom for walker in self.walkers]
+                )
+            ),
         ]
 
     def _load(self, m: Module, copy: Signal, of_command: Callable[[str], Value]) -> None:

@@ -297,13 +297,22 @@ def Segment(p: T3Parameters):
 
 
 def ErrorReport(p: T3Parameters):
-    """What went wrong, and for which tile (``dispatch_index`` is a workgroup id for packet
-    errors)."""
+    """What went wrong, for which tile, and where.
+
+    ``dispatch_index`` is a workgroup id for errors of packets and of the DMA engine. ``atom`` is
+    that of the store, the packet or the segment, ``source`` the GPU that sent the packet,
+    ``channel`` the one of the store, the packet or the acknowledgement; each is 0 where there is
+    none. ``stray``: it is no context's, but the GPU's.
+    """
     return data.StructLayout(
         {
             "code": ErrorCode,
             "owner": p.owner_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
+            "atom": _atoms(p),
+            "source": SOURCE_BITS,
+            "channel": range(p.channels),
+            "stray": 1,
         }
     )

@@ -113,7 +113,7 @@ class ContextSignature(wiring.Signature):
         Every tracked tile is complete; nothing of a mapped buffer is under way in T3 or at the
         DRAM, no tile has an entry, and no DMA work is left.
     irq : Out(1)
-        An error is pending.
+        Something that interrupts is pending; see ``INTERRUPTS``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -144,6 +144,8 @@ class T3Signature(wiring.Signature):
     context : array of :class:`ContextSignature`
     bus : In(:class:`AxiLiteSignature`)
         The register port.
+    irq : Out(1)
+        Something that interrupts and is no context's is pending; see ``GPU_INTERRUPTS``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -152,5 +154,6 @@ class T3Signature(wiring.Signature):
                 "channel": Out(ChannelSignature(p)).array(p.channels),
                 "context": Out(ContextSignature(p)).array(p.contexts),
                 "bus": In(AxiLiteSignature()),
+                "irq": Out(1),
             }
         )

@@ -1,6 +1,6 @@
 """Registers of one context: its tables, its launch, and its errors."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,7 @@ from rtl.interface.configuration import (
     MapConfiguration,
 )
 from rtl.interface.encodings import ConfigurationError
-from rtl.interface.layouts import Copy, ErrorReport
+from rtl.interface.layouts import Copy
 from rtl.interface.signatures import ErrorSignature
 from rtl.parameters import T3Parameters
 
@@ -22,7 +22,7 @@ from .fields import ADDRESS_SPACE, INBOUND, LAUNCH_CONFIGURATION, STAGING, leave
 from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
-from .page import RegisterPage
+from .reporting_page import ReportingPage
 
 __all__ = ["ContextPage", "ContextRegistersSignature"]
 
@@ -73,11 +73,12 @@ class ContextRegistersSignature(wiring.Signature):
     done, idle, clearing, tiles, oldest, credit_limit : In
         What software reads, in the cycle in which the read acts; ``clearing``: the tracker or the
         trigger unit still forgets tiles.
+    sent : In(1)
+        Nothing is left of the context's DMA work, but for the copies that wait here.
     error : In(:class:`ErrorSignature`)
-        The first one is kept and all are counted until software clears both. One that comes in
-        the cycle of the clearing is kept.
+        For the log.
     irq : Out(1)
-        An error is pending.
+        Something that interrupts is pending.
     """
 
     def __init__(self, p: T3Parameters):
@@ -100,6 +101,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "done": In(1),
                 "idle": In(1),
                 "clearing": In(1),
+                "sent": In(1),
                 "tiles": In(32),
                 "oldest": In(p.credit_limit_bits),
                 "credit_limit": In(p.credit_limit_bits),
@@ -109,7 +111,7 @@ class ContextRegistersSignature(wiring.Signature):
         )
 
 
-class ContextPage(RegisterPage):
+class ContextPage(ReportingPage):
     """The page of one context.
 
     Parameters
@@ -119,7 +121,7 @@ class ContextPage(RegisterPage):
     Members
     -------
     port
-        See :class:`RegisterPage`.
+        See :class:`ReportingPage`.
     context : Out(:class:`ContextRegistersSignature`)
     launches : Out(1)
         A launch is accepted in this cycle. Combinational.
@@ -132,8 +134,6 @@ class ContextPage(RegisterPage):
     ----------
     For proofs and benches to read, never to drive.
 
-    errors : Signal
-        Errors since software cleared them.
     running, pending : Signal
         A launch has begun, and is neither done nor aborted; one waits for the end of that before.
     begun, done : Signal
@@ -160,6 +160,7 @@ class ContextPage(RegisterPage):
                     f"not {getattr(p, name)}"
                 )
         super().__init__(
+            p,
             {
                 "context": Out(ContextRegistersSignature(p)),
                 "launches": Out(1),
@@ -169,24 +170,18 @@ class ContextPage(RegisterPage):
             registers,
         )
         context = self.context
-        self._clear_error = Signal()
         self._waited = Signal()
-        self.errors = Signal(32)
+        self._was_idle, self._copying = Signal(), Signal()
         self.running, self.pending = Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
         self.programmed = Signal(
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
-        self._first_error = Signal(ErrorReport(p))
         self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
-        self._strobes = {
-            "abort": context.abort,
-            "measure": context.start,
-            "clear_error": self._clear_error,
-        }
+        self._strobes |= {"abort": context.abort, "measure": context.start}
         self._locks = {name: Signal(name=f"{name}_lock") for name in ("regions", "assignment")}
-        self._storage = {
+        self._storage |= {
             **{("LOCK", name): lock for name, lock in self._locks.items()},
             **dict(leaves(LAUNCH_CONFIGURATION, self.programmed)),
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
@@ -194,19 +189,15 @@ class ContextPage(RegisterPage):
             **dict(leaves(STAGING, self._staging)),
             ("WAYS", "mask"): context.ways,
         }
-        self._status = {
+        self._status |= {
             ("STATUS", "done"): context.done,
             ("STATUS", "idle"): context.idle,
-            ("STATUS", "error"): context.irq,
+            ("STATUS", "error"): self.log.pending,
             ("STATUS", "aborting"): context.aborting,
             ("STATUS", "pending"): self.pending,
             ("LAUNCHES", "begun"): self.begun,
             ("LAUNCHES", "done"): self.done,
             ("STATUS", "configuration_error"): Value.cast(self._configuration_error),
-            ("ERROR", "code"): Value.cast(self._first_error.code),
-            ("ERROR", "wavefront"): self._first_error.wavefront,
-            ("ERROR", "dispatch_index"): self._first_error.dispatch_index,
-            ("ERRORS", "count"): self.errors,
             ("TILES", "count"): context.tiles,
             ("OLDEST", "dispatch_index"): context.oldest,
             ("CREDIT_LIMIT", "dispatch_index"): context.credit_limit,
@@ -237,14 +228,25 @@ class ContextPage(RegisterPage):
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
-        self._take(m)
+        self._interrupt(m, self._take(m))
         self.decode(m)
-        self._errors_of(m)
         return m
 
-    def _take(self, m: Module) -> None:
+    def _interrupt(self, m: Module, done: Signal) -> None:
+        """Tell of the end of a launch, of what became idle, of copies that have left."""
+        context, copies = self.context, self.context.copies
+        sent = Signal()
+        m.d.comb += sent.eq(self._copying & ~copies.valid & context.sent)
+        m.d.sync += [
+            self._was_idle.eq(context.idle),
+            self._copying.eq(copies.valid | (self._copying & ~sent)),
+        ]
+        events = {"done": done, "idle": context.idle & ~self._was_idle, "copy": sent}
+        m.d.comb += context.irq.eq(self.report(m, context.error, events))
+
+    def _take(self, m: Module) -> Signal:
         """A launch that waits begins when the one before is over: its registers take over what is
-        programmed."""
+        programmed. Gives the end of a launch."""
         context, former = self.context, self.context.former
         ends, takes = Signal(), Signal()
         m.d.comb += [
@@ -270,6 +272,7 @@ class ContextPage(RegisterPage):
             ]
         with m.If(context.abort):
             m.d.sync += former.valid.eq(0)
+        return ends
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """See :meth:`RegisterPage.act`."""
@@ -319,13 +322,4 @@ class ContextPage(RegisterPage):
             m.d.sync += self._configuration_error.eq(error)
         with m.If(okay):
             m.d.comb += self.launches.eq(launches)
-            m.d.sync += [strobe.eq(part[name]) for name, strobe in self._strobes.items()]
-
-    def _errors_of(self, m: Module) -> None:
-        context = self.context
-        with m.If(context.error.valid):
-            m.d.sync += self.errors.eq(Mux(self._clear_error, 0, self.errors) + 1)
-            with m.If(~context.irq | self._clear_error):
-                m.d.sync += [self._first_error.eq(context.error.report), context.irq.eq(1)]
-        with m.Elif(self._clear_error):
-            m.d.sync += [self.errors.eq(0), self._first_error.eq(0), context.irq.eq(0)]
+            self.strobe(m, part)

@@ -4,17 +4,18 @@ from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import EPOCH_BITS, SOURCE_BITS, ArbiterConfiguration
+from rtl.interface.signatures import ErrorSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
 from .fields import ARBITER, leaves, resets
 from .map import Register
-from .page import RegisterPage
+from .reporting_page import ReportingPage
 
 __all__ = ["GlobalPage"]
 
 
-class GlobalPage(RegisterPage):
+class GlobalPage(ReportingPage):
     """The first page.
 
     Parameters
@@ -24,7 +25,7 @@ class GlobalPage(RegisterPage):
     Members
     -------
     port
-        See :class:`RegisterPage`.
+        See :class:`ReportingPage`.
     arbiter : Out(:func:`ArbiterConfiguration`)
     corrected : In(32)
         What software reads, in the cycle in which the read acts.
@@ -36,11 +37,16 @@ class GlobalPage(RegisterPage):
         Of this GPU. A register.
     next_epoch : Out(9)
         A register, with one bit more than an epoch has: if it is set, no epoch is left.
+    error : In(:class:`ErrorSignature`)
+        Of no context.
+    irq : Out(1)
+        Something that interrupts is pending.
     """
 
     def __init__(self, p: T3Parameters):
         registers = register_map.page(register_map.GLOBAL)
         super().__init__(
+            p,
             {
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "corrected": In(32),
@@ -48,26 +54,31 @@ class GlobalPage(RegisterPage):
                 "launches": In(1),
                 "busy": In(1),
                 "next_epoch": Out(EPOCH_BITS + 1, init=1),
+                "error": In(ErrorSignature(p)),
+                "irq": Out(1),
             },
             registers,
+            prefix="GPU_",
         )
         lock = Signal(name="lock")
         self._locks = {"gpu": lock}
-        self._storage = {
+        self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,
             ("GPU_NUMBER", "gpu"): self.number,
         }
-        self._status = {
+        self._status |= {
             ("CORRECTED", "count"): self.corrected,
             ("CONTEXTS", "count"): Const(p.contexts, 8),
             ("EPOCHS", "next"): self.next_epoch,
         }
+        self.check_widths()
 
     def elaborate(self, platform):
         m = Module()
         with m.If(self.launches):
             m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
+        m.d.comb += self.irq.eq(self.report(m, self.error, {}))
         self.decode(m)
         return m
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from systemrdl import RDLCompiler
 from systemrdl.node import FieldNode, Node, RegfileNode, RegNode, RootNode
-from systemrdl.rdltypes import AccessType
+from systemrdl.rdltypes import AccessType, OnWriteType
 
 __all__ = [
     "ALWAYS",
@@ -37,7 +37,7 @@ ALWAYS = "always"  # of a register's lock
 # SystemRDL has many properties with side effects. What is not listed here is not implemented.
 _ADDRMAP_PROPERTIES = {"name", "desc"}
 _REGISTER_PROPERTIES = {"name", "desc", "regwidth", "lock"}
-_FIELD_PROPERTIES = {"name", "desc", "sw", "hw", "reset", "singlepulse"}
+_FIELD_PROPERTIES = {"name", "desc", "sw", "hw", "reset", "singlepulse", "onwrite"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Field:
         What software may do.
     singlepulse : bool
         A one that is written acts for one cycle.
+    clears : bool
+        A one that is written clears the bit, which the hardware sets.
     description : str
     """
 
@@ -64,6 +66,7 @@ class Field:
     readable: bool
     writable: bool
     singlepulse: bool = False
+    clears: bool = False
     description: str = ""
 
     @property
@@ -171,7 +174,14 @@ def _field(node: FieldNode) -> Field:
     if reset is not None and not isinstance(reset, int):
         raise ValueError(f"{path}: a reset value must be a number")
     writable = node.is_sw_writable
-    if writable and (hardware is not AccessType.r or reset is None):
+    clears = node.get_property("onwrite") is not None
+    if clears:
+        plain = node.get_property("onwrite") is OnWriteType.woclr and node.is_sw_readable
+        if not plain or hardware is not AccessType.w or reset is not None:
+            raise ValueError(
+                f"{path}: what a write changes is cleared by ones, and hardware gives its value"
+            )
+    elif writable and (hardware is not AccessType.r or reset is None):
         raise ValueError(f"{path}: what software writes, hardware only reads, and it has a reset")
     if not writable and (hardware is AccessType.w) == (reset is not None):
         raise ValueError(f"{path}: what software only reads is written by hardware or has a reset")
@@ -185,6 +195,7 @@ def _field(node: FieldNode) -> Field:
         readable=node.is_sw_readable,
         writable=writable,
         singlepulse=singlepulse,
+        clears=clears,
         description=node.get_property("desc") or "",
     )
 

@@ -143,6 +143,6 @@ class RegisterPage(wiring.Component):
 
     def _value(self, register: str, field: Field):
         key = (register, field.name)
-        if field.writable:
+        if field.writable and not field.clears:
             return self._storage[key]
         return self._status[key] if field.reset is None else field.reset

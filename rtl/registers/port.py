@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.axi_lite import AxiLiteSignature
 from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration
+from rtl.interface.signatures import ErrorSignature
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
 
@@ -53,6 +54,10 @@ class Registers(wiring.Component):
         Of this GPU. A register.
     corrected : In(32)
         What software reads, in the cycle in which the read acts.
+    error : In(:class:`ErrorSignature`)
+        Of no context.
+    irq : Out(1)
+        Something that interrupts and is no context's is pending.
 
     Attributes
     ----------
@@ -81,6 +86,8 @@ class Registers(wiring.Component):
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "number": Out(SOURCE_BITS),
                 "corrected": In(32),
+                "error": In(ErrorSignature(p)),
+                "irq": Out(1),
             }
         )
         self._global = GlobalPage(p)
@@ -94,6 +101,9 @@ class Registers(wiring.Component):
             self.arbiter.eq(self._global.arbiter),
             self.number.eq(self._global.number),
             self._global.corrected.eq(self.corrected),
+            self._global.error.valid.eq(self.error.valid),
+            self._global.error.report.eq(self.error.report),
+            self.irq.eq(self._global.irq),
         ]
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = page

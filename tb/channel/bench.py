@@ -176,12 +176,13 @@ class _Bench:
                 assert ready == model.ready(stream), stream
 
     def _compare_error(self) -> None:
-        for number, failure in enumerate([*self.model.failures, 0]):
+        failures = zip([*self.model.failures, 0], [*self.model.places, 0], strict=True)
+        for number, (failure, place) in enumerate(failures):
             error = f"errors__{number}"
             assert bool(getattr(self.dut, f"{error}__valid").value) == (failure != 0)
             if failure:
                 found = _REPORT.unpack(int(getattr(self.dut, f"{error}__report").value))
-                assert found == error_report(failure)
+                assert found == error_report(failure, place)
                 self.failures.append(ErrorCode(failure & 0xFF))
                 cover(self.failures[-1].name)
         for stream in self._taken:

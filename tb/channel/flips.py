@@ -87,5 +87,5 @@ async def two_wrong_bits(dut):
         assert left == [number for number in range(_ISSUE_ACKS) if number != lost]
         assert not corrected
         code = ErrorCode.TRACKER_CORRUPT.value
-        assert errors == [tile | {"code": code}]
+        assert errors == [dict.fromkeys(_REPORT.names, 0) | tile | {"code": code}]
         cover("waiting issue acknowledgement lost")

@@ -28,11 +28,13 @@ class Model:
     state : GoldenState
     failures : list of int
         The error reports of the last cycle: of the store, of the packet; 0 for none.
+    places : list of int
+        Where those were.
     """
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
-        self.failures = [0, 0]
+        self.failures, self.places = [0, 0], [0, 0]
         self._inputs = np.zeros(input_words(p), np.int64)
         self._outputs = np.zeros(output_words(p), np.int64)
         write_channel(self.state, 0, self._outputs)
@@ -120,6 +122,7 @@ class Model:
                 channel["lanes"][event["owner"]]["tracked"] += updates
         of_store, of_packet, busy, _ = step_channel(state, 0, inputs, start)
         self.failures = [int(of_store), int(of_packet)]
+        self.places = state.channels[0]["places"].tolist()
         write_channel(state, 0, self._outputs)
         step_nmc(state, 0, inputs, self._outputs)
         state.gpu["cycle"] += 1

@@ -144,7 +144,7 @@ class _Bench:
         assert bool(dut.error__valid.value) == (outcome.error != 0)
         if outcome.error:
             found = _REPORT.unpack(int(dut.error__report.value))
-            assert found == error_report(outcome.error)
+            assert found == error_report(outcome.error, outcome.atom)
         offered = [index for index, lane in enumerate(_LANES) if self._offers(lane)]
         assert offered == sorted([*outcome.segments, *outcome.full])
         for index, segment in outcome.segments.items():

@@ -24,6 +24,8 @@ class Outcome:
     popped, copied, issued : bool
     error : int
         Of segments that were dropped because they are outside the region; 0 without any.
+    atom : int
+        Where the first of them begins.
     segments : dict
         What the lanes took, by lane.
     full : list of int
@@ -38,6 +40,7 @@ class Outcome:
     copied: bool
     issued: bool
     error: int
+    atom: int
     segments: dict[int, list[int]]
     full: list[int]
     behind: int
@@ -134,6 +137,7 @@ class Model:
             copied=copied,
             issued=bool(issued),
             error=int(error),
+            atom=int(own["engine"]["outside_atom"]),
             segments=segments,
             full=sorted(full.values()),
             behind=len(stood) - len(full),

@@ -6,6 +6,7 @@ import cocotb
 import numpy as np
 
 from rtl.interface.configuration import (
+    SOURCE_BITS,
     AddressSpace,
     ArbiterConfiguration,
     ContextView,
@@ -15,6 +16,7 @@ from rtl.interface.configuration import (
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.interface.layouts import Copy, ErrorReport
 from rtl.parameters import T3Parameters
+from rtl.registers.error_log import ERROR_LOG_DEPTH
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
 from tb.inside import inside
@@ -44,7 +46,7 @@ _CONFIGURATIONS = {
 _FORMER = Fields(ContextView(PARAMETERS).members["former"])
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
-_STATUS = {"done": 1, "over": 1, "idle": 1, "clearing": 1, "tiles": 32} | dict.fromkeys(
+_STATUS = {"done": 1, "over": 1, "idle": 1, "clearing": 1, "sent": 1, "tiles": 32} | dict.fromkeys(
     ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
 )
 _LAUNCH_ERRORS = (
@@ -72,6 +74,11 @@ expect(
     "locked for the user",
     "error while one is pending",
     "error as they are cleared",
+    "error while the log is full",
+    "error dropped from the log",
+    "interrupt",
+    "interrupt of no context",
+    "interrupt seen",
     *(f"launch refused: {error.name}" for error in _LAUNCH_ERRORS),
 )
 
@@ -110,6 +117,11 @@ def _random_failure(rng: random.Random) -> dict[str, int]:
         "code": rng.choice(_CODES),
         "wavefront": rng.randrange(PARAMETERS.wavefronts),
         "dispatch_index": rng.getrandbits(PARAMETERS.dispatch_index_bits),
+        "atom": rng.getrandbits(PARAMETERS.atom_address_bits),
+        "source": rng.getrandbits(SOURCE_BITS),
+        "channel": rng.randrange(PARAMETERS.channels),
+        "owner": 0,
+        "stray": 0,
     }
 
 
@@ -123,6 +135,7 @@ def _compare(dut, model: Model) -> None:
         if value is not None:
             assert int(getattr(dut, f"bus__{name}").value) == value, name
     assert _ARBITER.unpack(int(dut.arbiter.value)) == model.arbiter()
+    assert bool(dut.irq.value) == model.irq
     for context in _CONTEXTS:
         _compare_context(dut, model, context)
 
@@ -154,7 +167,7 @@ class _Hardware:
         self.failing = 0.0
 
     def drive(self, model: Model) -> list[dict[str, int] | None]:
-        """One cycle's status; gives the error reports."""
+        """One cycle's status; gives the error reports of the contexts, and of none."""
         dut, rng = self._dut, self._rng
         if rng.random() < 0.1:
             self.corrected = rng.getrandbits(32)
@@ -168,12 +181,16 @@ class _Hardware:
             status["over"] |= not model.flags(context)["launched"]
             for name, value in status.items():
                 _port(dut, context, name).value = value
-            failure = _random_failure(rng) if rng.random() < self.failing else None
-            _port(dut, context, "error__valid").value = int(failure is not None)
-            if failure:
-                _port(dut, context, "error__report").value = _REPORT.pack(failure | {"owner": 0})
-            failures.append(failure)
+            failures.append(self._fail(f"context__{context}__error"))
+        failures.append(self._fail("error"))
         return failures
+
+    def _fail(self, port: str) -> dict[str, int] | None:
+        failure = _random_failure(self._rng) if self._rng.random() < self.failing else None
+        getattr(self._dut, f"{port}__valid").value = int(failure is not None)
+        if failure:
+            getattr(self._dut, f"{port}__report").value = _REPORT.pack(failure)
+        return failure
 
 
 def _preset_counts(dut, model: Model, rng: random.Random) -> None:
@@ -181,7 +198,7 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
         errors = rng.choice(
             [model.errors(context), (1 << rng.randrange(33)) - 1, rng.getrandbits(32)]
         )
-        inside(dut, f"context_{context}.errors").value = errors
+        inside(dut, f"context_{context}.log.total").value = errors
         model.preset_errors(context, errors)
     epoch = rng.choice([model.next_epoch, 254, 256, rng.randrange(1, 256)])
     inside(dut, "gpu.next_epoch").value = epoch
@@ -195,7 +212,7 @@ async def every_cycle(dut):
     inputs = [f"bus__{name}" for name in (*_Bus(rng).inputs(dict.fromkeys(CHANNELS, True)),)]
     ports = [*_STATUS, "error__valid", "copies__ready"]
     inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
-    await reset(dut, [*inputs, "corrected"])
+    await reset(dut, [*inputs, "corrected", "error__valid"])
     model, bus, hardware = Model(PARAMETERS), _Bus(rng), _Hardware(dut, rng)
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
     pace = Pace(rng, (*CHANNELS, *copies), rates=(0.1, 0.5, 1, 1, 1), cycles=100)
@@ -220,18 +237,38 @@ async def every_cycle(dut):
         checker.sample()
         _compare(dut, model)
         before, owns, epoch = model.bus(), model.state.contexts.copy(), model.next_epoch
+        logged, irqs = [model.logged(context) for context in _CONTEXTS], model.irqs
         model.step(inputs, hardware.corrected, hardware.statuses, failures, takes)
         bus.taken(before)
-        _cover(model, owns, before, failures, takes)
+        _cover(model, owns, before, takes)
+        _cover_errors(model, logged, irqs, failures)
         cover("scrubbed", model.next_epoch < epoch)
         await next_cycle(dut)
+
+
+def _cover_errors(
+    model: Model,
+    logged: list[int],
+    irqs: list[bool],
+    failures: list[dict[str, int] | None],
+) -> None:
+    """Look at what the logs had before the cycle, and what interrupted."""
+    for context, before in enumerate(logged):
+        after, failure = model.logged(context), failures[context]
+        cover("error while one is pending", failure and before)
+        cover("error as they are cleared", failure and before > 1 and after == 1)
+        cover("error while the log is full", failure and before == after == ERROR_LOG_DEPTH)
+        cover("error dropped from the log", not failure and before > 1 and after == before - 1)
+    for was, irq in zip(irqs, model.irqs, strict=True):
+        cover("interrupt", irq)
+        cover("interrupt seen", was and not irq)
+    cover("interrupt of no context", model.irq)
 
 
 def _cover(
     model: Model,
     owns: np.ndarray,
     before: dict[str, int | None],
-    failures: list[dict[str, int] | None],
     takes: list[bool],
 ) -> None:
     """Look at a cycle: the contexts and the bus before it, and the model after it."""
@@ -241,10 +278,7 @@ def _cover(
     cover("write refused", written and after["bresp"])
     cover("read of nothing", read and after["rresp"])
     for context, own in enumerate(owns):
-        failure, pending = failures[context], own["error"]
         cover("copy waits", own["copies_level"] and not takes[context])
-        cover("error while one is pending", failure and pending)
-        cover("error as they are cleared", failure and pending and model.errors(context) == 1)
         cover("an abort ends", own["aborting"] and not model.flags(context)["aborting"])
         error = model.configuration_error(context)
         if written and after["bresp"] and error.value != own["configuration_error"]:

@@ -7,6 +7,7 @@ import numpy as np
 from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
+from sysmodel.engine.golden.errors import error, interrupts, place_of, tell_of_context, tell_of_gpu
 from sysmodel.engine.golden.registers import follow_launch, next_epoch, step_bus, take_launch
 from sysmodel.engine.golden.state import F, R
 from sysmodel.engine.golden.tables import write_register
@@ -65,10 +66,22 @@ class Model:
         return {"launch": bool(self._value(context, "launches"))} | named
 
     def flags(self, context: int) -> dict[str, bool]:
-        """An error is pending; an abort, or the reset, is not over; there was a launch."""
+        """Something interrupts; an abort, or the reset, is not over; there was a launch."""
         own = self.state.contexts[context]
-        names = {"irq": "error", "aborting": "aborting", "launched": "open"}
-        return {port: bool(own[name]) for port, name in names.items()}
+        names = {"aborting": "aborting", "launched": "open"}
+        irq = {"irq": self.irqs[context]}
+        return irq | {port: bool(own[name]) for port, name in names.items()}
+
+    @property
+    def irqs(self) -> list[bool]:
+        """Something interrupts, for each context."""
+        pages = range(CONTEXT, len(self.state.logs))
+        return [bool(interrupts(self.state, page)) for page in pages]
+
+    @property
+    def irq(self) -> bool:
+        """Something interrupts that is no context's."""
+        return bool(interrupts(self.state, GLOBAL))
 
     def pending(self, context: int) -> bool:
         """A launch waits."""
@@ -83,7 +96,11 @@ class Model:
 
     def errors(self, context: int) -> int:
         """Cycles with an error since they were cleared."""
-        return self._value(context, "errors")
+        return int(self.state.logs[CONTEXT + context]["total"])
+
+    def logged(self, context: int) -> int:
+        """Errors in the log."""
+        return int(self.state.logs[CONTEXT + context]["level"])
 
     @property
     def next_epoch(self) -> int:
@@ -96,7 +113,7 @@ class Model:
 
     def preset_errors(self, context: int, count: int) -> None:
         """Go on as if there had been so many."""
-        self.state.contexts[context]["errors"] = count
+        self.state.logs[CONTEXT + context]["total"] = count
 
     def configuration_error(self, context: int) -> ConfigurationError:
         """Why the last commit, copy or launch was refused."""
@@ -138,7 +155,7 @@ class Model:
         statuses : sequence of mapping
             What the hardware shows of each context, by port.
         failures : sequence of mapping
-            The error report of each context, if there is one.
+            The error report of each context, if there is one, and last that of none.
         takes : sequence of bool
             A copy that is offered is taken.
         """
@@ -147,6 +164,8 @@ class Model:
             for name in _STATUS:
                 own[name] = status[name]
         state.registers[GLOBAL][R.CORRECTED]["value"] = corrected
+        for log, failure in zip(state.logs, [failures[-1], *failures[:-1]], strict=True):
+            log["failure"], log["failure_place"] = _words_of(failure) if failure else (0, 0)
         self._inputs[:] = 0
         for name, value in bus.items():
             self._inputs[getattr(G, f"bus_{name}")] = value
@@ -160,30 +179,29 @@ class Model:
             aborting |= bool(own["aborting"] or aborts) << number
             pending |= bool(own["pending"]) << number
             used |= bool(own["running"]) << number
+            own["given"], own["copies_before"] = strobes, copies[number]
+            own["has_sent"], done = status["sent"], int(own["launches_done"])
             # The model finds out by itself whether something is left.
             own["entries"], own["finished"] = not status["over"], 1 << 32
             begins = follow_launch(state, number, aborts, bool(status["clearing"]))
-            own["launches"] = begins
+            own["launches"], own["ended"] = begins, own["launches_done"] != done
             if aborts:
                 own["open"] = own["former_valid"] = 0
             if begins:
                 take_launch(state, number)
-            self._keep_error(own, failures[number], bool(strobes & _strobe("clear_error")))
+            tell_of_context(state, number)
             if takes[number] and copies[number]:
                 own["copies_head"] ^= 1
                 own["copies_level"] -= 1
+        tell_of_gpu(state)
         if acts:
             written = (int(state.gpu["bus"]["awaddr"]) >> PAGE_BITS) - CONTEXT
             waiting = copies[written] if 0 <= written < len(copies) else 0
             write_register(state, waiting, used | pending | aborting, pending, aborting)
 
-    @staticmethod
-    def _keep_error(own: np.void, failure: Mapping[str, int] | None, clear: bool) -> None:
-        if clear:
-            own["error"] = own["errors"] = own["report"] = 0
-        if failure:
-            if not own["error"]:
-                code, wavefront = failure["code"], failure["wavefront"]
-                own["report"] = code | wavefront << 8 | failure["dispatch_index"] << 24
-            own["error"] = 1
-            own["errors"] = (own["errors"] + 1) & 0xFFFFFFFF
+
+def _words_of(failure: Mapping[str, int]) -> tuple[int, int]:
+    """A report as the model has it: what, and where."""
+    what = error(failure["code"], failure["owner"], failure["dispatch_index"], failure["wavefront"])
+    names = ("atom", "source", "channel", "stray")
+    return what, place_of(*(failure[name] for name in names))

@@ -17,7 +17,9 @@ _GROUPS = {
     + ("COMMAND_WAVES", "COMMAND_OFFSET_LO", "COMMAND_OFFSET_HI"),
     "COPY": ("COPY_START_LO", "COPY_START_HI"),
 }
-_OTHERS = sorted(set(_MAP) - {name for group in _GROUPS.values() for name in group} - set(_GROUPS))
+_IN_GROUPS = {name for group in _GROUPS.values() for name in group} | set(_GROUPS)
+_OTHERS = sorted(set(_MAP) - _IN_GROUPS)
+_WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
 
 
 def _pairs(ends: list[int]) -> list[tuple[int, int]]:
@@ -75,9 +77,9 @@ class BusTraffic:
             return [(self._address(name), word, 15) for name, word in self._launch()]
         if rng.random() < 0.02:
             return self._scrub()
-        commit = rng.choice([*_GROUPS, None, None, None])
+        commit = rng.choice([*_GROUPS, "COPY", None, None, None])
         names = (
-            [rng.choice([*_OTHERS, *["CONTROL"] * 4])]
+            [rng.choice([rng.choice(_OTHERS), *_WRITABLE, *["CONTROL"] * 4])]
             if commit is None
             else [*_GROUPS[commit], commit]
         )
@@ -171,6 +173,8 @@ class BusTraffic:
         if rng.random() < 0.1:
             return rng.getrandbits(32)
         register = _MAP[name]
+        if name == "CONTROL" and rng.random() < 0.3:
+            return register.pack(drop_error=1)
         if name in _GROUPS:
             fields = {field.name: rng.randrange(2) for field in register.fields}
             index = next(field for field in fields if field != "enable")

@@ -24,6 +24,7 @@ from rtl.registers import map as register_map
 from rtl.top import T3
 from sysmodel.engine.golden import new_state, step
 from sysmodel.engine.golden import reset as reset_state
+from sysmodel.engine.golden.errors import oldest_error
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -219,7 +220,9 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
 
     await bench.finish(watch)
     assert bench.value(K.irq)
-    assert int(bench.state.contexts[0]["report"]) & 0xFF == ErrorCode.DMA_OUTSIDE.value
+    assert (
+        oldest_error(bench.state.logs[register_map.CONTEXT]) & 0xFF == ErrorCode.DMA_OUTSIDE.value
+    )
     assert read == {kernel.limit - 1}
 
 
@@ -419,6 +422,7 @@ async def register_configuration_errors(dut):
     put("CONTROL", launch=1)
     for _ in range(4 * p.sets):
         put("TIMEOUT", cycles=0)  # until the abort is over
+    put("LOCK", regions=1)  # by software without privilege
     put("CREDIT_WINDOW", workgroups=0)
     put("CONTROL", launch=1)
     put("WORKGROUPS", count=0)

@@ -166,9 +166,11 @@ class Host:
 
 # STATUS and the counters often, then every register, holes and misaligned addresses.
 _OFTEN = [
-    _MAP[name].address for name in ("STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+    _MAP[name].address
+    for name in ("STATUS", "ERROR", "ERROR_PLACE", "ERROR_ADDRESS_LO", "ERRORS", "INTERRUPTS")
+    + ("GPU_ERROR", "GPU_ERROR_PLACE", "GPU_ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
 ] * 5
-_HOLES = [0x06C, 0x10BC, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
+_HOLES = [0x098, 0x10D0, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
 
 
 class Reprogramming:
@@ -197,6 +199,10 @@ class Reprogramming:
         values = {field: int(value) for field, value in values.items()}
         register = _MAP[name]
         return register.address_in(self._kernel.number), register.pack(**values)
+
+    def _interrupts(self, name: str) -> tuple[int, int]:
+        fields = (field.name for field in _MAP[name].fields)
+        return self._put(name, **{field: self._rng.integers(0, 2) for field in fields})
 
     def _bytes(self) -> int:
         rng, kernel = self._rng, self._kernel
@@ -294,6 +300,12 @@ class Reprogramming:
             lambda: self._put("CONTROL", launch=1, abort=1),
             lambda: self._put("CONTROL", measure=1),
             lambda: self._put("CONTROL", clear_error=1),
+            lambda: self._put("CONTROL", drop_error=1),
+            lambda: self._put(
+                "GPU_CONTROL", clear_error=rng.integers(0, 2), drop_error=rng.integers(0, 2)
+            ),
+            lambda: self._interrupts("INTERRUPTS"),
+            lambda: self._interrupts("INTERRUPT_ENABLE"),
             lambda: self._put(
                 "TRACKING",
                 updates_per_atom=rng.integers(0, 4),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
+from rtl.registers.map import CONTEXT
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.queues import D, Q, has, room
 from sysmodel.engine.golden.registers import REJECT, put_field
@@ -124,14 +125,15 @@ def _cover_context(
     cover("irq", shown[K.irq])
     cover("dispatch bounded downstream", shown[K.dispatch_limit] < shown[K.credit_limit_out])
     cover("idle again", shown[K.idle] and own["tiles"])
-    if own["failure"]:
-        cover(ErrorCode(int(own["failure"]) & 0xFF).name)
-        cover("errors of two cycles in a row", own["error"])
+    log = state.logs[CONTEXT + number]
+    if log["failure"]:
+        cover(ErrorCode(int(log["failure"]) & 0xFF).name)
+        cover("errors of two cycles in a row", log["level"])
     if refused and own["configuration_error"]:
         code = ConfigurationError(int(own["configuration_error"]))
         cover(f"refused: {code.name}", taken)
     strobes = int(own["strobes"])
-    cover("error forgotten", strobes & put_field(F.CONTROL_clear_error, 1) and own["error"])
+    cover("error forgotten", strobes & put_field(F.CONTROL_clear_error, 1) and log["level"])
     cover("launched again", own["launches"] and own["tiles"])
     if strobes & put_field(F.CONTROL_abort, 1):
         cover("abort while the tracker is busy", state.banks["flying"].any())

@@ -102,7 +102,8 @@ def _complete(tile: int, start: int) -> tuple[int, ...]:
 
 
 def _corrupt(tile: int) -> list[int]:
-    return [ErrorCode.TRACKER_CORRUPT.value, *_TILES[tile].values()]
+    report = _TILES[tile] | {"code": ErrorCode.TRACKER_CORRUPT.value}
+    return [report.get(name, 0) for name in _REPORT.names]
 
 
 @cocotb.test()

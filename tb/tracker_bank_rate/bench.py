@@ -158,7 +158,7 @@ class _Bench:
         if error:
             report = _REPORT.unpack(int(dut.error__report.value))
             assert report == error_report(error)
-            self.errors.append(report)
+            self.errors.append(report[:4])  # code and tile
             cover(ErrorCode(report[0]).name)
 
     async def play(

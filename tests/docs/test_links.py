@@ -28,6 +28,7 @@ _WRITTEN_BY_COMMANDS = (
     "docs/verification/",
 )
 _MOST_BYTES = 30_000
+_REGISTER_MAP = Path("docs/hardware/registers.md")
 _MOST_CHARACTERS = 120
 
 
@@ -102,7 +103,9 @@ def test_links_lead_to_something(page):
 
 @pytest.mark.parametrize("page", _PAGES, ids=str)
 def test_no_page_is_too_long(page):
-    assert (_ROOT / page).stat().st_size <= _MOST_BYTES
+    """The register map is looked things up in, not read."""
+    most = 2 * _MOST_BYTES if page == _REGISTER_MAP else _MOST_BYTES
+    assert (_ROOT / page).stat().st_size <= most
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from golden_state import fresh_state
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Action
+from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
@@ -46,9 +47,6 @@ SMALL = dict(
     credit_window=16,
     command_depth=32,
 )
-
-
-REPORT = ("code", "dispatch_index", "wavefront")
 
 
 def simulate(dut, bench):
@@ -374,6 +372,7 @@ def test_engine(rng, channels, walkers):
     dut = DmaEngine(T3Parameters(**parameters))
     state = fresh_state(**parameters)
     own = state.contexts[0]
+    report = ErrorReport(T3Parameters(**parameters)).members
     lanes = state.channels["lanes"][:, 0]
 
     async def bench(ctx):
@@ -429,8 +428,9 @@ def test_engine(rng, channels, walkers):
             assert ctx.get(dut.error.valid) == (failure != 0), cycle
             if failure:
                 dropped += 1
-                found = words(ctx.get(dut.error.report), REPORT)
-                assert [found[0], 0, *found[1:]] == error_report(failure), cycle
+                found = words(ctx.get(dut.error.report), report)
+                atom = int(own["engine"]["outside_atom"])
+                assert found == error_report(failure, atom), cycle
             for index, room in enumerate(rooms):
                 pushed = lanes[index]["segments_pushed"] != 0
                 assert (room and ctx.get(dut.segments[index].valid)) == pushed, cycle

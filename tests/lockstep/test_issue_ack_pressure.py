@@ -5,6 +5,7 @@ import pytest
 from lockstep_bench import record, replay
 
 from rtl.parameters import T3Parameters
+from rtl.registers.map import CONTEXT
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
@@ -70,4 +71,4 @@ def test_all_channels_update_the_same_tiles(parameters, seed):
 def test_storm(parameters):
     recording = run(parameters, Kernel(), 2000, seed=7, traffic=Storm, pace=1.0)
     assert configuration_errors(recording) and most_together(recording) > 1
-    assert recording.state.gpu["errors"] > 20
+    assert recording.state.logs[CONTEXT]["total"] > 20

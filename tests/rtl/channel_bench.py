@@ -181,11 +181,12 @@ class Bench:
     def _compare_error(self):
         """Of the cycle that the model has just done; gives the codes."""
         codes = []
-        for error, failure in zip(self.dut.errors, [*self.model.failures, 0], strict=True):
+        failures, places = [*self.model.failures, 0], [*self.model.places, 0]
+        for error, failure, place in zip(self.dut.errors, failures, places, strict=True):
             assert self.ctx.get(error.valid) == (failure != 0)
             if failure:
                 found = self._report.unpack(self.ctx.get(error.report).as_bits())
-                assert found == error_report(failure)
+                assert found == error_report(failure, place)
                 codes.append(ErrorCode(found[0]))
         return codes
 

@@ -1,6 +1,14 @@
 """Drives the register port in Amaranth's simulator."""
 
-__all__ = ["read", "start_write", "write"]
+from rtl.registers.map import Register
+
+__all__ = ["is_storage", "read", "start_write", "write"]
+
+
+def is_storage(register: Register) -> bool:
+    """Software reads what it wrote."""
+    fields = register.fields
+    return all(field.readable and field.writable and not field.clears for field in fields)
 
 
 def start_write(

@@ -173,7 +173,7 @@ def test_errors_go_to_the_context_that_caused_them():
     ahead = [kernel.store(kernel.region, kernel.order[3], 1) for kernel in KERNELS]
     packets = [kernel.packet(kernel.region, kernel.order[3], 1) for kernel in KERNELS]
     no_atoms = second.store(second.region, second.order[1], 1, end=True) | {"tile_atoms": 0}
-    foreign = packets[0] | {"context": 12}
+    foreign = packets[0] | {"context": 12, "source": 9}
     store_ahead, packet_ahead = ErrorCode.STORE_AHEAD.value, ErrorCode.PACKET_AHEAD.value
     none = (0, 0)
 
@@ -200,9 +200,13 @@ def test_errors_go_to_the_context_that_caused_them():
         assert (await reported((ports[1].link_in, packets[1])))[0] == [none, (packet_ahead, 1)]
         seen, _ = await reported((ports[1].stores, no_atoms))
         assert seen == [none, (ErrorCode.ZERO_THRESHOLD.value, 1)]
-        # Nobody's address space.
+        # Nobody's address space: the GPU's.
+        assert not ctx.get(dut.irq)
         seen, _ = await reported((ports[1].link_in, foreign))
-        assert seen == [(ErrorCode.PACKET_UNMAPPED.value, 1), none]
+        assert seen == [none, none] and ctx.get(dut.irq)
+        assert (await status(ctx, dut, "GPU_ERROR"))["code"] == ErrorCode.PACKET_UNMAPPED.value
+        place = await status(ctx, dut, "GPU_ERROR_PLACE")
+        assert place == {"channel": 1, "source": foreign["source"], "errors": 1}
         for pair in (
             ((ports[0].stores, ahead[0]), (ports[1].stores, ahead[1])),
             ((ports[1].stores, ahead[0]), (ports[0].stores, ahead[1])),

@@ -68,7 +68,7 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
         if error:
             found = report.unpack(ctx.get(dut.error.report).as_bits())
             assert found == error_report(error), cycle
-            code, _, *tile = found
+            code, _, *tile = found[:4]
             seen.errors.append((cycle, ErrorCode(code), *tile))
 
     async def bench(ctx):

@@ -13,6 +13,7 @@ from rtl.interface.encodings import (
 )
 from sysmodel.lib.compiled import inlined
 
+from .errors import error, place_of
 from .layouts import copy_data
 from .queues import D, Q, back, front, mark, room
 
@@ -20,9 +21,7 @@ __all__ = [
     "check_packet",
     "classify_store",
     "dispatch_index_of",
-    "error",
     "locate",
-    "owner_of",
     "range_of",
     "takes",
 ]
@@ -40,18 +39,6 @@ _PACKET_UNMAPPED = ErrorCode.PACKET_UNMAPPED.value
 _PACKET_MISMATCH = ErrorCode.PACKET_MISMATCH.value
 _PACKET_FORBIDDEN = ErrorCode.PACKET_FORBIDDEN.value
 _PACKET_STALE, _STORE_STALE = ErrorCode.PACKET_STALE.value, ErrorCode.STORE_STALE.value
-
-
-@inlined
-def error(code, owner, dispatch_index, wavefront):
-    """An error report in one word; no error is 0."""
-    return code | wavefront << 8 | dispatch_index << 24 | owner << 48
-
-
-@inlined
-def owner_of(error):
-    """The context that an error is reported to."""
-    return error >> 48
 
 
 @inlined
@@ -82,7 +69,8 @@ def range_of(s, context, region, dispatch_index):
 
 @inlined
 def locate(s, location, atom, context, workgroup):
-    """First step of the lookup: note where a store or a packet belongs."""
+    """First step of the lookup: note where a store or a packet belongs; gives whether that is a
+    context."""
     location.owner = 0
     location.mapped = 0
     location.counted = 0
@@ -94,7 +82,7 @@ def locate(s, location, atom, context, workgroup):
             owner = number
             break
     if owner < 0:
-        return
+        return False
     location.owner = owner
     for index in range(s.config.regions):
         region = s.regions[owner, index]
@@ -106,6 +94,7 @@ def locate(s, location, atom, context, workgroup):
             location.valid = dispatch_index >= 0
             location.dispatch_index = dispatch_index
             break
+    return True
 
 
 @inlined
@@ -152,6 +141,7 @@ def classify_store(s, channel, levels, heads):
     -------
     popped, pushed : int
     error : int
+        With its place in the channel's ``places``, likewise.
     """
     head = channel.stores[front(heads, Q.stores)]
     store = head.store
@@ -160,6 +150,7 @@ def classify_store(s, channel, levels, heads):
     owner = head.location.owner
     own, lane = s.contexts[owner], channel.lanes[owner]
     action, command = _action(s, head.location)
+    channel.places[0] = place_of(store.atom, 0, channel.number, False)
     if action != _NONE and _is_aborted(own, head.location):
         lane.ended += head.location.counted
         return mark(Q.stores), 0, 0
@@ -258,6 +249,7 @@ def check_packet(s, channel, levels, heads):
         code = _PACKET_AHEAD
     if code:
         _end_packet(lane, store, counted)
+        channel.places[1] = place_of(packet.atom, head.source, channel.number, head.stray)
         return mark(Q.inbound), 0, error(code, owner, packet.workgroup, packet.wavefront)
     if not room(levels, Q.updates, D.updates):
         return 0, 0, 0

@@ -214,9 +214,12 @@ def _take_inputs(s, number, inputs, levels, heads):
         arrival = channel.inbound[back(levels, heads, Q.inbound)]
         packet = arrival.packet
         load_record(packet, inputs, i + I.link_in_kind)
-        locate(s, arrival.location, packet.atom, packet.context, packet.workgroup)
+        arrival.stray = not locate(
+            s, arrival.location, packet.atom, packet.context, packet.workgroup
+        )
         source = inputs[i + I.link_in_source]
         arrival.forbidden = not takes(s.contexts[natural(arrival.location.owner)], packet, source)
+        arrival.source = source
         lane = channel.lanes[natural(arrival.location.owner)]
         if packet.kind == _PACKET_STORE:
             lane.copies_begun += arrival.location.counted

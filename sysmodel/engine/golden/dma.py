@@ -4,7 +4,7 @@ from rtl.interface.encodings import ErrorCode, Granularity
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom
 
-from .address_map import error
+from .errors import error
 from .protected_queue import oldest
 from .queues import natural, pick
 from .records import copy_record
@@ -188,6 +188,8 @@ def _step_walker(s, context, index):
     atom = (walker.row_start + walker.offset) & config.atom_mask
     length = segment_length(config, atom, engine.inner_extent - walker.offset)
     inside = region.enable and region.base <= atom and atom + length <= region.limit
+    if not inside and index < engine.outside_walker:
+        engine.outside_walker, engine.outside_atom = index, atom
     if inside and 0 <= walker.channel < config.channels:
         lane = s.channels[natural(walker.channel)].lanes[context]
         if lane.segments_pushed:
@@ -213,8 +215,10 @@ def _step_walker(s, context, index):
 
 @inlined
 def _walk(s, context):
-    """One segment of each walker, as the lanes take them; gives the error of one outside."""
+    """One segment of each walker, as the lanes take them; gives the error of one outside, whose
+    atom is noted."""
     engine = s.contexts[context].engine
+    engine.outside_walker = MOST_WALKERS
     outside = False
     # What was offered before stays, and goes first.
     offered = engine.waiting

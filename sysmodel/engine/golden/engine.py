@@ -37,7 +37,7 @@ _CONFIG, _GPU, _CONTEXT, _REGION, _RANGE, _COMMAND = (
 _CHANNEL, _SLOT, _PACKET, _BANK, _ENTRY, _ROW = (
     TYPES.channels, TYPES.slots, TYPES.remote, TYPES.banks, TYPES.entries, TYPES.table
 )  # fmt: skip
-_READY, _REGISTER = TYPES.ready, TYPES.registers
+_READY, _REGISTER, _LOG = TYPES.ready, TYPES.registers, TYPES.logs
 
 
 @cfunc(
@@ -48,7 +48,7 @@ _READY, _REGISTER = TYPES.ready, TYPES.registers
 )
 def _step(addresses, inputs, outputs):
     """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
-    at = carray(addresses, 19)
+    at = carray(addresses, 20)
     config = carray(_pointer(at[0]), 1, _CONFIG)[0]
     channels, banks, contexts = config.channels, config.banks, config.contexts
     window = config.credit_window_slots
@@ -72,6 +72,7 @@ def _step(addresses, inputs, outputs):
         carray(_pointer(at[16]), (contexts, window), np.int64),
         carray(_pointer(at[17]), (contexts, RING * config.depth), _READY),
         carray(_pointer(at[18]), (CONTEXT + contexts, REGISTERS), _REGISTER),
+        carray(_pointer(at[19]), CONTEXT + contexts, _LOG),
     )
     step(
         state,

@@ -73,7 +73,7 @@ DATA_WORDS = PACKET["data"].shape[0]
 
 # A store and a packet with what the lookup's first step found.
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
-LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "forbidden")
+LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "source forbidden stray")
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = record([("tile", TILE)], "bank")
 EVENT = record([("tile", TILE)], "threshold ways")

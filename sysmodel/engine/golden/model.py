@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtl.registers.map import CONTEXT, PAGE_BITS
+from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -15,13 +15,13 @@ from sysmodel.engine.ports import (
 )
 from sysmodel.lib.compiled import compiled, inlined
 
-from .address_map import error, owner_of
 from .arbitration import ANY
 from .channel import step_channel, write_channel
 from .congestion import look_for_congestion
 from .credit_window import TIMEOUT, step_credit_window
 from .criticality import LOOK_PHASE, step_criticality
-from .dma import step_engine
+from .dma import lane_is_idle, step_engine
+from .errors import error, interrupts, note_failure, place_of, report, tell_of_context, tell_of_gpu
 from .protected_queue import is_empty
 from .queues import Q, natural
 from .records import clear_record
@@ -45,7 +45,6 @@ from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
 __all__ = ["reset", "step"]
 
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
-_CLEAR_ERROR = F.CONTROL_clear_error[2] << F.CONTROL_clear_error[1]
 # What waits for the tracker.
 _TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
 
@@ -61,29 +60,19 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.bus_rdata] = bus.r_data
     outputs[h + H.bus_rresp] = bus.r_resp
     outputs[h + H.bus_rvalid] = bus.r_valid
+    outputs[h + H.irq] = interrupts(s, GLOBAL)
 
 
 @inlined
-def _write_context(own, outputs, k):
+def _write_context(s, context, outputs, k):
+    own = s.contexts[context]
     outputs[k + K.credit_limit_out] = own.credit_limit
     outputs[k + K.generation] = own.launch.generation
     outputs[k + K.dispatch_limit] = own.dispatch_limit
     outputs[k + K.tiles] = own.tiles
     outputs[k + K.done] = own.done
     outputs[k + K.idle] = own.idle
-    outputs[k + K.irq] = own.error
-
-
-@inlined
-def _report(s, failure, of_channel):
-    """Keep a context's first error of the cycle; those of channels come before the others."""
-    if failure:
-        own = s.contexts[natural(owner_of(failure))]
-        if of_channel:
-            if own.of_channel == 0:
-                own.of_channel = failure
-        elif own.of_unit == 0:
-            own.of_unit = failure
+    outputs[k + K.irq] = interrupts(s, CONTEXT + context)
 
 
 @inlined
@@ -97,7 +86,7 @@ def _step_banks(s, clear):
         comes = has_events(s, bank)
         if bank.flying:
             drop_aborted(s, bank)
-            _report(s, step_bank(s, index), False)
+            report(s, step_bank(s, index), 0, False)
         if clear or is_clearing(bank):
             clear_bank(s, index, clear, comes)
         busy |= bank.flying != 0 or is_clearing(bank)
@@ -122,17 +111,16 @@ def _clearing(s):
 
 
 @inlined
-def _keep_error(gpu, failure, clear):
-    """Count the error of this cycle, which a block reported in the one before."""
-    if clear:
-        gpu.error = 0
-        gpu.report = 0
-        gpu.errors = 0
-    if failure:
-        if not gpu.error:
-            gpu.report = failure
-        gpu.error = 1
-        gpu.errors = (gpu.errors + 1) & 0xFFFFFFFF
+def _has_sent(s, context):
+    """Whether nothing of the context's DMA work is left, and nothing waits for the link."""
+    own = s.contexts[context]
+    if own.copies_level | own.engine.state | own.ready.checked:
+        return False
+    for number in range(s.config.channels):
+        lane = s.channels[number].lanes[context]
+        if lane.on_link or not lane_is_idle(lane):
+            return False
+    return True
 
 
 @inlined
@@ -169,8 +157,12 @@ def _begin_context(s, context, clearing):
     own.had_ready = not is_empty(own.ready)
     aborts = own.given & ABORT != 0
     pending, busy = own.pending != 0, own.running | own.pending | own.aborting | aborts != 0
+    done = own.launches_done
     takes = follow_launch(s, context, aborts, clearing >> context & 1 != 0)
-    own.of_channel = own.of_unit = 0
+    own.ended = own.launches_done != done
+    own.has_sent, own.sent = own.sent, 0
+    if own.copying or own.copies_level:
+        own.sent = _has_sent(s, context)
     own.complete, own.own, own.pushed = -1, 0, 0
     work = own.copies_level | own.engine.state | own.had_ready != 0 or own.trigger.state != IDLE
     return work, takes, busy, pending, own.aborted | aborts != 0
@@ -241,7 +233,10 @@ def _end_context(s, context, words, k, sends, takes):
     """The credit window, what guides the arbiters, and the errors."""
     own = s.contexts[context]
     at = k + natural(context * CONTEXT_INPUTS)
-    failure = own.of_channel if own.of_channel else own.of_unit
+    log = s.logs[CONTEXT + context]
+    failure, place = log.of_unit, 0
+    if log.of_channel:
+        failure, place = log.of_channel, log.place_of_channel
     base, launch = own.oldest, own.launches != 0
     step_criticality(s, context, own.dispatched, own.finished, own.issues != 0, launch)
     expired = step_credit_window(
@@ -256,11 +251,10 @@ def _end_context(s, context, words, k, sends, takes):
     )
     if expired and not failure:
         failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)
-    if not failure:
-        failure = own.outside
-    if own.failure or own.given:
-        _keep_error(own, own.failure, own.given & _CLEAR_ERROR != 0)
-    own.failure = failure
+    if not failure and own.outside:
+        failure, place = own.outside, place_of(own.engine.outside_atom, 0, 0, False)
+    tell_of_context(s, context)
+    note_failure(log, failure, place)
     look_outside(own, s.config.credit_limit_mask, words, at)
     own.launches = takes
     if own.given & ABORT:
@@ -314,8 +308,9 @@ def step(state, inputs, outputs):
     sends = 0
     for number in range(channels):
         of_store, of_packet, more, sent = step_channel(s, number, words, measure)
-        _report(s, of_store, True)
-        _report(s, of_packet, True)
+        places = s.channels[natural(number)].places
+        report(s, of_store, places[0], True)
+        report(s, of_packet, places[1], True)
         busy |= more
         sends |= sent
         write_channel(s, number, results)
@@ -326,6 +321,7 @@ def step(state, inputs, outputs):
         own = s.contexts[context]
         _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1)
         own.idle = not busy >> context & 1
+    tell_of_gpu(s)
     _tell_arbiters(s)
     if acts:
         written = natural((gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
@@ -334,7 +330,7 @@ def step(state, inputs, outputs):
     gpu.cycle += 1
     _write_gpu(s, results, h)
     for context in range(contexts):
-        _write_context(s.contexts[context], results, h + natural(context * CONTEXT_OUTPUTS))
+        _write_context(s, context, results, h + natural(context * CONTEXT_OUTPUTS))
 
 
 def reset(state: GoldenState, outputs: np.ndarray) -> None:
@@ -354,6 +350,7 @@ def reset(state: GoldenState, outputs: np.ndarray) -> None:
         state.channels[last] = 1
     state.channels["lanes"]["link_last"] = 1
     state.channels["measured"] = ANY
+    state.channels["number"] = np.arange(len(state.channels))
     outputs[:] = 0
     _settle(state, outputs)
 
@@ -375,4 +372,4 @@ def _settle(s, outputs):
         s.contexts[context].aborting = 1
         s.contexts[context].engine.last = 1
         begin_clearing(s, context)
-        _write_context(s.contexts[context], results, h + context * CONTEXT_OUTPUTS)
+        _write_context(s, context, results, h + context * CONTEXT_OUTPUTS)

@@ -5,6 +5,7 @@ from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.ports import G, J
 from sysmodel.lib.compiled import compiled, inlined
 
+from .errors import PLACE_ATOM, oldest_error, oldest_place
 from .records import copy_record
 from .state import REGISTERS, F, R
 
@@ -80,28 +81,41 @@ def read_register(s, address):
     page, word = page_of(s.config, address), word_of(address)
     if page < 0 or not s.registers[page, word].known:
         return 0, REJECT
-    registers = s.registers[page]
-    if page == GLOBAL:
+    registers, log = s.registers[page], s.logs[page]
+    is_context = page != GLOBAL
+    if word == (R.ERROR if is_context else R.GPU_ERROR):
+        failure = oldest_error(log)
+        return (
+            put_field(F.ERROR_code, failure & 255)
+            | put_field(F.ERROR_wavefront, (failure >> 8) & 0xFFFF)
+            | put_field(F.ERROR_dispatch_index, failure >> 24)
+        ), OKAY
+    if word == (R.ERROR_PLACE if is_context else R.GPU_ERROR_PLACE):
+        place = oldest_place(log)
+        return (
+            put_field(F.ERROR_PLACE_channel, place >> 53)
+            | put_field(F.ERROR_PLACE_source, place >> 48)
+            | put_field(F.ERROR_PLACE_errors, log.level)
+        ), OKAY
+    address = (oldest_place(log) & PLACE_ATOM) << s.config.atom_shift
+    if word == (R.ERROR_ADDRESS_LO if is_context else R.GPU_ERROR_ADDRESS_LO):
+        return address & 0xFFFFFFFF, OKAY
+    if word == (R.ERROR_ADDRESS_HI if is_context else R.GPU_ERROR_ADDRESS_HI):
+        return address >> 32, OKAY
+    if word == (R.ERRORS if is_context else R.GPU_ERRORS):
+        return log.total, OKAY
+    if not is_context:
         return registers[word].value & registers[word].readable, OKAY
     gpu = s.contexts[page - CONTEXT]
     if word == R.STATUS:
         return (
             put_field(F.STATUS_done, gpu.done)
             | put_field(F.STATUS_idle, gpu.idle)
-            | put_field(F.STATUS_error, gpu.error)
+            | put_field(F.STATUS_error, log.level != 0)
             | put_field(F.STATUS_aborting, gpu.aborting)
             | put_field(F.STATUS_pending, gpu.pending)
             | put_field(F.STATUS_configuration_error, gpu.configuration_error)
         ), OKAY
-    if word == R.ERROR:
-        report = gpu.report
-        return (
-            put_field(F.ERROR_code, report & 255)
-            | put_field(F.ERROR_wavefront, (report >> 8) & 0xFFFF)
-            | put_field(F.ERROR_dispatch_index, report >> 24)
-        ), OKAY
-    if word == R.ERRORS:
-        return gpu.errors, OKAY
     if word == R.TILES:
         return gpu.tiles, OKAY
     if word == R.LAUNCHES:

@@ -12,6 +12,7 @@ import numpy as np
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, MOST_CONTEXTS
 
 from .layouts import (
@@ -77,7 +78,8 @@ MOST_WALKERS = 16
 _ENGINE = record(
     "state last dispatch_index start outer_extent inner_extent stride "
     "wave_outer_extent wave_inner_log2 waves_inner_log2 wavefront_base "
-    "workgroup context generation kind op dtype atom_offset region_number walking waiting",
+    "workgroup context generation kind op dtype atom_offset region_number walking waiting "
+    "outside_walker outside_atom",
     [("region", REGION), ("walkers", _WALKER, (MOST_WALKERS,))],
 )
 _CRITICALITY = record(
@@ -94,15 +96,15 @@ _GPU = record(
     "number bank_pointer completions offered tracker_busy cycle active relaxed critical congested",
     [("bus", _BUS)],
 )
-# A context: its registers' effects, errors, credit window, and units; what it has in the tracker;
+# A context: its registers' effects, credit window, and units; what it has in the tracker;
 # from `given` on, of the cycle under way.
 _CONTEXT = record(
     "strobes launches running pending begun launches_done open former_valid former_generation "
-    "aborting waited_abort configuration_error failure error report errors ways "
+    "aborting waited_abort configuration_error ways was_idle copying sent "
     "downstream dispatched finished "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
-    "flying idle aborted given copies_before had_ready of_channel of_unit complete own pushed "
+    "flying idle aborted given copies_before had_ready ended has_sent complete own pushed "
     "issues outside",
     [
         ("launch", LAUNCH),
@@ -128,10 +130,10 @@ _LANE = record(
     "under_way begun ended tracked copies_under_way copies_begun copies_ended",
     [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],
 )
-# One channel: registers, then its queues' records. `popped` and `pushed` come from the blocks
-# outside it.
+# One channel: registers, then its queues' records; where the errors of its store and its packet
+# were. `popped` and `pushed` come from the blocks outside it.
 _CHANNEL = record(
-    "levels heads popped pushed "
+    "number levels heads popped pushed "
     "compute_last communication_last arbiter_last front_last "
     "starved compute_starved occupancy measuring sum count average measured stored "
     "lane_first link_first",
@@ -140,6 +142,7 @@ _CHANNEL = record(
         ("waiting", PROTECTED_QUEUE),
         *RINGS,
         ("waiting_acks", ISSUE_ACK, (RING * ISSUE_ACK_BUFFER,)),
+        ("places", np.int64, (2,)),
         ("nmc_valid", np.int64, (NMC_LATENCY,)),
         ("nmc_result", NMC_RESULT, (NMC_LATENCY,)),
     ],
@@ -173,6 +176,17 @@ F = namedtuple("Fields", [f"{r.name}_{f.name}" for r in _map.values() for f in r
 REGISTERS = max(R) + 1  # words of a page
 
 
+# Errors of the GPU or of a context: the log, the one that counts in this cycle, the first ones of
+# the cycle under way; interrupts. Each error is two words: what, and where.
+_LOG = record(
+    "level first total failure failure_place of_channel place_of_channel of_unit strobes events",
+    [
+        ("errors", np.int64, (ERROR_LOG_DEPTH,)),
+        ("places", np.int64, (ERROR_LOG_DEPTH,)),
+    ],
+)
+
+
 class GoldenState(NamedTuple):
     """State of one GPU's T3 hardware: records, and arrays of them."""
 
@@ -195,6 +209,7 @@ class GoldenState(NamedTuple):
     complete: np.ndarray  # likewise: whether the workgroup is
     ready: np.ndarray  # [context, position in the ring of the queue of ready commands]
     registers: np.ndarray  # [page, word]
+    logs: np.ndarray  # [page]
 
 
 TYPES = GoldenState(
@@ -217,6 +232,7 @@ TYPES = GoldenState(
     complete=np.dtype(np.int64),
     ready=READY,
     registers=_REGISTER,
+    logs=_LOG,
 )
 """Type of the elements of each."""
 
@@ -286,6 +302,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         complete=(p.contexts, p.credit_window),
         ready=(p.contexts, RING * p.command_depth),
         registers=(CONTEXT + p.contexts, REGISTERS),
+        logs=CONTEXT + p.contexts,
     )
     arrays = GoldenState(*map(np.zeros, shapes, TYPES))
     state = arrays._replace(config=arrays.config[0], gpu=arrays.gpu[0])

@@ -7,6 +7,7 @@ from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled, inlined
 
 from .dma import push_copy
+from .errors import clear_interrupts
 from .registers import (
     ABORT,
     EPOCHS,
@@ -355,14 +356,23 @@ def write_register(s, copies, busy, pending, aborting):
         if word == R.SCRUB:
             bus.b_resp = _scrub(s, value, busy)
             return
-        store_register(s, page, word, value)
         bus.b_resp = OKAY
+        if word == R.GPU_CONTROL:
+            s.logs[GLOBAL].strobes = value
+        elif word == R.GPU_INTERRUPTS:
+            clear_interrupts(s, page, word, value)
+        else:
+            store_register(s, page, word, value)
         return
     context = page - CONTEXT
     own, locked = s.contexts[context], (pending >> context & 1) != 0
     aborts = (aborting >> context & 1) != 0
     if word == R.CONTROL:
         bus.b_resp = _control(s, context, value, locked or aborts)
+        return
+    if word == R.INTERRUPTS:
+        clear_interrupts(s, page, word, value)
+        bus.b_resp = OKAY
         return
     if not _is_act(word):
         if locked and _is_of_a_launch(word):

@@ -3,7 +3,7 @@
 from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import compiled, inlined
 
-from .address_map import error
+from .errors import error
 from .queues import natural
 from .records import clear_record, copy_record
 from .state import COMPLETIONS, EVENTS

@@ -34,7 +34,7 @@ def test_access():
     control = registers["CONTROL"]
     assert (control.readable, control.writable) == (False, True)
     assert control["launch"] == Field(
-        "launch", 0, 1, 0, False, True, True, control["launch"].description
+        "launch", 0, 1, 0, False, True, True, False, control["launch"].description
     )
     assert all(field.singlepulse for field in control.fields)
     assert registers["STATUS"]["done"].reset is None
@@ -78,7 +78,9 @@ def test_read(tmp_path):
     "body, message",
     [
         ("reg { field { onread = rclr; } b = 0; } A;", r"x\.A\.b: property onread"),
-        ("reg { field { onwrite = woclr; } b = 0; } A;", r"x\.A\.b: property onwrite"),
+        ("reg { field { onwrite = woclr; hw = w; } b = 0; } A;", r"x\.A\.b: what a write changes"),
+        ("reg { field { onwrite = woset; hw = w; } b; } A;", r"cleared by ones"),
+        ("reg { field { onwrite = woclr; } b; } A;", r"hardware gives its value"),
         ("reg { field { hwclr; } b = 0; } A;", r"x\.A\.b: property hwclr"),
         ("reg { field { swmod; } b = 0; } A;", r"x\.A\.b: property swmod"),
         ("reg { default counter; field {} b = 0; } A;", r"x\.A\.b: property counter"),

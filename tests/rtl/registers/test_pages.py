@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from amaranth.sim import Simulator
-from register_bus import read, write
+from register_bus import is_storage, read, write
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
@@ -15,14 +15,13 @@ from rtl.registers.port import Registers, Response
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 MAP = register_map.load()
-SIDE_EFFECTS = {"SCRUB", "CONTROL", "REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY"}
 # Those whose fields all have a register behind them, of full width.
 STORAGE = [
     register
     for register in register_map.page(CONTEXT).values()
-    if register.writable
+    if is_storage(register)
     and register.lock != ALWAYS
-    and register.name not in SIDE_EFFECTS | {"WAYS", "INBOUND_KINDS"}
+    and register.name not in {"WAYS", "INBOUND_KINDS"}
 ]
 # What a launch must have, beside tables.
 LAUNCHABLE = [

@@ -5,7 +5,9 @@ import pytest
 
 from rtl.interface.encodings import Access, Action, Granularity, PacketKind, StoreKind
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 from sysmodel.engine.golden import new_state, reset, step
+from sysmodel.engine.golden.errors import oldest_error
 from sysmodel.engine.golden.state import F
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -140,7 +142,7 @@ def interrupts(gpu):
 
 
 def errors(gpu):
-    return int(gpu.state.contexts[0]["errors"])
+    return int(gpu.state.logs[register_map.CONTEXT]["total"])
 
 
 @pytest.fixture
@@ -226,7 +228,7 @@ def test_errors_of_one_cycle_count_as_one(gpu):
         gpu.step()
     gpu.store(20)
     assert gpu.first(interrupts) == 10
-    assert errors(gpu) == 1 and gpu.state.contexts[0]["report"] >> 24 == 20
+    assert errors(gpu) == 1 and oldest_error(gpu.state.logs[register_map.CONTEXT]) >> 24 == 20
     gpu.settle()
     assert errors(gpu) == 1
 

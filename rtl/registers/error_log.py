@@ -1,0 +1,106 @@
+"""Errors as software reads them: the oldest ones with all that is known, and how many of a kind."""
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import ErrorReport
+from rtl.interface.signatures import ErrorSignature
+from rtl.parameters import T3Parameters
+
+__all__ = ["ERROR_LOG_DEPTH", "ErrorLog"]
+
+ERROR_LOG_DEPTH = 8
+_COUNT_BITS = 16
+
+
+class ErrorLog(wiring.Component):
+    """Keeps the first eight errors until software drops them, and counts all.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    kinds : iterable of ErrorCode
+        Those that are counted apart.
+
+    Members
+    -------
+    error : In(:class:`ErrorSignature`)
+        It is in the log in the next cycle, if that was not full at the start of this one.
+    clear, drop : In(1)
+        Forget all errors and counts, or the oldest error. What is reported in the same cycle is
+        kept.
+    oldest : Out(:func:`ErrorReport`)
+        0 while the log is empty. Combinational, as ``pending``.
+    pending : Out(1)
+        There is one.
+    total : Out(32)
+        Cycles with an error. A register, modulo its range.
+    counts : Out(16).array
+        Those with an error of each kind, in their order; 65,535: as many or more. Registers.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    level : Signal
+        Errors in the log.
+    kinds : tuple of ErrorCode
+    """
+
+    def __init__(self, p: T3Parameters, kinds: Iterable[ErrorCode]):
+        self.kinds = tuple(kinds)
+        super().__init__(
+            {
+                "error": In(ErrorSignature(p)),
+                "clear": In(1),
+                "drop": In(1),
+                "oldest": Out(ErrorReport(p)),
+                "pending": Out(1),
+                "total": Out(32),
+                "counts": Out(_COUNT_BITS).array(len(self.kinds)),
+            }
+        )
+        self.level = Signal(range(ERROR_LOG_DEPTH + 1))
+        self._storage = Memory(shape=ErrorReport(p), depth=ERROR_LOG_DEPTH, init=[])
+        self._write = self._storage.write_port()
+        self._read = self._storage.read_port(domain="comb")
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.storage = self._storage
+        self._keep(m)
+        self._count(m)
+        return m
+
+    def _keep(self, m: Module) -> None:
+        write, read, level = self._write, self._read, self.level
+        first = Signal.like(read.addr)
+        puts, drops = Signal(), Signal()
+        m.d.comb += [
+            self.pending.eq(level != 0),
+            puts.eq(self.error.valid & (self.clear | (level != ERROR_LOG_DEPTH))),
+            drops.eq(self.drop & self.pending),
+            write.en.eq(puts),
+            write.addr.eq(Mux(self.clear, first, first + level)),
+            write.data.eq(self.error.report),
+            read.addr.eq(first),
+            self.oldest.as_value().eq(Mux(self.pending, read.data.as_value(), 0)),
+        ]
+        with m.If(self.clear):
+            m.d.sync += level.eq(puts)
+        with m.Else():
+            m.d.sync += [level.eq(level + puts - drops), first.eq(first + drops)]
+
+    def _count(self, m: Module) -> None:
+        with m.If(self.clear):
+            m.d.sync += [self.total.eq(0), *(count.eq(0) for count in self.counts)]
+        with m.If(self.error.valid):
+            m.d.sync += self.total.eq(Mux(self.clear, 0, self.total) + 1)
+            for kind, count in zip(self.kinds, self.counts, strict=True):
+                with m.If(self.error.report.code == kind):
+                    m.d.sync += count.eq(Mux(self.clear, 0, count) + (self.clear | ~count.all()))

@@ -1,0 +1,316 @@
+"""Errors and interrupts through the register port."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+from register_bus import read, start_write, write
+
+from rtl.interface.encodings import ErrorCode
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.registers.map import CONTEXT, GLOBAL
+from rtl.registers.port import Registers, Response
+
+P = T3Parameters()
+MAP = register_map.load()
+DEPTH = 8  # of the log
+OKAY = Response.OKAY.value
+
+
+def simulate(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+class Page:
+    """A page that reports: the GPU's, or that of context 0."""
+
+    def __init__(self, ctx, dut, page=CONTEXT):
+        self.ctx, self.dut = ctx, dut
+        self.port = dut if page == GLOBAL else dut.context[0]
+        self.prefix = "GPU_" if page == GLOBAL else ""
+
+    async def read(self, name):
+        register = MAP[self.prefix + name]
+        word, response = await read(self.ctx, self.dut, register.address)
+        assert response == OKAY
+        return register.unpack(word)
+
+    async def write(self, name, **fields):
+        register = MAP[self.prefix + name]
+        word = register.pack(**fields)
+        assert await write(self.ctx, self.dut, register.address, word) == OKAY
+        await self.ctx.tick()
+
+    def fail(self, **report):
+        self.ctx.set(self.port.error.valid, 1)
+        self.ctx.set(self.port.error.report, report)
+
+    async def report(self, **report):
+        """An error for one cycle."""
+        self.fail(**report)
+        await self.ctx.tick()
+        self.ctx.set(self.port.error.valid, 0)
+
+    async def oldest(self):
+        """What software reads of the oldest error, and how many there are."""
+        error, place = await self.read("ERROR"), await self.read("ERROR_PLACE")
+        low, high = [(await self.read(f"ERROR_ADDRESS_{part}"))["bytes"] for part in ("LO", "HI")]
+        place["address"] = high << 32 | low
+        return error | place
+
+
+def random_report(rng):
+    return {
+        "code": rng.choice([code for code in ErrorCode if code.value]),
+        "dispatch_index": rng.getrandbits(P.dispatch_index_bits),
+        "wavefront": rng.randrange(P.wavefronts),
+        "atom": rng.getrandbits(P.atom_address_bits),
+        "source": rng.getrandbits(5),
+        "channel": rng.randrange(P.channels),
+    }
+
+
+def as_read(report, errors):
+    return {
+        **{name: report[name] for name in ("dispatch_index", "wavefront", "source", "channel")},
+        "code": report["code"].value,
+        "address": report["atom"] * P.atom_bytes,
+        "errors": errors,
+    }
+
+
+NOTHING = dict.fromkeys(
+    ("code", "dispatch_index", "wavefront", "source", "channel", "address", "errors"), 0
+)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_the_log_is_read_from_the_oldest_on(page):
+    """Eight are kept, all are counted, and each is dropped by a strobe."""
+    seed = page
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    dut = Registers(T3Parameters(channels=4, system_channels=4))
+    reports = [random_report(rng) for _ in range(11)]
+
+    async def bench(ctx):
+        log = Page(ctx, dut, page)
+        ctx.set(log.port.error.report, reports[0])
+        await ctx.tick().repeat(3)
+        assert await log.oldest() == NOTHING
+        for report in reports:
+            await log.report(**report)
+        assert (await log.read("ERRORS"))["count"] == len(reports)
+        for left in range(DEPTH, 0, -1):
+            assert await log.oldest() == as_read(reports[DEPTH - left], left)
+            await log.write("CONTROL", drop_error=1)
+        assert await log.oldest() == NOTHING
+        await log.write("CONTROL", drop_error=1)
+        await log.report(**reports[-1])
+        assert await log.oldest() == as_read(reports[-1], 1)
+        assert (await log.read("ERRORS"))["count"] == len(reports) + 1
+        await log.write("CONTROL", clear_error=1)
+        assert await log.oldest() == NOTHING
+        assert (await log.read("ERRORS"))["count"] == 0
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_each_kind_is_counted(page):
+    """That of every error that a context can have; of the GPU's those of no context."""
+    dut = Registers(P)
+    prefix = "GPU_" if page == GLOBAL else ""
+    kinds = [code for code in ErrorCode if f"{prefix}COUNT_{code.name}" in MAP]
+
+    async def bench(ctx):
+        log = Page(ctx, dut, page)
+        for number, kind in enumerate(kinds, 2):
+            for _ in range(number):
+                await log.report(code=kind)
+        for number, kind in enumerate(kinds, 2):
+            assert (await log.read(f"COUNT_{kind.name}"))["count"] == number
+        await log.write("CONTROL", clear_error=1)
+        for kind in kinds:
+            assert (await log.read(f"COUNT_{kind.name}"))["count"] == 0
+
+    simulate(dut, bench)
+
+
+def test_each_error_has_a_count():
+    of_links = {ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET}
+    counted = {code for code in ErrorCode if f"COUNT_{code.name}" in MAP}
+    assert counted == set(ErrorCode) - {ErrorCode.NONE} - of_links
+
+
+def test_a_count_stays_at_its_most():
+    dut = Registers(P)
+
+    async def bench(ctx):
+        log = Page(ctx, dut)
+        log.fail(code=ErrorCode.OVERRUN)
+        await ctx.tick().repeat((1 << 16) + 10)
+        ctx.set(log.port.error.valid, 0)
+        assert (await log.read("COUNT_OVERRUN"))["count"] == 0xFFFF
+        assert (await log.read("ERRORS"))["count"] == (1 << 16) + 10
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("strobe", ["clear_error", "drop_error"])
+@pytest.mark.parametrize("when", ["acts", "strobe", "after"])
+def test_error_around_a_strobe(strobe, when):
+    """An error in the cycle of the strobe, or later, stays."""
+    dut = Registers(P)
+    new = {"code": ErrorCode.PACKET_AHEAD, "dispatch_index": 7, "wavefront": 3}
+
+    async def bench(ctx):
+        log = Page(ctx, dut)
+        for index in range(2):
+            await log.report(code=ErrorCode.STORE_LATE, dispatch_index=index)
+        word = MAP["CONTROL"].pack(**{strobe: 1})
+        start_write(ctx, dut, MAP["CONTROL"].address, word)
+        await ctx.tick()
+        ctx.set(dut.bus.awvalid, 0)
+        ctx.set(dut.bus.wvalid, 0)
+        for cycle in ("acts", "strobe", "after"):
+            if cycle == when:
+                log.fail(**new)
+            await ctx.tick()
+            ctx.set(log.port.error.valid, 0)
+        ctx.set(dut.bus.bready, 1)
+        await ctx.tick()
+        ctx.set(dut.bus.bready, 0)
+        left = [(ErrorCode.STORE_LATE, 1), (new["code"], 7)] if strobe == "drop_error" else []
+        if strobe == "clear_error" and when != "acts":
+            left = [(new["code"], 7)]
+        found = []
+        while (error := await log.oldest())["errors"]:
+            found.append((ErrorCode(error["code"]), error["dispatch_index"]))
+            await log.write("CONTROL", drop_error=1)
+        assert found == left
+        assert (await log.read("ERRORS"))["count"] == (3 if strobe == "drop_error" else len(left))
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_an_error_interrupts_until_it_is_seen(page):
+    """From reset on; a write of a zero clears nothing."""
+    dut = Registers(P)
+
+    async def bench(ctx):
+        log = Page(ctx, dut, page)
+        for seen in (("INTERRUPTS", {"error": 1}), ("CONTROL", {"clear_error": 1})):
+            assert not ctx.get(log.port.irq)
+            await log.report(code=ErrorCode.PACKET_UNMAPPED)
+            assert ctx.get(log.port.irq)
+            assert (await log.read("INTERRUPTS"))["error"] == 1
+            await log.write("INTERRUPTS")
+            assert ctx.get(log.port.irq)
+            await log.write(seen[0], **seen[1])
+            assert not ctx.get(log.port.irq)
+        await log.write("INTERRUPT_ENABLE", error=0)
+        await log.report(code=ErrorCode.PACKET_UNMAPPED)
+        assert not ctx.get(log.port.irq)
+        await log.write("INTERRUPT_ENABLE", error=1)
+        assert ctx.get(log.port.irq)
+
+    simulate(dut, bench)
+
+
+EVENTS = ["done", "idle", "copy", "error"]
+
+
+async def provoke(ctx, dut, kind):
+    """What is told by the interrupt of this kind, once."""
+    port = dut.context[0]
+    if kind == "error":
+        await Page(ctx, dut).report(code=ErrorCode.TIMEOUT)
+    elif kind == "idle":
+        ctx.set(port.idle, 1)
+        await ctx.tick()
+    elif kind == "copy":
+        for name, fields in (
+            ("REGION_LIMIT_LO", {"bytes": 1 << 12}),
+            ("REGION_COMMIT", {"index": 0, "enable": 1}),
+            ("COMMAND_COMMIT", {"index": 0}),
+            ("COPY", {"command": 0}),
+        ):
+            word = MAP[name].pack(**fields)
+            assert await write(ctx, dut, MAP[name].address, word) == OKAY
+        ctx.set(port.sent, 1)
+        await ctx.tick().repeat(3)
+        assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it waits to be taken
+        ctx.set(port.sent, 0)
+        ctx.set(port.copies.ready, 1)
+        await ctx.tick()
+        ctx.set(port.copies.ready, 0)
+        await ctx.tick().repeat(3)
+        assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it is being sent
+        ctx.set(port.sent, 1)
+        await ctx.tick()
+    else:
+        for name, fields in (
+            ("WORKGROUPS", {"count": 1}),
+            ("TRACKED_END", {"dispatch_index": 1}),
+            ("CREDIT_WINDOW", {"workgroups": 1}),
+            ("COMMAND_WINDOW", {"workgroups": 1}),
+            ("CONTROL", {"launch": 1}),
+        ):
+            word = MAP[name].pack(**fields)
+            assert await write(ctx, dut, MAP[name].address, word) == OKAY
+        await ctx.tick().repeat(4)
+        assert not (await Page(ctx, dut).read("INTERRUPTS"))["done"]
+        ctx.set(port.done, 1)
+        await ctx.tick()
+
+
+@pytest.mark.parametrize("enabled", EVENTS)
+@pytest.mark.parametrize("kind", EVENTS)
+def test_interrupts(kind, enabled):
+    """Each is told once, and interrupts if it is enabled."""
+    dut = Registers(P)
+
+    async def bench(ctx):
+        page, port = Page(ctx, dut), dut.context[0]
+        ctx.set(port.idle, 1)  # the end of the reset, after which there can be a launch
+        ctx.set(port.over, 1)
+        await ctx.tick().repeat(5)
+        await page.write("INTERRUPTS", **dict.fromkeys(EVENTS, 1))
+        ctx.set(port.idle, 0)
+        await page.write("INTERRUPT_ENABLE", **dict.fromkeys(EVENTS, 0) | {enabled: 1})
+        await provoke(ctx, dut, kind)
+        await ctx.tick().repeat(3)
+        assert ctx.get(port.irq) == (kind == enabled)
+        expected = dict.fromkeys(EVENTS, 0) | {kind: 1}
+        assert await page.read("INTERRUPTS") == expected
+        await page.write("INTERRUPTS", **dict.fromkeys(EVENTS, 1) | {kind: 0})
+        assert await page.read("INTERRUPTS") == expected
+        await page.write("INTERRUPTS", **{kind: 1})
+        await ctx.tick().repeat(3)
+        assert not any((await page.read("INTERRUPTS")).values()) and not ctx.get(port.irq)
+
+    simulate(dut, bench)
+
+
+def test_what_happens_as_it_is_cleared_stays():
+    dut = Registers(P)
+
+    async def bench(ctx):
+        page = Page(ctx, dut)
+        await page.report(code=ErrorCode.TIMEOUT)
+        start_write(ctx, dut, MAP["INTERRUPTS"].address, MAP["INTERRUPTS"].pack(error=1))
+        await ctx.tick()
+        ctx.set(dut.bus.awvalid, 0)
+        ctx.set(dut.bus.wvalid, 0)
+        await page.report(code=ErrorCode.TIMEOUT)  # in the cycle in which the write acts
+        assert ctx.get(dut.context[0].irq)
+        await ctx.tick().repeat(3)
+        assert ctx.get(dut.context[0].irq)
+
+    simulate(dut, bench)
