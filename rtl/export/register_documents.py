@@ -14,6 +14,7 @@ from peakrdl_uvm import UVMExporter
 from systemrdl.node import RootNode
 
 from rtl.interface.encodings import CODES
+from rtl.registers import map as register_map
 from rtl.registers.map import compiled
 
 from .names import identifier
@@ -21,9 +22,11 @@ from .revision import project_version
 
 __all__ = ["register_documents"]
 
+_DRIVER = Path(register_map.__file__).with_name("c")
+
 
 def register_documents() -> dict[str, bytes]:
-    """A C header, Markdown, HTML, IP-XACT and a UVM register model of the register map.
+    """The register map as a C header with a driver, Markdown, HTML, IP-XACT and UVM model.
 
     Returns
     -------
@@ -49,7 +52,8 @@ def register_documents() -> dict[str, bytes]:
             for file in sorted(path.rglob("*"))
             if file.is_file()
         }
-    return files | {"t3_codes.h": _codes().encode()}
+    driver = {file.name: file.read_bytes() for file in sorted(_DRIVER.iterdir())}
+    return files | {"t3_codes.h": _codes().encode()} | driver
 
 
 def _without_keywords() -> RootNode:

@@ -33,7 +33,8 @@ from sysmodel.memory.dram import new_dram
 from sysmodel.network.link import set_up_link
 
 from .bus import load_writes
-from .driver import (
+from .loop import advance
+from .program import (
     Writes,
     fields_of,
     launch_writes,
@@ -41,7 +42,6 @@ from .driver import (
     register_address,
     register_at,
 )
-from .loop import advance
 from .sampling import output_atoms, require_output_atoms, symmetry
 from .state import State, new_state
 from .until import NEVER, UNTIL_PROGRAMMED

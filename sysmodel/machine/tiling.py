@@ -10,7 +10,7 @@ from sysmodel.config.system import System, Tile
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 
-from .driver import credit_windows
+from .program import credit_windows
 
 __all__ = ["kernel_of", "launches"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from sysmodel.config.system import System, load_system
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
 from sysmodel.lib.errors import InputError, SimulationError
-from sysmodel.machine.driver import Writes, map_writes
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.tiling import launches
 from sysmodel.machine.until import UNTIL_REDUCED
 

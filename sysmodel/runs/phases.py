@@ -13,8 +13,8 @@ from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.gpu.producer import MODE_GEMM
 from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
-from sysmodel.machine.driver import Writes
 from sysmodel.machine.machine import Machine
+from sysmodel.machine.program import Writes
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation

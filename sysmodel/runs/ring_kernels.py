@@ -3,8 +3,8 @@
 from sysmodel.gpu.collective import begin_step
 from sysmodel.lib.phases import AG, RS
 from sysmodel.lib.ring import gathered, scattered
-from sysmodel.machine.driver import collective_writes, staging_offset
 from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
+from sysmodel.machine.program import collective_writes, staging_offset
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
 from .phases import RunContext, Simulation

@@ -13,10 +13,10 @@ from rtl.top import T3
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.engine.codes import READ
-from sysmodel.machine.driver import map_writes
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
 from sysmodel.runs.result import EngineName

@@ -124,8 +124,8 @@ def test_an_arbitration_policy(tree):
     written = run(
         tree,
         "-c",
-        "from sysmodel.machine.driver import _code; from rtl.interface.encodings import Policy;"
-        "print(_code(Policy, 'communication-first'))",
+        "from sysmodel.machine.program import _code; from rtl.interface.encodings import Policy;"
+        "print(_code(Policy, 'communication-first').value)",
     )
     assert written == "5\n"
 

@@ -3,8 +3,8 @@
 from sysmodel.gpu.producer import MODE_SCATTER
 from sysmodel.lib.phases import AG, RS
 from sysmodel.lib.ring import gathered
-from sysmodel.machine.driver import copy_writes, map_writes
 from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult, RunContext, Simulation

@@ -13,10 +13,10 @@ from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, K
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
-from sysmodel.machine.driver import Writes, credit_windows, map_writes
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
+from sysmodel.machine.program import Writes, credit_windows, map_writes
 from sysmodel.machine.until import UNTIL_REDUCED
 from sysmodel.runs.check import reference
 

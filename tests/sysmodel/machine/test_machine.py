@@ -8,8 +8,8 @@ from rtl.registers.map import load
 from sysmodel.config.system import load_system
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine import machine as machine_module
-from sysmodel.machine.driver import map_writes
 from sysmodel.machine.machine import Machine
+from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
 

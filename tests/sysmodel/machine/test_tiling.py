@@ -7,7 +7,7 @@ from small_system import scaled, small_system
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
-from sysmodel.machine.driver import credit_windows
+from sysmodel.machine.program import credit_windows
 from sysmodel.machine.tiling import kernel_of, launches
 
 LLAMA = ("llama-3-8b", "llama-3-70b", "llama-3-405b")

@@ -8,7 +8,7 @@ from rtl.registers.map import load
 from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, OUTPUT_ATOM
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import channel_of_atom
-from sysmodel.machine.driver import (
+from sysmodel.machine.program import (
     collective_writes,
     copy_writes,
     credit_windows,
@@ -247,9 +247,9 @@ def test_value_too_large_for_its_field_is_refused():
 
 def test_strobes():
     (launch,) = Programmed(launch_writes()).values.values()
-    assert launch == {"launch": 1, "abort": 0, "measure": 0, "clear_error": 0}
+    assert launch == {"launch": 1, "abort": 0, "measure": 0, "clear_error": 0, "drop_error": 0}
     (measure,) = Programmed(measure_writes()).values.values()
-    assert measure == {"launch": 0, "abort": 0, "measure": 1, "clear_error": 0}
+    assert measure == {"launch": 0, "abort": 0, "measure": 1, "clear_error": 0, "drop_error": 0}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,29 @@
+/* One GPU's part in a ring reduce-scatter of a small kernel, by the driver in C. */
+#include "t3.h"
+
+enum { BASE = 1 << 17, BYTES = 1 << 16 }; /* the kernel's output */
+
+/* Have the hardware reduce and send what the kernel stores. */
+int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
+{
+    struct t3_context context = t3_context(bus, 0);
+    /* Tiles of two rows of two atoms, by one wavefront each. */
+    struct t3_transfer tile = {
+        .rows = 2, .rows_edge = 2, .run = 2, .run_edge = 2, .stride = 8,
+        .kind = T3_PACKET_KIND_UPDATE, .op = T3_OPERATION_SUM, .dtype = T3_DATATYPE_FP16,
+        .wave_rows = 2, .wave_run_log2 = 15, .waves = {1, 1, 1, 1},
+    };
+    /* Six workgroups: two leave as they are stored, two when they are reduced, two stay. */
+    struct t3_ring ring = {
+        .workgroups = 6, .first_workgroup = 2, .leaving = 2, .staying = 2, .credit_window = 4,
+        .command_window = 8, .updates_per_atom = 2, .generation = 5,
+    };
+    int result = t3_assign(&context, 3, 3); /* the address space of the kernel */
+    if (!result) result = t3_region(&context, 0, BASE, BASE + BYTES);
+    if (!result) result = t3_reduce_scatter(&context, &ring, &tile, 0);
+    if (!result) result = t3_launch(&context);
+    if (result) return result;
+    run_kernel();
+    result = t3_wait(&context, 100000);
+    return result ? result : t3_wait_idle(&context, 100000);
+}

@@ -1,0 +1,30 @@
+"""One GPU's part in a ring reduce-scatter of a small kernel, by the driver in Python."""
+
+from collections.abc import Callable
+
+from t3.driver import T3, Bus, Datatype, Operation, Ring, Transfer
+
+BASE, BYTES = 1 << 17, 1 << 16  # the kernel's output
+
+
+def reduce_scatter(bus: Bus, run_kernel: Callable[[], None]) -> int:
+    """Have the hardware reduce and send what the kernel stores; gives the tiles that it tracked."""
+    context = T3(bus).context(0)
+    context.assign(3)  # the address space of the kernel
+    context.region(0, BASE, BASE + BYTES)
+    # Tiles of two rows of two atoms, by one wavefront each.
+    tile = Transfer(
+        rows=2, run=2, stride=8, wave_rows=2, waves=(1, 1, 1, 1),
+        op=Operation.SUM, dtype=Datatype.FP16,
+    )  # fmt: skip
+    # Six workgroups: two leave as they are stored, two when they are reduced, two stay.
+    ring = Ring(
+        workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8,
+        generation=5,
+    )  # fmt: skip
+    context.reduce_scatter(ring, tile)
+    context.launch()
+    run_kernel()
+    context.wait()
+    context.wait_idle()
+    return context.tiles

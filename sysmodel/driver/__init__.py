@@ -1,0 +1,34 @@
+"""The driver: what a program calls to have its collectives done by the hardware.
+
+It programs the registers over any :class:`Bus`: the simulation's, an AXI manager of a test bench,
+registers that are mapped into a process.
+"""
+
+from rtl.interface.encodings import Datatype, ErrorCode, Granularity, Operation, PacketKind, Policy
+
+from .bus import Bus, MappedRegisters, Recorder
+from .context import Context
+from .errors import HardwareError, RefusedError, ReportedError, T3Error, WaitTimeoutError
+from .gpu import T3
+from .transfer import Ring, Transfer
+
+__all__ = [
+    "T3",
+    "Bus",
+    "Context",
+    "Datatype",
+    "ErrorCode",
+    "Granularity",
+    "HardwareError",
+    "MappedRegisters",
+    "Operation",
+    "PacketKind",
+    "Policy",
+    "Recorder",
+    "RefusedError",
+    "ReportedError",
+    "Ring",
+    "T3Error",
+    "WaitTimeoutError",
+    "Transfer",
+]

@@ -1,0 +1,97 @@
+"""The hardware of one GPU, beside its contexts."""
+
+from collections.abc import Sequence
+
+from rtl.interface.encodings import Policy
+from rtl.registers.map import load
+
+from .bus import Bus
+from .context import Context
+from .errors import HardwareError, T3Error
+from .registers import Page
+
+__all__ = ["T3"]
+
+
+class T3:
+    """T3's hardware behind a bus.
+
+    Parameters
+    ----------
+    bus : Bus
+    """
+
+    def __init__(self, bus: Bus):
+        self._bus, self._page = bus, Page(bus, prefix="GPU_")
+
+    def identify(self) -> int:
+        """Look whether there is T3 behind the bus; gives the number of contexts.
+
+        Raises
+        ------
+        T3Error
+            If there is something else.
+        """
+        expected, found = load()["ID"].reset, self._page.read("ID")["id"]
+        if found != expected:
+            raise T3Error(f"the identification must be {expected:#010x}, not {found:#010x}")
+        return self._page.read("CONTEXTS")["count"]
+
+    def context(self, number: int) -> Context:
+        """A context, as the driver left it last when it was made: nothing is programmed."""
+        return Context(self._bus, number)
+
+    def set_number(self, number: int) -> None:
+        """Give the GPU its number on the links: 0 to 31."""
+        self._write("GPU_NUMBER", gpu=number)
+
+    def arbitrate(
+        self,
+        policy: Policy,
+        *,
+        automatic: bool = False,
+        threshold: int = 127,
+        starvation_cycles: int = 0xFFFF,
+        measure_log2: int = 0,
+        cuts: Sequence[int] = (0, 0, 0),
+        levels: Sequence[int] = (127, 127, 127),
+    ) -> None:
+        """Choose the arbiters' policy; see ARBITER to LEVELS of the register map."""
+        fields = {"automatic": automatic, "threshold": threshold}
+        self._write("ARBITER", policy=policy.value, **fields)
+        self._write("STARVATION", cycles=starvation_cycles)
+        self._write("MEASURE", log2=measure_log2)
+        self._write("CUTS", **{f"cut{index}": cut for index, cut in enumerate(cuts)})
+        self._write("LEVELS", **{f"level{index}": level for index, level in enumerate(levels)})
+
+    def scrubbed(self) -> None:
+        """Say that the epochs in memory are cleared, after 255 launches.
+
+        Raises
+        ------
+        RefusedError
+            While a launch runs or waits.
+        """
+        self._write("SCRUB", scrubbed=1)
+
+    def lock(self) -> None:
+        """From now on privileged software alone may write what is of the whole GPU."""
+        self._write("GPU_LOCK", gpu=1)
+
+    @property
+    def corrected(self) -> int:
+        """Cycles in which a wrong bit of T3's memories was corrected."""
+        return self._page.read("CORRECTED")["count"]
+
+    @property
+    def next_epoch(self) -> int:
+        """Of the next launch; from 256 on launches are refused, until :meth:`scrubbed`."""
+        return self._page.read("EPOCHS")["next"]
+
+    def take_errors(self) -> list[HardwareError]:
+        """Errors of no context, oldest first; their log is empty afterwards."""
+        return self._page.take_errors()
+
+    def _write(self, name: str, **fields: int) -> None:
+        if not self._page.write(name, **fields):
+            raise T3Error(f"the hardware refused {name}")

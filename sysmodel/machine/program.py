@@ -1,0 +1,251 @@
+"""What software on a simulated GPU has the driver program, as lists of register writes."""
+
+from collections.abc import Sequence
+from enum import Enum
+from itertools import count
+from typing import TypeVar
+
+from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
+from rtl.registers.map import load
+from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
+from sysmodel.config.system import System
+from sysmodel.driver import T3, Context, Recorder, Ring, Transfer
+from sysmodel.gpu.kernel import ATOM_BYTES, END_OF_REGIONS_ATOM, OUTPUT_ATOM, Kernel
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.interleave import channel_of_atom
+from sysmodel.lib.ring import scattered
+
+__all__ = [
+    "collective_writes",
+    "copy_writes",
+    "credit_windows",
+    "fields_of",
+    "launch_writes",
+    "map_writes",
+    "measure_writes",
+    "register_address",
+    "register_at",
+    "stage_cycles",
+    "staging_offset",
+]
+
+Writes = list[tuple[int, int]]
+_Code = TypeVar("_Code", bound=Enum)
+
+_TRANSFER = 0  # the command template of what leaves
+_OUTPUT = 0  # the region of the output, which they all read
+_PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
+# The DRAM queue counts as full with so much of it taken: while communication has time it leaves the
+# rest to compute; and if it is critical and the link idle, the memory is what holds it up.
+_FULL = 7 / 8
+_STAGING_ATOMS = (1 << 30) // ATOM_BYTES
+
+
+def register_address(name: str) -> int:
+    return load()[name].address
+
+
+def register_at(address: int) -> str:
+    """Name of the register at an address."""
+    return next(register.name for register in load().values() if register.address == address)
+
+
+def fields_of(name: str, word: int) -> dict[str, int]:
+    """Field values of a word that was read from a register."""
+    return load()[name].unpack(word)
+
+
+def _code(codes: type[_Code], name: str) -> _Code:
+    """Code of a name as a user writes it: small letters, with hyphens."""
+    return codes[name.upper().replace("-", "_")]
+
+
+def _bytes(atoms: int) -> int:
+    return atoms * ATOM_BYTES
+
+
+def staging_offset(channel_bits: int) -> int:
+    """Atoms from the output to its staging copy. It lies beyond all buffers, and every atom keeps
+    its channel: the offset's bits have no remainder, and the output's addresses leave them clear.
+    """
+    return _STAGING_ATOMS * next(
+        multiple
+        for multiple in count(END_OF_REGIONS_ATOM // _STAGING_ATOMS)
+        if channel_of_atom(multiple, 0, channel_bits) == 0
+        and not multiple & (OUTPUT_ATOM // _STAGING_ATOMS)
+    )
+
+
+def credit_windows(kernel: Kernel, system: System) -> tuple[int, int]:
+    """Workgroups that the credit window and the command queue admit.
+
+    Raises
+    ------
+    InputError
+        If a chunk is larger than that: the ring could not move.
+    """
+    t3 = system.t3
+    credit_window = min(
+        t3.credit_window_workgroups, t3.tracker_sets * (t3.tracker_ways // kernel.waves)
+    )
+    if t3.group_workgroups > 1:
+        credit_window = min(credit_window, t3.credit_window_workgroups - t3.group_workgroups)
+    per_workgroup = kernel.waves if t3.granularity == "wavefront" else 1
+    commands = t3.command_depth // per_workgroup
+    chunk = max(kernel.chunk_workgroups(i) for i in range(kernel.gpus))
+    if credit_window < chunk:
+        raise InputError(
+            "t3.credit_window_workgroups",
+            f"a chunk of {chunk} workgroups exceeds the {credit_window} that the tracker's "
+            f"{t3.tracker_sets} sets of {t3.tracker_ways} ways and a credit window of "
+            f"{t3.credit_window_workgroups} hold; allowed: at least the chunk",
+        )
+    if commands < chunk + credit_window:
+        credit_window = commands - chunk
+        if credit_window < chunk:
+            raise InputError(
+                "t3.command_depth",
+                f"{t3.command_depth} commands hold {commands} workgroups; allowed: at least twice "
+                f"a chunk, {2 * chunk * per_workgroup}",
+            )
+    return credit_window, commands
+
+
+def stage_cycles(kernel: Kernel, system: System) -> int:
+    """Length of a stage of the GEMM at the matrix pipes' rate. Software knows it, and has MCA
+    measure over as much of the first stage, which has no communication, as a power of two covers.
+    """
+    steps = kernel.steps * system.gpu.workgroups_per_cu
+    return max(1, int(steps * system.matrix_cycles(kernel.step_flops)))
+
+
+def map_writes(
+    kernel: Kernel,
+    system: System,
+    gpu: int,
+    *,
+    context: int,
+    op: str = "sum",
+    dtype: str = "fp16",
+    policy: str = "round-robin",
+    updates_per_atom: int = 2,
+) -> Writes:
+    """Map the output for a ring reduce-scatter that the GEMM's stores drive.
+
+    Operation, data type and policy have the names of their codes in small letters, as ``"mca"``.
+    """
+    credit_window, commands = credit_windows(kernel, system)
+    t3, bus = system.t3, Recorder()
+    ours = Context(bus)
+    ours.assign(context)
+    ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
+    shared_run = kernel.inner_waves > 1
+    ours.reduce_scatter(
+        Ring(
+            workgroups=kernel.workgroups,
+            first_workgroup=kernel.first_workgroup(gpu),
+            leaving=kernel.chunk_workgroups(scattered(gpu, 0, kernel.gpus)),
+            staying=kernel.chunk_workgroups(gpu),
+            credit_window=credit_window,
+            command_window=commands,
+            updates_per_atom=updates_per_atom,
+        ),
+        Transfer(
+            rows=kernel.outer_extent,
+            rows_edge=kernel.outer_extent_edge,
+            run=kernel.inner_extent,
+            run_edge=kernel.inner_extent_edge,
+            stride=kernel.stride,
+            op=_code(Operation, op),
+            dtype=_code(Datatype, dtype),
+            granularity=_code(Granularity, t3.granularity),
+            group=t3.group_workgroups,
+            wave_rows=kernel.wave_outer_extent,
+            wave_run=kernel.wave_inner_extent if shared_run else None,
+            waves_inner=kernel.inner_waves,
+            waves=_waves(kernel),
+        ),
+        region=_OUTPUT,
+    )
+    _arbitrate(T3(bus), kernel, system, policy)
+    return bus.writes
+
+
+def _waves(kernel: Kernel) -> tuple[int, int, int, int]:
+    inner, rows, runs, both = (
+        kernel.live_waves(outer_edge, inner_edge)
+        for inner_edge in (False, True)
+        for outer_edge in (False, True)
+    )
+    return inner, rows, runs, both
+
+
+def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
+    """The policy. ``mca-paper`` has the paper's numbers as they are; for the others occupancies are
+    shares of the memory's queue, and the starvation limit is a number of its latencies."""
+    t3, depth = system.t3, system.dram.queue_depth
+    starvation = t3.starvation_limit_cycles
+    levels, cuts = list(t3.mca_levels), list(t3.mca_cuts)
+    if policy != "mca-paper":
+        starvation = round(t3.starvation_latencies * system.read_latency_cycles)
+        levels, cuts = (_share(numbers, depth) for numbers in (levels, cuts))
+    if policy == "critical":
+        cuts[2] = max(1, int(depth * _FULL))
+    gpu.arbitrate(
+        _code(Policy, policy),
+        automatic=policy in ("mca", "mca-paper"),
+        threshold=max(1, int(depth * _FULL)),
+        starvation_cycles=min(starvation, MOST_STARVATION_CYCLES),
+        measure_log2=stage_cycles(kernel, system).bit_length() - 1,
+        cuts=cuts,
+        levels=levels,
+    )
+
+
+def _share(numbers: Sequence[int], depth: int) -> list[int]:
+    """Entries of the paper's queue as as many of a queue of ``depth``."""
+    return [min(max(1, round(n * depth / _PAPER_QUEUE_DEPTH)), MOST_OCCUPANCY) for n in numbers]
+
+
+def launch_writes() -> Writes:
+    bus = Recorder()
+    Context(bus).launch()
+    return bus.writes
+
+
+def measure_writes() -> Writes:
+    """Begin the measurement from which MCA picks its threshold."""
+    bus = Recorder()
+    Context(bus).measure()
+    return bus.writes
+
+
+def copy_writes(kernel: Kernel, chunk: int) -> Writes:
+    """Send a chunk on as plain stores, all of it by one copy."""
+    first, rows, run = kernel.chunk_rectangle(chunk)
+    bus = Recorder()
+    Context(bus).copy(
+        _bytes(first), Transfer(rows=rows, run=run, stride=kernel.stride), region=_OUTPUT
+    )
+    return bus.writes
+
+
+def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
+    """Map the output for kernels that store remotely, ``offset`` atoms from where they store."""
+    bus = Recorder()
+    ours = Context(bus)
+    ours.unmap(1)
+    ours.assign(context)
+    first, end = _bytes(kernel.output_atom), _bytes(kernel.output_end)
+    for region, there in enumerate([0, _bytes(offset)] if offset else [0]):
+        ours.remove_region(region)
+        ours.region(region, first + there, end + there)
+    ours.command(
+        _TRANSFER,
+        Transfer(kind=PacketKind.STORE, offset_bytes=_bytes(offset)),
+        region=_OUTPUT,
+    )
+    ours.remote_map(0, 1, region=_OUTPUT, command=_TRANSFER)
+    ours.window(workgroups=1, tracked=(1, 1))
+    ours.launch()
+    return bus.writes

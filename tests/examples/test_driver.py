@@ -1,0 +1,80 @@
+"""The driver's examples, on the compiled RTL and on the golden model."""
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from simulated_bus import SimulatedBus
+
+from rtl.export.register_documents import register_documents
+from rtl.parameters import T3Parameters
+from sysmodel.engine.golden.engine import GoldenEngine
+from sysmodel.engine.native.engine import Engine
+from t3.driver import Context, Ring
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "driver"
+P = T3Parameters(
+    channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
+    command_depth=16, egress_slots=8, contexts=2,
+)  # fmt: skip
+# As the examples have it.
+RING = Ring(
+    workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8
+)
+BASE_ATOM = (1 << 17) // 32
+
+
+@pytest.fixture(params=[pytest.param(Engine, marks=pytest.mark.verify), GoldenEngine])
+def bus(request):
+    with request.param(P) as engine:
+        bus = SimulatedBus(P, engine)
+        while any(Context(bus, number).status["aborting"] for number in range(P.contexts)):
+            pass  # the end of the reset
+        yield bus
+
+
+def check(bus, tiles):
+    """All tracked tiles were complete, and what does not stay has left."""
+    assert tiles == RING.workgroups - RING.leaving
+    assert len(bus.sent) == (RING.workgroups - RING.staying) * 4
+    assert Context(bus).take_errors() == []
+
+
+def test_python(bus, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLE)
+    monkeypatch.delitem(sys.modules, "reduce_scatter", raising=False)
+    from reduce_scatter import reduce_scatter
+
+    check(bus, reduce_scatter(bus, lambda: bus.play(RING, 0, 3, BASE_ATOM)))
+
+
+def test_c(bus, tmp_path):
+    for name, content in register_documents().items():
+        if name.endswith((".c", ".h")):
+            (tmp_path / name).write_bytes(content)
+    library, source = tmp_path / "example.so", EXAMPLE / "reduce_scatter.c"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{tmp_path}"]
+    subprocess.run(["cc", *flags, "-o", library, source, tmp_path / "t3.c"], check=True)
+    word = ctypes.c_uint32
+    write = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, word, word)
+    read = ctypes.CFUNCTYPE(word, ctypes.c_void_p, word)
+
+    class Bus(ctypes.Structure):
+        _fields_ = [("self", ctypes.c_void_p), ("write", write), ("read", read)]
+
+    ours = Bus(
+        None,
+        write(lambda _, address, value: bus.write(address, value)),
+        read(lambda _, address: bus.read(address)),
+    )
+    kernel = ctypes.CFUNCTYPE(None)(lambda: bus.play(RING, 0, 3, BASE_ATOM))
+    assert ctypes.CDLL(str(library)).reduce_scatter(ctypes.byref(ours), kernel) == 0
+    check(bus, Context(bus).tiles)
+
+
+@pytest.mark.parametrize("name", ["reduce_scatter.py", "reduce_scatter.c"])
+def test_short(name):
+    lines = (EXAMPLE / name).read_text().splitlines()
+    assert len(lines) <= 35
