@@ -337,12 +337,12 @@ class Reprogramming:
             ),
             lambda: self._put(
                 ("INBOUND_STORES", "INBOUND_UPDATES")[rng.integers(0, 2)],
-                sources=rng.choice([15, 15, 15, rng.integers(0, 16)]),
+                sources=rng.choice([15, rng.integers(0, 16)]),
             ),
             lambda: self._put(
                 "INBOUND_KINDS",
-                ops=rng.choice([15, 15, rng.integers(0, 16)]),
-                dtypes=rng.choice([15, 15, rng.integers(0, 16)]),
+                ops=rng.choice([15, rng.integers(0, 16)]),
+                dtypes=rng.choice([15, rng.integers(0, 16)]),
             ),
             lambda: self._put("WAYS", mask=rng.integers(0, 1 << 32)),
             lambda: self._put("STATUS"),

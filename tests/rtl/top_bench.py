@@ -1,6 +1,7 @@
 """A top of two channels, a program for it, and what drives its ports."""
 
 from collections import Counter, deque
+from functools import cache
 
 from amaranth.sim import Simulator
 from register_bus import read, write
@@ -187,23 +188,33 @@ class Memory:
             self.seen[request.access, request.origin, request.atom] += 1
 
 
-def simulate(bench, p=P, *, background=None):
-    """Run a bench on a top, with another beside it for as long."""
-    dut = T3(p)
+@cache
+def _top(p):
+    """A simulator of a top, which takes seconds to make, and what it is to run next."""
+    dut, played = T3(p), {}
     sim = Simulator(dut)
     sim.add_clock(1e-9)
 
     async def run(ctx):
         for port in dut.channel:
             ctx.set(port.link_room, (1 << p.contexts) - 1)
-        await bench(ctx, dut)
+        await played["bench"](ctx, dut)
 
     async def run_background(ctx):
-        await background(ctx, dut)
+        if played["background"] is not None:
+            await played["background"](ctx, dut)
 
-    if background is not None:
-        sim.add_testbench(run_background, background=True)
+    sim.add_testbench(run_background, background=True)
     sim.add_testbench(run)
+    return sim, played
+
+
+def simulate(bench, p=P, *, background=None):
+    """Run a bench on a top, with another beside it for as long."""
+    sim, played = _top(p)
+    if played:
+        sim.reset()
+    played.update(bench=bench, background=background)
     sim.run()
 
 
