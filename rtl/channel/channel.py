@@ -167,7 +167,7 @@ class Channel(wiring.Component):
         wiring.connect(m, wiring.flipped(self.reads), queues.reads.i)
         m.d.comb += [
             self.link_out.valid.eq(queues.link.o.valid),
-            self.link_out.p.source.eq(self.number),
+            self.link_out.p.source.eq(queues.link.o.p.source),
             self.link_owner.eq(queues.link.o.p.owner),
             queues.link.o.ready.eq(self.link_out.ready),
         ]
@@ -203,6 +203,7 @@ class Channel(wiring.Component):
                 into.valid.eq(own.o.valid & room & ~aborting),
                 into.p.packet.eq(own.o.p),
                 into.p.owner.eq(number),
+                into.p.source.eq(self.number),
                 own.o.ready.eq((into.ready & room) | aborting),
             ]
 

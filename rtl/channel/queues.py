@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from amaranth.lib import data
 
+from rtl.interface.configuration import SOURCE_BITS
 from rtl.interface.layouts import (
     Classified,
     DramRequest,
@@ -39,7 +40,8 @@ class ChannelQueues:
     ends : Queue
         End-of-tile markers.
     link, issue : Queue
-        Before the ports to the link and to the DRAM; a packet with its context.
+        Before the ports to the link and to the DRAM; a packet with its context and this GPU's
+        number.
     """
 
     reads: Queue
@@ -69,7 +71,12 @@ class ChannelQueues:
             updates=Queue(written, depth=8),
             # What the tracker wants of an end-of-tile marker.
             ends=Queue(_without(TrackerInput(p), "end", "atom", "count"), depth=2),
-            link=Queue(data.StructLayout({"packet": Packet(p), "owner": p.owner_bits}), depth=2),
+            link=Queue(
+                data.StructLayout(
+                    {"packet": Packet(p), "owner": p.owner_bits, "source": SOURCE_BITS}
+                ),
+                depth=2,
+            ),
             issue=Queue(DramRequest(p), depth=2),
         )
 

@@ -170,7 +170,7 @@ def _link(s, number, channel, levels, heads, link_room):
             lane.link_last = choice
             channel.link_first = following
             to = channel.link[back(levels, heads, Q.link)]
-            to.owner = context
+            to.owner, to.source = context, s.gpu.number
             if choice == 0:
                 head = s.remote[natural(number), context, natural(lane.remote_head)]
                 copy_record(to.packet, head)
@@ -386,7 +386,7 @@ def write_channel(s, number, outputs):
     if has(levels, Q.link):
         first = channel.link[front(heads, Q.link)]
         store_record(outputs, o + O.link_out_kind, first.packet)
-        outputs[o + O.link_out_source] = s.gpu.number
+        outputs[o + O.link_out_source] = first.source
         outputs[o + O.link_owner] = first.owner
     outputs[o + O.dram_valid] = has(levels, Q.issue)
     if has(levels, Q.issue):

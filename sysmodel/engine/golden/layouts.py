@@ -77,8 +77,8 @@ LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "source fo
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = record([("tile", TILE)], "bank")
 EVENT = record([("tile", TILE)], "threshold ways")
-# A packet before the link, with its context.
-LINK_PACKET = record([("packet", PACKET)], "owner")
+# A packet before the link, with its context and the GPU's number.
+LINK_PACKET = record([("packet", PACKET)], "owner source")
 # An egress slot.
 SLOT = record([("packet", PACKET)], "filled")
 
