@@ -134,10 +134,15 @@ class Host:
         self._address = self._data = None
         self.programmed = False
 
+    @property
+    def is_between(self) -> bool:
+        """No write is half done."""
+        return self._address is None and self._data is None
+
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         rng = self._rng
         bus_in, bus_out = inputs[self._first_in :], outputs[self._first_out :]
-        if self._address is None and self._data is None:
+        if self.is_between:
             word = None
             if self._writes:
                 word = self._writes.pop(0)
@@ -155,7 +160,9 @@ class Host:
         offers_data = self._data is not None and rng.random() < 0.8
         bus_in[G.bus_wvalid] = offers_data
         bus_in[G.bus_wdata] = self._data or 0
-        bus_in[G.bus_wstrb] = 15 if not self.programmed or rng.random() < 0.95 else 7
+        whole = not self.programmed or rng.random() < 0.95
+        # The last write of a program is under way when it is the host's turn to go on.
+        bus_in[G.bus_wstrb] = 15 if whole or self._extra is None else 7
         if offers_data and bus_out[H.bus_wready]:
             self._data = None
         bus_in[G.bus_bready] = rng.random() < 0.7

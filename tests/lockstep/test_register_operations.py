@@ -1,0 +1,128 @@
+"""Random register operations on two contexts while both work: golden model and RTL stay equal,
+nothing hangs, and afterwards both launch as if nothing had been."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lockstep_bench import record, replay
+from test_lockstep_contexts import P, kernels
+
+from rtl.registers import map as register_map
+from rtl.registers.map import CONTEXT
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, G, H, K
+from tb.top.host import Host, Reprogramming
+from tb.top.traffic import Traffic
+
+MAP = register_map.load()
+# Cycles in which an abort ends at this size, and in which both launches do.
+ABORT_CYCLES, LAUNCH_CYCLES = 3000, 8000
+
+
+class Operations:
+    """Writes of any register, of any page, of any value; some make sense."""
+
+    def __init__(self, rng, p, programs):
+        self._rng, self._p = rng, p
+        self._sources = [Reprogramming(rng, p, kernel) for kernel in programs]
+        self._writes = [word for kernel in programs for word in kernel.program(p)]
+
+    def __call__(self):
+        rng = self._rng
+        kind = rng.random()
+        if kind < 0.5:
+            return self._sources[rng.integers(0, len(self._sources))]()
+        if kind < 0.8:
+            return self._writes[rng.integers(0, len(self._writes))]
+        register = list(MAP.values())[rng.integers(0, len(MAP))]
+        address = register.address_in(int(rng.integers(0, self._p.contexts + 1)))
+        if kind > 0.97:
+            address ^= 1 << int(rng.integers(0, 16))
+        return address, int(rng.integers(0, 1 << 32))
+
+
+def recovery(p, programs):
+    """Privileged writes that give up everything, and then put all back as after reset."""
+    writes = [(MAP["GPU_LOCK"].address, 0)]
+
+    def put(context, name, **fields):
+        writes.append((MAP[name].address_in(context), MAP[name].pack(**fields)))
+
+    for context in range(p.contexts):
+        put(context, "LOCK")
+        put(context, "CONTROL", abort=1)
+    begin = len(writes)
+    for context in range(p.contexts):
+        for name in ("WAYS", "INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS"):
+            put(context, name)
+        # What is staged counts for a removal, too.
+        for name in ("INTERRUPT_ENABLE", "REGION_BASE_HI", "REGION_LIMIT_HI", "RANGE_ACTION"):
+            put(context, name)
+        for table, count in (("RANGE", p.ranges), ("REGION", p.regions)):
+            for index in range(count):
+                put(context, f"{table}_COMMIT", index=index, enable=0)
+    while len(writes) - begin < ABORT_CYCLES // 3:
+        put(0, "TIMEOUT", cycles=0)
+    writes.append((MAP["SCRUB"].address, MAP["SCRUB"].pack(scrubbed=1)))
+    for context in range(p.contexts):
+        put(context, "CONTROL", clear_error=1)
+        put(context, "INTERRUPTS", **{field.name: 1 for field in MAP["INTERRUPTS"].fields})
+    writes.append((MAP["GPU_CONTROL"].address, MAP["GPU_CONTROL"].pack(clear_error=1)))
+    return [*writes, *(word for kernel in programs for word in kernel.program(p))]
+
+
+class Session(Traffic):
+    """Operations for some cycles, then the recovery, then nothing but the two launches."""
+
+    def __init__(self, rng, p, programs, cycles):
+        writes = [word for kernel in programs for word in kernel.program(p)]
+        host = Host(rng, p, writes, Operations(rng, p, programs))
+        super().__init__(rng, p, programs[0], host, *programs[1:], noise=0.05)
+        self._left, self._recovers = cycles, False
+
+    def __call__(self, outputs, inputs):
+        self._left -= 1
+        if self._left <= 0 and not self._recovers and self._host.is_between:
+            self._recovers = True
+            self._noise = 0.0
+            # A generation that no launch before had: what is of them is not of these.
+            self._kernels = [replace(kernel, generation=12) for kernel in self._kernels]
+            self.begin(Host(self._rng, self._p, recovery(self._p, self._kernels)))
+        super().__call__(outputs, inputs)
+        prot = 1 if self._recovers else self._rng.integers(0, 8)
+        inputs[self._p.channels * CHANNEL_INPUTS + G.bus_awprot] = prot
+
+
+def run(seed, cycles):
+    """Operations that were answered."""
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    programs = kernels(P)
+    total = cycles + 3 * ABORT_CYCLES + LAUNCH_CYCLES
+    recording = record(P, Session(rng, P, programs, cycles), total)
+    last = recording.outputs[-1]
+    for context in range(P.contexts):
+        shown = last[P.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS :]
+        log = recording.state.logs[CONTEXT + context]
+        assert not log["level"], (context, int(log["errors"][0]) & 0xFF)
+        assert shown[K.done] and not shown[K.irq], context
+    bus_in = recording.inputs[:, P.channels * CHANNEL_INPUTS :]
+    bus_out = recording.outputs[:-1, P.channels * CHANNEL_OUTPUTS :]
+    answered = bus_out[:, [H.bus_bvalid, H.bus_rvalid]] & bus_in[:, [G.bus_bready, G.bus_rready]]
+    replay(recording)
+    return int(answered[:cycles].sum())
+
+
+def test_some():
+    operations = run(1, 4000)
+    print(operations, "operations")
+    assert operations > 1000
+
+
+@pytest.mark.verify
+def test_two_hundred_thousand():
+    operations, seed = 0, 1000
+    while operations < 200_000:
+        operations += run(seed, 20_000)
+        seed += 1
+    print(operations, "operations")
