@@ -36,6 +36,8 @@ class SimulatedBus:
         Packets that left.
     privileged : bool
         The writes are.
+    cycles : int
+        Since reset.
     """
 
     def __init__(self, p, engine):
@@ -48,9 +50,10 @@ class SimulatedBus:
             given = self._inputs[CHANNEL_INPUTS + context * CONTEXT_INPUTS :]
             given[J.credit_limit_in] = given[J.dispatched] = given[J.finished] = 1 << 16
         self._inputs[[I.dram_ready, I.link_out_ready]] = 1
-        self._inputs[I.link_room] = (1 << p.contexts) - 1
+        self._contexts = p.contexts
+        self.stop_link(())
         self._acks, self._returns, self._stores, self._packets = [], [], [], []
-        self.sent, self.privileged = [], True
+        self.sent, self.privileged, self.cycles = [], True, 0
 
     def write(self, address, word):
         bus, out = self._bus_in, self._bus_out
@@ -79,6 +82,11 @@ class SimulatedBus:
         self.cycle()
         return word
 
+    def stop_link(self, contexts):
+        """From now on there is no room for packets of these contexts."""
+        rooms = sum(1 << context for context in range(self._contexts) if context not in contexts)
+        self._inputs[I.link_room] = rooms
+
     def store(self, **fields):
         self._stores.append({"kind": StoreKind.STORE.value, **fields})
 
@@ -101,13 +109,15 @@ class SimulatedBus:
 
     def cycle(self):
         inputs, outputs = self._inputs, self._outputs
+        self.cycles += 1
         self._offer("stores", self._stores)
         self._offer("link_in", self._packets)
         self._offer("issue_acks", self._acks)
         self._offer("returns", self._returns)
         if outputs[O.link_out_valid]:
             names = ("kind", "atom", "generation", "workgroup")
-            self.sent.append({name: int(outputs[getattr(O, f"link_out_{name}")]) for name in names})
+            packet = {name: int(outputs[getattr(O, f"link_out_{name}")]) for name in names}
+            self.sent.append(packet | {"owner": int(outputs[O.link_owner])})
         if outputs[O.dram_valid]:
             communication = outputs[O.dram_origin] == Origin.COMMUNICATION.value
             if outputs[O.dram_access] == Access.READ.value:
