@@ -1,6 +1,6 @@
 """Registers: a write into a page changes nothing of another one."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal, Value
 
 from rtl.parameters import T3Parameters
 from rtl.registers.map import PAGE_BITS
@@ -24,10 +24,12 @@ _P = T3Parameters(
     sets=1,
     ways=2,
 )
-_PROGRAMMED = ("address_space", "ways")
+_PROGRAMMED = ("address_space", "ways", "inbound")
 _LAUNCHED = ("maps", "launch_configuration")
 _STROBES = ("abort", "start")
-_READ = ("done", "over", "idle", "clearing", "tiles", "oldest", "credit_limit")
+_READ = ("done", "over", "idle", "clearing", "sent", "tiles", "oldest", "credit_limit")
+# What a context can be told of by an interrupt.
+_EVENTS = ("done", "idle", "sent")
 
 
 class RegistersHarness(Elaboratable):
@@ -43,6 +45,7 @@ class RegistersHarness(Elaboratable):
         bus = dut.bus
         free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
         free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
+        free(m, dut.error.valid, dut.error.report)
         for context in dut.context:
             free(m, *(getattr(context, name) for name in _READ))
             free(m, context.error.valid, context.error.report, context.copies.ready)
@@ -64,7 +67,10 @@ class RegistersHarness(Elaboratable):
             invariant(dut.write_address == address, "another address"),
             Assert(~okay | (page <= _P.contexts), "a page of no context, but OKAY"),
         ]
-        self._assert_unchanged(m, dut.arbiter, okay & (page == 0), "arbiter")
+        of_gpu = okay & (page == 0)
+        self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
+        self._assert_unchanged(m, dut.number, of_gpu, "number")
+        self._assert_interrupt(m, dut.irq, dut.error.valid, "gpu", of_gpu)
         for number, context in enumerate(dut.context):
             written = okay & (page == number + 1)
             self._assert_context(m, context, number, written)
@@ -72,14 +78,10 @@ class RegistersHarness(Elaboratable):
         return m
 
     def _assert_context(self, m: Module, context, number: int, written: Value) -> None:
-        had_copy, had_error, was_irq = (
-            Signal(name=f"{name}_{number}") for name in ("had_copy", "had_error", "was_irq")
-        )
-        m.d.sync += [
-            had_copy.eq(context.copies.valid),
-            had_error.eq(context.error.valid),
-            was_irq.eq(context.irq),
-        ]
+        had_copy = Signal(name=f"had_copy_{number}")
+        m.d.sync += had_copy.eq(context.copies.valid)
+        happens = Cat(context.error.valid, *(getattr(context, name) for name in _EVENTS)).any()
+        self._assert_interrupt(m, context.irq, happens, str(number), written)
         for name in _PROGRAMMED:
             self._assert_unchanged(m, getattr(context, name), written, f"{number}: {name}")
         for name in _STROBES:
@@ -90,8 +92,18 @@ class RegistersHarness(Elaboratable):
             ]
         m.d.comb += [
             Assert(~context.copies.valid | had_copy | written, f"{number}: a copy by no write"),
-            Assert(~context.irq | was_irq | had_error, f"{number}: irq without an error of it"),
             Cover(moves(context.copies), f"{number}: a copy"),
+        ]
+
+    def _assert_interrupt(
+        self, m: Module, irq: Value, happens: Value, name: str, written: Value | int = 0
+    ) -> None:
+        """It begins only after what happens to its owner, or with a write into its page."""
+        was_irq, happened = Signal(name=f"was_irq_{name}"), Signal(name=f"happened_{name}")
+        m.d.sync += [was_irq.eq(irq), happened.eq(happens)]
+        m.d.comb += [
+            Assert(~irq | was_irq | happened | written, f"{name}: irq by another one"),
+            Cover(irq & ~was_irq, f"{name}: irq"),
         ]
 
     def _assert_launch(self, m: Module, dut: Registers, number: int, written: Value) -> None:
@@ -126,8 +138,8 @@ PROOFS = (
         name="registers",
         statement="The registers, tables, copies and strobes of a context change with a write into "
         "its page that is answered with OKAY, and with no other; those of the GPU likewise; what "
-        "is active changes when a launch begins that such a write has asked for; a context tells "
-        "of an error only after one of its own",
+        "is active changes when a launch begins that such a write has asked for; a context "
+        "interrupts only after something of its own, or such a write",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
