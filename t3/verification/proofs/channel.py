@@ -67,7 +67,7 @@ class StrangerHarness(Elaboratable):
         free_ports(m, dut)
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
         (view,) = dut.contexts
-        free(m, view.oldest, view.credit_limit, view.launched, view.former)
+        free(m, view.oldest, view.credit_limit, view.launched, view.former, view.inbound)
         constant(m, view.address_space, view.maps, view.launch_configuration)
         launch_configuration = view.launch_configuration
         m.d.comb += [
