@@ -61,7 +61,13 @@ def narrow_window(monkeypatch):
 
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize(
-    "gpus,skew,engine", [(2, 5000, "rtl"), (3, 0, "golden"), (8, 40000, "golden")]
+    "gpus,skew,engine",
+    [
+        pytest.param(2, 5000, "rtl", marks=pytest.mark.verify),
+        (2, 5000, "golden"),
+        (3, 0, "golden"),
+        (8, 40000, "golden"),
+    ],
 )
 def test_output_beyond_the_window_is_reduced_slice_by_slice(
     narrow_window, granularity, gpus, skew, engine
