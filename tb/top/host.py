@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rtl.interface.encodings import Action, Granularity, Policy
+from rtl.interface.encodings import Datatype, Granularity, Operation, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from sysmodel.driver import T3, Recorder, Transfer
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 
 __all__ = ["Host", "Kernel", "Reprogramming"]
@@ -50,59 +51,60 @@ class Kernel:
     generation: int = 5
 
     def program(self, p: T3Parameters) -> list[tuple[int, int]]:
-        """Register writes that set it up and launch it."""
-        words = []
-
-        def put(name: str, **values: int) -> None:
-            register = _MAP[name]
-            words.append((register.address_in(self.number), register.pack(**values)))
-
-        put("GPU_NUMBER", gpu=9)
-        put("ADDRESS_SPACE", local=self.context, remote=self.context, enable=1)
-        put("FIRST_WORKGROUP", workgroup=self.first_workgroup)
-        put("WORKGROUPS", count=self.workgroups)
-        put("TRACKED_FIRST", dispatch_index=self.remote)
-        put("TRACKED_END", dispatch_index=self.tracked_end)
-        put("SHIFT", dispatch_indices=self.shift)
-        put("CREDIT_WINDOW", workgroups=self.credit_window)
+        """Register writes that set it up and launch it, as the driver does that."""
+        recorder = Recorder()
+        gpu = T3(recorder)
+        gpu.set_number(9)
+        gpu.arbitrate(
+            self.policy,
+            threshold=3,
+            starvation_cycles=9,
+            measure_log2=5,
+            cuts=(10, 30, 60),
+            levels=(80, 40, 20),
+        )
+        context = gpu.context(self.number)
+        context.assign(self.context)
+        context.region(1, self.base * p.atom_bytes, self.limit * p.atom_bytes)
+        for index in range(3):
+            context.command(index, self._transfer(index, p.atom_bytes), region=1)
+        context.remote_map(0, self.remote, region=1, command=0)
+        context.dma_map(self.remote, self.own - self.remote, region=1, command=1)
+        context.own_map(self.own, self.tracked_end - self.own, region=1, command=2)
         each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
-        put("COMMAND_WINDOW", workgroups=self.command_window // each)
-        put("TIMEOUT", cycles=self.timeout)
-        put("TRACKING", updates_per_atom=2, generation=self.generation)
-        put("ARBITER", policy=self.policy.value, threshold=3)
-        put("STARVATION", cycles=9)
-        put("MEASURE", log2=5)
-        put("CUTS", cut0=10, cut1=30, cut2=60)
-        put("LEVELS", level0=80, level1=40, level2=20)
-        put("REGION_BASE_LO", bytes=self.base * p.atom_bytes)
-        put("REGION_LIMIT_LO", bytes=self.limit * p.atom_bytes)
-        put("REGION_COMMIT", index=1, enable=1)
-        for index, kind in enumerate(("REMOTE", "DMA", "OWN")):
-            put(
-                "COMMAND_TRANSFER",
-                kind=1,
-                op=index,
-                dtype=index,
-                granularity=self.granularity.value,
-                group_log2=self.group_log2,
-                wave_inner_log2=2,
-                waves_inner_log2=0,
-            )
-            put("COMMAND_OUTER", outer_extent=self.outer_extent, outer_extent_edge=3)
-            put("COMMAND_INNER", inner_extent=self.inner_extent, inner_extent_edge=5)
-            put("COMMAND_STRIDE", stride=self.stride, region=1)
-            waves = {f"waves{edge}": max(1, self.wavefronts - (edge > 1)) for edge in range(4)}
-            put("COMMAND_WAVES", wave_outer_extent=2, **waves)
-            put("COMMAND_OFFSET_LO", bytes=(-(index + 1) * 64 * p.atom_bytes) & 0xFFFFFFFF)
-            put("COMMAND_OFFSET_HI", bytes=0xFFFFFFFF)
-            put("COMMAND_COMMIT", index=index)
-            bounds = {"REMOTE": (0, self.remote), "DMA": (self.remote, self.own)}
-            first, end = bounds.get(kind, (self.own, self.tracked_end))
-            put("RANGE_DISPATCH_INDICES", first=first, last=end - 1)
-            put("RANGE_ACTION", region=1, action=Action[kind].value, command=index)
-            put("RANGE_COMMIT", index=index, enable=1)
-        put("CONTROL", launch=1, measure=1)
-        return words
+        context.window(
+            workgroups=self.workgroups,
+            tracked=(self.remote, self.tracked_end),
+            first_workgroup=self.first_workgroup,
+            shift=self.shift,
+            credit_window=self.credit_window,
+            command_window=self.command_window // each,
+            updates_per_atom=2,
+            generation=self.generation,
+        )
+        context.timeout(self.timeout)
+        context.measure()
+        context.launch()
+        return recorder.writes
+
+    def _transfer(self, index: int, atom_bytes: int) -> Transfer:
+        """Of the command of this number: each has an operation, a type and an offset of its own."""
+        waves = [max(1, self.wavefronts - (edge > 1)) for edge in range(4)]
+        return Transfer(
+            rows=self.outer_extent,
+            rows_edge=3,
+            run=self.inner_extent,
+            run_edge=5,
+            stride=self.stride,
+            op=Operation(index),
+            dtype=Datatype(index),
+            granularity=self.granularity,
+            group=1 << self.group_log2,
+            wave_rows=2,
+            wave_run=4,
+            waves=(waves[0], waves[1], waves[2], waves[3]),
+            offset_bytes=-(index + 1) * 64 * atom_bytes,
+        )
 
 
 class Host:
