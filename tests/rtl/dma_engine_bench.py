@@ -1,6 +1,7 @@
 """The DMA engine's ports, driven and checked in every cycle against a reference of its walk."""
 
-from amaranth.sim import Simulator
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Datatype, ErrorCode, Granularity, Operation, PacketKind
@@ -301,7 +302,7 @@ class Bench:
 
 
 def simulate(p, commands, bench, *, regions=None, **launch_configuration):
-    dut = DmaEngine(p)
+    dut = device(DmaEngine, p)
     regions = regions or [whole_space(p)] * p.regions
     commands = commands + [command_entry()] * (p.commands - len(commands))
     launch_configuration = {
@@ -309,11 +310,8 @@ def simulate(p, commands, bench, *, regions=None, **launch_configuration):
         "workgroups": 100,
         "shift": 0,
     } | launch_configuration
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
 
     async def run(ctx):
         await bench(Bench(ctx, dut, p, launch_configuration, commands, regions))
 
-    sim.add_testbench(run)
-    sim.run()
+    simulate_device(dut, run)

@@ -1,10 +1,10 @@
 """A top of two channels, a program for it, and what drives its ports."""
 
 from collections import Counter, deque
-from functools import cache
 
-from amaranth.sim import Simulator
 from register_bus import read, write
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.interface.encodings import (
     Access,
@@ -188,34 +188,19 @@ class Memory:
             self.seen[request.access, request.origin, request.atom] += 1
 
 
-@cache
-def _top(p):
-    """A simulator of a top, which takes seconds to make, and what it is to run next."""
-    dut, played = T3(p), {}
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
+def simulate(bench, p=P, *, background=None):
+    """Run a bench on a top, with another beside it for as long."""
+    dut = device(T3, p)
 
     async def run(ctx):
         for port in dut.channel:
             ctx.set(port.link_room, (1 << p.contexts) - 1)
-        await played["bench"](ctx, dut)
+        await bench(ctx, dut)
 
     async def run_background(ctx):
-        if played["background"] is not None:
-            await played["background"](ctx, dut)
+        await background(ctx, dut)
 
-    sim.add_testbench(run_background, background=True)
-    sim.add_testbench(run)
-    return sim, played
-
-
-def simulate(bench, p=P, *, background=None):
-    """Run a bench on a top, with another beside it for as long."""
-    sim, played = _top(p)
-    if played:
-        sim.reset()
-    played.update(bench=bench, background=background)
-    sim.run()
+    simulate_device(dut, run, background=None if background is None else run_background)
 
 
 def store(atom, workgroup, wavefront, *, end=False):

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 from register_bus import read, start_write, write
+from reused import device, simulate
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
@@ -16,13 +16,6 @@ P = T3Parameters()
 MAP = register_map.load()
 DEPTH = 8  # of the log
 OKAY = Response.OKAY.value
-
-
-def simulate(dut, bench):
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
 
 
 class Page:
@@ -94,7 +87,7 @@ def test_the_log_is_read_from_the_oldest_on(page):
     seed = page
     print(f"seed {seed}")
     rng = random.Random(seed)
-    dut = Registers(T3Parameters(channels=4, system_channels=4))
+    dut = device(Registers, T3Parameters(channels=4, system_channels=4))
     reports = [random_report(rng) for _ in range(11)]
 
     async def bench(ctx):
@@ -123,7 +116,7 @@ def test_the_log_is_read_from_the_oldest_on(page):
 @pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
 def test_each_kind_is_counted(page):
     """That of every error that a context can have; of the GPU's those of no context."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     prefix = "GPU_" if page == GLOBAL else ""
     kinds = [code for code in ErrorCode if f"{prefix}COUNT_{code.name}" in MAP]
 
@@ -148,7 +141,7 @@ def test_each_error_has_a_count():
 
 
 def test_a_count_stays_at_its_most():
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         log = Page(ctx, dut)
@@ -165,7 +158,7 @@ def test_a_count_stays_at_its_most():
 @pytest.mark.parametrize("when", ["acts", "strobe", "after"])
 def test_error_around_a_strobe(strobe, when):
     """An error in the cycle of the strobe, or later, stays."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     new = {"code": ErrorCode.PACKET_AHEAD, "dispatch_index": 7, "wavefront": 3}
 
     async def bench(ctx):
@@ -201,7 +194,7 @@ def test_error_around_a_strobe(strobe, when):
 @pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
 def test_an_error_interrupts_until_it_is_seen(page):
     """From reset on; a write of a zero clears nothing."""
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         log = Page(ctx, dut, page)
@@ -274,7 +267,7 @@ async def provoke(ctx, dut, kind):
 @pytest.mark.parametrize("kind", EVENTS)
 def test_interrupts(kind, enabled):
     """Each is told once, and interrupts if it is enabled."""
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         page, port = Page(ctx, dut), dut.context[0]
@@ -299,7 +292,7 @@ def test_interrupts(kind, enabled):
 
 
 def test_what_happens_as_it_is_cleared_stays():
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         page = Page(ctx, dut)

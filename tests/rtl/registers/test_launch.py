@@ -1,8 +1,8 @@
 """Launches through the register port: what is checked, what waits, and their epochs."""
 
 import pytest
-from amaranth.sim import Simulator
 from register_bus import read, start_write, write
+from reused import device, simulate
 
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.parameters import T3Parameters
@@ -11,13 +11,6 @@ from rtl.registers.port import Registers, Response
 
 P = T3Parameters()
 MAP = register_map.load()
-
-
-def simulate(dut, bench):
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
 
 
 LAUNCH = {
@@ -81,7 +74,7 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
     ids=str,
 )
 def test_launch_is_checked(registers, error):
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         strobes = []
@@ -134,7 +127,7 @@ def test_launch_is_checked(registers, error):
     ],
 )
 def test_windows_that_fit(granularity, group_log2, waves, action, most):
-    dut = Registers(P)
+    dut = device(Registers, P)
     writes = {
         "REGION_LIMIT_LO": {"bytes": 1 << 20},
         "REGION_COMMIT": {"index": 0, "enable": 1},
@@ -170,7 +163,7 @@ async def launches(ctx, dut):
 
 
 def test_a_launch_waits_for_the_one_before():
-    dut = Registers(P)
+    dut = device(Registers, P)
     ports = dut.context[0]
 
     async def bench(ctx):
@@ -201,7 +194,7 @@ def test_a_launch_waits_for_the_one_before():
 
 
 def test_an_abort_forgets_what_waits():
-    dut = Registers(P)
+    dut = device(Registers, P)
     ports, control = dut.context[0], MAP["CONTROL"]
 
     async def bench(ctx):
@@ -230,7 +223,7 @@ def test_an_abort_forgets_what_waits():
 
 def test_former_launch():
     """Its generation is kept until the one after, or an abort."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     ports, control = dut.context[0], MAP["CONTROL"]
 
     async def bench(ctx):
@@ -250,7 +243,7 @@ def test_former_launch():
 
 def test_each_launch_has_an_epoch_until_none_is_left():
     """H8: after 255 launches of both contexts the memory must be scrubbed."""
-    dut = Registers(T3Parameters(contexts=2))
+    dut = device(Registers, T3Parameters(contexts=2))
     control, scrub = MAP["CONTROL"], MAP["SCRUB"]
 
     async def bench(ctx):
@@ -282,7 +275,7 @@ def test_each_launch_has_an_epoch_until_none_is_left():
 @pytest.mark.parametrize("bit, name", [(1, "abort"), (2, "start")])
 def test_strobes(bit, name):
     """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     others = [other for other in ("launch", "abort", "start") if other != name]
 
     async def bench(ctx):

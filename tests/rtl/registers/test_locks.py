@@ -1,8 +1,9 @@
 """What privileged software alone may write."""
 
 import pytest
-from amaranth.sim import Simulator
 from register_bus import read, write
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
@@ -24,9 +25,7 @@ COVERED = {
 
 
 def simulate(bench):
-    dut = Registers(T3Parameters(contexts=2))
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
+    dut = device(Registers, T3Parameters(contexts=2))
 
     async def run(ctx):
         for context in dut.context:
@@ -34,8 +33,7 @@ def simulate(bench):
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 
-    simulator.add_testbench(run)
-    simulator.run()
+    simulate_device(dut, run)
 
 
 def valid(name):

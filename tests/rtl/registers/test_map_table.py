@@ -4,8 +4,9 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
-from amaranth.sim import Simulator
 from register_bus import read, start_write, write
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.interface.configuration import CommandEntry, RegionEntry
 from rtl.interface.encodings import Action, ConfigurationError, Granularity, PacketKind
@@ -228,7 +229,7 @@ def random_command(rng):
 
 
 def simulate(bench, p=P):
-    dut = Registers(p)
+    dut = device(Registers, p)
     drivers = []
 
     async def main(ctx):
@@ -244,11 +245,7 @@ def simulate(bench, p=P):
                 drivers[0].changes += 1
             last = maps
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(main)
-    simulator.add_testbench(monitor, background=True)
-    simulator.run()
+    simulate_device(dut, main, background=monitor)
 
 
 def test_region_configuration_errors():

@@ -4,8 +4,9 @@ import random
 from collections import Counter
 
 import pytest
-from amaranth.sim import Simulator
 from register_bus import is_storage, read, write
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
@@ -34,9 +35,7 @@ PAGES = 1 << 16 - PAGE_BITS
 
 
 def simulate(p, bench, *, background=None):
-    dut = Registers(p)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
+    dut = device(Registers, p)
 
     async def run(ctx):
         # Nothing is left of the reset.
@@ -49,10 +48,7 @@ def simulate(p, bench, *, background=None):
     async def run_background(ctx):
         await background(ctx, dut)
 
-    simulator.add_testbench(run)
-    if background is not None:
-        simulator.add_testbench(run_background, background=True)
-    simulator.run()
+    simulate_device(dut, run, background=None if background is None else run_background)
 
 
 async def put(ctx, dut, context, name, **fields):

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 from register_bus import is_storage, read, start_write, write
+from reused import device, simulate
 
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
@@ -18,14 +18,6 @@ MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
 STILL_RESETTING = MAP["STATUS"].pack(aborting=1)
 STORAGE = [r for r in MAP.values() if is_storage(r) and r.lock != ALWAYS]
-
-
-def simulate(dut, *benches):
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    for bench in benches:
-        simulator.add_testbench(bench)
-    simulator.run()
 
 
 @pytest.mark.parametrize("p", [None, 3])
@@ -52,7 +44,7 @@ def test_parameters_at_the_limit():
 
 
 def test_resets():
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         # As many ways, and contexts, as there are; the reset is not over.
@@ -96,7 +88,7 @@ def test_storage(p):
     """Every field keeps what its destination has room for, and a write touches no other one."""
     seed = 5
     print("seed", seed)
-    rng, dut = random.Random(seed), Registers(p)
+    rng, dut = random.Random(seed), device(Registers, p)
     cut = {("WAYS", "mask"): p.ways} | (CUT if p is NARROW else {})
 
     def kept(register, word):
@@ -124,7 +116,7 @@ def test_storage(p):
 
 def test_configuration_comes_from_its_registers():
     """Each output field changes with its own register, and keeps its value."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     words = {
         "FIRST_WORKGROUP": {"workgroup": 11},
         "WORKGROUPS": {"count": 65536},
@@ -183,7 +175,7 @@ def test_configuration_comes_from_its_registers():
 
 def test_write_timing():
     """Taken in t, acts in t + 1, seen with its response in t + 2; no sooner."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     address = MAP["MEASURE"].address
 
     async def bench(ctx):
@@ -217,7 +209,7 @@ def test_write_timing():
 
 @pytest.mark.parametrize("first", ["address", "data"])
 def test_address_and_data_apart(first):
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         start_write(ctx, dut, MAP["MEASURE"].address, 7)
@@ -244,7 +236,7 @@ def test_address_and_data_apart(first):
 
 def test_read_timing():
     """Taken in t, acts in t + 1 on the values of that cycle, answered in t + 2."""
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         ctx.set(dut.bus.araddr, MAP["TILES"].address)
@@ -278,7 +270,7 @@ def test_read_timing():
 
 def test_read_and_write_together():
     """A read that acts with a write sees the register before it."""
-    dut = Registers(P)
+    dut = device(Registers, P)
 
     async def bench(ctx):
         ctx.set(dut.bus.araddr, MAP["MEASURE"].address)
@@ -296,7 +288,7 @@ def test_read_and_write_together():
 
 
 def test_slave_errors():
-    dut = Registers(P)
+    dut = device(Registers, P)
     okay, error = Response.OKAY.value, Response.SLVERR.value
     measure = MAP["MEASURE"].address
 
@@ -329,7 +321,7 @@ def test_slave_errors():
 
 
 def test_status():
-    dut = Registers(P)
+    dut = device(Registers, P)
     rng = random.Random(6)
 
     async def bench(ctx):
