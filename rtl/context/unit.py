@@ -134,12 +134,11 @@ class ContextUnit(wiring.Component):
             self._finished.eq(Mux(is_kernel, outside.finished, 0)),
         ]
         ended = self._finished >= launch.workgroups
-        m.d.comb += [
-            outside.generation.eq(launch.generation),
-            registers.over.eq(
-                ~registers.launched | (self.over & trigger.idle & self.engine.over & ended)
-            ),
-        ]
+        # The limits are the launch's from the cycle after it begins.
+        m.d.sync += outside.generation.eq(launch.generation)
+        m.d.comb += registers.over.eq(
+            ~registers.launched | (self.over & trigger.idle & self.engine.over & ended)
+        )
 
     def _connect_streams(self, m: Module) -> None:
         engine = self.engine

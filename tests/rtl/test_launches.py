@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 from context_bench import KERNELS, MOST_CYCLES, TWO, Traffic
-from top_bench import PROGRAM, WORKGROUPS, abort, launch, offer, program, simulate, status
+from register_bus import start_write
+from top_bench import MAP, PROGRAM, WORKGROUPS, abort, launch, offer, program, simulate, status
 
 from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
 
@@ -66,6 +67,38 @@ def test_waits_for_the_dispatcher():
         assert ctx.get(port.generation) == SECOND.generation
 
     simulate(bench, TWO, background=traffic)
+
+
+def test_limits_are_told_with_their_generation():
+    """A launch's generation comes with its limits, never with those of the launch before."""
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        nothing = ("TRACKED_FIRST", {"dispatch_index": WORKGROUPS})  # is updated: done at once
+        await launch(ctx, dut, [*FIRST.registers, nothing], CONTEXT)
+        show(ctx, port, FIRST, finished=WORKGROUPS)
+        while not (ctx.get(port.done) and ctx.get(port.idle)):
+            await ctx.tick()
+        await program(ctx, dut, [*PROGRAM, *SECOND.registers], CONTEXT)
+        control = MAP["CONTROL"]
+        start_write(ctx, dut, control.address_in(CONTEXT), control.pack(launch=1))
+        told = []
+        for _ in range(10):
+            await ctx.tick()
+            told.append(
+                tuple(
+                    ctx.get(signal)
+                    for signal in (port.generation, port.credit_limit_out, port.dispatch_limit)
+                )
+            )
+        begun = [limits for generation, *limits in told if generation == SECOND.generation]
+        before = [limits for generation, *limits in told if generation == FIRST.generation]
+        window = dict(PROGRAM)["CREDIT_WINDOW"]["workgroups"]
+        assert before[-1] == [WORKGROUPS + window] * 2
+        assert begun[0] == [0, 0]
+        assert begun[-1][0] == dict(PROGRAM)["TRACKED_FIRST"]["dispatch_index"] + window
+
+    simulate(bench, TWO)
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.verify) for n in (2, 3))])

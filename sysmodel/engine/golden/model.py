@@ -67,7 +67,7 @@ def _write_gpu(s, outputs, h):
 def _write_context(s, context, outputs, k):
     own = s.contexts[context]
     outputs[k + K.credit_limit_out] = own.credit_limit
-    outputs[k + K.generation] = own.launch.generation
+    outputs[k + K.generation] = own.told_generation
     outputs[k + K.dispatch_limit] = own.dispatch_limit
     outputs[k + K.tiles] = own.tiles
     outputs[k + K.done] = own.done
@@ -256,6 +256,7 @@ def _end_context(s, context, words, k, sends, takes):
     tell_of_context(s, context)
     note_failure(log, failure, place)
     look_outside(own, s.config.credit_limit_mask, words, at)
+    own.told_generation = own.launch.generation
     own.launches = takes
     if own.given & ABORT:
         own.open = own.former_valid = 0

@@ -100,6 +100,7 @@ _GPU = record(
 # from `given` on, of the cycle under way.
 _CONTEXT = record(
     "strobes launches running pending begun launches_done open former_valid former_generation "
+    "told_generation "
     "aborting waited_abort configuration_error ways was_idle copying sent "
     "downstream dispatched finished "
     "launched oldest issued credit_limit dispatch_limit done waited "
