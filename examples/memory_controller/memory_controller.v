@@ -1,8 +1,11 @@
-// One memory channel of a GPU with T3 in it: T3 in front, the DRAM queue behind.
+// One memory channel of a GPU with T3 in it: T3 in front, the DRAM's controller behind. T3 has two
+// contexts; in their ports context 0 is in the low bits.
 `include "t3_layouts.vh"
+`include "dram_layouts.vh"
 
 module memory_controller #(
-  parameter ATOM_BITS = 10
+  parameter ATOM_BITS = 12,  // of the memory that there is
+  parameter ROW_BITS = ATOM_BITS - `DRAM_ATOM_ROW_LOW
 ) (
   input wire clk,
   input wire rst,
@@ -33,6 +36,8 @@ module memory_controller #(
   output wire [`T3_DRAM_DATA_BITS-1:0] read_data,
   output wire [`T3_READS_TAG_BITS-1:0] read_tag,
   output wire read_valid,
+  output wire [`T3_DRAM_ATOM_BITS-1:0] written_atom,  // an ordinary write is issued
+  output wire written_valid,
   input  wire [`T3_STORES_BITS-1:0] stores__payload,
   input  wire stores__valid,
   output wire stores__ready,
@@ -43,20 +48,34 @@ module memory_controller #(
   output wire [`T3_LINK_OUT_BITS-1:0] link_out__payload,
   output wire link_out__valid,
   input  wire link_out__ready,
-  input  wire link_room,
-  input  wire [`T3_CONTEXT_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
-  input  wire [`T3_CONTEXT_GENERATION_IN_BITS-1:0] generation_in,
-  output wire [`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
-  output wire [`T3_CONTEXT_GENERATION_BITS-1:0] generation,
+  input  wire [`T3_LINK_ROOM_BITS-1:0] link_room,
+  input  wire [2*`T3_CONTEXT_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
+  input  wire [2*`T3_CONTEXT_GENERATION_IN_BITS-1:0] generation_in,
+  output wire [2*`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
+  output wire [2*`T3_CONTEXT_GENERATION_BITS-1:0] generation,
   // Room for stores that leave over the link, and the dispatcher.
-  output wire stores_room,
-  output wire [`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
-  input  wire [`T3_CONTEXT_DISPATCHED_BITS-1:0] dispatched,
-  input  wire [`T3_CONTEXT_FINISHED_BITS-1:0] finished,
-  input  wire [`T3_CONTEXT_KERNEL_GENERATION_BITS-1:0] kernel_generation,
-  output wire done,
-  output wire idle,
-  output wire irq
+  output wire [`T3_STORES_ROOM_BITS-1:0] stores_room,
+  output wire [2*`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
+  input  wire [2*`T3_CONTEXT_DISPATCHED_BITS-1:0] dispatched,
+  input  wire [2*`T3_CONTEXT_FINISHED_BITS-1:0] finished,
+  input  wire [2*`T3_CONTEXT_KERNEL_GENERATION_BITS-1:0] kernel_generation,
+  output wire [1:0] done,
+  output wire [1:0] idle,
+  output wire [2:0] irq,  // of the contexts, and of none
+  // The DRAM: commands, data at their times, and what its reduce unit gives for an update.
+  output wire row_valid,
+  output wire [`DRAM_ROW_COMMAND_BITS-1:0] row_command,
+  output wire [`DRAM_BANK_BITS-1:0] row_bank,
+  output wire [ROW_BITS-1:0] row_row,
+  output wire column_valid,
+  output wire [`T3_DRAM_ACCESS_BITS-1:0] column_access,
+  output wire [`DRAM_BANK_BITS-1:0] column_bank,
+  output wire [`DRAM_COLUMN_BITS-1:0] column_column,
+  output wire [`DRAM_WORD_BITS-1:0] write_word,
+  input  wire [`DRAM_WORD_BITS-1:0] read_word,
+  input  wire [`DRAM_WORD_BITS-1:0] stored_word,
+  output wire [`T3_NMC_OUT_BITS-1:0] nmc_out__payload,
+  output wire nmc_out__valid
 );
   wire [`T3_DRAM_BITS-1:0] dram__payload;
   wire dram__valid, dram__ready;
@@ -67,13 +86,10 @@ module memory_controller #(
   wire returns__valid;
   wire [`T3_NMC_IN_BITS-1:0] nmc_in__payload;
   wire nmc_in__valid;
-  wire [`T3_NMC_OUT_BITS-1:0] nmc_out__payload;
-  wire nmc_out__valid;
-  wire irq_of_context, irq_of_none;
-  assign irq = irq_of_context | irq_of_none;
-  // Counters, of which software reads the one in a register.
+  // Outputs that nobody needs here: software reads the tiles in a register.
   wire [`T3_STORED_BITS-1:0] stored;
-  wire [`T3_CONTEXT_TILES_BITS-1:0] tiles;
+  wire [`T3_LINK_OWNER_BITS-1:0] link_owner;
+  wire [2*`T3_CONTEXT_TILES_BITS-1:0] tiles;
 
   t3 t3 (
     .clk(clk),
@@ -109,6 +125,7 @@ module memory_controller #(
     .channel__0__link_out__payload(link_out__payload),
     .channel__0__link_out__valid(link_out__valid),
     .channel__0__link_out__ready(link_out__ready),
+    .channel__0__link_owner(link_owner),
     .channel__0__link_room(link_room),
     .channel__0__stores_room(stores_room),
     .channel__0__dram__payload(dram__payload),
@@ -125,24 +142,36 @@ module memory_controller #(
     .channel__0__nmc_in__valid(nmc_in__valid),
     .channel__0__nmc_out__payload(nmc_out__payload),
     .channel__0__nmc_out__valid(nmc_out__valid),
-    .context__0__credit_limit_in(credit_limit_in),
-    .context__0__generation_in(generation_in),
-    .context__0__credit_limit_out(credit_limit_out),
-    .context__0__generation(generation),
-    .context__0__dispatch_limit(dispatch_limit),
-    .context__0__dispatched(dispatched),
-    .context__0__finished(finished),
-    .context__0__kernel_generation(kernel_generation),
-    .context__0__tiles(tiles),
-    .context__0__done(done),
-    .context__0__idle(idle),
-    .context__0__irq(irq_of_context),
-    .irq(irq_of_none)
+    .context__0__credit_limit_in(credit_limit_in[0+:`T3_CONTEXT_CREDIT_LIMIT_IN_BITS]),
+    .context__0__generation_in(generation_in[0+:`T3_CONTEXT_GENERATION_IN_BITS]),
+    .context__0__credit_limit_out(credit_limit_out[0+:`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS]),
+    .context__0__generation(generation[0+:`T3_CONTEXT_GENERATION_BITS]),
+    .context__0__dispatch_limit(dispatch_limit[0+:`T3_CONTEXT_DISPATCH_LIMIT_BITS]),
+    .context__0__dispatched(dispatched[0+:`T3_CONTEXT_DISPATCHED_BITS]),
+    .context__0__finished(finished[0+:`T3_CONTEXT_FINISHED_BITS]),
+    .context__0__kernel_generation(kernel_generation[0+:`T3_CONTEXT_KERNEL_GENERATION_BITS]),
+    .context__0__tiles(tiles[0+:`T3_CONTEXT_TILES_BITS]),
+    .context__0__done(done[0]),
+    .context__0__idle(idle[0]),
+    .context__0__irq(irq[0]),
+    .context__1__credit_limit_in(credit_limit_in[`T3_CONTEXT_CREDIT_LIMIT_IN_BITS+:`T3_CONTEXT_CREDIT_LIMIT_IN_BITS]),
+    .context__1__generation_in(generation_in[`T3_CONTEXT_GENERATION_IN_BITS+:`T3_CONTEXT_GENERATION_IN_BITS]),
+    .context__1__credit_limit_out(credit_limit_out[`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS+:`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS]),
+    .context__1__generation(generation[`T3_CONTEXT_GENERATION_BITS+:`T3_CONTEXT_GENERATION_BITS]),
+    .context__1__dispatch_limit(dispatch_limit[`T3_CONTEXT_DISPATCH_LIMIT_BITS+:`T3_CONTEXT_DISPATCH_LIMIT_BITS]),
+    .context__1__dispatched(dispatched[`T3_CONTEXT_DISPATCHED_BITS+:`T3_CONTEXT_DISPATCHED_BITS]),
+    .context__1__finished(finished[`T3_CONTEXT_FINISHED_BITS+:`T3_CONTEXT_FINISHED_BITS]),
+    .context__1__kernel_generation(kernel_generation[`T3_CONTEXT_KERNEL_GENERATION_BITS+:`T3_CONTEXT_KERNEL_GENERATION_BITS]),
+    .context__1__tiles(tiles[`T3_CONTEXT_TILES_BITS+:`T3_CONTEXT_TILES_BITS]),
+    .context__1__done(done[1]),
+    .context__1__idle(idle[1]),
+    .context__1__irq(irq[1]),
+    .irq(irq[2])
   );
 
-  dram_queue #(
+  dram_controller #(
     .ATOM_BITS(ATOM_BITS)
-  ) dram_queue (
+  ) dram_controller (
     .clk(clk),
     .rst(rst),
     .dram__payload(dram__payload),
@@ -157,9 +186,20 @@ module memory_controller #(
     .read_data(read_data),
     .read_tag(read_tag),
     .read_valid(read_valid),
+    .written_atom(written_atom),
+    .written_valid(written_valid),
     .nmc_in__payload(nmc_in__payload),
     .nmc_in__valid(nmc_in__valid),
-    .nmc_out__payload(nmc_out__payload),
-    .nmc_out__valid(nmc_out__valid)
+    .row_valid(row_valid),
+    .row_command(row_command),
+    .row_bank(row_bank),
+    .row_row(row_row),
+    .column_valid(column_valid),
+    .column_access(column_access),
+    .column_bank(column_bank),
+    .column_column(column_column),
+    .write_word(write_word),
+    .read_word(read_word),
+    .stored_word(stored_word)
   );
 endmodule

@@ -28,6 +28,7 @@ SMALL = T3Parameters(
 )
 EXAMPLE = T3Parameters(
     system_channels=1,
+    contexts=2,
     sets=16,
     ways=4,
     credit_window=16,
