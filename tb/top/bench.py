@@ -203,7 +203,7 @@ class _LastAtom(Traffic):
 @cocotb.test()
 @cocotb.parametrize(granularity=list(Granularity))
 async def tiles_over_the_end_of_their_region(dut, granularity):
-    """H1 of the review: nothing beyond the region is read or sent, and the launch ends."""
+    """Nothing beyond the region is read or sent, and the launch ends."""
     bench, rng = await _start(dut), _rng(15)
     # Whose last atom's channel is served.
     kernel = Kernel(credit_window=6, granularity=granularity, limit=(1 << 16) - 4)

@@ -242,7 +242,7 @@ def test_no_combinational_path(with_data):
 
 def test_idle_from_the_first_store_to_the_last_packet():
     """Wherever a tile is: in a queue, at the DRAM, in the tracker, in the trigger unit, in a
-    DMA engine. H9 of the review: it was on while a completion was in the trigger unit."""
+    DMA engine."""
     order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
     stores, packets = traffic(order)
     sent = [[] for _ in range(P.channels)]

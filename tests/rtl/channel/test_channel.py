@@ -78,7 +78,7 @@ def test_stores(request_, port, fields):
             packet(1, op=Operation.SUM, dtype=Datatype.BF16),
             {"access": Access.UPDATE, "dispatch_index": 34, "wavefront": 6},
         ),
-        # H5: an upstream GPU that reduces something else would spoil the sum.
+        # An upstream GPU that reduces something else would spoil the sum.
         (packet(29, op=Operation.MAX), ErrorCode.PACKET_MISMATCH),
         (packet(29, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),
         (packet(28, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),

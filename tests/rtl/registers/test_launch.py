@@ -64,7 +64,7 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
         ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
         ({"TRACKING": {"updates_per_atom": 0}}, _RANGE),
-        # H6: beyond the bitmap, where dispatch indices share a bit.
+        # Beyond the bitmap, where dispatch indices share a bit.
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window + 1}}, _WINDOW),
         ({"CREDIT_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
         ({"CREDIT_WINDOW": {"workgroups": 0}}, _WINDOW),
@@ -242,7 +242,7 @@ def test_former_launch():
 
 
 def test_each_launch_has_an_epoch_until_none_is_left():
-    """H8: after 255 launches of both contexts the memory must be scrubbed."""
+    """After 255 launches of both contexts the memory must be scrubbed."""
     dut = device(Registers, T3Parameters(contexts=2))
     control, scrub = MAP["CONTROL"], MAP["SCRUB"]
 

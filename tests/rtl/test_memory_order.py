@@ -1,0 +1,424 @@
+"""The order of memory accesses, by the rules of the integration guide ("The memory, as software
+sees it"). A channel is compared with the golden model in every cycle."""
+
+import random
+from collections import Counter, deque
+
+import numpy as np
+import pytest
+from channel_bench import ALL, DATA, TIMING, packet, store
+from channel_bench import simulate as simulate_channel
+from test_top import traffic
+from top_bench import (
+    FIRST,
+    OFFSET,
+    ROWS,
+    RUN,
+    STRIDE,
+    WAVE,
+    WORKGROUPS,
+    atoms_of,
+    channel_number,
+    launch,
+    offer,
+    program,
+    simulate,
+)
+from top_bench import packet as top_packet
+from top_bench import store as top_store
+
+from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind, StoreKind
+from rtl.interface.layouts import NmcRequest
+from tb.nmc_unit.operands import structured
+from tb.nmc_unit.reference import reduce_bits
+
+ORDER = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
+# Of the workgroups that are reduced here: atoms by workgroup and wavefront.
+TILES = {
+    (workgroup, wavefront): {atom for atom, of in atoms_of(workgroup) if of == wavefront}
+    for workgroup in ORDER[1:]
+    for wavefront in range(RUN // WAVE)
+}
+MOST_CYCLES = 1500
+
+
+class Memory:
+    """The DRAM of one channel: it issues what it has in any order, and tells of it.
+
+    ``issued`` is the log of all channels. What ``held`` says stays until it says otherwise.
+    """
+
+    def __init__(self, port, issued, rng=None):
+        self.port, self.issued, self._rng = port, issued, rng
+        self.held = lambda request: False
+        self.entered, self._waiting, self._acks = [], [], deque()
+
+    def drive(self, ctx):
+        """One cycle: take a request, issue another, acknowledge a third."""
+        port = self.port
+        ctx.set(port.returns.valid, 0)
+        free = [request for request in self._waiting if not self.held(request)]
+        if free and (self._rng is None or self._rng.random() < 0.4):
+            request = free[0] if self._rng is None else self._rng.choice(free)
+            self._waiting.remove(request)
+            self.issued.append(request)
+            if request.access == Access.READ:
+                ctx.set(port.returns.p.slot, request.tag)
+                ctx.set(port.returns.valid, 1)
+            else:
+                self._acks.append(request)
+        ctx.set(port.issue_acks.valid, bool(self._acks))
+        if self._acks:
+            names = ("access", "atom", "owner", "dispatch_index", "wavefront")
+            ctx.set(port.issue_acks.p, {name: getattr(self._acks[0], name) for name in names})
+            if ctx.get(port.issue_acks.ready):
+                self._acks.popleft()
+        ctx.set(port.dram.ready, 1)
+        if ctx.get(port.dram.valid):
+            request = ctx.get(port.dram.p)
+            self._waiting.append(request)
+            self.entered.append((request, len(self.issued)))
+
+
+class Run:
+    """The kernel of ``top_bench`` through the top, with memories that reorder."""
+
+    def __init__(self, seed):
+        print(f"seed {seed}")
+        self.issued = []
+        self._rng = random.Random(seed)
+        self._stores, self._packets = traffic(ORDER)
+
+    def start(self, ctx, dut):
+        self.memories = [Memory(port, self.issued, self._rng) for port in dut.channel]
+        ctx.set(dut.context[0].credit_limit_in, 100)
+
+    def drive(self, ctx, dut):
+        for memory, port, *queues in zip(
+            self.memories, dut.channel, self._stores, self._packets, strict=True
+        ):
+            memory.drive(ctx)
+            for stream, queue in zip((port.stores, port.link_in), queues, strict=True):
+                offered = bool(queue) and self._rng.random() < 0.5
+                ctx.set(stream.valid, offered)
+                if offered:
+                    ctx.set(stream.p, queue[0])
+                    if ctx.get(stream.ready):
+                        queue.popleft()
+            ctx.set(port.link_out.ready, 1)
+
+    def updates(self, count=None):
+        """Of each atom the origins of its updates, in the order in which they were issued."""
+        found = {}
+        for request in self.issued[:count]:
+            if request.access == Access.UPDATE:
+                found.setdefault(request.atom, []).append(request.origin)
+        return found
+
+    def whole_tiles(self, count=None):
+        """Those of which both updates of each atom were issued, among the first ones."""
+        updates = self.updates(count)
+        return {
+            tile
+            for tile, atoms in TILES.items()
+            if all(len(updates.get(atom, ())) == 2 for atom in atoms)
+        }
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rules_1_to_3_of_a_launch(seed):
+    """Rules 1, 2 and 3: a tile is read when both updates of all its atoms were issued, in
+    whatever order; the context is done not before that, and its own chunk is whole."""
+    run = Run(seed)
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        run.start(ctx, dut)
+        port = dut.context[0]
+        for _ in range(MOST_CYCLES):
+            run.drive(ctx, dut)
+            await ctx.tick()
+            whole = run.whole_tiles()
+            assert ctx.get(port.tiles) <= len(whole)
+            if ctx.get(port.done):
+                assert whole == TILES.keys()
+                if ctx.get(port.idle):
+                    break
+        assert ctx.get(port.done) and ctx.get(port.idle)
+
+    simulate(bench)
+    reads = Counter()
+    for memory in run.memories:
+        for request, before in memory.entered:
+            if request.access == Access.READ:
+                (tile,) = (tile for tile, atoms in TILES.items() if request.atom in atoms)
+                assert tile in run.whole_tiles(before)
+                reads[tile] += 1
+    assert reads == {tile: len(atoms) for tile, atoms in TILES.items() if tile[0] != ORDER[3]}
+    both = (Origin.COMPUTE, Origin.COMMUNICATION)
+    assert set(map(tuple, run.updates().values())) == {both, both[::-1]}
+
+
+def test_rule_2_the_sum_is_the_same():
+    """Rule 2: of an atom's two updates either may be issued first, and the sum is the same."""
+    seed, numbers = 5, 16
+    print(f"seed {seed}")
+    local, remote = structured(np.random.default_rng(seed), Datatype.FP16, 8 * numbers)
+    sums = reduce_bits(local, remote, Operation.SUM, Datatype.FP16)
+
+    async def bench(channel):
+        ctx, nmc_in, nmc_out = channel.ctx, channel.dut.nmc_in, channel.dut.nmc_out
+        views = [{"launch_configuration": {"epoch": 9}}] * 2
+        ctx.set(channel.dut.contexts, channel.dut.contexts.shape().const(views))
+
+        async def issue(stored, epoch, operand):
+            request = {"stored": stored, "stored_epoch": epoch, "operand": operand}
+            kind = {"op": Operation.SUM, "dtype": Datatype.FP16}
+            ctx.set(nmc_in.p, NmcRequest(DATA).const(request | kind))
+            ctx.set(nmc_in.valid, 1)
+            await ctx.tick()
+            ctx.set(nmc_in.valid, 0)
+            (result,) = await ctx.tick().sample(nmc_out.p).until(nmc_out.valid)
+            return list(result.value), result.epoch
+
+        for first in range(0, len(sums), numbers):
+            one, other, total = (
+                of[first : first + numbers].view(np.uint64).tolist() for of in (local, remote, sums)
+            )
+            for order in ((one, other), (other, one)):
+                stored, epoch = await issue([1, 2, 3, 4], 8, order[0])
+                assert await issue(stored, epoch, order[1]) == (total, 9)
+
+    simulate_channel(DATA, bench)
+
+
+@pytest.mark.parametrize("kind", PacketKind)
+def test_rule_3_a_packet_counts_when_it_is_issued(kind):
+    """Rule 3: at the memory controller is not issued; from its acknowledgement on it counts."""
+
+    async def bench(channel):
+        await channel.cycle({"link_in": packet(29, kind=kind)})
+        ((port, request),), _ = await channel.drain()
+        assert port == "dram"
+        assert await channel.drain() == ([], [])
+        assert channel.ctx.get(channel.dut.stored) == 0
+        await channel.cycle({"issue_acks": _acknowledgement(request)})
+        ports = [port for port, _ in (await channel.drain())[0]]
+        is_write = kind == PacketKind.STORE
+        assert ports == ([] if is_write else ["tile_issue_acks"])
+        assert channel.ctx.get(channel.dut.stored) == is_write
+
+    simulate_channel(TIMING, bench)
+
+
+# What idle waits for, by port: stores that are reduced here or leave, and packets.
+FENCED = {
+    "update": ("stores", store(29), "dram"),
+    "remote store": ("stores", store(17), "link_out"),
+    "end-of-tile marker": ("stores", store(29, kind=StoreKind.END_OF_TILE), "end_of_tile_markers"),
+    "packet's update": ("link_in", packet(29), "dram"),
+    "packet's write": ("link_in", packet(60, kind=PacketKind.STORE), "dram"),
+}
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["one", "queues full"])
+@pytest.mark.parametrize("kind", FENCED)
+def test_rule_4_idle_is_the_fence(kind, many):
+    """Rule 4: idle comes when all that has entered was issued, or has left over the link, however
+    long neither the DRAM nor the link takes anything. A read after it is the last access."""
+    port, request, leaves_by = FENCED[kind]
+
+    async def bench(channel):
+        ctx, dut = channel.ctx, channel.dut
+        entered, left, unissued, issued = 0, [], deque(), 0
+
+        async def cycle(offered, taken):
+            """Gives whether context 0 is idle."""
+            if unissued and unissued[0][0] <= 0:
+                offered = offered | {"issue_acks": _acknowledgement(unissued[0][1])}
+            accepted = channel.model.ready("issue_acks")
+            ports, errors = await channel.cycle(offered, taken)
+            assert not errors
+            nonlocal issued
+            if "issue_acks" in offered and accepted:
+                unissued.popleft()
+                issued += 1
+            for entry in unissued:
+                entry[0] -= 1
+            left.extend(name for name in ports if name != "tile_issue_acks")
+            if "dram" in ports and ports["dram"]["access"] != Access.READ:
+                unissued.append([9, ports["dram"]])
+            return ctx.get(dut.idle) & 1
+
+        for _ in range(60 if many else 1):
+            entered += channel.model.ready(port)
+            assert not await cycle({port: request}, ())
+        assert channel.model.ready(port) != many
+        # The other context has nothing to do with it.
+        for _ in range(20):
+            assert not await cycle({}, ()) and ctx.get(dut.idle) >> 1
+        for _ in range(400):
+            if await cycle({}, ALL):
+                break
+        assert left == [leaves_by] * entered
+        assert issued == (entered if leaves_by == "dram" else 0) and not unissued
+        await channel.cycle({"reads": {"atom": request["atom"], "tag": 1}})
+        ((got, read),), _ = await channel.drain()
+        assert (got, read["access"], read["atom"]) == ("dram", Access.READ, request["atom"])
+
+    simulate_channel(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [store(29, atom=999), store(29, context=7), store(8)],
+    ids=["of no region", "of another address space", "of no range"],
+)
+def test_rule_5_reads_may_overtake_ordinary_stores(ordinary):
+    """Rule 5: a read of the next cycle leaves before the store of the same atom, and idle does not
+    wait for an ordinary store."""
+
+    async def bench(channel):
+        read = {"atom": ordinary["atom"], "tag": 1}
+        accesses = []
+        for offered in ({"stores": ordinary}, {"reads": read}, *[{}] * 8):
+            ports, _ = await channel.cycle(offered)
+            accesses += [request["access"] for request in ports.values()]
+        assert accesses == [Access.READ, Access.WRITE]
+        # With the DRAM stopped, the store waits for as long as it likes.
+        await channel.cycle({"stores": ordinary}, ())
+        for _ in range(8):
+            await channel.cycle({}, ())
+        assert channel.ctx.get(channel.dut.idle) == 3
+        ((_, request),), _ = await channel.drain()
+        assert request["access"] == Access.WRITE
+
+    simulate_channel(TIMING, bench)
+
+
+def test_rule_6_no_order_between_channels():
+    """Rule 6: where the first channel's DRAM takes nothing, a later store of the second one is
+    at its DRAM first."""
+    first, later = (
+        next(atom for atom, _ in atoms_of(ORDER[1]) if channel_number(atom) == channel)
+        for channel in (0, 1)
+    )
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        stopped, free = dut.channel
+        ctx.set(stopped.dram.ready, 0)
+        ctx.set(free.dram.ready, 1)
+        await offer(ctx, store=(stopped.stores, top_store(first, ORDER[1], 0)))
+        await offer(ctx, store=(free.stores, top_store(later, ORDER[1], 0)))
+        (request,) = await ctx.tick().sample(free.dram.p).until(free.dram.valid)
+        assert request.atom == later
+        assert ctx.get(stopped.dram.valid) and ctx.get(stopped.dram.p.atom) == first
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_rule_7_a_copy_reads_what_was_issued_before(waits):
+    """Rule 7: behind idle it reads what a packet wrote; else it may be before it."""
+    start = atoms_of(ORDER[3])[0][0]
+    rows = [start + row * STRIDE + index for row in range(ROWS) for index in range(RUN)]
+    write = top_packet(start, ORDER[3], 0) | {"kind": PacketKind.STORE}
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        issued, held = [], True
+        memories = [Memory(port, issued) for port in dut.channel]
+        for memory in memories:
+            memory.held = lambda request: held and request.access == Access.WRITE
+
+        async def run(cycles):
+            for _ in range(cycles):
+                for memory, port in zip(memories, dut.channel, strict=True):
+                    memory.drive(ctx)
+                    ctx.set(port.link_out.ready, 1)
+                await ctx.tick()
+
+        async def copy():
+            copies = [("COPY_START_LO", {"bytes": start * 32}), ("COPY", {"command": 0})]
+            await program(ctx, dut, copies)
+            await run(80)
+
+        await offer(ctx, packet=(dut.channel[channel_number(start)].link_in, write))
+        await run(40)
+        assert not ctx.get(dut.context[0].idle)
+        if not waits:
+            await copy()
+        held = False
+        await run(20)
+        assert ctx.get(dut.context[0].idle)
+        if waits:
+            await copy()
+        seen = [(request.access, request.atom) for request in issued]
+        reads = [(Access.READ, atom) for atom in rows]
+        assert sorted(seen[1 if waits else 0 :][: len(rows)], key=str) == sorted(reads, key=str)
+        assert seen[0 if waits else -1] == (Access.WRITE, start)
+        assert len(seen) == len(rows) + 1
+
+    simulate(bench)
+
+
+def test_rule_8_packets_of_a_channel_stay_in_order():
+    """Rule 8: what arrives in a channel is at its DRAM in the same order, whatever its kind."""
+    kinds = [PacketKind.UPDATE, PacketKind.STORE, PacketKind.STORE] * 8
+    packets = deque(packet(29, atom=1500 + number, kind=kind) for number, kind in enumerate(kinds))
+
+    async def bench(channel):
+        atoms = []
+        for step in range(200):
+            offered = {"link_in": packets[0]} if packets else {}
+            takes = channel.model.ready("link_in")
+            taken = ALL if step % 3 == 0 else ALL - {"dram"}
+            ports, _ = await channel.cycle(offered, taken)
+            if offered and takes:
+                packets.popleft()
+            atoms += [ports["dram"]["atom"]] if "dram" in ports else []
+        assert atoms == [1500 + number for number in range(len(kinds))]
+
+    simulate_channel(TIMING, bench)
+
+
+def test_rule_8_no_order_between_channels():
+    """Rule 8: a flag in the second channel is written and seen before the data of the first, on
+    the link as at the receiver's DRAM."""
+    data, flag = (
+        next(atom for atom, _ in atoms_of(ORDER[0]) if channel_number(atom) == channel)
+        for channel in (0, 1)
+    )
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut)
+        slow, fast = dut.channel
+        for port in (slow, fast):
+            ctx.set(port.link_out.ready, port is fast)
+            ctx.set(port.dram.ready, port is fast)
+        for port, atom in ((slow, data), (fast, flag)):
+            write = top_packet(atom, ORDER[0], 0) | {"kind": PacketKind.STORE}
+            await offer(
+                ctx,
+                sent=(port.stores, top_store(atom, ORDER[0], 0)),
+                received=(port.link_in, write),
+            )
+        seen = []
+        for _ in range(20):
+            seen += [
+                (name, ctx.get(getattr(fast, name).p.atom))
+                for name in ("link_out", "dram")
+                if ctx.get(getattr(fast, name).valid)
+            ]
+            await ctx.tick()
+        assert sorted(seen) == [("dram", flag), ("link_out", flag + OFFSET)]
+        assert ctx.get(slow.link_out.valid) and ctx.get(slow.link_out.p.atom) == data + OFFSET
+        assert ctx.get(slow.dram.valid) and ctx.get(slow.dram.p.atom) == data
+
+    simulate(bench)
+
+
+def _acknowledgement(request):
+    names = ("access", "atom", "owner", "dispatch_index", "wavefront")
+    return {name: request[name] for name in names}
