@@ -54,6 +54,9 @@ class Sender:
             self._cycle += 1
             await ctx.tick()
 
+    def has_room(self):
+        return self._ctx.get(self.dut.packets.ready)
+
     def numbers(self, since=0):
         return [number for cycle, number, _ in self.sent if cycle >= since]
 
@@ -82,6 +85,45 @@ def test_acknowledged_at_any_time(delay):
     for cycle in sender.replays:
         oldest = 4 if cycle > accepted else 0
         assert sender.numbers(cycle + 2)[0] == oldest or cycle + 2 > accepted
+
+
+@pytest.mark.parametrize("acknowledge", range(1, 9))
+def test_acknowledgement_of_a_full_memory(acknowledge):
+    """With as many packets under way as are kept, none of the rest is sent twice."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        for number in range(LINK.replay_depth):
+            await sender.step(packet=number)
+        await sender.step(4)
+        assert sender.numbers() == [*range(8)]
+        assert not sender.has_room()
+        await sender.step(told=(acknowledge, 30))
+        # As many as were acknowledged find room.
+        await sender.step(4)
+        for number in range(acknowledge):
+            assert sender.has_room()
+            await sender.step(packet=100 + number)
+        await sender.step(2)
+        assert sender.numbers() == [*range(8 + acknowledge)]
+
+    sender = Sender().run(bench)
+    assert len(sender.progress) == 1
+
+
+def test_numbers_wrap():
+    """More packets than numbers, with a limit that is ahead by the most that it may be."""
+
+    async def bench(sender):
+        numbers = 1 << LINK.sequence_bits
+        for number in range(3 * numbers):
+            limit = (number + LINK.receive_depth) % numbers
+            await sender.step(2, told=(number % numbers, limit))
+            await sender.step(packet=number % 256)
+            await sender.step(3)
+        assert sender.numbers() == [number % numbers for number in range(3 * numbers)]
+
+    Sender().run(bench)
 
 
 def test_goes_back_only_if_something_is_missing():

@@ -6,7 +6,7 @@ from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.float_add import FloatAdd
 from rtl.nmc.float_format import FORMATS
 from tb.nmc_unit.operands import structured
-from tb.nmc_unit.reference import reduce_bits
+from tb.nmc_unit.reference import BITS, reduce_bits
 
 NARROW = (Datatype.FP16, Datatype.BF16)
 WIDE = (Datatype.FP16, Datatype.BF16, Datatype.FP32)
@@ -99,6 +99,62 @@ def test_structured_random(datatypes, size):
     # One format follows another in the pipeline.
     cases = [cases[index] for index in rng.permutation(len(cases))]
     sums = add(datatypes, [(a, b, datatype) for a, b, _, datatype in cases])
+    for (a, b, expected, datatype), got in zip(cases, sums, strict=True):
+        assert got == expected, f"{datatype.name} {a:#x} + {b:#x}: {got:#x}, not {expected:#x}"
+
+
+def near_ties(datatype):
+    """Pairs whose sum is a tie, and pairs that a single bit, as far below as it can be, takes off
+    one: the numbers as ``(significand, exponent, sign)``, and whether it is a tie."""
+    fraction = FORMATS[datatype].fraction_bits
+    one, middle = 1 << fraction, FORMATS[datatype].special // 2
+
+    def numbers(larger, smaller, distance, sign):
+        assert one <= smaller < 2 * one
+        return (larger, middle, 0), (smaller, middle - distance, sign)
+
+    for distance in range(1, fraction + 1):
+        # In units of the larger one's last place. Tied sums are odd multiples of half a unit of
+        # the result, with an even number below.
+        whole = one >> distance
+        for low in (0, *(1 << bit for bit in range(distance))):
+            tie = low == 0
+            # The sum carries: half a unit of the result is a whole one. 4n + 1 rounds to 4n.
+            yield numbers(2 * one + 1 - whole, (whole << distance) + low, distance, 0), tie
+            # It does not: with a half.
+            half = 1 << distance - 1
+            if low < half:
+                larger = one + (whole & 1)
+                smaller = (whole << distance) + half + low
+                yield numbers(larger, smaller, distance, 0), tie
+            # It loses its highest bit: with a quarter less. 4n + 1 quarters round to 4n, 4n + 3,
+            # from which something is taken, to 4n + 2.
+            quarter = half >> 1
+            if distance > 2 and low < quarter:
+                smaller = (whole << distance) + quarter + low
+                yield numbers(one, smaller, distance, 1), tie
+
+
+def test_a_single_bit_takes_a_sum_off_a_tie():
+    """Wherever it is among those that are shifted out, and whatever place the sum's highest bit
+    has."""
+    cases, off = [], 0
+    for datatype in WIDE:
+        form = FORMATS[datatype]
+        for pair, tie in near_ties(datatype):
+            a, b = (
+                sign << form.width - 1
+                | exponent << form.fraction_bits
+                | significand & (1 << form.fraction_bits) - 1
+                for significand, exponent, sign in pair
+            )
+            (expected,) = reduce_bits(
+                *(np.array([bits], BITS[datatype]) for bits in (a, b)), Operation.SUM, datatype
+            ).tolist()
+            cases.append((a, b, expected, datatype))
+            off += not tie
+    assert off > 500
+    sums = add(WIDE, [(a, b, datatype) for a, b, _, datatype in cases])
     for (a, b, expected, datatype), got in zip(cases, sums, strict=True):
         assert got == expected, f"{datatype.name} {a:#x} + {b:#x}: {got:#x}, not {expected:#x}"
 

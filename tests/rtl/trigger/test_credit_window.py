@@ -151,6 +151,8 @@ def test_limit_is_not_above_the_last_dispatch_index():
         (31, 15),  # one less than tracked_first: dispatch indices that leave by remote_map
         (32, 22),  # the own credit_limit from here on
         (1000, 22),
+        (1040, 22),  # 1024 downstream, and as many as the field holds
+        (2047, 22),
     ],
 )
 def test_dispatch_limit(credit_limit_in, expected):
@@ -180,6 +182,25 @@ def test_no_timeout_when_off_or_done():
     assert not any(column(simulate(stimulus), "error"))
     assert not any(column(simulate(stimulus, timeout=3, tracked_end=16), "error"))
     assert not any(column(simulate([{"unfinished": 1}] * 20, timeout=3), "error"))
+
+
+@pytest.mark.parametrize("bit", range(6, 32))
+def test_timeout_of_every_width(bit):
+    """None comes before all of its bits are reached."""
+    seen = simulate([LAUNCH, *[{}] * 40], timeout=1 << bit)
+    assert not any(column(seen, "error"))
+
+
+def test_launch_of_all_dispatch_indices():
+    """Its end has a bit more than a dispatch index, and the last one stands for it in a report."""
+    last = (1 << SMALL.dispatch_index_bits) - 1
+    stimulus = [LAUNCH, {}, {"unfinished": 1}, {"complete": last - 1}, {"complete": last}]
+    stimulus += [{"unfinished": 1}] * 12
+    seen = simulate(stimulus, tracked_first=last - 1, tracked_end=last + 1, timeout=6)
+    assert column(seen, "oldest")[-1] == last + 1
+    assert column(seen, "done") == [*[0] * 7, *[1] * 10]
+    assert [error for error in column(seen, "error") if error is not None] == [last]
+    assert column(seen, "credit_limit")[-1] == last + 1 + 6
 
 
 def test_timeout_of_what_cannot_be_sent():

@@ -32,6 +32,7 @@ class Seen:
     complete: list = field(default_factory=list)  # (cycle, dispatch index, own)
     ready: list = field(default_factory=list)  # (cycle, command), when it left
     empty: list = field(default_factory=list)  # in each cycle
+    idle: list = field(default_factory=list)  # the same
     clearing: list = field(default_factory=list)  # cycles
     tiles: int = 0
 
@@ -77,6 +78,7 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
             else:
                 assert not ctx.get(dut.own)
             seen.empty.append(ctx.get(dut.empty))
+            seen.idle.append(ctx.get(dut.idle))
             if ctx.get(dut.ready.valid) and taken:
                 r = ctx.get(dut.ready.p)
                 fields = (
@@ -163,10 +165,30 @@ def test_edges_choose_the_number_of_waves():
     assert by_dispatch_index == {0: [0, 0, 0, 1], 1: [1, 1, 1, 1], 2: [0, 0, 1, 0], 3: [0, 1, 0, 1]}
 
 
-def test_fifteen_waves():
-    tiles = [tile(1, wavefront % 8) for wavefront in range(15)]
-    seen = simulate(SMALL, [region_range(0, 7)], [command(WORKGROUP, 15)], tiles)
-    assert released(seen) == [(0, 1, 0, 100, 0, 0, 1)]
+@pytest.mark.parametrize("waves", range(1, 16))
+def test_the_last_of_so_many_waves(waves):
+    """The command of a workgroup's last tile is marked, and no other, whatever its edges say."""
+    for granularity in Granularity:
+        tiles = [tile(1, wavefront % 8) for wavefront in range(waves)] * 2
+        seen = simulate(SMALL, [region_range(0, 7)], [command(granularity, waves)], tiles)
+        lasts = [last for *_, last in released(seen)]
+        of_one = [1] if granularity == WORKGROUP else [0] * (waves - 1) + [1]
+        assert lasts == of_one * 2
+        assert len(seen.complete) == 2
+
+
+def test_idle_of_one_tile():
+    """Off from the cycle after it was taken until its command has left; or, without a command,
+    until it was looked up and counted."""
+    for action, granularity, last in ((Action.DMA, WAVEFRONT, 13), (Action.DMA, WORKGROUP, 15)):
+        seen = simulate(SMALL, [region_range(0, 7, action)], [command(granularity, 1)], [tile(3)])
+        assert seen.taken == [8] and [cycle for cycle, _ in seen.ready] == [last]
+        assert [cycle for cycle, idle in enumerate(seen.idle) if not idle] == [
+            *range(8),
+            *range(9, last + 1),
+        ]
+    seen = simulate(SMALL, [region_range(0, 7, Action.OWN)], [command(WAVEFRONT, 1)], [tile(3)])
+    assert [cycle for cycle, idle in enumerate(seen.idle) if not idle] == [*range(8), 9, 10]
 
 
 def test_no_waves():
@@ -198,6 +220,38 @@ def test_groups():
     assert [(dispatch_index, own) for _, dispatch_index, own in seen.complete] == [
         (dispatch_index, 0) for dispatch_index in order
     ]
+
+
+def test_a_group_of_128():
+    """The largest: its commands leave in their order when the last one is complete."""
+    p = T3Parameters(credit_window=256, sets=4, command_depth=128)
+    order = [*range(5, 133)]
+    random.Random(1).shuffle(order)
+    tiles = [tile(dispatch_index, 0, dispatch_index) for dispatch_index in order]
+    seen = simulate(p, [region_range(5, 200)], [command(WORKGROUP, 1, 7)], tiles)
+    assert [dispatch_index for _, dispatch_index, *_ in released(seen)] == [*range(5, 133)]
+    assert seen.ready[0][0] > seen.taken[-1]
+
+
+@pytest.mark.parametrize("rest", [127, 128, 129, 256, 0x8000, 0xFFFF])
+def test_a_group_far_from_the_end_of_its_range(rest):
+    """It is not short, whatever the lowest bits of the distance are."""
+    first = 0xFFFF - rest
+    tiles = [tile(first), tile(first + 1)]
+    seen = simulate(SMALL, [region_range(first, 0xFFFF)], [command(WORKGROUP, 1, 1)], tiles)
+    assert [dispatch_index for _, dispatch_index, *_ in released(seen)] == [first, first + 1]
+    assert seen.ready[0][0] > seen.taken[1]
+
+
+def test_ranges_of_wide_dispatch_indices():
+    """Each bound is compared with all its bits; the last dispatch index is in a range like any."""
+    bounds = (0, 0x7FFF), (0x8000, 0xFFFE), (0xFFFF, 0xFFFF)
+    ranges = [region_range(*bound, command=index) for index, bound in enumerate(bounds)]
+    edges = [0, 1, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF]
+    for order in (ranges, ranges[::-1]):
+        seen = simulate(SMALL, order, [command(WAVEFRONT, 1)] * 3, [tile(edge) for edge in edges])
+        found = [(index, dispatch_index) for index, dispatch_index, *_ in released(seen)]
+        assert found == list(zip([0] * 4 + [1] * 3 + [2], edges, strict=True))
 
 
 def test_commands_wait_in_order():
@@ -416,6 +470,7 @@ def test_random(seed):
     seen = simulate(p, ranges, commands, tiles, offer=willing.__getitem__, take=taking.__getitem__)
     reference = Reference(ranges, commands)
     pushes, completes, taken = [], [], []
+    at_work = {*range(p.credit_window)}
     worked, free = (
         -1,
         p.credit_window,
@@ -426,6 +481,7 @@ def test_random(seed):
         worked = max(cycle + 1, free) + 1
         busy, pushed, own = reference.completion(completion)
         free = worked + 1 + busy
+        at_work.update(range(cycle + 1, free))
         pushes += [(worked + delay, fields) for delay, fields in pushed]
         if own is not None:
             completes.append((worked, completion[0], own))
@@ -441,6 +497,7 @@ def test_random(seed):
     for (pushed, _), (left, _) in zip(pushes, ready, strict=True):
         stored[pushed + 1 : left + 1] = [1] * (left - pushed)
     assert seen.empty == [1 - full for full in stored[: len(seen.empty)]]
+    assert seen.idle == [empty and cycle not in at_work for cycle, empty in enumerate(seen.empty)]
     # Every workgroup of a DMA range gave back exactly one credit.
     lasts = sorted(dispatch_index for _, (_, dispatch_index, *_, last) in ready if last)
     assert lasts == [p for r in ranges[:3] for p in range(r["first"], r["last"] + 1)]
