@@ -100,7 +100,7 @@ def changed(context=0, **fields):
             entries[int(index)] = entries[int(index)] | value
             contexts[context][table] = entries
         else:
-            contexts[context][name] = contexts[context][name] | value
+            contexts[context][name] = contexts[context].get(name, {}) | value
     return contexts
 
 
@@ -108,7 +108,8 @@ def view(tables, base, limit):
     """A context's ``ContextView``."""
     return {
         "aborting": tables["aborting"],
-        "launched": 1,
+        "launched": tables.get("launched", 1),
+        "former": tables.get("former", {}),
         "address_space": tables["address_space"],
         "inbound": tables["inbound"],
         "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
@@ -141,6 +142,7 @@ class Bench:
         self._drive(offered, taken, base, limit)
         left = self._compare(taken)
         flat = {name: flatten(payload) for name, payload in offered.items()}
+        assert self.ctx.get(self.dut.over) == self.model.over
         idle = self.model.step(flat, set(taken), occupancy=0, start=False)
         assert self.ctx.get(self.dut.idle) == idle
         errors = self._compare_error()
@@ -176,6 +178,8 @@ class Bench:
                 if name in taken:
                     left[name] = payload
         assert ctx.get(dut.stored) == model.stored
+        assert ctx.get(dut.stores_room) == model.stores_room
+        assert ctx.get(dut.held_up) == model.held_up
         return left
 
     def _compare_error(self):

@@ -283,6 +283,7 @@ class Bench:
             assert wave % self.p.wavefronts == wavefront
         assert segment.workgroup == workgroup
         assert segment.context == self.remote_space
+        assert segment.generation == self.reference.launch_configuration["generation"]
         for name in ("kind", "op", "dtype", "atom_offset"):
             assert getattr(segment, name) == command[name]
 
@@ -309,6 +310,7 @@ def simulate(p, commands, bench, *, regions=None, **launch_configuration):
         "first_workgroup": 0,
         "workgroups": 100,
         "shift": 0,
+        "generation": 9,
     } | launch_configuration
 
     async def run(ctx):

@@ -109,6 +109,7 @@ def test_packets(request_, outcome):
         (packet(29, source=5), "updates", 5),
         (packet(29, source=31), "updates", 31),
         (packet(60, kind=PacketKind.STORE, source=0), "stores", 0),
+        (packet(60, kind=PacketKind.STORE, source=31), "stores", 31),
         (packet(29), "ops", Operation.MIN.value),
         (packet(29), "dtypes", Datatype.FP32.value),
     ],
@@ -148,6 +149,120 @@ def test_inbound_table_of_each_context():
             ["dram"],
             [ErrorCode.PACKET_UNMAPPED],
         ]
+
+    simulate(TIMING, bench)
+
+
+LATE, AHEAD = "late", "ahead"
+
+
+def test_admission_in_a_launch_of_all_workgroups():
+    """Limits have a bit more than dispatch indices: behind the last one is none."""
+    cases = [
+        (12, 12, 12, AHEAD),
+        (12, 0, 1 << 16, None),
+        (12, 0, (1 << 17) - 1, None),
+        (12, 13, 1 << 16, LATE),
+        (12, 1 << 16, 1 << 16, LATE),
+        (0x8000, 0, 0x8000, AHEAD),
+        (0x8000, 0x8000, 0x8001, None),
+        (0x8000, 0x8001, 1 << 16, LATE),
+        (0xFFFF, 0, 0xFFFF, AHEAD),
+        (0xFFFF, 0xFFFF, 1 << 16, None),
+        (0xFFFF, 1 << 16, 1 << 16, LATE),
+    ]
+    everything = changed(
+        launch={"first_workgroup": 0, "workgroups": 1 << 16},
+        ranges_0={"enable": 0},
+        ranges_1={"first": 0, "last": 0xFFFF},
+        ranges_2={"enable": 0},
+    )
+
+    async def bench(channel):
+        channel.program(everything)
+        for dispatch_index, oldest, limit, outcome in cases:
+            offered = {"stores": store(dispatch_index), "link_in": packet(dispatch_index)}
+            seen, errors = [], []
+            for step in range(10):
+                left, codes = await channel.cycle(offered if step == 0 else {}, ALL, oldest, limit)
+                seen += [request["dispatch_index"] for request in left.values()]
+                errors += codes
+            assert errors == outcomes[outcome], (dispatch_index, oldest, limit)
+            assert seen == ([] if outcome else [dispatch_index] * 2)
+
+    outcomes = {
+        None: [],
+        LATE: [ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE],
+        AHEAD: [ErrorCode.STORE_AHEAD, ErrorCode.PACKET_AHEAD],
+    }
+    simulate(TIMING, bench)
+
+
+def test_generation():
+    """What is of no launch is dropped and reported; packets that only are to be written may be of
+    the launch before as well. All four bits count."""
+    before = {"valid": 1, "generation": 8}
+    cases = [
+        # Whether there is a launch, the one before, and the generation; then whether updates and
+        # stores are taken, and whether packets that only are to be written are.
+        (1, before, 9, True, True),
+        (1, before, 8, False, True),
+        (1, before, 1, False, False),
+        (1, before, 0, False, False),
+        (1, before, 13, False, False),
+        (1, before | {"valid": 0}, 8, False, False),
+        (1, {}, 0, False, False),
+        (0, before, 9, False, False),
+        (0, before, 8, False, True),
+    ]
+
+    async def bench(channel):
+        for launched, former, generation, updates, writes in cases:
+            contexts = changed(launch={"generation": 9}, former=former)
+            contexts[0]["launched"] = launched
+            channel.program(contexts)
+            mine = {"generation": generation}
+            copy = packet(60, kind=PacketKind.STORE, **mine)
+            for port, request, is_taken, code in (
+                ("stores", store(29, **mine), updates, ErrorCode.STORE_STALE),
+                ("stores", store(17, **mine), updates, ErrorCode.STORE_STALE),
+                ("stores", store(17, atom=999, **mine), True, None),
+                ("link_in", packet(29, **mine), updates, ErrorCode.PACKET_STALE),
+                ("link_in", copy, writes, ErrorCode.PACKET_STALE),
+            ):
+                await channel.cycle({port: request})
+                left, errors = await channel.drain(6)
+                assert errors == ([] if is_taken else [code]), (launched, former, generation)
+                assert len(left) == is_taken
+
+    simulate(TIMING, bench)
+
+
+def test_room_for_stores_that_leave():
+    """Told as long as eight more find room, and no longer: with the link stopped, a ninth one holds
+    up the ordinary stores behind it."""
+    taken = ALL - {"link_out"}
+
+    async def bench(channel):
+        async def passes(**offered):
+            """Whether an access comes to the DRAM."""
+            seen = []
+            for step in range(8):
+                ports, _ = await channel.cycle(offered if step == 0 else {}, taken)
+                seen += ports
+            return seen == ["dram"]
+
+        while channel.ctx.get(channel.dut.stores_room) & 1:
+            assert not await passes(stores=store(17))
+        # The first of the eight has taken the room away.
+        for _ in range(7):
+            assert not await passes(stores=store(17))
+            assert await passes(stores=store(17, atom=999))
+        assert channel.ctx.get(channel.dut.stores_room) == 2
+        await passes(stores=store(17))
+        assert not await passes(stores=store(17, atom=999))
+        await channel.drain(60)
+        assert channel.ctx.get(channel.dut.stores_room) == 3
 
     simulate(TIMING, bench)
 

@@ -236,6 +236,60 @@ def test_wavefront_of_each_row(walkers):
     simulate(p, commands, bench)
 
 
+MANY = 0x8008
+"""An extent that a counter with a bit too few takes for eight."""
+
+
+def test_extents_of_every_width():
+    """A walk goes on behind as many as the lower bits tell, with the right wavefront."""
+    shapes = [
+        {"outer_extent": 1, "inner_extent": MANY},
+        {"outer_extent": MANY, "inner_extent": 1},
+        {"outer_extent": 64, "inner_extent": 1, "wave_outer_extent": MANY},
+    ]
+
+    async def bench(engine):
+        for command in range(len(shapes)):
+            await engine.cycle(ready=READY | {"command": command})
+            await engine.prepare()
+            for _ in range(20):
+                assert (await engine.cycle())[1]
+            await engine.cycle(aborting=True)
+
+    simulate(SMALL, [command_entry(**{"stride": 0} | shape) for shape in shapes], bench)
+
+
+def test_the_longest_row():
+    """To its last atom, in granules of 8,192."""
+    p = T3Parameters(channels=4, system_channels=4, interleave_atoms=8192)
+
+    async def bench(engine):
+        segments = await engine.walk(ready=READY | {"start": 8191})
+        lengths = [len(atoms) for *_, atoms in segments]
+        assert lengths == [1, *[8192] * 7, 0xFFFF - 7 * 8192 - 1]
+
+    simulate(p, [command_entry(outer_extent=1, inner_extent=0xFFFF, wave_inner_log2=15)], bench)
+
+
+def test_wavefronts_of_the_largest_tiles():
+    """The second one, above or beside the first, has the rest, and none is behind it."""
+    shapes = [
+        {"outer_extent": MANY, "inner_extent": 1, "wave_outer_extent": MANY - 8},
+        {"inner_extent": MANY, "outer_extent": 1, "wave_inner_log2": 15, "waves_inner_log2": 3},
+    ]
+    plain = {"waves_inner_log2": 0, "granularity": Granularity.WAVEFRONT}
+
+    async def bench(engine):
+        for command in range(len(shapes)):
+            for wavefront in (1, 2, 3, 6, 7):
+                ready = READY | {"command": command, "wavefront": wavefront}
+                segments = await engine.walk(ready=ready)
+                atoms = sum(len(of_one) for *_, of_one in segments)
+                assert atoms == (8 if wavefront == 1 else 0)
+
+    simulate(SMALL, [command_entry(**plain | shape) for shape in shapes], bench)
+
+
 def test_empty_command_is_over_at_once():
     async def bench(engine):
         for command in range(2):

@@ -53,6 +53,15 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window}}, ConfigurationError.NONE),
         ({"COMMAND_WINDOW": {"workgroups": P.command_depth}}, ConfigurationError.NONE),
         ({"WORKGROUPS": {"count": 1 << 16}}, ConfigurationError.NONE),
+        (
+            {
+                "WORKGROUPS": {"count": 1 << 16},
+                "FIRST_WORKGROUP": {"workgroup": 0xFFFF},
+                "TRACKED_FIRST": {"dispatch_index": 0xFFFF},
+                "TRACKED_END": {"dispatch_index": 1 << 16},
+            },
+            ConfigurationError.NONE,
+        ),
         # Without a kernel it lets copies in.
         (
             {"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}},
@@ -63,10 +72,17 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ({"FIRST_WORKGROUP": {"workgroup": 9}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
         ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
+        # What has more bits than the workgroups.
+        ({"WORKGROUPS": {"count": (1 << 17) - 1}}, _RANGE),
+        ({"FIRST_WORKGROUP": {"workgroup": 0x8000}}, _RANGE),
+        ({"TRACKED_FIRST": {"dispatch_index": 1 << 16}}, _RANGE),
+        ({"TRACKED_END": {"dispatch_index": 1 << 16}}, _RANGE),
         ({"TRACKING": {"updates_per_atom": 0}}, _RANGE),
         # Beyond the bitmap, where dispatch indices share a bit.
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window + 1}}, _WINDOW),
         ({"CREDIT_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
+        ({"CREDIT_WINDOW": {"workgroups": (1 << 17) - 1}}, _WINDOW),
+        ({"COMMAND_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
         ({"CREDIT_WINDOW": {"workgroups": 0}}, _WINDOW),
         ({"COMMAND_WINDOW": {"workgroups": P.command_depth + 1}}, _WINDOW),
         ({"COMMAND_WINDOW": {"workgroups": 0}}, _WINDOW),
@@ -124,6 +140,13 @@ def test_launch_is_checked(registers, error):
             (P.credit_window - 127, P.command_depth),
         ),
         (Granularity.WAVEFRONT, 0, (8, 8, 8, 8), Action.OWN, (P.credit_window, P.command_depth)),
+        (
+            Granularity.WAVEFRONT,
+            0,
+            (1, 1, 1, 8),
+            Action.DMA,
+            (P.credit_window, P.command_depth // 8),
+        ),
     ],
 )
 def test_windows_that_fit(granularity, group_log2, waves, action, most):
@@ -150,6 +173,11 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
             )
             expected = _WINDOW if window or command else ConfigurationError.NONE
             assert await launch_error(ctx, dut) == expected
+        # Sums and products that have more bits than the registers.
+        for name in ("CREDIT_WINDOW", "COMMAND_WINDOW"):
+            for workgroups in (1 << 14, 1 << 15, 1 << 16, (1 << 17) - 1):
+                await write_launch(ctx, dut, **{name: {"workgroups": workgroups}})
+                assert await launch_error(ctx, dut) == _WINDOW
 
     simulate(dut, bench)
 

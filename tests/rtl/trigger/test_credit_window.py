@@ -184,10 +184,10 @@ def test_no_timeout_when_off_or_done():
     assert not any(column(simulate([{"unfinished": 1}] * 20, timeout=3), "error"))
 
 
-@pytest.mark.parametrize("bit", range(6, 32))
+@pytest.mark.parametrize("bit", [6, 8, 12, 16, 20, 24, 28, 31])
 def test_timeout_of_every_width(bit):
     """None comes before all of its bits are reached."""
-    seen = simulate([LAUNCH, *[{}] * 40], timeout=1 << bit)
+    seen = simulate([LAUNCH, *[{}] * 40], timeout=(1 << bit) + 9)
     assert not any(column(seen, "error"))
 
 

@@ -165,7 +165,7 @@ def test_edges_choose_the_number_of_waves():
     assert by_dispatch_index == {0: [0, 0, 0, 1], 1: [1, 1, 1, 1], 2: [0, 0, 1, 0], 3: [0, 1, 0, 1]}
 
 
-@pytest.mark.parametrize("waves", range(1, 16))
+@pytest.mark.parametrize("waves", [1, 2, 8, 14, 15])
 def test_the_last_of_so_many_waves(waves):
     """The command of a workgroup's last tile is marked, and no other, whatever its edges say."""
     for granularity in Granularity:
