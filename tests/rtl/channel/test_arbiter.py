@@ -153,6 +153,29 @@ def test_starvation_bound(policy, told, limit, compute):
     simulate(bench)
 
 
+def test_the_longest_wait():
+    """65,535 cycles are a limit like any other, and whoever waits on has still waited so long."""
+    most = DEFAULT["starvation_limit"]
+    # Who goes first, and who does from the limit on.
+    turns = {(Policy.MCA, "active"): "cm", (Policy.CRITICAL, "critical"): "mc"}
+
+    async def bench(ctx, dut):
+        ctx.set(dut.configuration, DEFAULT | {"threshold": 0})
+        assert await cycle(ctx, dut, 1, 1, ready=0) == "c"
+        await ctx.tick().repeat(most - 2)
+        for waited in range(most - 1, most + 6):
+            for (policy, told), (before, then) in turns.items():
+                config = DEFAULT | {"policy": policy, "threshold": 0}
+                ctx.set(dut.configuration, config)
+                for name in TOLD:
+                    ctx.set(getattr(dut, name), name == told)
+                winner = " cm"[ctx.get(dut.o.p.atom)]
+                assert winner == (then if waited >= most else before), (policy, waited)
+            await ctx.tick()
+
+    simulate(bench)
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("told", [("critical",), ("active", "critical")])
 def test_critical_communication_goes_first(limit, told):

@@ -249,6 +249,66 @@ def test_an_abort_forgets_what_waits():
     simulate(dut, bench)
 
 
+def test_an_abort_lasts_until_what_it_clears_can_be_seen():
+    """Two cycles at least: what becomes busy by the strobe tells it in the cycle after it."""
+    dut = Registers(P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def bench(ctx):
+        for busy, left in (("idle", 0), ("clearing", 1), (None, 0)):
+            await write_launch(ctx, dut)
+            await ctx.tick().repeat(3)
+            assert not ctx.get(ports.aborting)
+            start_write(ctx, dut, control.address, control.pack(abort=1))
+            ctx.set(dut.bus.bready, 1)
+            await ctx.tick()
+            ctx.set(dut.bus.awvalid, 0)
+            ctx.set(dut.bus.wvalid, 0)
+            await ctx.tick().until(ports.abort)
+            seen = []
+            for step in range(8):
+                # It is busy from two cycles behind the strobe on.
+                if busy:
+                    ctx.set(getattr(ports, busy), left if step == 1 else 1 - left)
+                seen.append(ctx.get(ports.aborting))
+                await ctx.tick()
+            assert seen == ([1, 1, 1, 0, 0, 0, 0, 0] if busy else [1, 1, 0, 0, 0, 0, 0, 0])
+
+    simulate(dut, bench)
+
+
+def test_no_scrub_while_a_launch_or_an_abort_goes_on():
+    """While one runs, while one waits although none runs, and until nothing of one is left."""
+    dut = Registers(P)
+    ports, control, scrub = dut.context[0], MAP["CONTROL"], MAP["SCRUB"]
+
+    async def bench(ctx):
+        async def scrubs():
+            response = await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1))
+            return response == Response.OKAY.value
+
+        await write_launch(ctx, dut)
+        assert await scrubs()
+        for _ in range(2):
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            assert not await scrubs()
+            # The next one waits for what is left of the first.
+            ctx.set(ports.over, 0)
+            ctx.set(ports.done, 1)
+        assert await launches(ctx, dut) == (1, 1, 1)
+        assert not await scrubs()
+        ctx.set(ports.idle, 0)
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        await ctx.tick().repeat(3)
+        assert not await scrubs()
+        ctx.set(ports.idle, 1)
+        await ctx.tick().repeat(3)
+        assert await scrubs()
+        assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 1
+
+    simulate(dut, bench)
+
+
 def test_former_launch():
     """Its generation is kept until the one after, or an abort."""
     dut = device(Registers, P)
