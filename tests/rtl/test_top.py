@@ -202,6 +202,39 @@ def test_copy_outside_its_region(first, rows):
     simulate(bench)
 
 
+def test_tile_over_the_end_of_its_region():
+    """A kernel that stores to the last atom of its buffer alone: that is read and sent, and nothing
+    beyond it, which the walk would come to."""
+    last, workgroup = REGION + 255, FIRST + 1
+    port_number = channel_number(last)
+
+    async def bench(ctx, dut):
+        waves = ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 1})
+        await launch(ctx, dut, [waves, ("COMMAND_COMMIT", {"index": 0})])
+        ctx.set(dut.context[0].credit_limit_in, 100)
+        memories, sent = [Memory(port) for port in dut.channel], []
+        port = dut.channel[port_number]
+        mark = store(last, workgroup, 0, end=True) | {"tile_atoms": 1}
+        stores, packets = deque([store(last, workgroup, 0), mark]), deque([])
+        packets.append(packet(last, workgroup, 0))
+        for cycle in range(120):
+            for memory in memories:
+                memory.drive(ctx, cycle)
+            drive(ctx, port, stores, packets, sent)
+            await ctx.tick()
+        assert [one.atom for one in sent] == [last + OFFSET]
+        reads = [
+            access for memory in memories for access in memory.seen if access[0] == Access.READ
+        ]
+        assert reads == [(Access.READ, Origin.COMMUNICATION, last)]
+        assert ctx.get(dut.context[0].idle)
+        error = await status(ctx, dut, "ERROR")
+        assert ErrorCode(error["code"]) == ErrorCode.DMA_OUTSIDE
+        assert error["dispatch_index"] == workgroup
+
+    simulate(bench)
+
+
 @pytest.mark.parametrize("with_data", [False, True])
 def test_no_combinational_path(with_data):
     """Whatever changes at the inputs within a cycle, no output does."""

@@ -2,7 +2,7 @@
 
 import pytest
 from amaranth.sim import Simulator
-from channel_bench import CONTEXTS, DATA, TIMING, packet, view
+from channel_bench import CONTEXTS, DATA, TIMING, packet, store, view
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -45,6 +45,39 @@ def test_occupancy_is_a_cycle_old():
     sim.run()
 
 
+def test_held_up():
+    """From the highest cut on, by the occupancy of the cycle before, while the link is empty."""
+
+    async def bench(ctx):
+        views = [view(tables, 0, 0) for tables in CONTEXTS]
+        ctx.set(dut.contexts, dut.contexts.shape().const(views))
+        for cut in (1, 40, 64, 127):
+            ctx.set(dut.arbiter, {"policy": Policy.CRITICAL, "cuts": [0, 0, cut]})
+            for occupancy in (cut - 1, cut, 127, 0):
+                ctx.set(dut.occupancy, occupancy)
+                await ctx.tick()
+                ctx.set(dut.occupancy, 127 - occupancy)
+                assert ctx.get(dut.held_up) == (occupancy >= cut)
+        ctx.set(dut.occupancy, 127)
+        ctx.set(dut.link_room, 3)
+        ctx.set(dut.stores.p, store(17))
+        ctx.set(dut.stores.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.stores.valid, 0)
+        assert ctx.get(dut.held_up)
+        await ctx.tick().until(dut.link_out.valid)
+        assert not ctx.get(dut.held_up)
+        ctx.set(dut.link_out.ready, 1)
+        await ctx.tick()
+        assert ctx.get(dut.held_up)
+
+    dut = Channel(TIMING)
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_dma_atom_from_segment_to_link(number):
     """A read with its slot goes out on the communication stream, and its data on the link."""
@@ -64,7 +97,8 @@ def test_dma_atom_from_segment_to_link(number):
     }
 
     async def bench(ctx):
-        assert ctx.get(dut.idle) == 3
+        other = 2 >> number
+        assert ctx.get(dut.idle) == ctx.get(dut.sent) == 3
         segments = dut.segments[number]
         ctx.set(segments.p, Segment(DATA).const(segment))
         ctx.set(segments.valid, 1)
@@ -72,7 +106,7 @@ def test_dma_atom_from_segment_to_link(number):
         ctx.set(dut.link_room, 1 << number)
         await ctx.tick()
         ctx.set(segments.valid, 0)
-        assert ctx.get(dut.idle) == 3 & ~(1 << number)
+        assert ctx.get(dut.idle) == ctx.get(dut.sent) == other
         (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
         assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
         assert (request.atom, request.tag) == (4000, number * DATA.egress_slots)
@@ -80,13 +114,18 @@ def test_dma_atom_from_segment_to_link(number):
         ctx.set(dut.returns.valid, 1)
         await ctx.tick()
         ctx.set(dut.returns.valid, 0)
+        # In its slot, ahead of the link, in the queue to the link: it has not been sent.
+        for _ in range(12):
+            assert ctx.get(dut.idle) == ctx.get(dut.sent) == other
+            await ctx.tick()
+        assert ctx.get(dut.link_out.valid) and ctx.get(dut.link_owner) == number
         ctx.set(dut.link_out.ready, 1)
         (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
         fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
         assert sent == LinkPacket(DATA).const(
             fields | {"source": 0, "atom": 4050, "wavefront": 3, "data": words}
         )
-        assert ctx.get(dut.idle) == 3
+        assert ctx.get(dut.idle) == ctx.get(dut.sent) == 3
 
     dut = Channel(DATA)
     sim = Simulator(dut)
