@@ -123,6 +123,7 @@ class Traffic:
         self._offered = {}
         self._waiting = {}
         self.sent = [[] for _ in range(TWO.channels)]
+        self.generations = []  # of the packets that left
         self.memories = []
 
     def add(self, kernel):
@@ -178,6 +179,7 @@ class Traffic:
             p = ctx.get(port.link_out.p)
             where = p.kind, p.context, p.atom, p.workgroup, p.wavefront, p.op, p.dtype
             sent.append((ctx.get(port.link_owner), *where))
+            self.generations.append(p.generation)
 
 
 async def begin(ctx, dut, traffic, *kernels):

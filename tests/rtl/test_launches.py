@@ -5,7 +5,21 @@ from dataclasses import replace
 import pytest
 from context_bench import KERNELS, MOST_CYCLES, TWO, Traffic
 from register_bus import start_write
-from top_bench import MAP, PROGRAM, WORKGROUPS, abort, launch, offer, program, simulate, status
+from top_bench import (
+    MAP,
+    PROGRAM,
+    ROWS,
+    RUN,
+    WORKGROUPS,
+    abort,
+    atoms_of,
+    channel_number,
+    launch,
+    offer,
+    program,
+    simulate,
+    status,
+)
 
 from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
 
@@ -99,6 +113,51 @@ def test_limits_are_told_with_their_generation():
         assert begun[-1][0] == dict(PROGRAM)["TRACKED_FIRST"]["dispatch_index"] + window
 
     simulate(bench, TWO)
+
+
+def test_waits_for_all_that_is_left():
+    """A launch that is done may have a tile: an update on its way to the memory, an incomplete
+    tile, a command that waits for the downstream GPU, packets. The next one waits for each."""
+    traffic = Traffic(0)
+    workgroup = FIRST.order[1]
+    atoms = [atom for atom, of in atoms_of(workgroup, FIRST.region) if of == 0][:1]
+    atoms += [atom for atom, of in atoms_of(workgroup, FIRST.region) if of == 1][:1]
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+
+        async def give(stream, items):
+            for item in items:
+                of_channel = dut.channel[channel_number(item["atom"])]
+                await offer(ctx, item=(getattr(of_channel, stream), item))
+
+        async def stays():
+            for _ in range(60):
+                assert ctx.get(port.generation) == FIRST.generation
+                await ctx.tick()
+
+        await launch(ctx, dut, [*FIRST.registers, ("TRACKED_END", {"dispatch_index": 1})], CONTEXT)
+        show(ctx, port, FIRST, finished=WORKGROUPS)
+        ctx.set(port.credit_limit_in, 0)
+        await program(ctx, dut, [*PROGRAM, *SECOND.registers], CONTEXT)
+        assert ctx.get(port.done) and ctx.get(port.idle)
+        await give("stores", [FIRST.store(atom, workgroup, n) for n, atom in enumerate(atoms)])
+        await program(ctx, dut, [("CONTROL", {"launch": 1})], CONTEXT)
+        await stays()
+        marks = [FIRST.store(atom, workgroup, n, end=True) for n, atom in enumerate(atoms)]
+        await give("stores", [mark | {"tile_atoms": 1} for mark in marks])
+        await stays()
+        await give("link_in", [FIRST.packet(atom, workgroup, n) for n, atom in enumerate(atoms)])
+        await stays()
+        assert ctx.get(port.tiles) == 2 and not ctx.get(port.idle)
+        ctx.set(port.credit_limit_in, 100)
+        await ctx.tick().repeat(60)
+        assert ctx.get(port.generation) == SECOND.generation
+        assert traffic.sends(FIRST).total() == ROWS * RUN
+        # The packets are those of the launch that sent them.
+        assert set(traffic.generations) == {FIRST.generation}
+
+    simulate(bench, TWO, background=traffic)
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.verify) for n in (2, 3))])

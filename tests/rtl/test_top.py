@@ -152,22 +152,29 @@ def test_reduce_scatter_of_four_workgroups():
 
 
 async def copy(ctx, dut, first):
-    """Start a copy and watch it for a while; gives what is sent."""
-    await launch(ctx, dut)
+    """Start a copy and watch it for a while; gives what is sent. Idle, and an interrupt, tell of
+    its end, but not before its last packet has left a slow link."""
+    await launch(ctx, dut, [("INTERRUPT_ENABLE", {"copy": 1, "error": 0})])
     copies = [("COPY_START_LO", {"bytes": first * 32}), ("COPY", {"command": 0})]
     await program(ctx, dut, copies)
     memories = [Memory(port) for port in dut.channel]
-    sent, idle = [], []
-    for cycle in range(80):
+    sent, idle, told, last = [], [], [], 0
+    for cycle in range(120):
+        takes = cycle % 4 == 0
         for index, port in enumerate(dut.channel):
             memories[index].drive(ctx, cycle)
-            ctx.set(port.link_out.ready, 1)
-            if ctx.get(port.link_out.valid):
+            ctx.set(port.link_out.ready, takes)
+            if ctx.get(port.link_out.valid) and takes:
                 sent.append(ctx.get(port.link_out.p.atom) - OFFSET)
+                last = cycle
         idle.append(ctx.get(dut.context[0].idle))
+        told.append(ctx.get(dut.context[0].irq))
         await ctx.tick()
     assert not idle[0] and idle[-1]
     assert sorted(idle) == idle
+    # Two registers lie between a port and either.
+    for end in (idle, told):
+        assert not any(end[: last + 1]) and all(end[last + 5 if sent else -1 :])
     return sorted(sent)
 
 
