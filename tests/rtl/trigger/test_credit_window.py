@@ -139,6 +139,20 @@ def test_limit_is_not_above_the_last_dispatch_index():
     most = (1 << SMALL.credit_limit_bits) - 1
     seen = simulate([LAUNCH, {}, {}], credit_window=most, command_window=most)
     assert column(seen, "credit_limit") == [0, 0, most]
+    # The largest sums that there are.
+    highest = dict.fromkeys(("tracked_first", "tracked_end", "credit_window"), most)
+    both = {"issued": 1, "own": 1}
+    seen = simulate([LAUNCH, both, both, {}, {}], **highest, command_window=most)
+    assert column(seen, "credit_limit") == [0, 0, most, most, most]
+
+
+def test_commands_of_all_dispatch_indices():
+    """The count of those that need no more of the engine has a bit more than they."""
+    count = 1 << SMALL.dispatch_index_bits
+    stimulus = [LAUNCH, {}, *[{"issued": 1, "complete": number} for number in range(count)], {}, {}]
+    window = {"credit_window": count, "command_window": 1}
+    seen = simulate(stimulus, tracked_first=0, tracked_end=count, **window)
+    assert column(seen, "credit_limit") == [0, 0, 1, *range(1, count + 2)]
 
 
 @pytest.mark.parametrize(
