@@ -223,13 +223,16 @@ def test_what_is_left_of_the_launch_before(aborts):
     simulate(bench, TWO, background=traffic)
 
 
-def test_limit_of_another_launch():
+@pytest.mark.parametrize("shift", [1, 1 << 16])
+def test_limit_of_another_launch(shift):
     """The downstream GPU's limit counts for nothing if it is behind, and holds nothing up if it
-    is ahead: with a limit of 1, which TRACKED_FIRST and SHIFT take up, nothing is admitted."""
+    is ahead, however far its dispatch indices are: with a limit of 1, which TRACKED_FIRST and SHIFT
+    take up, nothing is admitted."""
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]
-        await launch(ctx, dut, SECOND.registers, CONTEXT)
+        registers = [*SECOND.registers, ("SHIFT", {"dispatch_indices": shift})]
+        await launch(ctx, dut, registers, CONTEXT)
         ctx.set(port.credit_limit_in, 1)
         for generation, admits in ((0, 0), (1, 5), (7, 5), (8, 0), (15, 0)):
             ctx.set(port.generation_in, generation)
