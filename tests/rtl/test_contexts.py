@@ -98,6 +98,35 @@ def test_abort_of_one_context(after):
     simulate(bench, TWO, background=traffic)
 
 
+def test_abort_of_commands_that_wait():
+    """Complete tiles that the downstream GPU has no room for: nothing of them is ever sent, and the
+    next launch is not disturbed."""
+    kernel, traffic = KERNELS[1], Traffic(3)
+
+    async def bench(ctx, dut):
+        port = dut.context[kernel.number]
+        await launch(ctx, dut, kernel.registers, kernel.number)
+        ctx.set(port.credit_limit_in, 0)
+        traffic.add(kernel)
+        await ctx.tick().repeat(MOST_CYCLES // 2)
+        assert ctx.get(port.tiles) == 6 and not ctx.get(port.idle)
+        await program(ctx, dut, [("CONTROL", {"abort": 1})], kernel.number)
+        await ctx.tick().repeat(100)
+        assert ctx.get(port.idle)
+        assert not (await status(ctx, dut, "STATUS", kernel.number))["aborting"]
+        left = traffic.sends(kernel)
+        for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
+            memory.seen.clear()
+            sent.clear()
+        await begin(ctx, dut, traffic, kernel)
+        await finish(ctx, dut, kernel)
+        check(ctx, dut, traffic, kernel)
+        # Before the abort, stores of the first workgroup alone.
+        assert left.total() == len(atoms_of(kernel.order[0]))
+
+    simulate(bench, TWO, background=traffic)
+
+
 @pytest.mark.parametrize("stopped", range(2))
 def test_link_without_room_for_one_context(stopped):
     """The other one finishes; the stopped one does when there is room."""
