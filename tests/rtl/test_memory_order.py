@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from channel_bench import ALL, DATA, TIMING, packet, store
 from channel_bench import simulate as simulate_channel
-from test_top import traffic
 from top_bench import (
     FIRST,
     OFFSET,
@@ -23,6 +22,7 @@ from top_bench import (
     offer,
     program,
     simulate,
+    traffic,
 )
 from top_bench import packet as top_packet
 from top_bench import store as top_store

@@ -12,7 +12,6 @@ from top_bench import (
     ROWS,
     RUN,
     STRIDE,
-    WAVE,
     WORKGROUPS,
     Memory,
     P,
@@ -24,6 +23,7 @@ from top_bench import (
     simulate,
     status,
     store,
+    traffic,
 )
 
 from rtl.interface.encodings import (
@@ -40,22 +40,6 @@ from rtl.top import T3
 def test_wrong_parameters():
     with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not 1"):
         T3(1)
-
-
-def traffic(order):
-    """Stores and the neighbour's packets of each channel, in the dispatch order."""
-    stores = [deque() for _ in range(P.channels)]
-    packets = [deque() for _ in range(P.channels)]
-    for dispatch_index, workgroup in enumerate(order):
-        tile = atoms_of(workgroup)
-        for atom, wavefront in tile:
-            stores[channel_number(atom)].append(store(atom, workgroup, wavefront))
-            if dispatch_index:
-                packets[channel_number(atom)].append(packet(atom, workgroup, wavefront))
-        for wavefront in range(RUN // WAVE):
-            atom = tile[wavefront * WAVE][0]
-            stores[channel_number(atom)].append(store(atom, workgroup, wavefront, end=True))
-    return stores, packets
 
 
 def drive(ctx, port, stores, packets, sent):

@@ -44,6 +44,7 @@ __all__ = [
     "simulate",
     "status",
     "store",
+    "traffic",
 ]
 
 P = T3Parameters(
@@ -224,6 +225,22 @@ def packet(atom, workgroup, wavefront):
         "op": Operation.MAX,
         "dtype": Datatype.FP32,
     }
+
+
+def traffic(order):
+    """Stores and the neighbour's packets of each channel, in the dispatch order."""
+    stores = [deque() for _ in range(P.channels)]
+    packets = [deque() for _ in range(P.channels)]
+    for dispatch_index, workgroup in enumerate(order):
+        tile = atoms_of(workgroup)
+        for atom, wavefront in tile:
+            stores[channel_number(atom)].append(store(atom, workgroup, wavefront))
+            if dispatch_index:
+                packets[channel_number(atom)].append(packet(atom, workgroup, wavefront))
+        for wavefront in range(RUN // WAVE):
+            atom = tile[wavefront * WAVE][0]
+            stores[channel_number(atom)].append(store(atom, workgroup, wavefront, end=True))
+    return stores, packets
 
 
 async def offer(ctx, **streams):
