@@ -7,6 +7,7 @@ from top_bench import (
     STRIDE,
     abort,
     atoms_of,
+    channel_number,
     launch,
     offer,
     program,
@@ -123,6 +124,30 @@ def test_abort_of_commands_that_wait():
         check(ctx, dut, traffic, kernel)
         # Before the abort, stores of the first workgroup alone.
         assert left.total() == len(atoms_of(kernel.order[0]))
+
+    simulate(bench, TWO, background=traffic)
+
+
+def test_abort_of_half_a_workgroup():
+    """A tile of two that is complete is forgotten: it does not count for the next launch."""
+    kernel, traffic = KERNELS[0], Traffic(0)
+    workgroup = kernel.order[1]
+    atom = atoms_of(workgroup, kernel.region)[0][0]
+    mark = kernel.store(atom, workgroup, 0, end=True) | {"tile_atoms": 1}
+
+    async def bench(ctx, dut):
+        port, channel = dut.context[kernel.number], dut.channel[channel_number(atom)]
+        ctx.set(port.credit_limit_in, 100)
+        for launched in range(2):
+            await launch(ctx, dut, kernel.registers, kernel.number)
+            await offer(ctx, store=(channel.stores, kernel.store(atom, workgroup, 0)))
+            await offer(ctx, mark=(channel.stores, mark))
+            await offer(ctx, packet=(channel.link_in, kernel.packet(atom, workgroup, 0)))
+            await ctx.tick().repeat(100)
+            assert ctx.get(port.tiles) == launched + 1
+            assert (await status(ctx, dut, "OLDEST", kernel.number))["dispatch_index"] == 1
+            assert not traffic.sends(kernel)
+            await abort(ctx, dut, kernel.number)
 
     simulate(bench, TWO, background=traffic)
 

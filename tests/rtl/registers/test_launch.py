@@ -221,6 +221,30 @@ def test_a_launch_waits_for_the_one_before():
     simulate(dut, bench)
 
 
+def test_tables_are_those_of_the_launch():
+    """What is committed while a launch runs is for the next one."""
+    dut = Registers(P)
+    ports = dut.context[0]
+
+    async def bench(ctx):
+        for number in range(1, 4):
+            limit = {
+                "REGION_LIMIT_LO": {"bytes": number << 12},
+                "REGION_COMMIT": {"index": 0, "enable": 1},
+            }
+            await write_launch(ctx, dut, **limit)
+            region = ctx.get(ports.maps.regions[0])
+            assert region.limit * P.atom_bytes == (number - 1) << 12
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            await ctx.tick().repeat(3)
+            assert ctx.get(ports.maps.regions[0].limit) * P.atom_bytes == number << 12
+            ctx.set(ports.done, 1)
+            await ctx.tick()
+            ctx.set(ports.done, 0)
+
+    simulate(dut, bench)
+
+
 def test_an_abort_forgets_what_waits():
     dut = device(Registers, P)
     ports, control = dut.context[0], MAP["CONTROL"]
