@@ -223,7 +223,7 @@ def test_a_launch_waits_for_the_one_before():
 
 def test_tables_are_those_of_the_launch():
     """What is committed while a launch runs is for the next one."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     ports = dut.context[0]
 
     async def bench(ctx):
@@ -275,7 +275,7 @@ def test_an_abort_forgets_what_waits():
 
 def test_an_abort_lasts_until_what_it_clears_can_be_seen():
     """Two cycles at least: what becomes busy by the strobe tells it in the cycle after it."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     ports, control = dut.context[0], MAP["CONTROL"]
 
     async def bench(ctx):
@@ -303,7 +303,7 @@ def test_an_abort_lasts_until_what_it_clears_can_be_seen():
 
 def test_no_scrub_while_a_launch_or_an_abort_goes_on():
     """While one runs, while one waits although none runs, and until nothing of one is left."""
-    dut = Registers(P)
+    dut = device(Registers, P)
     ports, control, scrub = dut.context[0], MAP["CONTROL"], MAP["SCRUB"]
 
     async def bench(ctx):
