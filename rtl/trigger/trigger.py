@@ -418,13 +418,24 @@ class Trigger(wiring.Component):
     def _report(self, m: Module) -> None:
         suspect, tile = self.queue.suspect, self.tile
         lost_dispatch_index = Signal(self._p.dispatch_index_bits)
-        releases = self.state == State.RELEASE
+        lost_wavefront = Signal(self._p.wavefront_bits)
         m.d.comb += [
             self.error.valid.eq(self.lost | self.queue.lost),
-            lost_dispatch_index.eq(Mux(releases, self.group.member, tile.dispatch_index)),
             self.error.report.code.eq(ErrorCode.TRIGGER_CORRUPT),
             self.error.report.dispatch_index.eq(
                 Mux(self.lost, lost_dispatch_index, suspect.dispatch_index)
             ),
-            self.error.report.wavefront.eq(Mux(self.lost, tile.wavefront, suspect.wavefront)),
+            self.error.report.wavefront.eq(Mux(self.lost, lost_wavefront, suspect.wavefront)),
         ]
+        # ``tile`` is the next one by the time of GROUP, if that followed at once.
+        member = self.group.member
+        with m.Switch(self.state):
+            with m.Case(State.TILE):
+                m.d.comb += [
+                    lost_dispatch_index.eq(tile.dispatch_index),
+                    lost_wavefront.eq(tile.wavefront),
+                ]
+            with m.Case(State.GROUP):
+                m.d.comb += lost_dispatch_index.eq(member + self.group.found.below)
+            with m.Default():
+                m.d.comb += lost_dispatch_index.eq(member)
