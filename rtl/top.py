@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In
 
 from .channel.channel import Channel
 from .context.unit import ContextUnit
+from .interface.encodings import InjectTarget
 from .interface.signatures import ChannelSignature, ErrorSignature, T3Signature
 from .lib.select import one_hot_first, one_hot_select
 from .lib.wide_counter import WideCounter
@@ -76,6 +77,7 @@ class T3(wiring.Component):
             self._connect_context(m, number)
         self._count_corrections(m)
         self._report_errors(m)
+        self._inject(m)
         return m
 
     def _connect_channels(self, m: Module) -> None:
@@ -166,6 +168,27 @@ class T3(wiring.Component):
         corrected = Cat(part.corrected for part in (*self.channels, *self.contexts))
         m.d.comb += registers.corrected.eq(corrections.o)
         m.d.sync += corrections.step.eq(corrected.any() | self.tracker.corrected)
+
+    def _inject(self, m: Module) -> None:
+        """Wrong bits on demand: to each memory with check bits."""
+        inject = self.registers.inject
+        memories = {
+            InjectTarget.TRACKER: self.tracker.inject,
+            InjectTarget.TILES: [unit.inject[0] for unit in self.contexts],
+            InjectTarget.GROUPS: [unit.inject[1] for unit in self.contexts],
+            InjectTarget.COMMANDS: [unit.inject[2] for unit in self.contexts],
+            InjectTarget.ISSUE_ACKS: [channel.inject for channel in self.channels],
+        }
+        armed = []
+        for target, ports in memories.items():
+            for instance, port in enumerate(ports):
+                m.d.comb += [
+                    port.set.eq(inject.set),
+                    port.select.eq((inject.target == target) & (inject.instance == instance)),
+                    port.double.eq(inject.double),
+                ]
+                armed.append(port.armed)
+        m.d.sync += self.registers.armed.eq(Cat(armed).any())
 
     def _report_errors(self, m: Module) -> None:
         """To each context its first error, and to the GPU the first of no context."""

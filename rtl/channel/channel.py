@@ -16,6 +16,7 @@ from rtl.interface.layouts import (
     TrackerInput,
 )
 from rtl.interface.signatures import ChannelSignature, ErrorSignature
+from rtl.lib.injection import InjectSignature
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.queue import Queue
 from rtl.lib.round_robin import Merge, Merge2
@@ -77,6 +78,8 @@ class Channel(wiring.Component):
         A store, a packet, or an issue acknowledgement was dropped in this cycle.
     corrected : Out(1)
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
+    inject : In(:class:`InjectSignature`)
+        See :class:`IssueAckBuffer`.
     number : In(5)
         Of this GPU.
     sent : Out(contexts)
@@ -130,6 +133,7 @@ class Channel(wiring.Component):
                 "segments": In(stream.Signature(Segment(p))).array(p.contexts),
                 "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
+                "inject": In(InjectSignature()),
                 "sent": Out(p.contexts),
                 "idle": Out(p.contexts),
                 "over": Out(p.contexts),
@@ -623,6 +627,7 @@ class Channel(wiring.Component):
         m.submodules.issue_ack_buffer = buffer = self._buffer
         m.submodules.issue_acks = issue_acks = IssueAckQueue(self._p, depth=ISSUE_ACK_EVENTS)
         wiring.connect(m, buffer.o, issue_acks.i)
+        wiring.connect(m, wiring.flipped(self.inject), buffer.inject)
         wiring.connect(m, issue_acks.o, wiring.flipped(self.tile_issue_acks))
         access = self.issue_acks.p.access
         m.d.comb += [

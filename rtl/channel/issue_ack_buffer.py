@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import IssueAck
 from rtl.interface.signatures import ErrorSignature
+from rtl.lib.injection import InjectSignature
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.parameters import T3Parameters
 
@@ -36,6 +37,8 @@ class IssueAckBuffer(wiring.Component):
         An issue acknowledgement was lost to wrong bits, with its tile as far as it can be read.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
+    inject : In(:class:`InjectSignature`)
+        The next issue acknowledgement that waits gets wrong bits.
     empty : Out(1)
         Nothing waits.
 
@@ -53,6 +56,7 @@ class IssueAckBuffer(wiring.Component):
                 "o": Out(stream.Signature(IssueAck(p))),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
+                "inject": In(InjectSignature()),
                 "empty": Out(1),
             }
         )
@@ -61,6 +65,7 @@ class IssueAckBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.waiting = waiting = self.waiting
+        wiring.connect(m, wiring.flipped(self.inject), waiting.inject)
         straight = waiting.empty & self.o.ready
         m.d.comb += [
             self.i.ready.eq(waiting.i.ready),

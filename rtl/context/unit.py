@@ -8,6 +8,7 @@ from rtl.dma.engine import DmaEngine
 from rtl.interface.configuration import GENERATION_BITS, ContextView
 from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
+from rtl.lib.injection import InjectSignature
 from rtl.parameters import T3Parameters
 from rtl.registers.context_page import ContextRegistersSignature
 from rtl.trigger.credit_window import CreditWindow
@@ -55,6 +56,8 @@ class ContextUnit(wiring.Component):
         Of the trigger unit and of the credit window.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
+    inject : In(:class:`InjectSignature`).array(3)
+        See :class:`Trigger`.
 
     Attributes
     ----------
@@ -88,6 +91,7 @@ class ContextUnit(wiring.Component):
                 "clearing": Out(1),
                 "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
+                "inject": In(InjectSignature()).array(3),
             }
         )
         self._downstream = Signal(p.credit_limit_bits)
@@ -151,6 +155,8 @@ class ContextUnit(wiring.Component):
         ]
         wiring.connect(m, trigger.ready, engine.ready)
         wiring.connect(m, wiring.flipped(self.registers.copies), engine.copies)
+        for outside, inside in zip(self.inject, trigger.inject, strict=True):
+            wiring.connect(m, wiring.flipped(outside), inside)
         for inside, outside in zip(engine.segments, self.segments, strict=True):
             wiring.connect(m, inside, wiring.flipped(outside))
 

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from amaranth.hdl import Shape
 from amaranth.lib import enum
 
-from rtl.interface.encodings import Action, ConfigurationError, ErrorCode, Granularity, Policy
+from rtl.interface.encodings import (
+    Action,
+    ConfigurationError,
+    ErrorCode,
+    Granularity,
+    InjectTarget,
+    Policy,
+)
 from rtl.registers import map as register_map
 
 from .ports import Field, Port
@@ -33,7 +40,7 @@ def register_header(prefix: str) -> str:
             if field.description:
                 lines.append(f"// {field.description}")
             lines.append(_define(name, Field(field.name, field.low, field.width).bits))
-    for shape in (Action, ErrorCode, Granularity, Policy, ConfigurationError):
+    for shape in (Action, ErrorCode, Granularity, Policy, ConfigurationError, InjectTarget):
         lines += _values(prefix, shape)
     return _header(
         f"{prefix}_REGISTERS_VH",

@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
-from .encodings import Action, Datatype, Granularity, Operation, PacketKind, Policy
+from .encodings import Action, Datatype, Granularity, InjectTarget, Operation, PacketKind, Policy
 
 __all__ = [
     "EPOCH_BITS",
@@ -18,6 +18,7 @@ __all__ = [
     "CommandEntry",
     "ContextView",
     "Inbound",
+    "Injection",
     "MapConfiguration",
     "LaunchConfiguration",
     "RangeEntry",
@@ -27,6 +28,11 @@ __all__ = [
 GENERATION_BITS = 4  # launches that are told apart, on a link as well
 EPOCH_BITS = 8
 SOURCE_BITS = 5  # number of a GPU
+
+
+def Injection():
+    """Wrong bits that software asks for: with the strobe ``set``, in the next word of a memory."""
+    return data.StructLayout({"set": 1, "target": InjectTarget, "instance": 8, "double": 1})
 
 
 def RegionEntry(p: T3Parameters):

@@ -9,6 +9,7 @@ __all__ = [
     "Datatype",
     "ErrorCode",
     "Granularity",
+    "InjectTarget",
     "Operation",
     "Origin",
     "PacketKind",
@@ -109,6 +110,17 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_FORBIDDEN = 20  # the context takes no such packets of that GPU
 
 
+class InjectTarget(enum.Enum, shape=3):
+    """A kind of memory with check bits."""
+
+    NONE = 0
+    TRACKER = 1  # entries of a tracker bank
+    TILES = 2  # a context's counts of complete tiles
+    GROUPS = 3  # its counts of complete workgroups
+    COMMANDS = 4  # its commands that are ready
+    ISSUE_ACKS = 5  # issue acknowledgements that wait in a channel
+
+
 class ConfigurationError(enum.Enum, shape=4):
     """Why a table entry, a copy or a launch was refused."""
 
@@ -137,5 +149,6 @@ CODES = (
     PacketKind,
     Policy,
     ConfigurationError,
+    InjectTarget,
 )
 """Of the register fields that hold a code."""

@@ -6,6 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .injection import Injector, InjectSignature
 from .secded import SecdedCheck, code_word, encode
 
 __all__ = ["ProtectedMemory"]
@@ -29,6 +30,8 @@ class ProtectedMemory(wiring.Component):
     corrected, lost : Out(1)
         Of ``o``: one bit was wrong, more were.
     write_address, write, i : In
+    inject : In(:class:`InjectSignature`)
+        The next word that is written gets wrong bits.
 
     Attributes
     ----------
@@ -38,6 +41,7 @@ class ProtectedMemory(wiring.Component):
         The words, with their check bits.
     read_port, write_port : ReadPort, WritePort
         Of ``words``.
+    injector : Injector
     """
 
     def __init__(self, shape, *, depth: int):
@@ -52,16 +56,20 @@ class ProtectedMemory(wiring.Component):
                 "write_address": In(range(depth)),
                 "write": In(1),
                 "i": In(shape),
+                "inject": In(InjectSignature()),
             }
         )
         self.words = Memory(shape=code_word(shape), depth=depth, init=[])
         self.read_port, self.write_port = self.words.read_port(), self.words.write_port()
+        self.injector = Injector()
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.words = self.words
         m.submodules.check = check = SecdedCheck(self._shape)
-        read, write = self.read_port, self.write_port
+        m.submodules.injector = injector = self.injector
+        wiring.connect(m, wiring.flipped(self.inject), injector.port)
+        read, write, word = self.read_port, self.write_port, Value.cast(self.i)
         m.d.comb += [
             read.addr.eq(self.read_address),
             read.en.eq(self.read),
@@ -71,7 +79,8 @@ class ProtectedMemory(wiring.Component):
             self.lost.eq(check.lost),
             write.addr.eq(self.write_address),
             write.en.eq(self.write),
-            write.data.word.eq(self.i),
-            write.data.check.eq(encode(Value.cast(self.i))),
+            Value.cast(write.data.word).eq(word ^ injector.flips),
+            write.data.check.eq(encode(word)),
+            injector.write.eq(self.write),
         ]
         return m

@@ -5,6 +5,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .injection import Injector, InjectSignature
 from .memory_queue import MemoryQueue
 from .queue import Queue
 from .secded import SecdedCheck, code_word, encode
@@ -35,6 +36,8 @@ class ProtectedQueue(wiring.Component):
         In this cycle, a payload was corrected, or dropped.
     suspect : Out(shape)
         With ``lost``: the payload as far as it can be read.
+    inject : In(:class:`InjectSignature`)
+        The next payload that comes gets wrong bits.
 
     Attributes
     ----------
@@ -46,6 +49,7 @@ class ProtectedQueue(wiring.Component):
         Of the word that leaves ``words``.
     checked : Queue
         The payloads behind it.
+    injector : Injector
     leaves : Signal
         A word leaves ``words``.
     """
@@ -59,11 +63,13 @@ class ProtectedQueue(wiring.Component):
                 "corrected": Out(1),
                 "lost": Out(1),
                 "suspect": Out(shape),
+                "inject": In(InjectSignature()),
             }
         )
         self.words = MemoryQueue(code_word(shape).size, depth=depth)
         self.check = SecdedCheck(shape)
         self.checked = Queue(shape, depth=2)
+        self.injector = Injector()
         self.leaves = Signal()
 
     def elaborate(self, platform):
@@ -71,10 +77,13 @@ class ProtectedQueue(wiring.Component):
         m.submodules.words = words = self.words
         m.submodules.check = check = self.check
         m.submodules.checked = checked = self.checked
+        m.submodules.injector = injector = self.injector
+        wiring.connect(m, wiring.flipped(self.inject), injector.port)
         wiring.connect(m, checked.o, wiring.flipped(self.o))
         payload = Value.cast(self.i.p)
         m.d.comb += [
-            words.i.p.eq(Cat(payload, encode(payload))),
+            words.i.p.eq(Cat(payload ^ injector.flips, encode(payload))),
+            injector.write.eq(words.i.valid & words.i.ready),
             words.i.valid.eq(self.i.valid),
             self.i.ready.eq(words.i.ready),
             Value.cast(check.i).eq(words.o.p),

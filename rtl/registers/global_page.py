@@ -1,9 +1,15 @@
 """Registers of the whole GPU: the arbiters' policy, and what concerns all contexts."""
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import EPOCH_BITS, SOURCE_BITS, ArbiterConfiguration
+from rtl.interface.configuration import (
+    EPOCH_BITS,
+    SOURCE_BITS,
+    ArbiterConfiguration,
+    Injection,
+)
+from rtl.interface.encodings import InjectTarget
 from rtl.interface.signatures import ErrorSignature
 from rtl.parameters import T3Parameters
 
@@ -41,6 +47,10 @@ class GlobalPage(ReportingPage):
         Of no context.
     irq : Out(1)
         Something that interrupts is pending.
+    inject : Out(:func:`Injection`)
+        A register.
+    armed : In(1)
+        An injection waits for its word.
     """
 
     def __init__(self, p: T3Parameters):
@@ -56,26 +66,40 @@ class GlobalPage(ReportingPage):
                 "next_epoch": Out(EPOCH_BITS + 1, init=1),
                 "error": In(ErrorSignature(p)),
                 "irq": Out(1),
+                "inject": Out(Injection()),
+                "armed": In(1),
             },
             registers,
             prefix="GPU_",
         )
+        self._instances = {
+            InjectTarget.TRACKER: p.banks,
+            InjectTarget.TILES: p.contexts,
+            InjectTarget.GROUPS: p.contexts,
+            InjectTarget.COMMANDS: p.contexts,
+            InjectTarget.ISSUE_ACKS: p.channels,
+        }
         lock = Signal(name="lock")
         self._locks = {"gpu": lock}
         self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,
             ("GPU_NUMBER", "gpu"): self.number,
+            ("INJECT", "target"): Value.cast(self.inject.target),
+            ("INJECT", "double"): self.inject.double,
+            ("INJECT", "instance"): self.inject.instance,
         }
         self._status |= {
             ("CORRECTED", "count"): self.corrected,
             ("CONTEXTS", "count"): Const(p.contexts, 8),
             ("EPOCHS", "next"): self.next_epoch,
+            ("INJECT", "armed"): self.armed,
         }
         self.check_widths()
 
     def elaborate(self, platform):
         m = Module()
+        m.d.sync += self.inject.set.eq(0)
         with m.If(self.launches):
             m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
         m.d.comb += self.irq.eq(self.report(m, self.error, {}))
@@ -84,9 +108,19 @@ class GlobalPage(ReportingPage):
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """See :meth:`RegisterPage.act`."""
-        if register.name != "SCRUB":
+        if register.name == "SCRUB":
+            m.d.comb += okay.eq(~part["scrubbed"] | ~self.busy)
+            with m.If(part["scrubbed"] & okay):
+                m.d.sync += self.next_epoch.eq(1)
+        elif register.name == "INJECT":
+            m.d.comb += okay.eq(self._has_memory(part["target"], part["instance"]))
+            with m.If(okay):
+                m.d.sync += self.inject.set.eq(1)
+                self.store(m, register, part)
+        else:
             super().act(m, register, part, okay)
-            return
-        m.d.comb += okay.eq(~part["scrubbed"] | ~self.busy)
-        with m.If(part["scrubbed"] & okay):
-            m.d.sync += self.next_epoch.eq(1)
+
+    def _has_memory(self, target: Value, instance: Value) -> Value:
+        """Or there is none that is asked for."""
+        exists = ((target == kind) & (instance < count) for kind, count in self._instances.items())
+        return Cat(target == InjectTarget.NONE, *exists).any()

@@ -104,6 +104,8 @@ class RegisterPage(wiring.Component):
     def store(self, m: Module, register: Register, part: Mapping[str, Value]) -> None:
         """The word's fields into their registers."""
         for field in register.fields:
+            if not field.writable:
+                continue
             m.d.sync += self._storage[register.name, field.name].eq(part[field.name])
 
     def decode(self, m: Module) -> None:

@@ -5,7 +5,7 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.axi_lite import AxiLiteSignature
-from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration
+from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Injection
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
@@ -58,6 +58,10 @@ class Registers(wiring.Component):
         Of no context.
     irq : Out(1)
         Something that interrupts and is no context's is pending.
+    inject : Out(:func:`Injection`)
+        A register.
+    armed : In(1)
+        An injection waits for its word.
 
     Attributes
     ----------
@@ -88,6 +92,8 @@ class Registers(wiring.Component):
                 "corrected": In(32),
                 "error": In(ErrorSignature(p)),
                 "irq": Out(1),
+                "inject": Out(Injection()),
+                "armed": In(1),
             }
         )
         self._global = GlobalPage(p)
@@ -104,6 +110,8 @@ class Registers(wiring.Component):
             self._global.error.valid.eq(self.error.valid),
             self._global.error.report.eq(self.error.report),
             self.irq.eq(self._global.irq),
+            self.inject.eq(self._global.inject),
+            self._global.armed.eq(self.armed),
         ]
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = page

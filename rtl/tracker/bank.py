@@ -11,6 +11,7 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, TrackerInput
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import less_than
+from rtl.lib.injection import InjectSignature
 from rtl.lib.queue import Queue
 from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
@@ -133,6 +134,8 @@ class TrackerBank(wiring.Component):
         Three cycles after the event it is about came.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
+    inject : In(:class:`InjectSignature`)
+        See :class:`TrackerTable`.
     empty : Out(contexts)
         No tile of the context has an entry, none of its events is in a stage, none of its
         completions waits, and nothing is being cleared. Off for good, until a ``clear``, if the
@@ -187,6 +190,7 @@ class TrackerBank(wiring.Component):
                 "clearing": Out(p.contexts),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
+                "inject": In(InjectSignature()),
                 "empty": Out(p.contexts),
             }
         )
@@ -228,7 +232,11 @@ class TrackerBank(wiring.Component):
             no_atoms=Signal(name="no_atoms"),
             lossy=Signal(name="lossy"),
         )
-        self.outcome = _Outcome(
+        self.outcome = self._new_outcome()
+
+    def _new_outcome(self) -> _Outcome:
+        p = self._p
+        return _Outcome(
             found=Signal(name="found"),
             free=Signal(p.ways, name="free"),
             known=Signal(self._entry, name="known"),
@@ -279,6 +287,7 @@ class TrackerBank(wiring.Component):
         m.submodules.table = self.table
         m.submodules.completions = self.completions
         wiring.connect(m, wiring.flipped(self.o), self.completions.o)
+        wiring.connect(m, wiring.flipped(self.inject), self.table.inject)
         self._remember(m)
         self._address(m)
         self._compare(m)

@@ -6,6 +6,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rtl.lib.injection import Injector, InjectSignature
 from rtl.lib.secded import SecdedCheck, code_word, encode
 
 __all__ = ["TrackerTable"]
@@ -39,6 +40,8 @@ class TrackerTable(wiring.Component):
     write_set, write : In
     clearing : Out(1)
         After reset: all becomes 0, one set per cycle. What is written until then is lost.
+    inject : In(:class:`InjectSignature`)
+        The next entry that is written, and is valid, gets wrong bits.
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class TrackerTable(wiring.Component):
         What was given in the last cycle, and is written in this one.
     earlier, earlier_ways : Signal
         What was given in the cycle before that.
+    injector : Injector
     checking : Signal
         A set was read in the last cycle.
     set_of_written, set_of_earlier : Signal
@@ -74,6 +78,7 @@ class TrackerTable(wiring.Component):
                 "write_set": In(range(depth)),
                 "write": In(entry),
                 "clearing": Out(1, init=1),
+                "inject": In(InjectSignature()),
             }
         )
         self.entries = [Memory(shape=code_word(entry), depth=depth, init=[]) for _ in range(ways)]
@@ -84,6 +89,7 @@ class TrackerTable(wiring.Component):
         self.written_set = Signal(range(depth), reset_less=True)
         self.earlier = Signal(entry, reset_less=True)
         self.earlier_ways = Signal(ways)
+        self.injector = Injector()
         self.checking = Signal()
         self.set_of_written = Signal()
         self.set_of_earlier = Signal()
@@ -120,9 +126,13 @@ class TrackerTable(wiring.Component):
     def _write(self, m: Module) -> None:
         word = Signal(Shape.cast(self._entry))
         code = Signal(code_word(self._entry))
+        m.submodules.injector = injector = self.injector
+        wiring.connect(m, wiring.flipped(self.inject), injector.port)
+        of_tile = self.written.valid & ~self.clearing
         m.d.comb += [
             word.eq(Mux(self.clearing, 0, self.written)),
-            code.eq(Cat(word, encode(word))),
+            injector.write.eq(self.written_ways.any() & of_tile),
+            code.eq(Cat(word ^ Mux(of_tile, injector.flips, 0), encode(word))),
         ]
         for way, port in enumerate(self.write_ports):
             m.d.comb += [

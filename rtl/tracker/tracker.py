@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.layouts import Completion, TileUpdates, TrackerInput
 from rtl.interface.signatures import ErrorSignature
+from rtl.lib.injection import InjectSignature
 from rtl.lib.round_robin import Merge
 from rtl.parameters import T3Parameters
 
@@ -43,6 +44,8 @@ class Tracker(wiring.Component):
         Of every bank.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
+    inject : In(:class:`InjectSignature`).array(banks)
+        See :class:`TrackerBank`.
     empty : Out(contexts)
         See :class:`TrackerBank`; of all banks, and of the front.
     """
@@ -61,6 +64,7 @@ class Tracker(wiring.Component):
                 "clearing": Out(p.contexts),
                 "errors": Out(ErrorSignature(p)).array(p.banks),
                 "corrected": Out(1),
+                "inject": In(InjectSignature()).array(p.banks),
                 "empty": Out(p.contexts),
             }
         )
@@ -86,6 +90,7 @@ class Tracker(wiring.Component):
             wiring.connect(m, bank.o, merge.i[index])
             m.d.comb += front.room[index].eq(bank.room)
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
+            wiring.connect(m, wiring.flipped(self.inject[index]), bank.inject)
             m.d.comb += [
                 bank.clear.eq(self.clear),
                 bank.aborting.eq(self.aborting),

@@ -12,6 +12,7 @@ from rtl.interface.encodings import Action, ErrorCode, Granularity
 from rtl.interface.layouts import Completion, ReadyCommand
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import less_than
+from rtl.lib.injection import InjectSignature
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.wide_counter import WideCounter
@@ -113,6 +114,8 @@ class Trigger(wiring.Component):
         What a memory has lost.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
+    inject : In(:class:`InjectSignature`).array(3)
+        For the rows of the workgroups, the counts of the groups, and the commands.
 
     Attributes
     ----------
@@ -157,6 +160,7 @@ class Trigger(wiring.Component):
                 "idle": Out(1),
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
+                "inject": In(InjectSignature()).array(3),
             }
         )
         depth = max(p.credit_window, 2)  # with one row there would be no address
@@ -212,6 +216,8 @@ class Trigger(wiring.Component):
         m.submodules.groups = self.groups
         m.submodules.queue = self.queue
         wiring.connect(m, self.queue.o, wiring.flipped(self.ready))
+        for port, memory in zip(self.inject, (self.table, self.groups, self.queue), strict=True):
+            wiring.connect(m, wiring.flipped(port), memory.inject)
         m.d.comb += [
             self.empty.eq(self.queue.empty),
             self.idle.eq(self.empty & (self.state == State.IDLE)),

@@ -88,7 +88,7 @@ class _Bench:
             where = [issue_ack[name] for name in ("atom", "owner", "dispatch_index", "wavefront")]
             # The model's buffer in front of the queue stays empty: the issue acknowledgement goes
             # straight on.
-            pushed = take_issue_ack(self.state.channels[0], self.levels, self.heads, True, *where)
+            pushed = take_issue_ack(self.state, 0, self.levels, self.heads, True, *where)
             self.put += 1
         self.levels, self.heads = commit(
             self.levels, self.heads, mark(Q.issue_acks) * popped, pushed

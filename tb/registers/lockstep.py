@@ -10,6 +10,7 @@ from rtl.interface.configuration import (
     AddressSpace,
     ArbiterConfiguration,
     ContextView,
+    Injection,
     LaunchConfiguration,
     MapConfiguration,
 )
@@ -46,6 +47,7 @@ _CONFIGURATIONS = {
 _FORMER = Fields(ContextView(PARAMETERS).members["former"])
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
+_INJECTION = Fields(Injection())
 _STATUS = {"done": 1, "over": 1, "idle": 1, "clearing": 1, "sent": 1, "tiles": 32} | dict.fromkeys(
     ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
 )
@@ -71,6 +73,7 @@ expect(
     "launch begins as the one before is done",
     "entry locked",
     "scrubbed",
+    "injection",
     "locked for the user",
     "error while one is pending",
     "error as they are cleared",
@@ -136,6 +139,7 @@ def _compare(dut, model: Model) -> None:
             assert int(getattr(dut, f"bus__{name}").value) == value, name
     assert _ARBITER.unpack(int(dut.arbiter.value)) == model.arbiter()
     assert bool(dut.irq.value) == model.irq
+    assert _INJECTION.unpack(int(dut.inject.value)) == model.injection()
     for context in _CONTEXTS:
         _compare_context(dut, model, context)
 
@@ -162,7 +166,7 @@ class _Hardware:
 
     def __init__(self, dut, rng: random.Random):
         self._dut, self._rng = dut, rng
-        self.corrected = 0
+        self.corrected, self.armed = 0, False
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
 
@@ -171,7 +175,8 @@ class _Hardware:
         dut, rng = self._dut, self._rng
         if rng.random() < 0.1:
             self.corrected = rng.getrandbits(32)
-        dut.corrected.value = self.corrected
+        self.armed = rng.random() < 0.5
+        dut.corrected.value, dut.armed.value = self.corrected, int(self.armed)
         failures = []
         for context, status in enumerate(self.statuses):
             if rng.random() < 0.3:
@@ -212,7 +217,7 @@ async def every_cycle(dut):
     inputs = [f"bus__{name}" for name in (*_Bus(rng).inputs(dict.fromkeys(CHANNELS, True)),)]
     ports = [*_STATUS, "error__valid", "copies__ready"]
     inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
-    await reset(dut, [*inputs, "corrected", "error__valid"])
+    await reset(dut, [*inputs, "corrected", "armed", "error__valid"])
     model, bus, hardware = Model(PARAMETERS), _Bus(rng), _Hardware(dut, rng)
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
     pace = Pace(rng, (*CHANNELS, *copies), rates=(0.1, 0.5, 1, 1, 1), cycles=100)
@@ -238,7 +243,9 @@ async def every_cycle(dut):
         _compare(dut, model)
         before, owns, epoch = model.bus(), model.state.contexts.copy(), model.next_epoch
         logged, irqs = [model.logged(context) for context in _CONTEXTS], model.irqs
-        model.step(inputs, hardware.corrected, hardware.statuses, failures, takes)
+        given = hardware.corrected, hardware.armed
+        model.step(inputs, *given, hardware.statuses, failures, takes)
+        cover("injection", model.injection()[0])
         bus.taken(before)
         _cover(model, owns, before, takes)
         _cover_errors(model, logged, irqs, failures)

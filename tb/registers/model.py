@@ -132,6 +132,12 @@ class Model:
         """Fields of its configuration, in order."""
         return words(self.state.config["arbiter"])
 
+    def injection(self) -> list[int]:
+        """Fields of the port, in order."""
+        word = int(self.state.registers[GLOBAL][R.INJECT]["value"])
+        fields = (F.INJECT_target, F.INJECT_instance, F.INJECT_double)
+        return [int(self.state.gpu["arms"]), *(word >> low & mask for _, low, mask in fields)]
+
     def copy(self, context: int) -> list[int] | None:
         """The copy that is offered."""
         own = self.state.contexts[context]
@@ -141,6 +147,7 @@ class Model:
         self,
         bus: Mapping[str, int],
         corrected: int,
+        armed: bool,
         statuses: Sequence[Mapping[str, int]],
         failures: Sequence[Mapping[str, int] | None],
         takes: Sequence[bool],
@@ -152,6 +159,7 @@ class Model:
         bus : mapping
             Inputs of the bus; those that are left out are 0.
         corrected : int
+        armed : bool
         statuses : sequence of mapping
             What the hardware shows of each context, by port.
         failures : sequence of mapping
@@ -164,6 +172,7 @@ class Model:
             for name in _STATUS:
                 own[name] = status[name]
         state.registers[GLOBAL][R.CORRECTED]["value"] = corrected
+        state.gpu["arms"], state.gpu["armed_shown"] = 0, armed
         for log, failure in zip(state.logs, [failures[-1], *failures[:-1]], strict=True):
             log["failure"], log["failure_place"] = _words_of(failure) if failure else (0, 0)
         self._inputs[:] = 0

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rtl.interface.encodings import Datatype, Granularity, Operation, Policy
+from rtl.interface.encodings import Datatype, Granularity, InjectTarget, Operation, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from sysmodel.driver import T3, Recorder, Transfer
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 
-__all__ = ["Host", "Kernel", "Reprogramming"]
+__all__ = ["Host", "Injections", "Kernel", "Reprogramming"]
 
 _MAP = register_map.load()
 
@@ -178,8 +178,51 @@ _OFTEN = [
     _MAP[name].address
     for name in ("STATUS", "ERROR", "ERROR_PLACE", "ERROR_ADDRESS_LO", "ERRORS", "INTERRUPTS")
     + ("GPU_ERROR", "GPU_ERROR_PLACE", "GPU_ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+    + ("CORRECTED", "INJECT", "COUNT_TRACKER_CORRUPT", "COUNT_TRIGGER_CORRUPT")
 ] * 5
-_HOLES = [0x098, 0x10D0, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
+_HOLES = [0x0F8, 0x10D0, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
+
+
+class Injections:
+    """Wrong bits in the memories: one after the other, also where there is no such memory.
+
+    Parameters
+    ----------
+    target : InjectTarget or None
+        None for any.
+    double : bool or None
+        Two bits of a word; None for either.
+    chance : float
+        In a cycle between two writes.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        p: T3Parameters,
+        *,
+        target: InjectTarget | None = None,
+        double: bool | None = None,
+        chance: float = 0.02,
+    ):
+        self._rng, self._p = rng, p
+        self._target, self._double, self._chance = target, double, chance
+
+    def __call__(self) -> tuple[int, int] | None:
+        return self.write() if self._rng.random() < self._chance else None
+
+    def write(self) -> tuple[int, int]:
+        """The next one."""
+        rng, p = self._rng, self._p
+        target = self._target.value if self._target else int(rng.integers(0, 8))
+        instances = {InjectTarget.TRACKER.value: p.banks, InjectTarget.ISSUE_ACKS.value: p.channels}
+        instance = int(rng.integers(0, instances.get(target, p.contexts)))
+        if rng.random() < 0.1:
+            instance = int(rng.integers(0, 256))
+        double = rng.integers(0, 2) if self._double is None else self._double
+        register = _MAP["INJECT"]
+        word = register.pack(target=target, instance=instance, double=int(double))
+        return register.address, word
 
 
 class Reprogramming:

@@ -235,7 +235,8 @@ def _take_inputs(s, number, inputs, levels, heads):
         if access == _WRITE:
             channel.lanes[natural(inputs[i + I.issue_acks_owner])].copies_ended += 1
     pushed += take_issue_ack(
-        channel,
+        s,
+        number,
         levels,
         heads,
         update,

@@ -48,7 +48,7 @@ _READY, _REGISTER, _LOG = TYPES.ready, TYPES.registers, TYPES.logs
 )
 def _step(addresses, inputs, outputs):
     """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
-    at = carray(addresses, 20)
+    at = carray(addresses, 21)
     config = carray(_pointer(at[0]), 1, _CONFIG)[0]
     channels, banks, contexts = config.channels, config.banks, config.contexts
     window = config.credit_window_slots
@@ -71,8 +71,9 @@ def _step(addresses, inputs, outputs):
         carray(_pointer(at[15]), (contexts, window), _ROW),
         carray(_pointer(at[16]), (contexts, window), np.int64),
         carray(_pointer(at[17]), (contexts, RING * config.depth), _READY),
-        carray(_pointer(at[18]), (CONTEXT + contexts, REGISTERS), _REGISTER),
-        carray(_pointer(at[19]), CONTEXT + contexts, _LOG),
+        carray(_pointer(at[18]), (contexts, RING * config.depth), np.int64),
+        carray(_pointer(at[19]), (CONTEXT + contexts, REGISTERS), _REGISTER),
+        carray(_pointer(at[20]), CONTEXT + contexts, _LOG),
     )
     step(
         state,

@@ -1,15 +1,20 @@
 """A channel's acknowledgements: a buffer, and behind it a queue that makes one event of a tile's
 updates."""
 
+from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import inlined
 
-from .protected_queue import can_push, is_empty, oldest, push_at, step_queue
-from .queues import D, Q, back, mark, position, room, waiting
+from .errors import error
+from .injection import CORRECTED, ISSUE_ACKS, LOST, wrong_bits
+from .protected_queue import can_push, is_empty, leaving, oldest, push_at, step_queue
+from .queues import D, Q, back, mark, natural, position, room, waiting
+from .records import copy_record
 from .state import ISSUE_ACK_BUFFER
 
 __all__ = ["has_room", "take_issue_ack"]
 
 _MOST = 15  # updates in one event
+_CORRUPT = ErrorCode.TRACKER_CORRUPT.value
 
 
 @inlined
@@ -19,14 +24,16 @@ def has_room(channel):
 
 
 @inlined
-def take_issue_ack(channel, levels, heads, given, atom, owner, dispatch_index, wavefront):
+def take_issue_ack(s, number, levels, heads, given, atom, owner, dispatch_index, wavefront):
     """One cycle of the buffer and of the queue's end, `given` an update's acknowledgement or not.
+    The channel's `corrupt` is the error of what is lost.
 
     Returns
     -------
     int
         Mark of the queue if a new event was pushed, or 0.
     """
+    channel = s.channels[natural(number)]
     queue = channel.waiting
     takes = room(levels, Q.issue_acks, D.issue_acks)
     if is_empty(queue):
@@ -35,7 +42,12 @@ def take_issue_ack(channel, levels, heads, given, atom, owner, dispatch_index, w
         if takes:
             return _join(channel, levels, heads, atom, owner, dispatch_index, wavefront)
     if given:
-        to = channel.waiting_acks[push_at(queue, ISSUE_ACK_BUFFER)]
+        at = push_at(queue, ISSUE_ACK_BUFFER)
+        bits = wrong_bits(s, ISSUE_ACKS, number)
+        if bits | queue.has_wrong:
+            channel.waiting_wrong[at] = bits
+            queue.has_wrong = 1
+        to = channel.waiting_acks[at]
         to.atom = atom
         to.owner = owner
         to.dispatch_index = dispatch_index
@@ -53,8 +65,28 @@ def take_issue_ack(channel, levels, heads, given, atom, owner, dispatch_index, w
             first.dispatch_index,
             first.wavefront,
         )
-    step_queue(queue, ISSUE_ACK_BUFFER, given, leaves)
+    step_queue(queue, ISSUE_ACK_BUFFER, given, leaves, queue.has_wrong and _check(s, channel))
     return pushed
+
+
+@inlined
+def _check(s, channel):
+    """What leaves the memory is corrected, or lost; gives whether it is."""
+    queue = channel.waiting
+    at = leaving(queue, ISSUE_ACK_BUFFER)
+    if at < 0 or channel.waiting_wrong[at] == 0:
+        return False
+    bits = channel.waiting_wrong[at]
+    channel.waiting_wrong[at] = 0
+    if bits == CORRECTED:
+        s.gpu.corrected = 1
+        return False
+    lost = channel.waiting_acks[at]
+    channel.corrupt = error(_CORRUPT, lost.owner, lost.dispatch_index, lost.wavefront)
+    channel.lanes[natural(lost.owner)].ended += 1
+    if queue.checked:
+        copy_record(lost, channel.waiting_acks[oldest(queue)])
+    return bits == LOST
 
 
 @inlined

@@ -22,6 +22,7 @@ from .credit_window import TIMEOUT, step_credit_window
 from .criticality import LOOK_PHASE, step_criticality
 from .dma import lane_is_idle, step_engine
 from .errors import error, interrupts, note_failure, place_of, report, tell_of_context, tell_of_gpu
+from .injection import arm_banks, count_corrected, follow_injection
 from .protected_queue import is_empty
 from .queues import Q, natural
 from .records import clear_record
@@ -31,11 +32,13 @@ from .state import F, GoldenState
 from .tables import write_register
 from .tracker_bank import (
     clear_bank,
+    comes_now,
     count_entries,
     drop_aborted,
     has_events,
     is_clearing,
     offer_completion,
+    read_row,
     step_bank,
     take_completion,
 )
@@ -83,10 +86,12 @@ def _step_banks(s, clear):
         s.contexts[context].entries_moved = 0
     for index in range(s.config.banks):
         bank = s.banks[index]
-        comes = has_events(s, bank)
+        comes, came = has_events(s, bank), comes_now(s, bank)
         if bank.flying:
             drop_aborted(s, bank)
             report(s, step_bank(s, index), 0, False)
+        if s.gpu.has_wrong_entries:
+            read_row(s, index, came)
         if clear or is_clearing(bank):
             clear_bank(s, index, clear, comes)
         busy |= bank.flying != 0 or is_clearing(bank)
@@ -163,7 +168,7 @@ def _begin_context(s, context, clearing):
     own.has_sent, own.sent = own.sent, 0
     if own.copying or own.copies_level:
         own.sent = _has_sent(s, context)
-    own.complete, own.own, own.pushed = -1, 0, 0
+    own.complete, own.own, own.pushed, own.corrupt = -1, 0, 0, 0
     work = own.copies_level | own.engine.state | own.had_ready != 0 or own.trigger.state != IDLE
     return work, takes, busy, pending, own.aborted | aborts != 0
 
@@ -237,6 +242,8 @@ def _end_context(s, context, words, k, sends, takes):
     failure, place = log.of_unit, 0
     if log.of_channel:
         failure, place = log.of_channel, log.place_of_channel
+    if not failure:
+        failure = own.corrupt
     base, launch = own.oldest, own.launches != 0
     step_criticality(s, context, own.dispatched, own.finished, own.issues != 0, launch)
     expired = step_credit_window(
@@ -265,6 +272,15 @@ def _end_context(s, context, words, k, sends, takes):
 
 
 @inlined
+def _report_corrupt(s, number):
+    """An issue acknowledgement that the channel has lost."""
+    channel = s.channels[natural(number)]
+    if channel.corrupt:
+        report(s, channel.corrupt, place_of(0, 0, number, False), True)
+        channel.corrupt = 0
+
+
+@inlined
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -285,6 +301,8 @@ def step(state, inputs, outputs):
     k = natural(channels * CHANNEL_INPUTS)
 
     acts = _step_port(s, words, k)
+    if gpu.injecting:
+        arm_banks(s)
     clearing = 0
     for context in range(contexts):
         if s.contexts[context].aborting:
@@ -312,6 +330,7 @@ def step(state, inputs, outputs):
         places = s.channels[natural(number)].places
         report(s, of_store, places[0], True)
         report(s, of_packet, places[1], True)
+        _report_corrupt(s, number)
         busy |= more
         sends |= sent
         write_channel(s, number, results)
@@ -323,6 +342,9 @@ def step(state, inputs, outputs):
         _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1)
         own.idle = not busy >> context & 1
     tell_of_gpu(s)
+    count_corrected(s)
+    if gpu.injecting:
+        follow_injection(s)
     _tell_arbiters(s)
     if acts:
         written = natural((gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)

@@ -5,10 +5,19 @@ from sysmodel.lib.compiled import inlined
 from .queues import natural
 from .records import record
 
-__all__ = ["RING", "PROTECTED_QUEUE", "can_push", "is_empty", "oldest", "push_at", "step_queue"]
+__all__ = [
+    "PROTECTED_QUEUE",
+    "RING",
+    "can_push",
+    "is_empty",
+    "leaving",
+    "oldest",
+    "push_at",
+    "step_queue",
+]
 
-PROTECTED_QUEUE = record("head inner read checked")
-"""Its state: position of the oldest; how many wait in each part."""
+PROTECTED_QUEUE = record("head inner read checked has_wrong")
+"""Its state: position of the oldest; how many wait in each part; whether a word had wrong bits."""
 RING = 2
 """Records of its ring, as a multiple of the memory's depth: all parts use it."""
 _CHECKED = 2
@@ -39,13 +48,24 @@ def push_at(queue, depth):
 
 
 @inlined
-def step_queue(queue, depth, pushed, popped):
-    """One cycle. What is pushed is visible, as ``checked``, three cycles later."""
+def leaving(queue, depth):
+    """Index of the record that leaves the memory in this cycle, or -1."""
+    if queue.read and queue.checked < _CHECKED:
+        return natural((queue.head + queue.checked) & (RING * depth - 1))
+    return -1
+
+
+@inlined
+def step_queue(queue, depth, pushed, popped, lost):
+    """One cycle. What is pushed is visible, as ``checked``, three cycles later.
+
+    If what leaves the memory is lost, the one before it must have taken its place in the ring.
+    """
     inner, read = queue.inner, queue.read
     moves = read and queue.checked < _CHECKED
     loads = inner > 0 and (not read or moves)
     queue.inner = inner + pushed - loads
     queue.read = loads or (read and not moves)
-    queue.checked += moves - popped
-    if popped:
-        queue.head = (queue.head + 1) & (RING * depth - 1)
+    queue.checked += moves - popped - lost
+    if popped | lost:
+        queue.head = (queue.head + popped + lost) & (RING * depth - 1)

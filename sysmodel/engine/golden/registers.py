@@ -6,6 +6,7 @@ from sysmodel.engine.ports import G, J
 from sysmodel.lib.compiled import compiled, inlined
 
 from .errors import PLACE_ATOM, oldest_error, oldest_place
+from .injection import is_armed
 from .records import copy_record
 from .state import REGISTERS, F, R
 
@@ -104,6 +105,8 @@ def read_register(s, address):
         return address >> 32, OKAY
     if word == (R.ERRORS if is_context else R.GPU_ERRORS):
         return log.total, OKAY
+    if word == R.INJECT and not is_context:
+        return registers[word].value | put_field(F.INJECT_armed, is_armed(s)), OKAY
     if not is_context:
         return registers[word].value & registers[word].readable, OKAY
     gpu = s.contexts[page - CONTEXT]

@@ -68,7 +68,7 @@ _CONFIG = record(
 
 # `next` waits for LOOKUP if `taken`.
 _TRIGGER = record(
-    "state row taken action command granularity waves group_first group_size group_index",
+    "state row taken row_wrong action command granularity waves group_first group_size group_index",
     [("completion", COMPLETION), ("next", COMPLETION)],
 )
 # A walker's segment lies in `channel`, if that is one of those served here.
@@ -93,7 +93,10 @@ _BUS = record(
 )
 # The port, the tracker, and what the arbiters are told.
 _GPU = record(
-    "number bank_pointer completions offered tracker_busy cycle active relaxed critical congested",
+    "number bank_pointer completions offered tracker_busy cycle active relaxed critical congested "
+    # Injection: the strobe, what is armed, what is shown of it; corrections on their way.
+    "arms injecting bank_armed bank_number bank_waits armed armed_target armed_number armed_shown "
+    "has_wrong_entries corrected_next corrected corrected_before",
     [("bus", _BUS)],
 )
 # A context: its registers' effects, credit window, and units; what it has in the tracker;
@@ -106,7 +109,7 @@ _CONTEXT = record(
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
     "flying idle aborted given copies_before had_ready ended has_sent complete own pushed "
-    "issues outside",
+    "issues outside corrupt",
     [
         ("launch", LAUNCH),
         ("programmed", LAUNCH),
@@ -137,12 +140,13 @@ _CHANNEL = record(
     "number levels heads popped pushed "
     "compute_last communication_last arbiter_last front_last "
     "starved compute_starved occupancy measuring sum count average measured stored "
-    "lane_first link_first",
+    "lane_first link_first corrupt",
     [
         ("lanes", _LANE, (MOST_CONTEXTS,)),
         ("waiting", PROTECTED_QUEUE),
         *RINGS,
         ("waiting_acks", ISSUE_ACK, (RING * ISSUE_ACK_BUFFER,)),
+        ("waiting_wrong", np.int64, (RING * ISSUE_ACK_BUFFER,)),
         ("places", np.int64, (2,)),
         ("nmc_valid", np.int64, (NMC_LATENCY,)),
         ("nmc_result", NMC_RESULT, (NMC_LATENCY,)),
@@ -157,10 +161,11 @@ _BANK = record(
     "flying level head clearing row pointer best best_channel pending forgetting",
     [("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
 )
-_ENTRY = record("valid owner tag ended balance outer_edge inner_edge start")
+# Wrong bits are in the memory from the cycle `since` on.
+_ENTRY = record("valid owner tag ended balance outer_edge inner_edge start wrong since")
 
 # A row of the trigger unit's memories.
-_ROW = record("tiles start outer_edge inner_edge group")
+_ROW = record("tiles start outer_edge inner_edge group wrong group_wrong")
 
 # A word of the register port: its value, the one after reset, bits that software can write, bits
 # that it reads, whether it is a register.
@@ -209,6 +214,7 @@ class GoldenState(NamedTuple):
     table: np.ndarray  # [context, dispatch index modulo credit window]
     complete: np.ndarray  # likewise: whether the workgroup is
     ready: np.ndarray  # [context, position in the ring of the queue of ready commands]
+    ready_wrong: np.ndarray  # likewise: wrong bits
     registers: np.ndarray  # [page, word]
     logs: np.ndarray  # [page]
 
@@ -232,6 +238,7 @@ TYPES = GoldenState(
     table=_ROW,
     complete=np.dtype(np.int64),
     ready=READY,
+    ready_wrong=np.dtype(np.int64),
     registers=_REGISTER,
     logs=_LOG,
 )
@@ -302,6 +309,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         table=(p.contexts, p.credit_window),
         complete=(p.contexts, p.credit_window),
         ready=(p.contexts, RING * p.command_depth),
+        ready_wrong=(p.contexts, RING * p.command_depth),
         registers=(CONTEXT + p.contexts, REGISTERS),
         logs=CONTEXT + p.contexts,
     )

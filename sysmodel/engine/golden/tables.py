@@ -8,6 +8,7 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .dma import push_copy
 from .errors import clear_interrupts
+from .injection import arm
 from .registers import (
     ABORT,
     EPOCHS,
@@ -355,6 +356,9 @@ def write_register(s, copies, busy, pending, aborting):
     if page == GLOBAL:
         if word == R.SCRUB:
             bus.b_resp = _scrub(s, value, busy)
+            return
+        if word == R.INJECT:
+            bus.b_resp = OKAY if arm(s, value) else REJECT
             return
         bus.b_resp = OKAY
         if word == R.GPU_CONTROL:

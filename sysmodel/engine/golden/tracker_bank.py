@@ -4,6 +4,7 @@ from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import compiled, inlined
 
 from .errors import error
+from .injection import CORRECTED, LOST, wrong_bits_of_entry
 from .queues import natural
 from .records import clear_record, copy_record
 from .state import COMPLETIONS, EVENTS
@@ -11,12 +12,14 @@ from .state import COMPLETIONS, EVENTS
 __all__ = [
     "accept",
     "clear_bank",
+    "comes_now",
     "count_entries",
     "drop_aborted",
     "has_events",
     "has_room",
     "is_clearing",
     "offer_completion",
+    "read_row",
     "step_bank",
     "take_completion",
 ]
@@ -26,8 +29,11 @@ _ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
 _SECOND_END_OF_TILE = ErrorCode.SECOND_END_OF_TILE.value
 _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
+_CORRUPT = ErrorCode.TRACKER_CORRUPT.value
 # Cycles from an event's choice to the comparison of its row and to the row's update.
 _COMPARE, _UPDATE = 3, 4
+_READ = 3  # cycles from the reading of an event's row to the row's update
+_WRITE = 2  # cycles from a row's update to the first in which it is read from the memory
 _WALK = 2  # cycles from a row's reading to its writing, by the walk over all rows
 _MOST_WAITING = COMPLETIONS - (_UPDATE + 1)  # what is on its way finds room
 
@@ -87,20 +93,62 @@ def _complete(s, bank, tile, start, outer_edge, inner_edge):
 
 
 @inlined
+def _is_there(s, entry):
+    """Whether an event in its update stage finds the entry: not if it was lost when the event's
+    row was read."""
+    return entry.valid and not (entry.wrong == LOST and entry.since <= s.gpu.cycle - _READ)
+
+
+@inlined
+def _row_of(s, dispatch_index):
+    return natural(dispatch_index >> s.config.bank_bits & (s.config.rows - 1))
+
+
+@inlined
+def _check_row(s, number, row):
+    """A row is read in this cycle, and corrected in the next one; gives whether it has lost an
+    entry."""
+    lost = False
+    for way in range(s.config.ways):
+        entry = s.entries[natural(number), natural(row), way]
+        if entry.wrong and entry.since <= s.gpu.cycle:
+            lost |= entry.wrong == LOST
+            s.gpu.corrected_next |= entry.wrong == CORRECTED
+    return lost
+
+
+@compiled
+def read_row(s, number, comes):
+    """The row that is read in this cycle, after the bank has changed its table.
+
+    Parameters
+    ----------
+    comes : bool
+        An event came in this cycle, also one that is dropped.
+    """
+    bank = s.banks[natural(number)]
+    if comes:
+        event = bank.events[_slot(s.gpu.cycle - 1)]
+        event.lossy = _check_row(s, number, _row_of(s, event.tile.dispatch_index))
+    elif bank.forgetting and bank.row < s.config.rows:
+        _check_row(s, number, bank.row)
+
+
+@inlined
 def _update(s, number, event):
     """Change the table of bank `number` by an event; gives the error."""
     config, tile = s.config, event.tile
     dispatch_index, wavefront, owner = tile.dispatch_index, tile.wavefront, natural(tile.owner)
     own = s.contexts[owner]
     upper = dispatch_index >> config.bank_bits
-    row = natural(upper & (config.rows - 1))
+    row = _row_of(s, dispatch_index)
     tag = (upper >> config.row_bits) * (config.wavefront_mask + 1) + wavefront
 
     hit = -1
     empty = -1
     for way in range(config.ways):
         entry = s.entries[number, row, way]
-        if entry.valid:
+        if _is_there(s, entry):
             if entry.tag == tag and entry.owner == owner:
                 hit = way
                 break
@@ -149,6 +197,8 @@ def _update(s, number, event):
         entry.outer_edge = outer_edge
         entry.inner_edge = inner_edge
         entry.start = start
+        entry.wrong = wrong_bits_of_entry(s, number)
+        entry.since = s.gpu.cycle + _WRITE
     if complete:
         _complete(s, s.banks[number], tile, start, outer_edge, inner_edge)
     return error(code, owner, dispatch_index, wavefront) if code else 0
@@ -176,7 +226,12 @@ def step_bank(s, number):
     if flying >> updated & 1:
         bank.flying = flying & ~(1 << updated)
         s.contexts[natural(bank.events[updated].tile.owner)].flying -= 1
-        return _update(s, natural(number), bank.events[updated])
+        event = bank.events[updated]
+        failure = _update(s, natural(number), event)
+        if event.lossy:
+            tile = event.tile
+            return error(_CORRUPT, natural(tile.owner), tile.dispatch_index, tile.wavefront)
+        return failure
     return 0
 
 
@@ -194,10 +249,10 @@ def _drop(s, bank, clear):
 
 @inlined
 def _forget(s, number, bank, row):
-    """Clear the entries of a row that are those of the contexts in ``forgetting``."""
+    """Clear the entries of a row that are those of the contexts in ``forgetting``, or lost."""
     for way in range(s.config.ways):
         entry = s.entries[natural(number), natural(row), way]
-        if entry.valid and bank.forgetting >> entry.owner & 1:
+        if entry.valid and (bank.forgetting >> entry.owner & 1 or entry.wrong == LOST):
             clear_record(entry)
 
 
@@ -237,6 +292,12 @@ def clear_bank(s, number, clear, comes):
     bank.pending |= clear
     if clear:
         _drop(s, bank, clear)
+
+
+@inlined
+def comes_now(s, bank):
+    """Whether an event comes into the bank in this cycle; before it may be dropped."""
+    return bank.flying >> _slot(s.gpu.cycle - 1) & 1 != 0
 
 
 @inlined

@@ -1,19 +1,30 @@
 """Trigger unit: counts complete tiles of a workgroup, and releases DMA commands."""
 
-from rtl.interface.encodings import Action, Granularity
+from rtl.interface.encodings import Action, ErrorCode, Granularity
 from sysmodel.lib.compiled import compiled, inlined
 
 from .address_map import range_of
-from .protected_queue import can_push, push_at, step_queue
+from .errors import error
+from .injection import COMMANDS, CORRECTED, GROUPS, LOST, TILES, wrong_bits
+from .protected_queue import can_push, leaving, oldest, push_at, step_queue
 from .queues import natural
 from .records import clear_record, copy_record
 from .tracker_bank import take_completion
 
-__all__ = ["CLEARING", "IDLE", "begin_clearing", "push_ready", "step_ready", "step_trigger"]
+__all__ = [
+    "CLEARING",
+    "GROUP",
+    "IDLE",
+    "begin_clearing",
+    "push_ready",
+    "step_ready",
+    "step_trigger",
+]
 
-CLEARING, IDLE, _LOOKUP, _TILE, _GROUP, _RELEASE = range(6)
+CLEARING, IDLE, _LOOKUP, _TILE, GROUP, _RELEASE = range(6)
 _NONE, _DMA = Action.NONE.value, Action.DMA.value
 _WORKGROUP = Granularity.WORKGROUP.value
+_CORRUPT = ErrorCode.TRIGGER_CORRUPT.value
 
 
 @inlined
@@ -28,7 +39,12 @@ def push_ready(s, context, command, dispatch_index, wavefront, start, outer_edge
     queue, depth = s.contexts[context].ready, s.config.depth
     if not can_push(queue, depth):
         return False
-    to = s.ready[context, push_at(queue, depth)]
+    at = push_at(queue, depth)
+    bits = wrong_bits(s, COMMANDS, context)
+    if bits | queue.has_wrong:
+        s.ready_wrong[context, at] = bits
+        queue.has_wrong = 1
+    to = s.ready[context, at]
     to.command = command
     to.dispatch_index = dispatch_index
     to.wavefront = wavefront
@@ -42,7 +58,30 @@ def push_ready(s, context, command, dispatch_index, wavefront, start, outer_edge
 @inlined
 def step_ready(s, context, pushed, popped):
     """Move the queue of ready commands on by one cycle."""
-    step_queue(s.contexts[context].ready, s.config.depth, pushed, popped)
+    queue = s.contexts[context].ready
+    step_queue(queue, s.config.depth, pushed, popped, queue.has_wrong and _check(s, context))
+
+
+@inlined
+def _check(s, context):
+    """The command that leaves the memory is corrected, or lost; gives whether it is."""
+    own, queue = s.contexts[context], s.contexts[context].ready
+    at = leaving(queue, s.config.depth)
+    if at < 0 or s.ready_wrong[context, at] == 0:
+        return False
+    bits = s.ready_wrong[context, at]
+    s.ready_wrong[context, at] = 0
+    if bits == CORRECTED:
+        s.gpu.corrected = 1
+        return False
+    lost = s.ready[context, at]
+    if own.corrupt == 0:
+        # It is told as it reads: the second bit may be one of the dispatch index.
+        turned = s.config.commands <= 2
+        own.corrupt = error(_CORRUPT, context, lost.dispatch_index ^ turned, lost.wavefront)
+    if queue.checked:
+        copy_record(lost, s.ready[context, oldest(queue)])
+    return bits == LOST
 
 
 @compiled
@@ -64,6 +103,23 @@ def _take(s, context):
         own.tiles = (own.tiles + 1) & 0xFFFFFFFF
         own.trigger.taken = 1
         copy_record(own.trigger.next, s.banks[bank].completions[index])
+
+
+@inlined
+def _read_row(s, context, rewritten):
+    """What was taken has its row read in this cycle, and corrected in the next one.
+
+    Parameters
+    ----------
+    rewritten : int
+        Dispatch index of the row that is written in this cycle, or -1.
+    """
+    trigger = s.contexts[context].trigger
+    if trigger.taken:
+        row = trigger.next.dispatch_index & (s.config.credit_window_slots - 1)
+        is_new = rewritten >= 0 and rewritten & (s.config.credit_window_slots - 1) == row
+        trigger.row_wrong = 0 if is_new else s.table[context, natural(row)].wrong
+        s.gpu.corrected_next |= trigger.row_wrong == CORRECTED
 
 
 @inlined
@@ -108,12 +164,19 @@ def _count_tile(s, context):
     own : bool
     """
     trigger, completion = s.contexts[context].trigger, s.contexts[context].trigger.completion
+    lost = trigger.row_wrong == LOST
     _take(s, context)
     _go_idle(trigger)
-    if trigger.action == _NONE:
-        return False, -1, False
     dispatch_index = completion.dispatch_index
+    counts = trigger.action != _NONE and not lost
+    _read_row(s, context, dispatch_index if counts else -1)
+    if not counts:
+        if trigger.action != _NONE:
+            wavefront = completion.wavefront
+            s.contexts[context].corrupt = error(_CORRUPT, context, dispatch_index, wavefront)
+        return False, -1, False
     row = _row(s, context, dispatch_index)
+    row.wrong = wrong_bits(s, TILES, context)
     outer_edge, inner_edge = completion.outer_edge, completion.inner_edge
     tiles = row.tiles
     row.start = completion.start if tiles == 0 else min(row.start, completion.start)
@@ -138,7 +201,7 @@ def _count_tile(s, context):
             full,
         )
     if full and dma and workgroup:
-        trigger.state = _GROUP
+        trigger.state = GROUP
     return pushed, dispatch_index if full else -1, full and not dma
 
 
@@ -150,12 +213,20 @@ def step_trigger(s, context):
     if state == IDLE:
         _take(s, context)
         _go_idle(trigger)
+        _read_row(s, context, -1)
     elif state == _LOOKUP:
         _look_up(s, context)
     elif state == _TILE:
         return _count_tile(s, context)
-    elif state == _GROUP:
+    elif state == GROUP:
         row = _row(s, context, trigger.group_first)
+        if row.group_wrong == LOST:
+            lost = trigger.completion.dispatch_index
+            s.contexts[context].corrupt = error(_CORRUPT, context, lost, 0)
+            _go_idle(trigger)
+            return False, -1, False
+        s.gpu.corrected |= row.group_wrong == CORRECTED
+        row.group_wrong = wrong_bits(s, GROUPS, context)
         count = row.group + 1
         if count == trigger.group_size:
             row.group = 0
@@ -167,23 +238,31 @@ def step_trigger(s, context):
     elif state == _RELEASE:
         dispatch_index = trigger.group_first + trigger.group_index
         row = _row(s, context, dispatch_index)
-        pushed = push_ready(
-            s,
-            context,
-            trigger.command,
-            dispatch_index,
-            0,
-            row.start,
-            row.outer_edge,
-            row.inner_edge,
-            1,
-        )
+        s.gpu.corrected |= row.wrong == CORRECTED
+        pushed = False
+        if row.wrong == LOST:
+            s.contexts[context].corrupt = error(_CORRUPT, context, dispatch_index, 0)
+        else:
+            pushed = push_ready(
+                s,
+                context,
+                trigger.command,
+                dispatch_index,
+                0,
+                row.start,
+                row.outer_edge,
+                row.inner_edge,
+                1,
+            )
         trigger.group_index += 1
         if trigger.group_index == trigger.group_size:
             _go_idle(trigger)
         return pushed, -1, False
     else:
-        clear_record(s.table[context, natural(trigger.row)])
+        row = s.table[context, natural(trigger.row)]
+        clear_record(row)
+        row.wrong = wrong_bits(s, TILES, context)
+        row.group_wrong = wrong_bits(s, GROUPS, context)
         trigger.row += 1
         if trigger.row == s.config.credit_window_slots:
             trigger.state = IDLE

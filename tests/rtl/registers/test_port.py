@@ -312,7 +312,7 @@ def test_slave_errors():
                 assert await read(ctx, dut, register.address + misplaced) == (0, error)
                 assert await write(ctx, dut, register.address + misplaced, 0xFFFFFFFF) == error
         assert await read(ctx, dut, measure) == (0x14, okay)
-        for address in (0x098, 0x1078, FREE, 0x8000 | measure, 0xFFFC):
+        for address in (0x0F8, 0x1078, FREE, 0x8000 | measure, 0xFFFC):
             assert await read(ctx, dut, address) == (0, error)
             assert await write(ctx, dut, address, 0xFFFFFFFF) == error
         assert await read(ctx, dut, measure) == (0x14, okay)
