@@ -38,6 +38,9 @@ expect(
     "lost",
     "lost the only one",
     "lost between others",
+    "injected: one bit",
+    "injected: two bits",
+    "goes straight while an injection waits",
 )
 
 
@@ -50,17 +53,31 @@ class _Bench:
         self.checker = StreamChecker(dut, ("i",), unheld=("o",))
         self.given = self.taken = self.lost = 0
         self._was_full = self._corrected = False
+        self._injected = 0  # bits of the next word that are turned
 
-    async def cycle(self, issue_ack: int | None, *, ready: bool, turned: int = 0) -> bool:
-        """One cycle; gives whether the issue acknowledgement was taken."""
+    async def cycle(
+        self,
+        issue_ack: int | None,
+        *,
+        ready: bool,
+        turned: int = 0,
+        inject: int | None = None,
+    ) -> bool:
+        """One cycle; gives whether the issue acknowledgement was taken. ``inject`` is the number of
+        wrong bits to come, None without the strobe."""
         dut, model = self.dut, self.model
         dut.i__valid.value, dut.i__payload.value = int(issue_ack is not None), issue_ack or 0
         dut.o__ready.value, dut.turned.value = int(ready), turned
+        dut.inject__set.value = int(inject is not None)
+        dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
         await settled()
         self.checker.sample()
         self._cover(issue_ack, ready, turned)
-        offered = None if issue_ack is None else Kept(issue_ack, turned.bit_count())
+        wrong = (turned ^ self._injected).bit_count()
+        offered = None if issue_ack is None else Kept(issue_ack, wrong)
+        straight = model.empty and ready
         outputs = model.step(offered, ready=ready)
+        self._follow_injection(offered and outputs.takes, straight, inject)
         assert bool(dut.i__ready.value) == outputs.takes
         assert bool(dut.o__valid.value) == (outputs.gives is not None)
         if outputs.gives is not None:
@@ -77,6 +94,17 @@ class _Bench:
         self._corrected = outputs.corrected
         await next_cycle(dut)
         return taken
+
+    def _follow_injection(self, taken: object, straight: bool, inject: int | None) -> None:
+        injected = self._injected
+        assert bool(self.dut.inject__armed.value) == (injected != 0)
+        cover("goes straight while an injection waits", injected and taken and straight)
+        if taken and not straight:
+            cover("injected: one bit", injected == 1)
+            cover("injected: two bits", injected == 3)
+            self._injected = 0
+        if inject is not None:
+            self._injected = (1 << inject) - 1
 
     def _check_report(self, lost: int) -> None:
         """Its code, and its tile as far as it can be read: the bits that are wrong are two."""
@@ -126,7 +154,7 @@ def _turned(rng: random.Random, rates: tuple[float, float]) -> int:
     return sum(1 << bit for bit in rng.sample(range(_BITS), number))
 
 
-async def _random(dut, *rates: tuple[float, float]) -> None:
+async def _random(dut, *rates: tuple[float, float], injections: float = 0) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench, issue_ack = _Bench(dut), None
@@ -139,7 +167,10 @@ async def _random(dut, *rates: tuple[float, float]) -> None:
             issue_ack = rng.getrandbits(_ISSUE_ACK.width)
         # Whatever turns while the issue acknowledgement waits in front of the buffer does not
         # count.
-        if await bench.cycle(issue_ack, ready=acts["take"], turned=_turned(rng, chosen)):
+        turned, inject = _turned(rng, chosen), None
+        if injections and rng.random() < injections:
+            inject = rng.choice([0, 1, 2])
+        if await bench.cycle(issue_ack, ready=acts["take"], turned=turned, inject=inject):
             issue_ack = None
     if issue_ack is not None:
         while not await bench.cycle(issue_ack, ready=True):
@@ -157,6 +188,12 @@ async def random_traffic(dut):
 async def wrong_bits(dut):
     """One of a word is corrected; a word with two is dropped and reported."""
     await _random(dut, (0.1, 0), (0, 0.1), (0.3, 0.3), (1, 0))
+
+
+@cocotb.test()
+async def injections(dut):
+    """Those that software asks for."""
+    await _random(dut, (0, 0), injections=0.3)
 
 
 @cocotb.test()

@@ -24,6 +24,8 @@ expect(
     "read and written in one cycle",
     "read right after it was written",
     "stays while nothing is read",
+    "injected: one bit corrected",
+    "injected: two bits lost",
 )
 
 
@@ -37,13 +39,23 @@ class _Bench:
         self._rows += [(0, 0)] * (DEPTH - _FIRST)
         self._read: tuple[int, int] | None = None  # word and wrong bits of what stands at `o`
         self._written: int | None = None
+        self._injected = 0  # bits of the next word that are wrong
 
-    async def cycle(self, *, read: int | None = None, write: tuple[int, int] | None = None) -> None:
-        """One cycle, with a row to read and a row and a word to write."""
+    async def cycle(
+        self,
+        *,
+        read: int | None = None,
+        write: tuple[int, int] | None = None,
+        inject: int | None = None,
+    ) -> None:
+        """One cycle, with a row to read, a row and a word to write, and the number of bits that
+        shall be wrong in the next word."""
         dut = self.dut
         dut.read.value, dut.read_address.value = int(read is not None), read or 0
         dut.write.value = int(write is not None)
         dut.write_address.value, dut.i.value = write or (0, 0)
+        dut.inject__set.value = int(inject is not None)
+        dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
         await settled()
         if self._read is not None:
             word, wrong = self._read
@@ -54,10 +66,17 @@ class _Bench:
         cover("stays while nothing is read", read is None and self._read is not None)
         cover("read and written in one cycle", write and read == write[0])
         cover("read right after it was written", read is not None and read == self._written)
+        assert bool(dut.inject__armed.value) == (self._injected > 0)
         if read is not None:
             self._read = self._rows[read]
+            wrong = self._read[1] if read >= _FIRST else 0
+            cover("injected: one bit corrected", wrong == 1)
+            cover("injected: two bits lost", wrong == 2)
         if write:
-            self._rows[write[0]] = write[1], 0
+            self._rows[write[0]] = write[1], self._injected
+            self._injected = 0
+        if inject is not None:
+            self._injected = inject
         self._written = write[0] if write else None
         await next_cycle(dut)
 
@@ -85,7 +104,7 @@ async def random_words(dut):
     bench, row = _Bench(dut), _FIRST
     for each in range(_FIRST, DEPTH):
         await bench.cycle(write=(each, rng.getrandbits(WIDTH)))
-    pace = Pace(rng, ("read", "write", "other row"))
+    pace = Pace(rng, ("read", "write", "other row", "inject"))
     for _ in range(scaled(_CYCLES)):
         acts = pace.acts()
         before = row
@@ -95,4 +114,5 @@ async def random_words(dut):
         await bench.cycle(
             read=rng.choice([before, row]) if acts["read"] else None,
             write=write,
+            inject=rng.randrange(3) if acts["inject"] else None,
         )

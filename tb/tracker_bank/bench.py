@@ -58,6 +58,10 @@ expect(
     "ways divided",
     "threshold changes under an event",
     "threshold without updates",
+    "injected: one bit corrected",
+    "injected: two bits reported",
+    "injected: corrected while a context is forgotten",
+    "injection ends without a word",
 )
 
 
@@ -99,20 +103,25 @@ class _Bench:
         take: bool = True,
         clear: int = 0,
         aborting: int = 0,
+        inject: int | None = None,
     ) -> bool:
-        """One cycle, in which the front would choose the event; gives whether there is room."""
+        """One cycle, in which the front would choose the event; gives whether there is room.
+        ``inject`` is the number of wrong bits to come, None without the strobe."""
         dut, model = self.dut, self.model
         dut.i__valid.value = int(self._coming is not None)
         if self._coming:
             dut.i__payload.value = _INPUT.pack(self._coming)
         dut.o__ready.value, dut.clear.value, dut.aborting.value = int(take), clear, aborting
+        dut.inject__set.value = int(inject is not None)
+        dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
         await settled()
         self.checker.sample()
         room = model.room
         assert bool(dut.room.value) == room
         assert int(dut.clearing.value) == model.clearing
         assert int(dut.empty.value) == model.empty
-        assert not int(dut.corrected.value)
+        assert bool(dut.inject__armed.value) == model.armed
+        cover("injection ends without a word", model.armed and inject == 0)
         completion = model.completion()
         assert bool(dut.o__valid.value) == (completion is not None)
         if completion is not None:
@@ -121,13 +130,18 @@ class _Bench:
                 self.completions.append(completion)
         self._cover(completion, clear)
         chosen = event if room else None
-        error = model.step(chosen, taken=take, clear=clear, aborting=aborting)
+        forgets = model.clearing
+        error = model.step(chosen, taken=take, clear=clear, aborting=aborting, inject=inject)
+        assert bool(dut.corrected.value) == model.corrected
+        cover("injected: one bit corrected", model.corrected)
+        cover("injected: corrected while a context is forgotten", model.corrected and forgets)
         assert bool(dut.error__valid.value) == (error != 0)
         if error:
             report = _REPORT.unpack(int(dut.error__report.value))
             assert report == error_report(error)
             self.errors.append(report)
-            cover(ErrorCode(report[0]).name)
+            lost = report[0] == ErrorCode.TRACKER_CORRUPT.value
+            cover("injected: two bits reported" if lost else ErrorCode(report[0]).name)
         self.put += chosen is not None
         if self._coming:
             cover("event of an aborted context", aborting >> self._coming["owner"] & 1)
@@ -186,7 +200,16 @@ async def _start(dut) -> _Bench:
 
 @cocotb.test()
 async def random_traffic(dut):
-    rng = random.Random(cocotb.RANDOM_SEED)
+    await _random(dut, random.Random(cocotb.RANDOM_SEED))
+
+
+@cocotb.test()
+async def random_injections(dut):
+    """The same, with entries of which one bit or two are wrong."""
+    await _random(dut, random.Random(cocotb.RANDOM_SEED + 4), injections=0.1)
+
+
+async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
     bench = await _start(dut)
     pace = Pace(rng, ("put", "take"), rates=(0.05, 0.3, 0.6, 1, 1, 1), cycles=50)
     for cycle in range(scaled(_CYCLES)):
@@ -219,8 +242,13 @@ async def random_traffic(dut):
         clear = rng.randrange(1, 4) if clears else 0
         aborting = rng.randrange(1, 4) if rng.random() < 0.03 else 0
         taken = len(bench.completions)
+        injects = injections and rng.random() < injections
         await bench.cycle(
-            event if acts["put"] else None, take=acts["take"], clear=clear, aborting=aborting
+            event if acts["put"] else None,
+            take=acts["take"],
+            clear=clear,
+            aborting=aborting,
+            inject=rng.choice([0, 1, 1, 2]) if injects else None,
         )
         moved = len(bench.completions) > taken
         cover("completions in consecutive cycles", moved and bench._completed)

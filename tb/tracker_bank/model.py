@@ -10,11 +10,13 @@ from sysmodel.engine.golden.state import COMPLETIONS
 from sysmodel.engine.golden.tracker_bank import (
     accept,
     clear_bank,
+    comes_now,
     count_entries,
     drop_aborted,
     has_events,
     has_room,
     offer_completion,
+    read_row,
     step_bank,
     take_completion,
 )
@@ -64,6 +66,16 @@ class Model:
         return self._word("flying").bit_count()
 
     @property
+    def armed(self) -> bool:
+        """Whether the next entry gets wrong bits."""
+        return bool(self.state.gpu["bank_waits"])
+
+    @property
+    def corrected(self) -> bool:
+        """Whether a wrong bit was corrected in the last cycle that was stepped."""
+        return bool(self.state.gpu["corrected"])
+
+    @property
     def full(self) -> bool:
         """Whether the queue of completions is."""
         return self._word("level") == COMPLETIONS
@@ -85,9 +97,16 @@ class Model:
         taken: bool,
         clear: int = 0,
         aborting: int = 0,
+        inject: int | None = None,
     ) -> int:
         """One cycle, in which the front chose an event; gives the error report, or 0. Strobes and
-        aborts have a bit for each context."""
+        aborts have a bit for each context; ``inject`` is the number of wrong bits to come, None
+        without the strobe."""
+        gpu = self.state.gpu
+        gpu["corrected"], gpu["corrected_next"] = gpu["corrected_next"], 0
+        if inject is not None:
+            gpu["bank_armed"] = inject
+        gpu["bank_waits"] = gpu["bank_armed"] != 0
         for number, own in enumerate(self.state.contexts):
             own["aborted"] = aborting >> number & 1
             own["entries_moved"] = 0
@@ -100,9 +119,10 @@ class Model:
             take_completion(self.state, self._bank["completions"][self._word("head")]["owner"])
         for number in range(len(self.state.contexts)):
             count_entries(self.state, number, clear >> number & 1)
-        comes = has_events(self.state, self._bank)
+        comes, came = has_events(self.state, self._bank), comes_now(self.state, self._bank)
         drop_aborted(self.state, self._bank)
         error = step_bank(self.state, 0)
+        read_row(self.state, 0, came)
         clear_bank(self.state, 0, clear, comes)
         self.state.gpu["cycle"] += 1
         return int(error)

@@ -7,16 +7,16 @@ import cocotb
 
 from rtl.interface.configuration import MapConfiguration
 from rtl.interface.encodings import Action, Granularity
-from rtl.interface.layouts import Completion, ReadyCommand
+from rtl.interface.layouts import Completion, ErrorReport, ReadyCommand
 from rtl.trigger.trigger import Trigger
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import set_maps
+from tb.golden import error_report, set_maps
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 from tb.trigger.flips import one_wrong_bit, two_wrong_bits
-from tb.trigger.model import Model, Outcome
+from tb.trigger.model import INJECTED, Model, Outcome
 from tb.trigger.tables import (
     DISPATCH_INDICES,
     PARAMETERS,
@@ -29,15 +29,18 @@ __all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))
-_READY = Fields(ReadyCommand(PARAMETERS))
+_READY, _REPORT = Fields(ReadyCommand(PARAMETERS)), Fields(ErrorReport(PARAMETERS))
 _COLUMN = {name: column for column, name in enumerate(_READY.names)}
 _CYCLES = 4000
 _TABLES = 30
 _ALL_DISPATCH_INDICES = 1 << PARAMETERS.dispatch_index_bits
 # Commands of the tiles that were taken and not counted, and of one that is offered.
 _COMING = 3 * 8
+_MEMORIES = ("row", "group", "command")
 
 expect(
+    *(f"injected: {count} in a {memory}" for memory in _MEMORIES for count in ("one", "two")),
+    "lost group while a tile waits",
     "edge tile",
     "workgroup of one tile",
     "consecutive tiles of one workgroup",
@@ -77,6 +80,7 @@ class _Bench:
         self.completion: dict[str, int] | None = None
         self.commands: list[list[int]] = []  # those that left
         self._last: dict[str, int] | None = None
+        self._bits = "none"
         self.configure(random_maps(rng))
 
     def configure(self, maps) -> None:
@@ -84,20 +88,23 @@ class _Bench:
         self.dut.maps.value = _MAPS.pack(maps)
         set_maps(self.model.state, maps)
 
-    async def cycle(self, *, ready: bool, clear: bool = False) -> Outcome:
-        """One cycle; the completion is offered until it is taken."""
+    async def cycle(
+        self, *, ready: bool, clear: bool = False, inject: tuple[int, int] | None = None
+    ) -> Outcome:
+        """One cycle; the completion is offered until it is taken. ``inject`` as the model has
+        it."""
         dut, model = self.dut, self.model
         dut.completions__valid.value = int(self.completion is not None)
         if self.completion:
             dut.completions__payload.value = _COMPLETION.pack(self.completion)
         dut.ready__ready.value, dut.clear.value = int(ready), int(clear)
+        self._drive_injection(inject)
         await settled()
         self.checker.sample()
         assert bool(dut.clearing.value) == model.clearing
         assert int(dut.tiles.value) == model.tiles
         assert bool(dut.empty.value) == model.empty
         assert bool(dut.idle.value) == (model.empty and model.at_rest)
-        assert not int(dut.error__valid.value) and not int(dut.corrected.value)
         command = model.ready()
         assert bool(dut.ready__valid.value) == (command is not None)
         if command is not None:
@@ -106,7 +113,19 @@ class _Bench:
                 self.commands.append(command)
         self._cover_before(ready, clear, command)
         popped = ready and command is not None
-        outcome = model.step(self.completion, popped=popped, clear=clear)
+        armed = model.armed
+        ports = [getattr(dut, f"inject__{number}__armed") for number in range(len(armed))]
+        assert [bool(port.value) for port in ports] == armed
+        in_group = model.in_group
+        outcome = model.step(self.completion, popped=popped, clear=clear, inject=inject)
+        self._compare_wrong_bits(outcome)
+        # The one that came behind the lost group's tile must not be blamed.
+        cover("lost group while a tile waits", outcome.error and in_group and model.waits)
+        for memory, was, now in zip(_MEMORIES, armed, model.armed, strict=True):
+            if was and not now and inject is None:
+                cover(f"injected: {self._bits} in a {memory}")
+        if inject is not None:
+            self._bits = ("none", "one", "two")[inject[1]]
         offered = self.completion is not None
         assert (offered and bool(dut.completions__ready.value)) == outcome.taken
         assert bool(dut.complete.value) == (outcome.complete >= 0)
@@ -118,6 +137,24 @@ class _Bench:
             self._last, self.completion = self.completion, None
         await next_cycle(dut)
         return outcome
+
+    def _drive_injection(self, inject: tuple[int, int] | None) -> None:
+        port, bits = inject or (0, 0)
+        for number in range(len(INJECTED)):
+            values = {
+                "set": inject is not None,
+                "select": bits and number == port,
+                "double": bits == 2,
+            }
+            for name, value in values.items():
+                getattr(self.dut, f"inject__{number}__{name}").value = int(bool(value))
+
+    def _compare_wrong_bits(self, outcome: Outcome) -> None:
+        dut = self.dut
+        assert bool(dut.corrected.value) == outcome.corrected
+        assert bool(dut.error__valid.value) == (outcome.error != 0)
+        if outcome.error:
+            assert _REPORT.unpack(int(dut.error__report.value)) == error_report(outcome.error)
 
     def _cover_before(self, ready: bool, clear: bool, command: list[int] | None) -> None:
         model = self.model
@@ -176,7 +213,16 @@ async def _work_off(bench: _Bench, *, ready: bool = True) -> None:
 @cocotb.test()
 async def random_traffic(dut):
     """The tables change and the memories are emptied under what is on its way."""
-    rng = random.Random(cocotb.RANDOM_SEED)
+    await _random(dut, random.Random(cocotb.RANDOM_SEED))
+
+
+@cocotb.test()
+async def random_injections(dut):
+    """The same, with words of which one bit or two are wrong."""
+    await _random(dut, random.Random(cocotb.RANDOM_SEED + 9), injections=0.05)
+
+
+async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
     bench = await _start(dut, rng)
     pace = Pace(rng, ("put", "take"))
     for cycle in range(scaled(_CYCLES)):
@@ -191,7 +237,10 @@ async def random_traffic(dut):
         if bench.completion is None and acts["put"] and bench.model.room(_COMING):
             bench.completion = random_completion(rng, dispatch_indices)
         tile = bench.completion
-        outcome = await bench.cycle(ready=acts["take"], clear=rng.random() < 0.005)
+        clear, inject = rng.random() < 0.005, None
+        if injections and rng.random() < injections:
+            inject = rng.randrange(len(INJECTED)), rng.choice([0, 1, 1, 2])
+        outcome = await bench.cycle(ready=acts["take"], clear=clear, inject=inject)
         if tile and outcome.taken:
             in_range = any(
                 entry["enable"] and entry["first"] <= tile["dispatch_index"] <= entry["last"]

@@ -7,22 +7,36 @@ import numpy as np
 
 from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
+from sysmodel.engine.golden.injection import COMMANDS, GROUPS, TILES
 from sysmodel.engine.golden.protected_queue import can_push, is_empty
 from sysmodel.engine.golden.tracker_bank import offer_completion
-from sysmodel.engine.golden.trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
+from sysmodel.engine.golden.trigger import (
+    CLEARING,
+    GROUP,
+    IDLE,
+    begin_clearing,
+    step_ready,
+    step_trigger,
+)
 from tb.golden import golden_state, put, words
 
-__all__ = ["Model", "Outcome"]
+__all__ = ["INJECTED", "Model", "Outcome"]
+
+INJECTED = (TILES, GROUPS, COMMANDS)
+"""What the block's ports make wrong bits in, in their order."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cycle did: dispatch index of the workgroup that is complete, or -1."""
+    """What a cycle did: dispatch index of the workgroup that is complete, or -1; the error that
+    was reported, or 0."""
 
     taken: bool
     complete: int
     own: bool
     pushed: bool
+    corrected: bool
+    error: int
 
 
 class Model:
@@ -58,6 +72,16 @@ class Model:
         """Whether nothing that was taken is on its way to the queue."""
         return bool(self.own["trigger"]["state"] == IDLE)
 
+    @property
+    def in_group(self) -> bool:
+        """Whether a workgroup counts for its group in this cycle."""
+        return bool(self.own["trigger"]["state"] == GROUP)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a completion was taken that is not looked up yet."""
+        return bool(self.own["trigger"]["taken"])
+
     def room(self, commands: int) -> bool:
         """Whether so many commands more fit, whatever leaves."""
         return bool(self.own["ready"]["inner"] + commands < self._depth)
@@ -73,9 +97,25 @@ class Model:
         sizes = int(trigger["waves"]), int(trigger["group_size"])
         return Action(trigger["action"]), Granularity(trigger["granularity"]), *sizes
 
-    def step(self, completion: Mapping[str, int] | None, *, popped: bool, clear: bool) -> Outcome:
-        """One cycle."""
-        state, bank = self.state, self.state.banks[0]
+    @property
+    def armed(self) -> list[bool]:
+        """For each port: whether the next word gets wrong bits."""
+        gpu = self.state.gpu
+        return [bool(gpu["armed"] and gpu["armed_target"] == target) for target in INJECTED]
+
+    def step(
+        self,
+        completion: Mapping[str, int] | None,
+        *,
+        popped: bool,
+        clear: bool,
+        inject: tuple[int, int] | None = None,
+    ) -> Outcome:
+        """One cycle; ``inject`` is the port's number and that of the wrong bits to come, None
+        without the strobe."""
+        state, bank, gpu = self.state, self.state.banks[0], self.state.gpu
+        gpu["corrected"], gpu["corrected_next"] = gpu["corrected_next"], 0
+        self.own["corrupt"] = 0
         if completion:
             put(bank["completions"][bank["head"]], completion)
         bank["level"] = state.gpu["completions"] = completion is not None
@@ -86,5 +126,9 @@ class Model:
         step_ready(state, 0, pushed, popped)
         if clear:
             begin_clearing(state, 0)
+        if inject is not None:
+            port, gpu["armed"] = inject
+            gpu["armed_target"] = INJECTED[port]
         taken = completion is not None and not bank["level"]
-        return Outcome(taken, int(complete), bool(own), bool(pushed))
+        happened = bool(gpu["corrected"]), int(self.own["corrupt"])
+        return Outcome(taken, int(complete), bool(own), bool(pushed), *happened)

@@ -6,6 +6,7 @@ from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signa
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.secded import encode
 
+from .injection import inject_freely
 from .invariant import invariant
 from .proof import Proof
 from .streams import free
@@ -17,7 +18,8 @@ _DEPTH = 4
 
 
 class ProtectedMemoryHarness(Elaboratable):
-    """Reads and writes what it likes, and turns bits in the memory through a port of its own.
+    """Reads, writes and injects what it likes, and turns bits in the memory through a port of its
+    own.
 
     Follows one address, whichever. No more than two bits of its word are wrong at a time.
     """
@@ -30,6 +32,7 @@ class ProtectedMemoryHarness(Elaboratable):
         m.submodules.dut = dut = self._memory(_WIDTH, depth=_DEPTH)
         words = dut.words
         free(m, dut.read_address, dut.read, dut.write_address, dut.write, dut.i)
+        injected = inject_freely(m, dut.inject, dut.injector, dut.write)
         address = Signal.like(dut.read_address)
         m.d.comb += address.eq(AnyConst(len(address)))
 
@@ -52,7 +55,7 @@ class ProtectedMemoryHarness(Elaboratable):
         with m.If(turn.en):
             m.d.sync += wrong.eq(wrong ^ turns)
         with m.If(writes):
-            m.d.sync += [word.eq(dut.i), wrong.eq(0)]
+            m.d.sync += [word.eq(dut.i), wrong.eq(injected)]
 
         was_read = Signal()
         word_then, wrong_then = Signal.like(word), Signal.like(wrong)
@@ -83,7 +86,8 @@ PROOFS = (
         name="protected-memory",
         statement="A read gives the word that was written last, and not by a write of its cycle; "
         "with one of its bits turned in the memory it gives the same and tells so, with two it "
-        "tells that the word is lost",
+        "tells that the word is lost; an injection turns the lowest bit, or the two lowest, of the "
+        "next word that is written, and nothing else",
         blocks=(ProtectedMemory,),
         harness=ProtectedMemoryHarness,
         geometry=f"{_DEPTH} words of {_WIDTH} bits",

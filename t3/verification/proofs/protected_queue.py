@@ -13,6 +13,7 @@ from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.secded import encode
 from rtl.parameters import T3Parameters
 
+from .injection import inject_freely
 from .invariant import invariant
 from .proof import Proof
 from .streams import assert_held, free, moves
@@ -88,6 +89,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
     put, take, lost = Signal(), Signal(), queue.lost
     held = Signal(range(_MOST + 2))
     was_full = Signal()
+    injected = inject_freely(m, dut.inject, queue.injector, put)
     m.d.comb += [put.eq(moves(dut.i) & ~passes), take.eq(moves(dut.o) & ~passes)]
     m.d.sync += [held.eq(held + put - take - lost), was_full.eq(was_full | ~dut.i.ready)]
 
@@ -138,6 +140,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         wrong=wrong,
         waited=waited,
         was_full=was_full,
+        injected=injected,
     )
     _relate(m, queue, ghost)
     return ghost
@@ -171,7 +174,7 @@ def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
         Assume(~(turn.en & moves(words.i) & (turn.addr == produce))),
     ]
     with m.If(~ghost.follows):
-        m.d.sync += ghost.wrong.eq(0)
+        m.d.sync += ghost.wrong.eq(ghost.injected)
     with m.Elif(behind & turn.en & (turn.addr == dispatch_index) & ~(words.reads & (index == 0))):
         m.d.sync += ghost.wrong.eq(ghost.wrong ^ turns)
 
@@ -205,7 +208,8 @@ def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
 _STATEMENT = (
     "Every payload comes out once, in order and unchanged, within three cycles if nothing is "
     "before it, and an offer stays until it is taken; one turned bit in the memory is corrected, "
-    "and a payload with two is left out and told as lost"
+    "and a payload with two is left out and told as lost; an injection turns the lowest bit, or "
+    "the two lowest, of the next payload that is kept there, and nothing else"
 )
 _REASON = "check-bits and check-syndrome have every width; a longer memory has the same pointers"
 

@@ -3,12 +3,13 @@
 from types import SimpleNamespace
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from rtl.lib.secded import encode
 from rtl.tracker.table import TrackerTable
 
+from .injection import inject_freely
 from .invariant import invariant
 from .proof import Proof
 from .streams import free
@@ -40,7 +41,8 @@ class TrackerTableHarness(Elaboratable):
         m.submodules.dut = dut = self._table(_ENTRY, rows=_ROWS, ways=_WAYS)
         free(m, dut.read, dut.read_set, dut.write_ways, dut.write_set, dut.write)
         ask = self._ask(m, dut)
-        entries = [self._follow(m, dut, way, ask) for way in range(_WAYS)]
+        injected = self._inject(m, dut)
+        entries = [self._follow(m, dut, way, ask, injected) for way in range(_WAYS)]
         one, two = (Cat(entry.wrong_bits == number for entry in entries).any() for number in (1, 2))
         two_before = Signal()
         m.d.sync += two_before.eq(two)
@@ -52,6 +54,14 @@ class TrackerTableHarness(Elaboratable):
             Cover(ask.asked & one & two, "an entry corrected, one lost"),
         ]
         return m
+
+    def _inject(self, m: Module, dut) -> Signal:
+        """Bits that are wrong in an entry which is written in this cycle, if it is valid."""
+        writes = Signal()
+        m.d.sync += writes.eq(dut.write_ways.any() & dut.write.valid)
+        written = dut.written_ways.any() & dut.written.valid & ~dut.clearing
+        m.d.comb += invariant(writes == written, "a valid entry is written, or not")
+        return inject_freely(m, dut.inject, dut.injector, writes)
 
     def _ask(self, m: Module, dut) -> SimpleNamespace:
         """The followed set, and whether it was asked for in the last cycle, or the one before."""
@@ -74,7 +84,9 @@ class TrackerTableHarness(Elaboratable):
             m.d.comb += invariant(~dut.written_ways.any(), "a write beside the clearing")
         return SimpleNamespace(followed=followed, asked=asked, asked_before=asked_before)
 
-    def _follow(self, m: Module, dut, way: int, ask: SimpleNamespace) -> SimpleNamespace:
+    def _follow(
+        self, m: Module, dut, way: int, ask: SimpleNamespace, injected: Signal
+    ) -> SimpleNamespace:
         """An entry of the set: ``latest``, as all writes so far have left it, and which bits are
         ``wrong`` in the memory, which a write reaches two cycles after it was given."""
         code_bits = dut.entries[way].shape.size
@@ -94,6 +106,7 @@ class TrackerTableHarness(Elaboratable):
             fresh=ghost("fresh"),
             fresh_then=ghost("fresh_then"),
             stored=dut.entries[way].read_port(domain="comb"),
+            injected=injected,
         )
         self._remember(m, dut, entry, ask.followed)
         self._assert_row(m, dut, entry, ask)
@@ -124,7 +137,8 @@ class TrackerTableHarness(Elaboratable):
         with m.If(turn.en):
             m.d.sync += entry.wrong.eq(entry.wrong ^ turns)
         with m.If(entry.fresh):
-            m.d.sync += entry.wrong.eq(0)
+            is_valid = data.View(_ENTRY, entry.latest).valid
+            m.d.sync += entry.wrong.eq(Mux(is_valid, entry.injected, 0))
         with m.If(writes):
             m.d.sync += entry.latest.eq(dut.write)
 
@@ -199,7 +213,8 @@ PROOFS = (
         name="tracker-table",
         statement="A row that is asked for is as the writes of all cycles have left it, that of "
         "the same cycle included; one turned bit of an entry is corrected, one with two is shown "
-        "as not valid and told as lost; after a reset all is empty",
+        "as not valid and told as lost; an injection turns the lowest bit, or the two lowest, of "
+        "the next valid entry that is written, and nothing else; after a reset all is empty",
         blocks=(TrackerTable,),
         harness=TrackerTableHarness,
         geometry=f"{_ROWS} sets of {_WAYS} entries of {_ENTRY.size} bits",
