@@ -4,7 +4,15 @@ It programs the registers over any :class:`Bus`: the simulation's, an AXI manage
 registers that are mapped into a process.
 """
 
-from rtl.interface.encodings import Datatype, ErrorCode, Granularity, Operation, PacketKind, Policy
+from rtl.interface.encodings import (
+    Datatype,
+    ErrorCode,
+    Granularity,
+    InjectTarget,
+    Operation,
+    PacketKind,
+    Policy,
+)
 
 from .bus import Bus, MappedRegisters, Recorder
 from .context import Context
@@ -20,6 +28,7 @@ __all__ = [
     "ErrorCode",
     "Granularity",
     "HardwareError",
+    "InjectTarget",
     "MappedRegisters",
     "Operation",
     "PacketKind",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rtl.interface.encodings import Policy
+from rtl.interface.encodings import InjectTarget, Policy
 from rtl.registers.map import load
 
 from .bus import Bus
@@ -77,6 +77,30 @@ class T3:
     def lock(self) -> None:
         """From now on privileged software alone may write what is of the whole GPU."""
         self._write("GPU_LOCK", gpu=1)
+
+    def inject(self, target: InjectTarget, instance: int = 0, *, double: bool = False) -> None:
+        """Let the next word that is written into a memory have a wrong bit, or two, once.
+
+        Parameters
+        ----------
+        target : InjectTarget
+            ``NONE`` ends what is armed.
+        instance : int
+            Number of the tracker bank, of the context, or of the channel.
+        double : bool
+            Two wrong bits: the word is lost when it is read.
+
+        Raises
+        ------
+        T3Error
+            If there is no such memory.
+        """
+        self._write("INJECT", target=target.value, instance=instance, double=double)
+
+    @property
+    def armed(self) -> bool:
+        """Whether the word that :meth:`inject` waits for has not come yet."""
+        return bool(self._page.read("INJECT")["armed"])
 
     @property
     def corrected(self) -> int:

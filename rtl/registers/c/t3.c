@@ -97,6 +97,24 @@ int t3_scrubbed(const struct t3_bus *bus)
     return put(bus, ADDRESS(SCRUB), PUT(T3, SCRUB__SCRUBBED, 1));
 }
 
+int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned instance,
+              int two_bits)
+{
+    return put(bus, ADDRESS(INJECT),
+               PUT(T3, INJECT__TARGET, target) | PUT(T3, INJECT__INSTANCE, instance) |
+                   PUT(T3, INJECT__DOUBLE, two_bits));
+}
+
+int t3_armed(const struct t3_bus *bus)
+{
+    return (int)GET(T3, INJECT__ARMED, get(bus, ADDRESS(INJECT)));
+}
+
+uint32_t t3_corrected(const struct t3_bus *bus)
+{
+    return GET(T3, CORRECTED__COUNT, get(bus, ADDRESS(CORRECTED)));
+}
+
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 {
     struct t3_context context = {bus, number, 0};

@@ -90,6 +90,14 @@ enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8 };
 int t3_identify(const struct t3_bus *bus);
 int t3_set_number(const struct t3_bus *bus, unsigned gpu);
 int t3_scrubbed(const struct t3_bus *bus);
+/* Lets the next word that is written into a memory have a wrong bit, or two, once; `instance` is
+ * the number of the tracker bank, of the context, or of the channel. T3_REFUSED if there is none. */
+int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned instance,
+              int two_bits);
+/* Whether the word that t3_inject waits for has not come yet. */
+int t3_armed(const struct t3_bus *bus);
+/* Cycles in which a wrong bit was corrected. */
+uint32_t t3_corrected(const struct t3_bus *bus);
 
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 int t3_assign(struct t3_context *context, unsigned local, unsigned remote);

@@ -11,6 +11,7 @@ from t3.driver import (
     T3,
     Context,
     Granularity,
+    InjectTarget,
     Operation,
     RefusedError,
     ReportedError,
@@ -171,6 +172,20 @@ def test_gpu(folder):
     bus = Record(())
     T3(bus).set_number(9)
     T3(bus).scrubbed()
+    assert lines == bus.lines
+
+
+def test_inject(folder):
+    armed = load()["INJECT"].pack() | load()["INJECT"]["armed"].mask
+    body = (
+        "t3_inject(&bus, T3_INJECT_TARGET_ISSUE_ACKS, 5, 1);"
+        "result = t3_armed(&bus) * 100 + (int)t3_corrected(&bus);"
+    )
+    lines, result = run(folder, body, [armed, 7])
+    bus = Record([armed, 7])
+    gpu = T3(bus)
+    gpu.inject(InjectTarget.ISSUE_ACKS, 5, double=True)
+    assert gpu.armed * 100 + gpu.corrected == result == 107
     assert lines == bus.lines
 
 

@@ -12,6 +12,7 @@ from t3.driver import (
     T3,
     Context,
     ErrorCode,
+    InjectTarget,
     MappedRegisters,
     Policy,
     Recorder,
@@ -165,6 +166,33 @@ def test_all_gather(gpu, bus):
     assert "copy" in context.take_interrupts()
 
 
+def test_inject(gpu, bus):
+    """One wrong bit of a tile's entry is corrected when the next update finds it; two are an error
+    of the context."""
+    context = ready(gpu)
+    for double in (False, True):
+        gpu.inject(InjectTarget.TRACKER, P.banks - 1, double=double)
+        assert gpu.armed
+        context.launch()
+        if double:
+            with pytest.raises(ReportedError, match="TRACKER_CORRUPT"):
+                bus.play(RING, 0, 3, BASE // 32)
+                context.wait(polls=2000)
+        else:
+            bus.play(RING, 0, 3, BASE // 32)
+            context.wait()
+            context.wait_idle()
+        assert not gpu.armed and gpu.corrected
+    corrected = gpu.corrected
+    for target, instance in ((InjectTarget.TRACKER, P.banks), (InjectTarget.GROUPS, P.contexts)):
+        with pytest.raises(T3Error, match="refused INJECT"):
+            gpu.inject(target, instance)
+    gpu.inject(InjectTarget.COMMANDS, 1)
+    assert gpu.armed
+    gpu.inject(InjectTarget.NONE)
+    assert not gpu.armed and gpu.corrected == corrected
+
+
 def test_locks(gpu, bus):
     context = ready(gpu)
     context.lock()
@@ -178,6 +206,8 @@ def test_locks(gpu, bus):
         context.accept(stores=[1])
     with pytest.raises(T3Error, match=r"refused ARBITER"):
         gpu.arbitrate(Policy.MCA)
+    with pytest.raises(T3Error, match=r"refused INJECT"):
+        gpu.inject(InjectTarget.TRACKER)
     bus.privileged = True
     context.accept(stores=[1, 3], updates=[])
     gpu.arbitrate(Policy.MCA, automatic=True)
