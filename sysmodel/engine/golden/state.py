@@ -270,7 +270,8 @@ def _describe_registers(p: T3Parameters, registers: np.ndarray) -> None:
             row["lock"] = -1 if always else _LOCKS[register.page][register.lock].mask
         for field in register.fields:
             mask = (1 << field.width) - 1
-            mask &= (1 << widths.get((word, field.low, mask), field.width)) - 1
+            if register.page == CONTEXT:  # words of the pages have the same numbers
+                mask &= (1 << widths.get((word, field.low, mask), field.width)) - 1
             row["reset"] |= ((field.reset or 0) & mask) << field.low
             row["writable"] |= mask << field.low if field.writable else 0
             row["readable"] |= mask << field.low if field.readable else 0

@@ -1,0 +1,15 @@
+"""What the golden model's registers keep."""
+
+from golden_state import fresh_state
+
+from rtl.registers import map as register_map
+from rtl.registers.map import GLOBAL
+
+
+def test_the_gpus_registers_show_all_their_bits():
+    """Those that are as narrow as a dispatch index are in the contexts' pages, also where a
+    register of the GPU has the same number there."""
+    state = fresh_state(workgroup_bits=6, sets=8)
+    for register in register_map.page(GLOBAL).values():
+        shown = sum(field.mask for field in register.fields if field.readable)
+        assert state.registers[GLOBAL][register.offset // 4]["readable"] == shown, register.name
