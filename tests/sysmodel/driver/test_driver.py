@@ -167,22 +167,21 @@ def test_all_gather(gpu, bus):
 
 
 def test_inject(gpu, bus):
-    """One wrong bit of a tile's entry is corrected when the next update finds it; two are an error
-    of the context."""
-    context = ready(gpu)
-    for double in (False, True):
-        gpu.inject(InjectTarget.TRACKER, P.banks - 1, double=double)
+    """One wrong bit of a ready command is corrected as it leaves its queue; two are an error of
+    the context that has them."""
+    for number, double in enumerate((False, True)):
+        context = ready(gpu, number)
+        gpu.inject(InjectTarget.COMMANDS, number, double=double)
         assert gpu.armed
         context.launch()
+        bus.play(RING, number, 3 + number, BASE // 32)
         if double:
-            with pytest.raises(ReportedError, match="TRACKER_CORRUPT"):
-                bus.play(RING, 0, 3, BASE // 32)
-                context.wait(polls=2000)
+            with pytest.raises(ReportedError, match="TRIGGER_CORRUPT"):
+                context.wait_idle()
         else:
-            bus.play(RING, 0, 3, BASE // 32)
             context.wait()
             context.wait_idle()
-        assert not gpu.armed and gpu.corrected
+        assert not gpu.armed and gpu.corrected == 1
     corrected = gpu.corrected
     for target, instance in ((InjectTarget.TRACKER, P.banks), (InjectTarget.GROUPS, P.contexts)):
         with pytest.raises(T3Error, match="refused INJECT"):
