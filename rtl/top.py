@@ -168,6 +168,14 @@ class T3(wiring.Component):
         corrected = Cat(part.corrected for part in (*self.channels, *self.contexts))
         m.d.comb += registers.corrected.eq(corrections.o)
         m.d.sync += corrections.step.eq(corrected.any() | self.tracker.corrected)
+        m.submodules.patrols = patrols = WideCounter(len(registers.patrolled))
+        patrolled = Cat(unit.patrolled for unit in self.contexts)
+        m.d.comb += [
+            registers.patrolled.eq(patrols.o),
+            self.tracker.patrol.eq(registers.patrol),
+            *(unit.patrol.eq(registers.patrol) for unit in self.contexts),
+        ]
+        m.d.sync += patrols.step.eq(patrolled.any() | self.tracker.patrolled)
 
     def _inject(self, m: Module) -> None:
         """Wrong bits on demand: to each memory with check bits."""

@@ -57,6 +57,7 @@ class ContextUnit(wiring.Component):
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
     inject : In(:class:`InjectSignature`).array(3)
+    patrol, patrolled
         See :class:`Trigger`.
 
     Attributes
@@ -92,6 +93,8 @@ class ContextUnit(wiring.Component):
                 "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
+                "patrol": In(1),
+                "patrolled": Out(1),
             }
         )
         self._downstream = Signal(p.credit_limit_bits)
@@ -225,6 +228,8 @@ class ContextUnit(wiring.Component):
             self.own_idle.eq(self.engine.idle & trigger.idle),
             self.clearing.eq(trigger.clearing),
             self.corrected.eq(trigger.corrected),
+            trigger.patrol.eq(self.patrol),
+            self.patrolled.eq(trigger.patrolled),
             outside.credit_limit_out.eq(credit_window.credit_limit),
             outside.dispatch_limit.eq(credit_window.dispatch_limit),
         ]

@@ -1,6 +1,6 @@
 """Registers of the whole GPU: the arbiters' policy, and what concerns all contexts."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import (
@@ -51,6 +51,10 @@ class GlobalPage(ReportingPage):
         A register.
     armed : In(1)
         An injection waits for its word.
+    patrol : Out(1)
+        Strobe, every PATROL_INTERVAL cycles. A register.
+    patrolled : In(32)
+        What software reads, like ``corrected``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -68,6 +72,8 @@ class GlobalPage(ReportingPage):
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),
+                "patrol": Out(1),
+                "patrolled": In(32),
             },
             registers,
             prefix="GPU_",
@@ -79,12 +85,14 @@ class GlobalPage(ReportingPage):
             InjectTarget.COMMANDS: p.contexts,
             InjectTarget.ISSUE_ACKS: p.channels,
         }
+        self._interval = Signal(registers["PATROL_INTERVAL"]["cycles"].width)
         lock = Signal(name="lock")
         self._locks = {"gpu": lock}
         self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,
             ("GPU_NUMBER", "gpu"): self.number,
+            ("PATROL_INTERVAL", "cycles"): self._interval,
             ("INJECT", "target"): Value.cast(self.inject.target),
             ("INJECT", "double"): self.inject.double,
             ("INJECT", "instance"): self.inject.instance,
@@ -94,12 +102,14 @@ class GlobalPage(ReportingPage):
             ("CONTEXTS", "count"): Const(p.contexts, 8),
             ("EPOCHS", "next"): self.next_epoch,
             ("INJECT", "armed"): self.armed,
+            ("PATROLLED", "count"): self.patrolled,
         }
         self.check_widths()
 
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.inject.set.eq(0)
+        self._time_patrol(m)
         with m.If(self.launches):
             m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
         m.d.comb += self.irq.eq(self.report(m, self.error, {}))
@@ -119,6 +129,15 @@ class GlobalPage(ReportingPage):
                 self.store(m, register, part)
         else:
             super().act(m, register, part, okay)
+
+    def _time_patrol(self, m: Module) -> None:
+        """A new interval counts from the end of the one before."""
+        left = Signal.like(self._interval)
+        ends = left[1:].any() == 0
+        m.d.sync += [
+            left.eq(Mux(ends, self._interval, left - 1)),
+            self.patrol.eq(ends & self._interval.any()),
+        ]
 
     def _has_memory(self, target: Value, instance: Value) -> Value:
         """Or there is none that is asked for."""

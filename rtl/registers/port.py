@@ -62,6 +62,8 @@ class Registers(wiring.Component):
         A register.
     armed : In(1)
         An injection waits for its word.
+    patrol, patrolled
+        See :class:`GlobalPage`.
 
     Attributes
     ----------
@@ -94,6 +96,8 @@ class Registers(wiring.Component):
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),
+                "patrol": Out(1),
+                "patrolled": In(32),
             }
         )
         self._global = GlobalPage(p)
@@ -112,6 +116,8 @@ class Registers(wiring.Component):
             self.irq.eq(self._global.irq),
             self.inject.eq(self._global.inject),
             self._global.armed.eq(self.armed),
+            self.patrol.eq(self._global.patrol),
+            self._global.patrolled.eq(self.patrolled),
         ]
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = page

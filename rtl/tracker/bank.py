@@ -134,7 +134,7 @@ class TrackerBank(wiring.Component):
         Three cycles after the event it is about came.
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
-    inject : In(:class:`InjectSignature`)
+    inject, patrol, patrolled
         See :class:`TrackerTable`.
     empty : Out(contexts)
         No tile of the context has an entry, none of its events is in a stage, none of its
@@ -191,6 +191,8 @@ class TrackerBank(wiring.Component):
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
+                "patrol": In(1),
+                "patrolled": Out(1),
                 "empty": Out(p.contexts),
             }
         )
@@ -318,6 +320,8 @@ class TrackerBank(wiring.Component):
                 | self.walk.forgetting
             ),
             self.corrected.eq(table.corrected),
+            table.patrol.eq(self.patrol),
+            self.patrolled.eq(table.patrolled),
             table.read.eq(self.i.valid),
             table.read_set.eq(self.set_of(self.i.p.dispatch_index)),
         ]

@@ -7,7 +7,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rtl.lib.injection import Injector, InjectSignature
+from rtl.lib.patrol import Patrol
 from rtl.lib.secded import SecdedCheck, code_word, encode
+from rtl.lib.select import one_hot_first, one_hot_select
 
 __all__ = ["TrackerTable"]
 
@@ -42,6 +44,10 @@ class TrackerTable(wiring.Component):
         After reset: all becomes 0, one set per cycle. What is written until then is lost.
     inject : In(:class:`InjectSignature`)
         The next entry that is written, and is valid, gets wrong bits.
+    patrol : In(1)
+        Strobe: a step of the walk over all sets is due.
+    patrolled : Out(1)
+        In this cycle the walk writes a corrected entry.
 
     Attributes
     ----------
@@ -56,6 +62,9 @@ class TrackerTable(wiring.Component):
     earlier, earlier_ways : Signal
         What was given in the cycle before that.
     injector : Injector
+    walk : Patrol
+    fixes : Signal
+        With ``walk.holds``: the way that is written, with what stands in ``row``.
     checking : Signal
         A set was read in the last cycle.
     set_of_written, set_of_earlier : Signal
@@ -79,6 +88,8 @@ class TrackerTable(wiring.Component):
                 "write": In(entry),
                 "clearing": Out(1, init=1),
                 "inject": In(InjectSignature()),
+                "patrol": In(1),
+                "patrolled": Out(1),
             }
         )
         self.entries = [Memory(shape=code_word(entry), depth=depth, init=[]) for _ in range(ways)]
@@ -90,6 +101,8 @@ class TrackerTable(wiring.Component):
         self.earlier = Signal(entry, reset_less=True)
         self.earlier_ways = Signal(ways)
         self.injector = Injector()
+        self.walk = Patrol(rows)
+        self.fixes = Signal(ways)
         self.checking = Signal()
         self.set_of_written = Signal()
         self.set_of_earlier = Signal()
@@ -128,21 +141,39 @@ class TrackerTable(wiring.Component):
         code = Signal(code_word(self._entry))
         m.submodules.injector = injector = self.injector
         wiring.connect(m, wiring.flipped(self.inject), injector.port)
-        of_tile = self.written.valid & ~self.clearing
+        walk, writes = self.walk, Signal()
+        of_tile = self.written.valid & writes & ~self.clearing
+        fixed = one_hot_select(self.fixes, list(self.row))
         m.d.comb += [
-            word.eq(Mux(self.clearing, 0, self.written)),
-            injector.write.eq(self.written_ways.any() & of_tile),
+            writes.eq(self.written_ways.any()),
+            self.patrolled.eq(walk.holds & ~writes),
+            word.eq(Mux(self.clearing, 0, Mux(writes, self.written, fixed))),
+            injector.write.eq(of_tile),
             code.eq(Cat(word ^ Mux(of_tile, injector.flips, 0), encode(word))),
         ]
         for way, port in enumerate(self.write_ports):
             m.d.comb += [
-                port.addr.eq(Mux(self.clearing, self.clear_row, self.written_set)),
+                port.addr.eq(
+                    Mux(self.clearing, self.clear_row, Mux(writes, self.written_set, walk.row))
+                ),
                 port.data.eq(code),
-                port.en.eq(self.clearing | self.written_ways[way]),
+                port.en.eq(
+                    self.clearing | self.written_ways[way] | (self.patrolled & self.fixes[way])
+                ),
             ]
 
     def _read(self, m: Module) -> None:
         corrected, lost = Signal(self._ways), Signal(self._ways)
+        m.submodules.walk = walk = self.walk
+        correctable = Signal(self._ways)
+        m.d.comb += [
+            walk.step.eq(self.patrol),
+            walk.free.eq(~self.read & ~self.clearing),
+            walk.correctable.eq(correctable.any()),
+            # What was read is not what these leave.
+            walk.disturbed.eq(self.written_ways.any() | self.earlier_ways.any()),
+        ]
+        m.d.sync += self.fixes.eq(one_hot_first(correctable))
         m.d.comb += self.corrected.eq(self.checking & corrected.any())
         m.d.sync += self.lost.eq(self.checking & lost.any())
         for way, (memory, read) in enumerate(zip(self.entries, self.read_ports, strict=True)):
@@ -150,9 +181,10 @@ class TrackerTable(wiring.Component):
             m.submodules[f"check_{way}"] = check = SecdedCheck(self._entry)
             by_written, by_earlier = Signal(), Signal()
             m.d.comb += [
-                read.addr.eq(self.read_set),
-                read.en.eq(self.read),
+                read.addr.eq(Mux(self.read, self.read_set, walk.row)),
+                read.en.eq(self.read | walk.reads),
                 check.i.eq(read.data),
+                correctable[way].eq(check.corrected),
                 by_written.eq(self.set_of_written & self.written_ways[way]),
                 by_earlier.eq(self.set_of_earlier & self.earlier_ways[way]),
                 corrected[way].eq(check.corrected & ~by_written & ~by_earlier),

@@ -45,6 +45,7 @@ class Tracker(wiring.Component):
     corrected : Out(1)
         In this cycle, a wrong bit of an entry was corrected.
     inject : In(:class:`InjectSignature`).array(banks)
+    patrol, patrolled
         See :class:`TrackerBank`.
     empty : Out(contexts)
         See :class:`TrackerBank`; of all banks, and of the front.
@@ -65,6 +66,8 @@ class Tracker(wiring.Component):
                 "errors": Out(ErrorSignature(p)).array(p.banks),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(p.banks),
+                "patrol": In(1),
+                "patrolled": Out(1),
                 "empty": Out(p.contexts),
             }
         )
@@ -79,7 +82,10 @@ class Tracker(wiring.Component):
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
         corrected = Signal(p.banks)
         banks = [TrackerBank(p) for _ in range(p.banks)]
-        m.d.comb += self.corrected.eq(corrected.any())
+        m.d.comb += [
+            self.corrected.eq(corrected.any()),
+            self.patrolled.eq(reduce(or_, (bank.patrolled for bank in banks))),
+        ]
         for name, parts in (("empty", [front.empty]), ("clearing", [])):
             parts += [getattr(bank, name) for bank in banks]
             join = and_ if name == "empty" else or_
@@ -95,6 +101,7 @@ class Tracker(wiring.Component):
                 bank.clear.eq(self.clear),
                 bank.aborting.eq(self.aborting),
                 corrected[index].eq(bank.corrected),
+                bank.patrol.eq(self.patrol),
             ]
             for number in range(p.contexts):
                 m.d.comb += [

@@ -116,6 +116,10 @@ class Trigger(wiring.Component):
         In this cycle, a wrong bit was corrected.
     inject : In(:class:`InjectSignature`).array(3)
         For the rows of the workgroups, the counts of the groups, and the commands.
+    patrol : In(1)
+        Strobe: a step of the walks over the rows and over the counts is due.
+    patrolled : Out(1)
+        In this cycle one of them writes a corrected word.
 
     Attributes
     ----------
@@ -161,6 +165,8 @@ class Trigger(wiring.Component):
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
+                "patrol": In(1),
+                "patrolled": Out(1),
             }
         )
         depth = max(p.credit_window, 2)  # with one row there would be no address
@@ -221,6 +227,9 @@ class Trigger(wiring.Component):
         m.d.comb += [
             self.empty.eq(self.queue.empty),
             self.idle.eq(self.empty & (self.state == State.IDLE)),
+            self.table.patrol.eq(self.patrol),
+            self.groups.patrol.eq(self.patrol),
+            self.patrolled.eq(self.table.patrolled | self.groups.patrolled),
         ]
         self._take(m)
         self._fetch_row(m)

@@ -102,6 +102,16 @@ class T3:
         """Whether the word that :meth:`inject` waits for has not come yet."""
         return bool(self._page.read("INJECT")["armed"])
 
+    def patrol(self, interval_cycles: int) -> None:
+        """Let a walk over the memories correct wrong bits that nobody reads: a step at most every
+        so many cycles; 0 for none."""
+        self._write("PATROL_INTERVAL", cycles=interval_cycles)
+
+    @property
+    def patrolled(self) -> int:
+        """Cycles in which the walk corrected a word."""
+        return self._page.read("PATROLLED")["count"]
+
     @property
     def corrected(self) -> int:
         """Cycles in which a wrong bit of T3's memories was corrected."""

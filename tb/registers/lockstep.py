@@ -74,6 +74,7 @@ expect(
     "entry locked",
     "scrubbed",
     "injection",
+    "patrol strobe",
     "locked for the user",
     "error while one is pending",
     "error as they are cleared",
@@ -140,6 +141,8 @@ def _compare(dut, model: Model) -> None:
     assert _ARBITER.unpack(int(dut.arbiter.value)) == model.arbiter()
     assert bool(dut.irq.value) == model.irq
     assert _INJECTION.unpack(int(dut.inject.value)) == model.injection()
+    assert bool(dut.patrol.value) == model.patrol
+    cover("patrol strobe", model.patrol)
     for context in _CONTEXTS:
         _compare_context(dut, model, context)
 
@@ -166,7 +169,7 @@ class _Hardware:
 
     def __init__(self, dut, rng: random.Random):
         self._dut, self._rng = dut, rng
-        self.corrected, self.armed = 0, False
+        self.corrected, self.armed, self.patrolled = 0, False, 0
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
 
@@ -174,9 +177,10 @@ class _Hardware:
         """One cycle's status; gives the error reports of the contexts, and of none."""
         dut, rng = self._dut, self._rng
         if rng.random() < 0.1:
-            self.corrected = rng.getrandbits(32)
+            self.corrected, self.patrolled = rng.getrandbits(32), rng.getrandbits(32)
         self.armed = rng.random() < 0.5
         dut.corrected.value, dut.armed.value = self.corrected, int(self.armed)
+        dut.patrolled.value = self.patrolled
         failures = []
         for context, status in enumerate(self.statuses):
             if rng.random() < 0.3:
@@ -217,7 +221,7 @@ async def every_cycle(dut):
     inputs = [f"bus__{name}" for name in (*_Bus(rng).inputs(dict.fromkeys(CHANNELS, True)),)]
     ports = [*_STATUS, "error__valid", "copies__ready"]
     inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
-    await reset(dut, [*inputs, "corrected", "armed", "error__valid"])
+    await reset(dut, [*inputs, "corrected", "armed", "patrolled", "error__valid"])
     model, bus, hardware = Model(PARAMETERS), _Bus(rng), _Hardware(dut, rng)
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
     pace = Pace(rng, (*CHANNELS, *copies), rates=(0.1, 0.5, 1, 1, 1), cycles=100)
@@ -243,7 +247,7 @@ async def every_cycle(dut):
         _compare(dut, model)
         before, owns, epoch = model.bus(), model.state.contexts.copy(), model.next_epoch
         logged, irqs = [model.logged(context) for context in _CONTEXTS], model.irqs
-        given = hardware.corrected, hardware.armed
+        given = hardware.corrected, hardware.armed, hardware.patrolled
         model.step(inputs, *given, hardware.statuses, failures, takes)
         cover("injection", model.injection()[0])
         bus.taken(before)

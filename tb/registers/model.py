@@ -8,6 +8,7 @@ from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.golden.errors import error, interrupts, place_of, tell_of_context, tell_of_gpu
+from sysmodel.engine.golden.patrol import follow_patrol
 from sysmodel.engine.golden.registers import follow_launch, next_epoch, step_bus, take_launch
 from sysmodel.engine.golden.state import F, R
 from sysmodel.engine.golden.tables import write_register
@@ -132,6 +133,11 @@ class Model:
         """Fields of its configuration, in order."""
         return words(self.state.config["arbiter"])
 
+    @property
+    def patrol(self) -> bool:
+        """The strobe of the walk that corrects the memories."""
+        return bool(self.state.gpu["patrols"])
+
     def injection(self) -> list[int]:
         """Fields of the port, in order."""
         word = int(self.state.registers[GLOBAL][R.INJECT]["value"])
@@ -148,6 +154,7 @@ class Model:
         bus: Mapping[str, int],
         corrected: int,
         armed: bool,
+        patrolled: int,
         statuses: Sequence[Mapping[str, int]],
         failures: Sequence[Mapping[str, int] | None],
         takes: Sequence[bool],
@@ -160,6 +167,7 @@ class Model:
             Inputs of the bus; those that are left out are 0.
         corrected : int
         armed : bool
+        patrolled : int
         statuses : sequence of mapping
             What the hardware shows of each context, by port.
         failures : sequence of mapping
@@ -172,6 +180,7 @@ class Model:
             for name in _STATUS:
                 own[name] = status[name]
         state.registers[GLOBAL][R.CORRECTED]["value"] = corrected
+        state.registers[GLOBAL][R.PATROLLED]["value"] = patrolled
         state.gpu["arms"], state.gpu["armed_shown"] = 0, armed
         for log, failure in zip(state.logs, [failures[-1], *failures[:-1]], strict=True):
             log["failure"], log["failure_place"] = _words_of(failure) if failure else (0, 0)
@@ -203,6 +212,7 @@ class Model:
                 own["copies_head"] ^= 1
                 own["copies_level"] -= 1
         tell_of_gpu(state)
+        follow_patrol(state)
         if acts:
             written = (int(state.gpu["bus"]["awaddr"]) >> PAGE_BITS) - CONTEXT
             waiting = copies[written] if 0 <= written < len(copies) else 0

@@ -94,12 +94,46 @@ def test_injections_under_reprogramming(traffic):
     assert count(recording, "CORRECTED") or any(lost(recording))
 
 
+class Patrolled:
+    """Wrong bits, and a walk that corrects them, at any pace."""
+
+    def __init__(self, rng, kernel, **options):
+        self._rng, self._both = rng, Both(rng, kernel)
+        self._injections = Injections(rng, PARAMETERS, chance=0.2, **options)
+        self._alone = bool(options)
+
+    def __call__(self):
+        if self._rng.random() < 0.03:
+            register = MAP["PATROL_INTERVAL"]
+            cycles = int(self._rng.choice([0, 1, 1, 2, 3, 10, 50]))
+            return register.address, register.pack(cycles=cycles)
+        return self._injections() if self._alone else self._both()
+
+
+@pytest.mark.parametrize("target", [InjectTarget.TRACKER, InjectTarget.TILES, InjectTarget.GROUPS])
+def test_patrol(target):
+    """It corrects what nobody has read yet."""
+    recording = run(
+        lambda rng: Patrolled(rng, IN_PAIRS, target=target, double=False), seed=4, pace=0.2
+    )
+    assert count(recording, "PATROLLED")
+    assert lost(recording) == (0, 0)
+
+
+@pytest.mark.parametrize("traffic", [Traffic, Storm])
+def test_patrol_under_reprogramming(traffic):
+    recording = run(
+        lambda rng: Patrolled(rng, IN_PAIRS), seed=5, traffic=traffic, noise=0.05, cycles=4000
+    )
+    assert count(recording, "PATROLLED")
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_long(seed):
     kernel = Kernel(granularity=Granularity(seed & 1), group_log2=seed // 2 % 3 if seed & 1 else 0)
     run(
-        lambda rng: Both(rng, kernel),
+        lambda rng: (Patrolled if seed % 2 else Both)(rng, kernel),
         seed=seed,
         kernel=kernel,
         traffic=Storm if seed % 3 == 0 else Traffic,

@@ -115,6 +115,16 @@ uint32_t t3_corrected(const struct t3_bus *bus)
     return GET(T3, CORRECTED__COUNT, get(bus, ADDRESS(CORRECTED)));
 }
 
+int t3_patrol(const struct t3_bus *bus, unsigned interval_cycles)
+{
+    return put(bus, ADDRESS(PATROL_INTERVAL), PUT(T3, PATROL_INTERVAL__CYCLES, interval_cycles));
+}
+
+uint32_t t3_patrolled(const struct t3_bus *bus)
+{
+    return GET(T3, PATROLLED__COUNT, get(bus, ADDRESS(PATROLLED)));
+}
+
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 {
     struct t3_context context = {bus, number, 0};

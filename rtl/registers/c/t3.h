@@ -98,6 +98,11 @@ int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned i
 int t3_armed(const struct t3_bus *bus);
 /* Cycles in which a wrong bit was corrected. */
 uint32_t t3_corrected(const struct t3_bus *bus);
+/* Lets a walk over the memories correct wrong bits that nobody reads: a step at most every so many
+ * cycles; 0 for none. */
+int t3_patrol(const struct t3_bus *bus, unsigned interval_cycles);
+/* Cycles in which the walk corrected a word. */
+uint32_t t3_patrolled(const struct t3_bus *bus);
 
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 int t3_assign(struct t3_context *context, unsigned local, unsigned remote);

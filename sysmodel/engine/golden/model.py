@@ -23,6 +23,7 @@ from .criticality import LOOK_PHASE, step_criticality
 from .dma import lane_is_idle, step_engine
 from .errors import error, interrupts, note_failure, place_of, report, tell_of_context, tell_of_gpu
 from .injection import arm_banks, count_corrected, follow_injection
+from .patrol import begin_bank, end_bank, follow_patrol
 from .protected_queue import is_empty
 from .queues import Q, natural
 from .records import clear_record
@@ -43,7 +44,14 @@ from .tracker_bank import (
     take_completion,
 )
 from .tracker_front import step_front
-from .trigger import CLEARING, IDLE, begin_clearing, step_ready, step_trigger
+from .trigger import (
+    CLEARING,
+    IDLE,
+    begin_clearing,
+    patrol_rows,
+    step_ready,
+    step_trigger,
+)
 
 __all__ = ["reset", "step"]
 
@@ -205,18 +213,27 @@ def _track(s, tracking, clear):
         if clear or own.entries_change != 0:
             count_entries(s, context, clear >> context & 1)
     s.gpu.offered = -1
+    if s.gpu.patrolling:
+        for index in range(config.banks):
+            begin_bank(s, index)
     if tracking or clear:
         # In this order each sees the completions of the cycle's start.
         step_front(s)
         offer_completion(s)
     for context in range(config.contexts):
         own = s.contexts[context]
+        state, tiles = own.trigger.state, own.tiles
         if own.trigger.state != IDLE or s.gpu.offered >= 0:
             own.pushed, own.complete, own.own = step_trigger(s, context)
+        if s.gpu.patrolling:
+            patrol_rows(s, context, state, own.tiles != tiles)
         if own.aborted:
             take_completion(s, context)
     if tracking or clear:
         s.gpu.tracker_busy = _step_banks(s, clear)
+    if s.gpu.patrolling:
+        for index in range(config.banks):
+            end_bank(s, index)
 
 
 @inlined
@@ -343,6 +360,8 @@ def step(state, inputs, outputs):
         own.idle = not busy >> context & 1
     tell_of_gpu(s)
     count_corrected(s)
+    if gpu.patrolling:
+        follow_patrol(s)
     if gpu.injecting:
         follow_injection(s)
     _tell_arbiters(s)

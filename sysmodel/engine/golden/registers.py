@@ -164,6 +164,8 @@ def decode(s):
         decode_context(s, context)
     arbiter, registers = s.config.arbiter, s.registers[GLOBAL]
     s.gpu.number = get_field(registers, F.GPU_NUMBER_gpu)
+    s.gpu.patrol_interval = get_field(registers, F.PATROL_INTERVAL_cycles)
+    s.gpu.patrolling |= s.gpu.patrol_interval != 0
     arbiter.policy = get_field(registers, F.ARBITER_policy)
     arbiter.automatic = get_field(registers, F.ARBITER_automatic)
     arbiter.threshold = get_field(registers, F.ARBITER_threshold)

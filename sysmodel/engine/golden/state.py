@@ -66,10 +66,18 @@ _CONFIG = record(
     [("arbiter", ARBITER)],
 )
 
+# The walk over a memory that corrects it: what its row had wrong when it was read.
+_WALK = record("due looks holds row seen wrote")
 # `next` waits for LOOKUP if `taken`.
 _TRIGGER = record(
-    "state row taken row_wrong action command granularity waves group_first group_size group_index",
-    [("completion", COMPLETION), ("next", COMPLETION)],
+    "state row taken row_wrong action command granularity waves group_first group_size group_index "
+    "row_seen group_seen wrote",
+    [
+        ("completion", COMPLETION),
+        ("next", COMPLETION),
+        ("row_walk", _WALK),
+        ("group_walk", _WALK),
+    ],
 )
 # A walker's segment lies in `channel`, if that is one of those served here.
 _WALKER = record("row row_start offset wavefront channel")
@@ -96,7 +104,8 @@ _GPU = record(
     "number bank_pointer completions offered tracker_busy cycle active relaxed critical congested "
     # Injection: the strobe, what is armed, what is shown of it; corrections on their way.
     "arms injecting bank_armed bank_number bank_waits armed armed_target armed_number armed_shown "
-    "has_wrong_entries corrected_next corrected corrected_before",
+    "has_wrong_entries corrected_next corrected corrected_before "
+    "patrol_interval patrol_left patrols patrolling patrolled patrolled_before",
     [("bus", _BUS)],
 )
 # A context: its registers' effects, credit window, and units; what it has in the tracker;
@@ -158,8 +167,9 @@ _CHANNEL = record(
 # of events.
 COMPLETIONS, EVENTS = 8, 8
 _BANK = record(
-    "flying level head clearing row pointer best best_channel pending forgetting",
-    [("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
+    "flying level head clearing row pointer best best_channel pending forgetting "
+    "wrote fixes fixed_way",
+    [("walk", _WALK), ("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
 )
 # Wrong bits are in the memory from the cycle `since` on.
 _ENTRY = record("valid owner tag ended balance outer_edge inner_edge start wrong since")

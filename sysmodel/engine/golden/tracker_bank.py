@@ -199,6 +199,7 @@ def _update(s, number, event):
         entry.start = start
         entry.wrong = wrong_bits_of_entry(s, number)
         entry.since = s.gpu.cycle + _WRITE
+    s.banks[number].wrote = s.gpu.cycle
     if complete:
         _complete(s, s.banks[number], tile, start, outer_edge, inner_edge)
     return error(code, owner, dispatch_index, wavefront) if code else 0
@@ -254,6 +255,8 @@ def _forget(s, number, bank, row):
         entry = s.entries[natural(number), natural(row), way]
         if entry.valid and (bank.forgetting >> entry.owner & 1 or entry.wrong == LOST):
             clear_record(entry)
+        if not entry.valid:
+            bank.wrote = s.gpu.cycle
 
 
 @compiled

@@ -6,6 +6,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from .address_map import range_of
 from .errors import error
 from .injection import COMMANDS, CORRECTED, GROUPS, LOST, TILES, wrong_bits
+from .patrol import step_rows
 from .protected_queue import can_push, leaving, oldest, push_at, step_queue
 from .queues import natural
 from .records import clear_record, copy_record
@@ -16,6 +17,7 @@ __all__ = [
     "GROUP",
     "IDLE",
     "begin_clearing",
+    "patrol_rows",
     "push_ready",
     "step_ready",
     "step_trigger",
@@ -169,6 +171,7 @@ def _count_tile(s, context):
     _go_idle(trigger)
     dispatch_index = completion.dispatch_index
     counts = trigger.action != _NONE and not lost
+    trigger.wrote = counts
     _read_row(s, context, dispatch_index if counts else -1)
     if not counts:
         if trigger.action != _NONE:
@@ -202,6 +205,7 @@ def _count_tile(s, context):
         )
     if full and dma and workgroup:
         trigger.state = GROUP
+        trigger.group_seen = _row(s, context, trigger.group_first).group_wrong
     return pushed, dispatch_index if full else -1, full and not dma
 
 
@@ -220,12 +224,14 @@ def step_trigger(s, context):
         return _count_tile(s, context)
     elif state == GROUP:
         row = _row(s, context, trigger.group_first)
-        if row.group_wrong == LOST:
+        trigger.wrote = trigger.group_seen != LOST
+        trigger.row_seen = row.wrong
+        if trigger.group_seen == LOST:
             lost = trigger.completion.dispatch_index
             s.contexts[context].corrupt = error(_CORRUPT, context, lost, 0)
             _go_idle(trigger)
             return False, -1, False
-        s.gpu.corrected |= row.group_wrong == CORRECTED
+        s.gpu.corrected |= trigger.group_seen == CORRECTED
         row.group_wrong = wrong_bits(s, GROUPS, context)
         count = row.group + 1
         if count == trigger.group_size:
@@ -238,9 +244,9 @@ def step_trigger(s, context):
     elif state == _RELEASE:
         dispatch_index = trigger.group_first + trigger.group_index
         row = _row(s, context, dispatch_index)
-        s.gpu.corrected |= row.wrong == CORRECTED
+        s.gpu.corrected |= trigger.row_seen == CORRECTED
         pushed = False
-        if row.wrong == LOST:
+        if trigger.row_seen == LOST:
             s.contexts[context].corrupt = error(_CORRUPT, context, dispatch_index, 0)
         else:
             pushed = push_ready(
@@ -254,6 +260,7 @@ def step_trigger(s, context):
                 row.inner_edge,
                 1,
             )
+        trigger.row_seen = _row(s, context, dispatch_index + 1).wrong
         trigger.group_index += 1
         if trigger.group_index == trigger.group_size:
             _go_idle(trigger)
@@ -267,3 +274,27 @@ def step_trigger(s, context):
         if trigger.row == s.config.credit_window_slots:
             trigger.state = IDLE
     return False, -1, False
+
+
+@compiled
+def patrol_rows(s, context, state, takes):
+    """Both memories' walks, after the unit's own cycle.
+
+    Parameters
+    ----------
+    state : int
+        At the cycle's start.
+    takes : bool
+        A completion was taken in it.
+    """
+    trigger, clears = s.contexts[context].trigger, state == CLEARING
+    wrote = trigger.wrote != 0
+    row = s.table[context, natural(trigger.row_walk.row)]
+    reads = takes or state == GROUP or state == _RELEASE
+    writes = clears or (state == _TILE and wrote)
+    if step_rows(s, trigger.row_walk, reads, writes, row.wrong):
+        row.wrong = 0
+    row = s.table[context, natural(trigger.group_walk.row)]
+    writes = clears or (state == GROUP and wrote)
+    if step_rows(s, trigger.group_walk, state == _TILE, writes, row.group_wrong):
+        row.group_wrong = 0

@@ -189,6 +189,14 @@ def test_inject(folder):
     assert lines == bus.lines
 
 
+def test_patrol(folder):
+    lines, result = run(folder, "t3_patrol(&bus, 1000); result = (int)t3_patrolled(&bus);", [9])
+    bus = Record([9])
+    T3(bus).patrol(1000)
+    assert T3(bus).patrolled == result == 9
+    assert lines == bus.lines
+
+
 def test_refused(folder):
     code = ConfigurationError.OVERLAP
     status = load()["STATUS"].pack(configuration_error=code.value)

@@ -192,6 +192,21 @@ def test_inject(gpu, bus):
     assert not gpu.armed and gpu.corrected == corrected
 
 
+def test_patrol(gpu, bus):
+    """The wrong bit of a workgroup's row, which nobody reads any more, is corrected."""
+    context = ready(gpu)
+    gpu.inject(InjectTarget.TILES)
+    context.launch()
+    bus.play(RING, 0, 3, BASE // 32)
+    context.wait()
+    assert (gpu.armed, gpu.corrected, gpu.patrolled) == (False, 0, 0)
+    gpu.patrol(1)
+    for _ in range(200):
+        bus.cycle()
+    assert gpu.patrolled == 1
+    gpu.patrol(0)
+
+
 def test_locks(gpu, bus):
     context = ready(gpu)
     context.lock()
