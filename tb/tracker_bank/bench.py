@@ -62,6 +62,8 @@ expect(
     "injected: two bits reported",
     "injected: corrected while a context is forgotten",
     "injection ends without a word",
+    "the patrol corrects",
+    "the patrol gives way to a write",
 )
 
 
@@ -104,6 +106,7 @@ class _Bench:
         clear: int = 0,
         aborting: int = 0,
         inject: int | None = None,
+        patrol: bool = False,
     ) -> bool:
         """One cycle, in which the front would choose the event; gives whether there is room.
         ``inject`` is the number of wrong bits to come, None without the strobe."""
@@ -112,6 +115,7 @@ class _Bench:
         if self._coming:
             dut.i__payload.value = _INPUT.pack(self._coming)
         dut.o__ready.value, dut.clear.value, dut.aborting.value = int(take), clear, aborting
+        dut.patrol.value = int(patrol)
         dut.inject__set.value = int(inject is not None)
         dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
         await settled()
@@ -131,7 +135,13 @@ class _Bench:
         self._cover(completion, clear)
         chosen = event if room else None
         forgets = model.clearing
-        error = model.step(chosen, taken=take, clear=clear, aborting=aborting, inject=inject)
+        holds = model.holds
+        error = model.step(
+            chosen, taken=take, clear=clear, aborting=aborting, inject=inject, patrol=patrol
+        )
+        assert bool(dut.patrolled.value) == model.patrolled
+        cover("the patrol corrects", model.patrolled)
+        cover("the patrol gives way to a write", holds and not model.patrolled)
         assert bool(dut.corrected.value) == model.corrected
         cover("injected: one bit corrected", model.corrected)
         cover("injected: corrected while a context is forgotten", model.corrected and forgets)
@@ -205,7 +215,7 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def random_injections(dut):
-    """The same, with entries of which one bit or two are wrong."""
+    """The same, with entries of which one bit or two are wrong, and with the patrol."""
     await _random(dut, random.Random(cocotb.RANDOM_SEED + 4), injections=0.1)
 
 
@@ -249,6 +259,7 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             clear=clear,
             aborting=aborting,
             inject=rng.choice([0, 1, 1, 2]) if injects else None,
+            patrol=injections > 0 and rng.random() < 0.3,
         )
         moved = len(bench.completions) > taken
         cover("completions in consecutive cycles", moved and bench._completed)

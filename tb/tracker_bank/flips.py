@@ -44,7 +44,7 @@ class _Bank:
 
     async def start(self) -> None:
         """Empty."""
-        inputs = ("i__valid", "i__payload", "clear", "aborting", "inject__set")
+        inputs = ("i__valid", "i__payload", "clear", "aborting", "inject__set", "patrol")
         await reset(self.dut, inputs)
         for context in range(PARAMETERS.contexts):
             getattr(self.dut, f"updates_per_atom__{context}").value = 1

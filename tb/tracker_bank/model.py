@@ -6,6 +6,7 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.layouts import TILE
+from sysmodel.engine.golden.patrol import begin_bank, end_bank
 from sysmodel.engine.golden.state import COMPLETIONS
 from sysmodel.engine.golden.tracker_bank import (
     accept,
@@ -76,6 +77,16 @@ class Model:
         return bool(self.state.gpu["corrected"])
 
     @property
+    def patrolled(self) -> bool:
+        """Whether the patrol wrote an entry in the last cycle that was stepped."""
+        return bool(self.state.gpu["patrolled"])
+
+    @property
+    def holds(self) -> bool:
+        """Whether the patrol would write an entry in this cycle."""
+        return bool(self._bank["walk"]["holds"])
+
+    @property
     def full(self) -> bool:
         """Whether the queue of completions is."""
         return self._word("level") == COMPLETIONS
@@ -98,15 +109,18 @@ class Model:
         clear: int = 0,
         aborting: int = 0,
         inject: int | None = None,
+        patrol: bool = False,
     ) -> int:
         """One cycle, in which the front chose an event; gives the error report, or 0. Strobes and
         aborts have a bit for each context; ``inject`` is the number of wrong bits to come, None
-        without the strobe."""
+        without the strobe; ``patrol`` is the strobe of the patrol."""
         gpu = self.state.gpu
         gpu["corrected"], gpu["corrected_next"] = gpu["corrected_next"], 0
         if inject is not None:
             gpu["bank_armed"] = inject
         gpu["bank_waits"] = gpu["bank_armed"] != 0
+        gpu["patrols"], gpu["patrolled"] = patrol, 0
+        begin_bank(self.state, 0)
         for number, own in enumerate(self.state.contexts):
             own["aborted"] = aborting >> number & 1
             own["entries_moved"] = 0
@@ -124,5 +138,6 @@ class Model:
         error = step_bank(self.state, 0)
         read_row(self.state, 0, came)
         clear_bank(self.state, 0, clear, comes)
+        end_bank(self.state, 0)
         self.state.gpu["cycle"] += 1
         return int(error)

@@ -41,6 +41,8 @@ _MEMORIES = ("row", "group", "command")
 expect(
     *(f"injected: {count} in a {memory}" for memory in _MEMORIES for count in ("one", "two")),
     "lost group while a tile waits",
+    "the patrol corrects",
+    "the patrol gives way to a write",
     "edge tile",
     "workgroup of one tile",
     "consecutive tiles of one workgroup",
@@ -89,7 +91,12 @@ class _Bench:
         set_maps(self.model.state, maps)
 
     async def cycle(
-        self, *, ready: bool, clear: bool = False, inject: tuple[int, int] | None = None
+        self,
+        *,
+        ready: bool,
+        clear: bool = False,
+        inject: tuple[int, int] | None = None,
+        patrol: bool = False,
     ) -> Outcome:
         """One cycle; the completion is offered until it is taken. ``inject`` as the model has
         it."""
@@ -99,6 +106,7 @@ class _Bench:
             dut.completions__payload.value = _COMPLETION.pack(self.completion)
         dut.ready__ready.value, dut.clear.value = int(ready), int(clear)
         self._drive_injection(inject)
+        dut.patrol.value = int(patrol)
         await settled()
         self.checker.sample()
         assert bool(dut.clearing.value) == model.clearing
@@ -117,7 +125,13 @@ class _Bench:
         ports = [getattr(dut, f"inject__{number}__armed") for number in range(len(armed))]
         assert [bool(port.value) for port in ports] == armed
         in_group = model.in_group
-        outcome = model.step(self.completion, popped=popped, clear=clear, inject=inject)
+        holds = model.holds
+        outcome = model.step(
+            self.completion, popped=popped, clear=clear, inject=inject, patrol=patrol
+        )
+        assert bool(dut.patrolled.value) == outcome.patrolled
+        cover("the patrol corrects", outcome.patrolled)
+        cover("the patrol gives way to a write", holds and not outcome.patrolled)
         self._compare_wrong_bits(outcome)
         # The one that came behind the lost group's tile must not be blamed.
         cover("lost group while a tile waits", outcome.error and in_group and model.waits)
@@ -218,7 +232,7 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def random_injections(dut):
-    """The same, with words of which one bit or two are wrong."""
+    """The same, with words of which one bit or two are wrong, and with the patrol."""
     await _random(dut, random.Random(cocotb.RANDOM_SEED + 9), injections=0.05)
 
 
@@ -240,7 +254,8 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
         clear, inject = rng.random() < 0.005, None
         if injections and rng.random() < injections:
             inject = rng.randrange(len(INJECTED)), rng.choice([0, 1, 1, 2])
-        outcome = await bench.cycle(ready=acts["take"], clear=clear, inject=inject)
+        patrol = injections > 0 and rng.random() < 0.4
+        outcome = await bench.cycle(ready=acts["take"], clear=clear, inject=inject, patrol=patrol)
         if tile and outcome.taken:
             in_range = any(
                 entry["enable"] and entry["first"] <= tile["dispatch_index"] <= entry["last"]

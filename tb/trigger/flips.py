@@ -52,7 +52,7 @@ class _Unit:
     async def start(self, granularity: Granularity, group_log2: int) -> None:
         """Empty, with groups of workgroups of two tiles."""
         injects = (f"inject__{memory}__set" for memory in range(3))
-        await reset(self.dut, ("completions__valid", "clear", *injects))
+        await reset(self.dut, ("completions__valid", "clear", "patrol", *injects))
         entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
         command = {
             "granularity": granularity.value,

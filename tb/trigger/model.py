@@ -15,6 +15,7 @@ from sysmodel.engine.golden.trigger import (
     GROUP,
     IDLE,
     begin_clearing,
+    patrol_rows,
     step_ready,
     step_trigger,
 )
@@ -37,6 +38,7 @@ class Outcome:
     pushed: bool
     corrected: bool
     error: int
+    patrolled: bool
 
 
 class Model:
@@ -71,6 +73,12 @@ class Model:
     def at_rest(self) -> bool:
         """Whether nothing that was taken is on its way to the queue."""
         return bool(self.own["trigger"]["state"] == IDLE)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the patrol would write a word in this cycle."""
+        trigger = self.own["trigger"]
+        return bool(trigger["row_walk"]["holds"] or trigger["group_walk"]["holds"])
 
     @property
     def in_group(self) -> bool:
@@ -110,9 +118,10 @@ class Model:
         popped: bool,
         clear: bool,
         inject: tuple[int, int] | None = None,
+        patrol: bool = False,
     ) -> Outcome:
         """One cycle; ``inject`` is the port's number and that of the wrong bits to come, None
-        without the strobe."""
+        without the strobe; ``patrol`` is the strobe of the patrol."""
         state, bank, gpu = self.state, self.state.banks[0], self.state.gpu
         gpu["corrected"], gpu["corrected_next"] = gpu["corrected_next"], 0
         self.own["corrupt"] = 0
@@ -122,7 +131,10 @@ class Model:
         self.own["completions"] = completion is not None
         state.gpu["offered"] = -1
         offer_completion(state)
+        gpu["patrols"], gpu["patrolled"] = patrol, 0
+        before, tiles = self.own["trigger"]["state"], self.tiles
         pushed, complete, own = step_trigger(state, 0)
+        patrol_rows(state, 0, before, self.tiles != tiles)
         step_ready(state, 0, pushed, popped)
         if clear:
             begin_clearing(state, 0)
@@ -130,5 +142,5 @@ class Model:
             port, gpu["armed"] = inject
             gpu["armed_target"] = INJECTED[port]
         taken = completion is not None and not bank["level"]
-        happened = bool(gpu["corrected"]), int(self.own["corrupt"])
+        happened = bool(gpu["corrected"]), int(self.own["corrupt"]), bool(gpu["patrolled"])
         return Outcome(taken, int(complete), bool(own), bool(pushed), *happened)

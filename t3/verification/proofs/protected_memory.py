@@ -31,7 +31,7 @@ class ProtectedMemoryHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._memory(_WIDTH, depth=_DEPTH)
         words = dut.words
-        free(m, dut.read_address, dut.read, dut.write_address, dut.write, dut.i)
+        free(m, dut.read_address, dut.read, dut.write_address, dut.write, dut.i, dut.patrol)
         injected = inject_freely(m, dut.inject, dut.injector, dut.write)
         address = Signal.like(dut.read_address)
         m.d.comb += address.eq(AnyConst(len(address)))
@@ -42,18 +42,21 @@ class ProtectedMemoryHarness(Elaboratable):
         stored, turn = words.read_port(domain="comb"), words.write_port()
         turns = Signal.like(wrong)
         free(m, turn.en, turns)
-        writes, reads = Signal(), Signal()
+        writes, reads, patrols = Signal(), Signal(), Signal()
         m.d.comb += [
             stored.addr.eq(address),
             turn.addr.eq(address),
             Value.cast(turn.data).eq(Value.cast(stored.data) ^ turns),
             writes.eq(dut.write & (dut.write_address == address)),
             reads.eq(dut.read & (dut.read_address == address)),
-            Assume(~(turn.en & writes)),
+            patrols.eq(dut.patrolled & (dut.walk.row == address)),
+            Assume(~(turn.en & (writes | patrols))),
             Assume(sum(wrong) <= 2),
         ]
         with m.If(turn.en):
             m.d.sync += wrong.eq(wrong ^ turns)
+        with m.If(patrols):
+            m.d.sync += wrong.eq(0)
         with m.If(writes):
             m.d.sync += [word.eq(dut.i), wrong.eq(injected)]
 
@@ -66,6 +69,13 @@ class ProtectedMemoryHarness(Elaboratable):
         def code(written: Value, turned: Value) -> Value:
             return Cat(written, encode(written)) ^ turned
 
+        self._relate_patrol(m, dut, address, word, word_then, code(word_then, wrong_then))
+        m.d.comb += [
+            Cover(patrols & (wrong != 0), "the patrol corrects"),
+            Cover(dut.walk.holds & dut.write, "the patrol gives way"),
+            Assert(~(patrols & writes), "the patrol writes beside the traffic"),
+            invariant(sum(wrong_then) <= 2, "too many wrong bits"),
+        ]
         m.d.comb += invariant(stored.data.as_value() == code(word, wrong), "another word is kept")
         with m.If(was_read):
             read = dut.read_port.data.as_value()
@@ -80,6 +90,22 @@ class ProtectedMemoryHarness(Elaboratable):
             ]
         return m
 
+    def _relate_patrol(
+        self, m: Module, dut, address: Signal, word: Signal, word_then: Signal, code: Value
+    ) -> None:
+        """What the patrol has read of the followed word, and what it holds of it."""
+        walk, here = dut.walk, dut.walk.row == address
+        read = dut.read_port.data.as_value()
+        m.d.comb += [
+            invariant(~(walk.looks & here) | (read == code), "the patrol has read another word"),
+            invariant(
+                ~(walk.looks & here & ~dut.written) | (word == word_then),
+                "the word is another one, though nothing was written",
+            ),
+            invariant(~(walk.holds & here) | (dut.fixed == word), "the patrol holds another word"),
+            invariant(~(walk.looks & walk.holds), "two steps at a time"),
+        ]
+
 
 PROOFS = (
     Proof(
@@ -87,7 +113,8 @@ PROOFS = (
         statement="A read gives the word that was written last, and not by a write of its cycle; "
         "with one of its bits turned in the memory it gives the same and tells so, with two it "
         "tells that the word is lost; an injection turns the lowest bit, or the two lowest, of the "
-        "next word that is written, and nothing else",
+        "next word that is written, and nothing else; the patrol's writes leave every word as the "
+        "traffic has written it, right",
         blocks=(ProtectedMemory,),
         harness=ProtectedMemoryHarness,
         geometry=f"{_DEPTH} words of {_WIDTH} bits",

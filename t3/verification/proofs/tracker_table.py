@@ -39,7 +39,7 @@ class TrackerTableHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._table(_ENTRY, rows=_ROWS, ways=_WAYS)
-        free(m, dut.read, dut.read_set, dut.write_ways, dut.write_set, dut.write)
+        free(m, dut.read, dut.read_set, dut.write_ways, dut.write_set, dut.write, dut.patrol)
         ask = self._ask(m, dut)
         injected = self._inject(m, dut)
         entries = [self._follow(m, dut, way, ask, injected) for way in range(_WAYS)]
@@ -52,6 +52,10 @@ class TrackerTableHarness(Elaboratable):
                 ~ask.asked_before | (dut.lost == two_before), "lost: not if two bits were wrong"
             ),
             Cover(ask.asked & one & two, "an entry corrected, one lost"),
+            Cover(dut.walk.holds & dut.written_ways.any(), "the patrol gives way"),
+            invariant(~dut.fixes.all(), "two ways at a time"),
+            invariant(~(dut.walk.looks & dut.walk.holds), "two steps at a time"),
+            invariant(~dut.clearing | ~(dut.walk.looks | dut.walk.holds), "too early"),
         ]
         return m
 
@@ -112,6 +116,7 @@ class TrackerTableHarness(Elaboratable):
         self._assert_row(m, dut, entry, ask)
         self._relate_memory(m, dut, entry, ask.followed)
         self._relate_read(m, dut, entry, ask.asked)
+        self._relate_patrol(m, dut, entry, ask.followed)
         return entry
 
     def _remember(self, m: Module, dut, entry: SimpleNamespace, followed: Signal) -> None:
@@ -119,12 +124,15 @@ class TrackerTableHarness(Elaboratable):
         turn = dut.entries[entry.way].write_port()
         turns = Signal.like(entry.wrong, name=f"turns_{entry.way}")
         writes = dut.write_ways[entry.way] & (dut.write_set == followed)
+        patrols = Signal(name=f"patrols_{entry.way}")
         free(m, turn.en, turns)
         m.d.comb += [
             entry.stored.addr.eq(followed),
             turn.addr.eq(followed),
             Value.cast(turn.data).eq(entry.stored.data.as_value() ^ turns),
-            Assume(~(turn.en & (entry.fresh | dut.clearing))),
+            patrols.eq(dut.patrolled & (dut.walk.row == followed) & dut.fixes[entry.way]),
+            Assume(~(turn.en & (entry.fresh | dut.clearing | patrols))),
+            Cover(patrols & (entry.wrong != 0), f"{entry.way}: the patrol corrects"),
             Assume(sum(entry.wrong) <= 2),
         ]
         m.d.sync += [
@@ -136,6 +144,8 @@ class TrackerTableHarness(Elaboratable):
         ]
         with m.If(turn.en):
             m.d.sync += entry.wrong.eq(entry.wrong ^ turns)
+        with m.If(patrols):
+            m.d.sync += entry.wrong.eq(0)
         with m.If(entry.fresh):
             is_valid = data.View(_ENTRY, entry.latest).valid
             m.d.sync += entry.wrong.eq(Mux(is_valid, entry.injected, 0))
@@ -207,6 +217,26 @@ class TrackerTableHarness(Elaboratable):
                 invariant(fresh_then | (kept_then == entry.kept), f"{way}: not kept then"),
             ]
 
+    def _relate_patrol(self, m: Module, dut, entry: SimpleNamespace, followed: Signal) -> None:
+        """What the patrol has read of the followed set, and what it holds of it."""
+        way, walk, here = entry.way, dut.walk, dut.walk.row == followed
+        read = dut.read_ports[way].data.as_value()
+        code = _code(entry.kept_then, entry.wrong_then)
+        with m.If(~dut.clearing):
+            m.d.comb += [
+                invariant(
+                    ~(walk.looks & here) | (read == code), f"{way}: the patrol has read another"
+                ),
+                invariant(~entry.fresh_then | dut.earlier_ways[way], f"{way}: not written earlier"),
+                invariant(
+                    entry.fresh_then | (entry.kept_then == entry.kept), f"{way}: kept otherwise"
+                ),
+                invariant(
+                    ~(walk.holds & here & dut.fixes[way]) | (dut.row[way].as_value() == entry.kept),
+                    f"{way}: the patrol holds another",
+                ),
+            ]
+
 
 PROOFS = (
     Proof(
@@ -214,7 +244,8 @@ PROOFS = (
         statement="A row that is asked for is as the writes of all cycles have left it, that of "
         "the same cycle included; one turned bit of an entry is corrected, one with two is shown "
         "as not valid and told as lost; an injection turns the lowest bit, or the two lowest, of "
-        "the next valid entry that is written, and nothing else; after a reset all is empty",
+        "the next valid entry that is written, and nothing else; the patrol's writes leave every "
+        "entry as it was written, right; after a reset all is empty",
         blocks=(TrackerTable,),
         harness=TrackerTableHarness,
         geometry=f"{_ROWS} sets of {_WAYS} entries of {_ENTRY.size} bits",
