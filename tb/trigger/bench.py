@@ -42,7 +42,6 @@ expect(
     *(f"injected: {count} in a {memory}" for memory in _MEMORIES for count in ("one", "two")),
     "lost group while a tile waits",
     "the patrol corrects",
-    "the patrol gives way to a write",
     "edge tile",
     "workgroup of one tile",
     "consecutive tiles of one workgroup",
@@ -125,13 +124,11 @@ class _Bench:
         ports = [getattr(dut, f"inject__{number}__armed") for number in range(len(armed))]
         assert [bool(port.value) for port in ports] == armed
         in_group = model.in_group
-        holds = model.holds
         outcome = model.step(
             self.completion, popped=popped, clear=clear, inject=inject, patrol=patrol
         )
         assert bool(dut.patrolled.value) == outcome.patrolled
         cover("the patrol corrects", outcome.patrolled)
-        cover("the patrol gives way to a write", holds and not outcome.patrolled)
         self._compare_wrong_bits(outcome)
         # The one that came behind the lost group's tile must not be blamed.
         cover("lost group while a tile waits", outcome.error and in_group and model.waits)

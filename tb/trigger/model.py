@@ -75,12 +75,6 @@ class Model:
         return bool(self.own["trigger"]["state"] == IDLE)
 
     @property
-    def holds(self) -> bool:
-        """Whether the patrol would write a word in this cycle."""
-        trigger = self.own["trigger"]
-        return bool(trigger["row_walk"]["holds"] or trigger["group_walk"]["holds"])
-
-    @property
     def in_group(self) -> bool:
         """Whether a workgroup counts for its group in this cycle."""
         return bool(self.own["trigger"]["state"] == GROUP)
