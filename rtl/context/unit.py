@@ -128,7 +128,9 @@ class ContextUnit(wiring.Component):
         launch = registers.launch_configuration
         ahead = Signal(GENERATION_BITS)
         m.d.comb += ahead.eq(outside.generation_in - launch.generation)
-        with m.If(registers.launch | (ahead[-1])):
+        # Nothing is admitted before its first launch, whatever generation it shows.
+        admits = outside.credit_limit_in.any()
+        with m.If(registers.launch | ahead[-1] | ~admits):
             m.d.sync += self._downstream.eq(0)
         with m.Elif(ahead.any()):
             # It has begun a later launch: it waits for nothing of this one.

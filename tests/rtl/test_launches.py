@@ -240,3 +240,21 @@ def test_limit_of_another_launch(shift):
             assert ctx.get(port.dispatch_limit) == admits, generation
 
     simulate(bench, TWO)
+
+
+@pytest.mark.parametrize("generation", [0, 9, 15])
+def test_limit_of_a_gpu_without_a_launch(generation):
+    """After reset the downstream GPU shows generation 0 and limit 0: it admits nothing, whatever
+    the generation of the launch here is."""
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        first = replace(SECOND, generation=generation)
+        await launch(ctx, dut, first.registers, CONTEXT)
+        ctx.set(port.credit_limit_in, 0)
+        ctx.set(port.generation_in, 0)
+        for _ in range(10):
+            assert ctx.get(port.dispatch_limit) == 0
+            await ctx.tick()
+
+    simulate(bench, TWO)

@@ -257,13 +257,14 @@ def look_outside(own, most, words, at):
     """What the downstream GPU and the dispatcher say, of the launch that it is about."""
     generation = own.launch.generation
     ahead = (words[at + J.generation_in] - generation) & _GENERATIONS - 1
-    if own.launches or ahead >= _GENERATIONS // 2:
+    admitted = words[at + J.credit_limit_in]
+    if own.launches or ahead >= _GENERATIONS // 2 or not admitted:
         own.downstream = 0
     elif ahead:
         # It has begun a later launch: it waits for nothing of this one.
         own.downstream = most
     else:
-        own.downstream = words[at + J.credit_limit_in]
+        own.downstream = admitted
     is_kernel = words[at + J.kernel_generation] == generation
     own.dispatched = words[at + J.dispatched] if is_kernel else 0
     own.finished = words[at + J.finished] if is_kernel else 0
