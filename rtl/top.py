@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -12,6 +12,7 @@ from .interface.encodings import InjectTarget
 from .interface.signatures import ChannelSignature, ErrorSignature, T3Signature
 from .lib.select import one_hot_first, one_hot_select
 from .lib.wide_counter import WideCounter
+from .link.errors import LinkErrors
 from .parameters import T3Parameters
 from .registers.port import Registers
 from .tracker.tracker import Tracker
@@ -25,7 +26,7 @@ class T3(wiring.Component):
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
     errors of a context in one cycle the first is reported, a cycle later: those of the channels,
     lowest first (its store's, its packet's, its issue acknowledgement's), of the tracker's banks,
-    of the trigger unit, of the credit window.
+    of the trigger unit, of the credit window. Errors of the links wait until the GPU has no other.
 
     Parameters
     ----------
@@ -62,6 +63,7 @@ class T3(wiring.Component):
         self.tracker = Tracker(p)
         self.contexts = [ContextUnit(p, number) for number in range(p.contexts)]
         self.channels = [Channel(p) for _ in range(p.channels)]
+        self._stray = ErrorSignature(p).create()
 
     def elaborate(self, platform):
         m = Module()
@@ -78,6 +80,7 @@ class T3(wiring.Component):
         self._count_corrections(m)
         self._report_errors(m)
         self._inject(m)
+        self._report_links(m)
         return m
 
     def _connect_channels(self, m: Module) -> None:
@@ -211,7 +214,19 @@ class T3(wiring.Component):
         for number, unit in enumerate(self.contexts):
             groups = [*shared, *([error] for error in unit.errors)]
             self._choose(m, groups, number, registers.context[number].error)
-        self._choose(m, shared, None, registers.error)
+        self._choose(m, shared, None, self._stray)
+
+    def _report_links(self, m: Module) -> None:
+        """To the GPU, when it has no other error."""
+        m.submodules.link_errors = links = LinkErrors(self._p)
+        out, stray = self.registers.error, self._stray
+        m.d.comb += [
+            links.down.eq(Cat(port.link_down for port in self.channel)),
+            links.reset.eq(Cat(port.link_reset for port in self.channel)),
+            links.hold.eq(stray.valid),
+            out.valid.eq(stray.valid | links.error.valid),
+            out.report.eq(Mux(stray.valid, stray.report, links.error.report)),
+        ]
 
     def _choose(self, m: Module, groups: list[Sequence], owner: int | None, out) -> None:
         """An owner's first error, registered before it is chosen among those of many blocks."""
@@ -225,6 +240,8 @@ class T3(wiring.Component):
 
     def _connect_ports(self, m: Module, port, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():
+            if not hasattr(channel, name):
+                continue
             outside, inside = getattr(port, name), getattr(channel, name)
             if not member.is_port:
                 wiring.connect(m, wiring.flipped(outside), inside)

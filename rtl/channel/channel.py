@@ -40,6 +40,8 @@ ISSUE_ACK_BUFFER = (
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
 STORES_ON_THEIR_WAY = 8
 
+_OF_THE_TOP = {"link_down", "link_reset"}  # of a channel's ports
+
 
 class Channel(wiring.Component):
     """Classifies stores, checks packets, merges all accesses, and sorts the DRAM's
@@ -116,9 +118,10 @@ class Channel(wiring.Component):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
         self._p = p
+        members = ChannelSignature(p).members
         super().__init__(
             {
-                **ChannelSignature(p).members,
+                **{name: members[name] for name in members if name not in _OF_THE_TOP},
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "arbiter": In(ArbiterConfiguration(p)),
                 "number": In(SOURCE_BITS),

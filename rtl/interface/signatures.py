@@ -48,6 +48,9 @@ class ChannelSignature(wiring.Signature):
     link_room : In(contexts)
         At the end of the link there is room for four packets of the context; without it, at most
         as many still come.
+    link_down, link_reset : In(1)
+        In this cycle an endpoint of the channel's link reports that. Each is reported once to the
+        GPU; if the same comes again before that, it is one.
     stores_room : Out(contexts)
         There is room for eight stores of the context that leave over the link. More of them may
         hold up the stores of all contexts.
@@ -73,6 +76,8 @@ class ChannelSignature(wiring.Signature):
             "link_out": Out(stream.Signature(LinkPacket(p))),
             "link_owner": Out(p.owner_bits),
             "link_room": In(p.contexts),
+            "link_down": In(1),
+            "link_reset": In(1),
             "stores_room": Out(p.contexts),
             "dram": Out(stream.Signature(DramRequest(p))),
             "occupancy": In(7),

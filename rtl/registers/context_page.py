@@ -129,6 +129,8 @@ class ContextPage(ReportingPage):
         It will be that launch's; if the highest bit is set, launches are refused.
     busy : Out(1)
         A launch runs or waits, or what is left of one is not gone.
+    link : In(1)
+        An error of a link is reported to the GPU in this cycle.
 
     Attributes
     ----------
@@ -166,6 +168,7 @@ class ContextPage(ReportingPage):
                 "launches": Out(1),
                 "next_epoch": In(EPOCH_BITS + 1),
                 "busy": Out(1),
+                "link": In(1),
             },
             registers,
         )
@@ -233,7 +236,7 @@ class ContextPage(ReportingPage):
         return m
 
     def _interrupt(self, m: Module, done: Signal) -> None:
-        """Tell of the end of a launch, of what became idle, of copies that have left."""
+        """Tell of the end of a launch, of what became idle, of copies that have left, of links."""
         context, copies = self.context, self.context.copies
         sent = Signal()
         m.d.comb += sent.eq(self._copying & ~copies.valid & context.sent)
@@ -242,6 +245,7 @@ class ContextPage(ReportingPage):
             self._copying.eq(copies.valid | (self._copying & ~sent)),
         ]
         events = {"done": done, "idle": context.idle & ~self._was_idle, "copy": sent}
+        events["link"] = self.link
         m.d.comb += context.irq.eq(self.report(m, context.error, events))
 
     def _take(self, m: Module) -> Signal:

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.axi_lite import AxiLiteSignature
 from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Injection
+from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
@@ -119,10 +120,15 @@ class Registers(wiring.Component):
             self.patrol.eq(self._global.patrol),
             self._global.patrolled.eq(self.patrolled),
         ]
+        code = self.error.report.code
+        is_of_link = (code == ErrorCode.LINK_DOWN) | (code == ErrorCode.LINK_RESET)
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = page
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
-            m.d.comb += page.next_epoch.eq(self._global.next_epoch)
+            m.d.comb += [
+                page.next_epoch.eq(self._global.next_epoch),
+                page.link.eq(self.error.valid & is_of_link),
+            ]
         m.d.comb += [
             self._global.launches.eq(Cat(page.launches for page in self.pages).any()),
             self._global.busy.eq(Cat(page.busy for page in self.pages).any()),

@@ -297,7 +297,7 @@ class Context:
         self._write("CONTROL", clear_error=1)
 
     def interrupt_by(self, **kinds: bool) -> None:
-        """What interrupts: ``done``, ``idle``, ``copy``, ``error``."""
+        """What interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``."""
         self._write("INTERRUPT_ENABLE", **{"error": False, **kinds})
 
     def take_interrupts(self) -> set[str]:

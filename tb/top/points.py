@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
-from rtl.registers.map import CONTEXT
+from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.queues import D, Q, has, room
 from sysmodel.engine.golden.registers import REJECT, put_field
@@ -34,6 +34,7 @@ _ALSO = (
 ERRORS = [
     code.name for code in ErrorCode if 0 < code.value <= ErrorCode.TIMEOUT.value or code in _ALSO
 ]
+_OF_LINKS = (ErrorCode.LINK_DOWN.name, ErrorCode.LINK_RESET.name)
 _FULL = ("issue_acks", "candidates", "updates", "writes", "ends")
 _FULL_LANE = ("segments", "reads of a lane")
 
@@ -45,6 +46,9 @@ expect(
         if configuration_error not in (ConfigurationError.NONE, ConfigurationError.EPOCH)
     ),
     *(f"{name} full" for name in (*_FULL, *_FULL_LANE)),
+    *_OF_LINKS,
+    "links fail together",
+    "a link's error waits for another one",
     "errors of two cycles in a row",
     "done",
     "irq",
@@ -81,6 +85,7 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
     channels = int(config["channels"])
     g, h = inputs[channels * CHANNEL_INPUTS :], outputs[channels * CHANNEL_OUTPUTS :]
     _cover_bus(state, g, h)
+    _cover_links(state)
     for number in range(channels):
         _cover_channel(state, number, inputs[number * CHANNEL_INPUTS :])
     for number in range(int(config["contexts"])):
@@ -101,6 +106,16 @@ def _cover_bus(state: GoldenState, g: np.ndarray, h: np.ndarray) -> None:
     reads = bus["ar_full"] and not bus["r_valid"]
     cover("read and write of the bus act at once", acts and reads)
     cover("write response waits", bus["b_valid"] and bus["aw_full"] and bus["w_full"])
+
+
+def _cover_links(state: GoldenState) -> None:
+    failure = int(state.logs[GLOBAL]["failure"])
+    waiting = state.channels["link_errors"]
+    if failure:
+        code = ErrorCode(failure & 0xFF)
+        cover(code.name, code.name in _OF_LINKS)
+        cover("a link's error waits for another one", waiting.any() and code.name not in _OF_LINKS)
+    cover("links fail together", np.count_nonzero(waiting) > 1)
 
 
 def _cover_channel(state: GoldenState, number: int, given: np.ndarray) -> None:

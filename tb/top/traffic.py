@@ -81,7 +81,7 @@ class Traffic:
         self._noise = noise
         self._kernels, self._tile_atoms = (kernel, *kernels), tile_atoms
         # Numbers of its own, so that all else is the same with and without it.
-        self._dispatcher = rng.spawn(1)[0]
+        self._dispatcher, self._links = rng.spawn(2)
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0
@@ -261,6 +261,7 @@ class Traffic:
         for work in self._works:
             self._flow(work, outputs, inputs)
         self._cycle += 1
+        fails = self._links.random() < 0.01
         for number in range(self._p.channels):
             block = inputs[number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]
             out = outputs[number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
@@ -274,6 +275,8 @@ class Traffic:
             block[I.link_room] = (1 << self._p.contexts) - 1
             if self._cycle % 384 < 64:
                 block[I.link_room] = rng.integers(0, 1 << self._p.contexts)
+            # Links fail together, and for both reasons.
+            block[[I.link_down, I.link_reset]] = fails & (self._links.random(2) < 0.7)
             block[I.stores_valid] = block[I.link_in_valid] = 0
             if self._host.programmed:
                 self._store(block, bool(out[O.stores_ready]))

@@ -1,5 +1,6 @@
 """What the top reports, and when."""
 
+from context_bench import TWO
 from top_bench import (
     FIRST,
     REGION,
@@ -182,3 +183,50 @@ def test_tracker_error_and_timeout():
         assert error == {"code": ErrorCode.TIMEOUT.value, "wavefront": 0, "dispatch_index": 1}
 
     simulate(bench)
+
+
+async def take_gpu_errors(ctx, dut):
+    """Code and channel of each error in the GPU's log, the oldest first."""
+    taken = []
+    while code := (await status(ctx, dut, "GPU_ERROR"))["code"]:
+        taken.append((ErrorCode(code), (await status(ctx, dut, "GPU_ERROR_PLACE"))["channel"]))
+        await program(ctx, dut, [("GPU_CONTROL", {"drop_error": 1})])
+    return taken
+
+
+def test_links_that_fail_together():
+    """All are told, one by one, behind another error of the GPU; each context is interrupted."""
+    stray = packet(REGION, 3, 0) | {"context": 9}
+
+    async def bench(ctx, dut):
+        for port in dut.channel:
+            ctx.set(port.link_down, 0)
+            ctx.set(port.link_reset, 0)
+        enable = [("INTERRUPT_ENABLE", {"link": 1, "error": 0})]
+        await program(ctx, dut, enable, context=1)
+        await offer(ctx, packet=(dut.channel[1].link_in, stray))
+        # In the cycle in which the packet is dropped.
+        for port in dut.channel:
+            ctx.set(port.link_down, 1)
+            ctx.set(port.link_reset, 1)
+        await ctx.tick()
+        for port in dut.channel:
+            ctx.set(port.link_down, 0)
+            ctx.set(port.link_reset, 0)
+        await ctx.tick().repeat(8)
+        assert ctx.get(dut.irq)
+        assert [ctx.get(port.irq) for port in dut.context] == [0, 1]
+        of_links = [
+            (code, channel)
+            for channel in range(2)
+            for code in (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
+        ]
+        assert await take_gpu_errors(ctx, dut) == [(ErrorCode.PACKET_UNMAPPED, 1), *of_links]
+        for name in ("LINK_DOWN", "LINK_RESET"):
+            assert (await status(ctx, dut, f"GPU_COUNT_{name}"))["count"] == 2
+        assert (await status(ctx, dut, "GPU_ERRORS"))["count"] == 5
+        for context in range(2):
+            assert (await status(ctx, dut, "INTERRUPTS", context))["link"]
+            assert (await status(ctx, dut, "ERRORS", context))["count"] == 0
+
+    simulate(bench, TWO)

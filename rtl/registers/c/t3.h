@@ -84,7 +84,7 @@ struct t3_chunk {
 };
 
 /* Kinds of interrupts. */
-enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8 };
+enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
 
 /* The number of contexts, or T3_NOT_FOUND if there is no T3 behind the bus. */
 int t3_identify(const struct t3_bus *bus);

@@ -16,6 +16,7 @@ __all__ = [
     "error",
     "interrupts",
     "note_failure",
+    "note_link",
     "oldest_error",
     "oldest_place",
     "owner_of",
@@ -37,6 +38,8 @@ _STRAY = 1 << 62
 _CLEAR, _DROP = _bits(F.CONTROL_clear_error), _bits(F.CONTROL_drop_error)
 _GPU_CLEAR, _GPU_DROP = _bits(F.GPU_CONTROL_clear_error), _bits(F.GPU_CONTROL_drop_error)
 _DONE, _IDLE, _COPY = map(_bits, (F.INTERRUPTS_done, F.INTERRUPTS_idle, F.INTERRUPTS_copy))
+_LINK = _bits(F.INTERRUPTS_link)
+_LINK_DOWN, _LINK_RESET = ErrorCode.LINK_DOWN.value, ErrorCode.LINK_RESET.value
 _ERROR_EVENTS = _bits(F.GPU_INTERRUPTS_error), _bits(F.INTERRUPTS_error)
 _PENDING = (R.GPU_INTERRUPTS, R.INTERRUPTS)
 _ENABLE = (R.GPU_INTERRUPT_ENABLE, R.INTERRUPT_ENABLE)
@@ -154,6 +157,8 @@ def tell_of_context(s, context):
     own.was_idle = own.idle
     events = _DONE if own.ended else 0
     events |= _IDLE if becomes_idle else 0
+    code = s.logs[GLOBAL].failure & 255
+    events |= _LINK if code in (_LINK_DOWN, _LINK_RESET) else 0
     clear = own.given & _CLEAR != 0
     _interrupt(s, page, events | (_COPY if sent else 0), clear)
     if s.logs[page].failure or own.given:
@@ -169,7 +174,31 @@ def tell_of_gpu(s):
     if log.failure or log.strobes:
         _keep_error(s, GLOBAL, clear, log.strobes & _GPU_DROP != 0)
     log.strobes = 0
-    note_failure(log, log.of_channel, log.place_of_channel)
+    failure, place = log.of_channel, log.place_of_channel
+    if failure == 0 and s.gpu.links_fail:
+        failure, place = _take_link_error(s)
+    note_failure(log, failure, place)
+
+
+@inlined
+def note_link(s, number, down, reset):
+    """What the endpoints of a channel's link say waits until the GPU has no other error."""
+    if down | reset:
+        s.channels[number].link_errors |= down | reset << 1
+        s.gpu.links_fail = 1
+
+
+@compiled
+def _take_link_error(s):
+    """The first one that waits: of the lowest channel, that it is down first."""
+    for number in range(s.config.channels):
+        channel = s.channels[number]
+        if channel.link_errors:
+            is_down = channel.link_errors & 1
+            channel.link_errors &= 2 if is_down else 0
+            return _LINK_DOWN if is_down else _LINK_RESET, place_of(0, 0, number, True)
+    s.gpu.links_fail = 0
+    return 0, 0
 
 
 @inlined

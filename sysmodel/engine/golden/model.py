@@ -10,6 +10,7 @@ from sysmodel.engine.ports import (
     CONTEXT_OUTPUTS,
     G,
     H,
+    I,
     K,
     O,
 )
@@ -21,7 +22,16 @@ from .congestion import look_for_congestion
 from .credit_window import TIMEOUT, step_credit_window
 from .criticality import LOOK_PHASE, step_criticality
 from .dma import lane_is_idle, step_engine
-from .errors import error, interrupts, note_failure, place_of, report, tell_of_context, tell_of_gpu
+from .errors import (
+    error,
+    interrupts,
+    note_failure,
+    note_link,
+    place_of,
+    report,
+    tell_of_context,
+    tell_of_gpu,
+)
 from .injection import arm_banks, count_corrected, follow_injection
 from .patrol import begin_bank, end_bank, follow_patrol
 from .protected_queue import is_empty
@@ -348,6 +358,8 @@ def step(state, inputs, outputs):
         report(s, of_store, places[0], True)
         report(s, of_packet, places[1], True)
         _report_corrupt(s, number)
+        i = natural(number * CHANNEL_INPUTS)
+        note_link(s, number, words[i + I.link_down], words[i + I.link_reset])
         busy |= more
         sends |= sent
         write_channel(s, number, results)

@@ -105,7 +105,7 @@ _GPU = record(
     # Injection: the strobe, what is armed, what is shown of it; corrections on their way.
     "arms injecting bank_armed bank_number bank_waits armed armed_target armed_number armed_shown "
     "has_wrong_entries corrected_next corrected corrected_before "
-    "patrol_interval patrol_left patrols patrolling patrolled patrolled_before",
+    "patrol_interval patrol_left patrols patrolling patrolled patrolled_before links_fail",
     [("bus", _BUS)],
 )
 # A context: its registers' effects, credit window, and units; what it has in the tracker;
@@ -144,12 +144,13 @@ _LANE = record(
     [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],
 )
 # One channel: registers, then its queues' records; where the errors of its store and its packet
-# were. `popped` and `pushed` come from the blocks outside it.
+# were. `popped` and `pushed` come from the blocks outside it. `link_errors` has a bit for each kind
+# that waits to be told.
 _CHANNEL = record(
     "number levels heads popped pushed "
     "compute_last communication_last arbiter_last front_last "
     "starved compute_starved occupancy measuring sum count average measured stored "
-    "lane_first link_first corrupt",
+    "lane_first link_first corrupt link_errors",
     [
         ("lanes", _LANE, (MOST_CONTEXTS,)),
         ("waiting", PROTECTED_QUEUE),

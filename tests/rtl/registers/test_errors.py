@@ -135,9 +135,41 @@ def test_each_kind_is_counted(page):
 
 
 def test_each_error_has_a_count():
+    """Those of links in the GPU's page, all others in a context's."""
     of_links = {ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET}
-    counted = {code for code in ErrorCode if f"COUNT_{code.name}" in MAP}
+    counted, of_gpu = (
+        {code for code in ErrorCode if f"{prefix}COUNT_{code.name}" in MAP}
+        for prefix in ("", "GPU_")
+    )
     assert counted == set(ErrorCode) - {ErrorCode.NONE} - of_links
+    assert of_gpu == {ErrorCode.PACKET_UNMAPPED, *of_links}
+
+
+@pytest.mark.parametrize("code", [ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET])
+def test_an_error_of_a_link_is_told_to_every_context(code):
+    """By an interrupt that is off after reset; another error of the GPU is not theirs."""
+    dut = Registers(T3Parameters(contexts=2))
+
+    async def bench(ctx):
+        gpu, pages = Page(ctx, dut, GLOBAL), [Page(ctx, dut), Page(ctx, dut)]
+        pages[1].port = dut.context[1]
+        await pages[0].write("INTERRUPT_ENABLE", link=1)
+        await gpu.report(code=ErrorCode.PACKET_UNMAPPED)
+        await ctx.tick().repeat(2)
+        assert not (await pages[0].read("INTERRUPTS"))["link"]
+        await gpu.report(code=code, channel=0)
+        await ctx.tick().repeat(2)
+        assert [ctx.get(page.port.irq) for page in pages] == [1, 0]
+        assert (await gpu.read(f"COUNT_{code.name}"))["count"] == 1
+        for context in range(2):
+            address = MAP["INTERRUPTS"].address_in(context)
+            word, _ = await read(ctx, dut, address)
+            assert MAP["INTERRUPTS"].unpack(word)["link"] == 1
+            assert await write(ctx, dut, address, MAP["INTERRUPTS"].pack(link=1)) == OKAY
+        await ctx.tick().repeat(2)
+        assert not any(ctx.get(page.port.irq) for page in pages)
+
+    simulate(dut, bench)
 
 
 def test_a_count_stays_at_its_most():
@@ -216,7 +248,7 @@ def test_an_error_interrupts_until_it_is_seen(page):
     simulate(dut, bench)
 
 
-EVENTS = ["done", "idle", "copy", "error"]
+EVENTS = ["done", "idle", "copy", "error", "link"]
 
 
 async def provoke(ctx, dut, kind):
@@ -247,6 +279,8 @@ async def provoke(ctx, dut, kind):
         assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it is being sent
         ctx.set(port.sent, 1)
         await ctx.tick()
+    elif kind == "link":
+        await Page(ctx, dut, GLOBAL).report(code=ErrorCode.LINK_DOWN)
     else:
         for name, fields in (
             ("WORKGROUPS", {"count": 1}),
