@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In
 from .channel.channel import Channel
 from .context.unit import ContextUnit
 from .interface.encodings import InjectTarget
-from .interface.signatures import ChannelSignature, ErrorSignature, T3Signature
+from .interface.signatures import ChannelSignature, ContextSignature, ErrorSignature, T3Signature
 from .lib.select import one_hot_first, one_hot_select
 from .lib.wide_counter import WideCounter
 from .link.errors import LinkErrors
@@ -26,7 +26,8 @@ class T3(wiring.Component):
     Every output is a register or a queue's end: none depends combinationally on an input. Of the
     errors of a context in one cycle the first is reported, a cycle later: those of the channels,
     lowest first (its store's, its packet's, its issue acknowledgement's), of the tracker's banks,
-    of the trigger unit, of the credit window. Errors of the links wait until the GPU has no other.
+    of the context's unit (see :class:`ContextUnit`). Errors of the links wait until the GPU has no
+    other one.
 
     Parameters
     ----------
@@ -158,11 +159,10 @@ class T3(wiring.Component):
             registers.sent.eq(sent),
             registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]
-        inputs = ("credit_limit_in", "generation_in", "dispatched", "finished", "kernel_generation")
-        for name in inputs:
-            m.d.comb += getattr(unit.outside, name).eq(getattr(ports, name))
-        for name in ("credit_limit_out", "generation", "dispatch_limit", "tiles", "done"):
-            m.d.comb += getattr(ports, name).eq(getattr(unit.outside, name))
+        for name, member in ContextSignature(self._p).members.items():
+            if name not in ("idle", "irq"):
+                inside, outside = getattr(unit.outside, name), getattr(ports, name)
+                m.d.comb += inside.eq(outside) if member.flow is In else outside.eq(inside)
         m.d.comb += [ports.idle.eq(idle), ports.irq.eq(registers.irq)]
 
     def _count_corrections(self, m: Module) -> None:

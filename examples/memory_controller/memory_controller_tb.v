@@ -91,10 +91,14 @@ module memory_controller_tb;
     .link_out__valid(link_out__valid),
     .link_out__ready(link_out__ready),
     .link_room({`T3_LINK_ROOM_BITS{1'b1}}),
+    .link_down(1'b0),
+    .link_reset(1'b0),
     .credit_limit_in({2 * `T3_CONTEXT_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
     .generation_in(generation),  // and is at the same launches
     .credit_limit_out(credit_limit_out),
     .generation(generation),
+    .aborted_in(2'b00),
+    .aborted(),
     .stores_room(stores_room),
     .dispatch_limit(dispatch_limit),
     .dispatched(finished),  // it guides an arbiter that does not ask here

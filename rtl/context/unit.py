@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.dma.engine import DmaEngine
 from rtl.interface.configuration import GENERATION_BITS, ContextView
+from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
 from rtl.lib.injection import InjectSignature
@@ -52,8 +53,8 @@ class ContextUnit(wiring.Component):
         cleared.
     over : In(1)
         No tile of the launch is elsewhere, and none of its stores and updates.
-    errors : Out(:class:`ErrorSignature`).array(3)
-        Of the trigger unit and of the credit window.
+    errors : Out(:class:`ErrorSignature`).array(4)
+        Of the trigger unit, the credit window, the DMA engine, and the downstream GPU.
     corrected : Out(1)
         In this cycle, a wrong bit was corrected.
     inject : In(:class:`InjectSignature`).array(3)
@@ -90,7 +91,7 @@ class ContextUnit(wiring.Component):
                 "own_idle": Out(1),
                 "over": In(1),
                 "clearing": Out(1),
-                "errors": Out(ErrorSignature(p)).array(3),
+                "errors": Out(ErrorSignature(p)).array(4),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
                 "patrol": In(1),
@@ -101,6 +102,7 @@ class ContextUnit(wiring.Component):
         self._dispatched, self._finished = (
             Signal(p.credit_limit_bits, name=name) for name in ("dispatched", "finished")
         )
+        self._peer_aborted = Signal()
         self.trigger = Trigger(p)
         self.credit_window = CreditWindow(p)
         self.criticality = Criticality(p)
@@ -141,13 +143,17 @@ class ContextUnit(wiring.Component):
         m.d.sync += [
             self._dispatched.eq(Mux(is_kernel, outside.dispatched, 0)),
             self._finished.eq(Mux(is_kernel, outside.finished, 0)),
+            self._peer_aborted.eq(outside.aborted_in & ~ahead.any() & registers.launched),
         ]
         ended = self._finished >= launch.workgroups
         # The limits are the launch's from the cycle after it begins.
         m.d.sync += outside.generation.eq(launch.generation)
-        m.d.comb += registers.over.eq(
-            ~registers.launched | (self.over & trigger.idle & self.engine.over & ended)
-        )
+        m.d.comb += [
+            outside.aborted.eq(registers.aborted),
+            registers.over.eq(
+                ~registers.launched | (self.over & trigger.idle & self.engine.over & ended)
+            ),
+        ]
 
     def _connect_streams(self, m: Module) -> None:
         engine = self.engine
@@ -243,10 +249,17 @@ class ContextUnit(wiring.Component):
         ]
 
     def _report(self, m: Module) -> None:
+        *errors, peer = self.errors
         sources = (self.trigger, self.credit_window, self.engine)
-        for error, source in zip(self.errors, sources, strict=True):
+        for error, source in zip(errors, sources, strict=True):
             m.d.comb += [
                 error.valid.eq(source.error.valid),
                 error.report.eq(source.error.report),
-                error.report.owner.eq(self._number),
             ]
+        was_aborted = Signal()
+        m.d.sync += was_aborted.eq(self._peer_aborted)
+        m.d.comb += [
+            peer.valid.eq(self._peer_aborted & ~was_aborted),
+            peer.report.code.eq(ErrorCode.PEER_ABORTED),
+            *(error.report.owner.eq(self._number) for error in self.errors),
+        ]

@@ -108,6 +108,7 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_STALE = 18  # a packet of another launch than the one that runs
     STORE_STALE = 19
     PACKET_FORBIDDEN = 20  # the context takes no such packets of that GPU
+    PEER_ABORTED = 21  # the downstream GPU has given up this launch
 
 
 class InjectTarget(enum.Enum, shape=3):

@@ -104,6 +104,9 @@ class ContextSignature(wiring.Signature):
         Of the launch that ``credit_limit_in`` is of.
     generation : Out
         Of the launch that runs: the limits given out, and what is sent for new tiles, are its.
+    aborted_in, aborted : In(1), Out(1)
+        The downstream GPU, or this one, has given up the launch of its generation before that was
+        done, and has begun no other since.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched.
     dispatched, finished : In(credit_limit_bits)
@@ -128,6 +131,8 @@ class ContextSignature(wiring.Signature):
                 "generation_in": In(GENERATION_BITS),
                 "generation": Out(GENERATION_BITS),
                 "credit_limit_out": Out(p.credit_limit_bits),
+                "aborted_in": In(1),
+                "aborted": Out(1),
                 "dispatch_limit": Out(p.credit_limit_bits),
                 "dispatched": In(p.credit_limit_bits),
                 "finished": In(p.credit_limit_bits),

@@ -31,8 +31,11 @@ class SessionState(enum.Enum, shape=2):
 
 
 def ControlWord(p: T3Parameters):
-    """What the other GPU knows of a context: its credit limit, and which launch that is of."""
-    return data.StructLayout({"generation": GENERATION_BITS, "credit_limit": p.credit_limit_bits})
+    """What the other GPU knows of a context: its credit limit, which launch that is of, and whether
+    that was aborted."""
+    return data.StructLayout(
+        {"generation": GENERATION_BITS, "credit_limit": p.credit_limit_bits, "aborted": 1}
+    )
 
 
 def Control(word, link: LinkParameters):

@@ -62,6 +62,8 @@ class ContextRegistersSignature(wiring.Signature):
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
     launched : Out(1)
         There was a launch since the last abort.
+    aborted : Out(1)
+        The last launch was aborted before it was done. A register.
     former : Out
         And one before it, with this generation.
     over : In(1)
@@ -94,6 +96,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
                 "launched": Out(1),
+                "aborted": Out(1),
                 "former": Out(ContextView(p).members["former"]),
                 "over": In(1),
                 "start": Out(1),
@@ -276,6 +279,7 @@ class ContextPage(ReportingPage):
             ]
         with m.If(context.abort):
             m.d.sync += former.valid.eq(0)
+        m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
         return ends
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:

@@ -69,7 +69,7 @@ class Model:
     def flags(self, context: int) -> dict[str, bool]:
         """Something interrupts; an abort, or the reset, is not over; there was a launch."""
         own = self.state.contexts[context]
-        names = {"aborting": "aborting", "launched": "open"}
+        names = {"aborting": "aborting", "launched": "open", "aborted": "given_up"}
         irq = {"irq": self.irqs[context]}
         return irq | {port: bool(own[name]) for port, name in names.items()}
 

@@ -30,6 +30,7 @@ _ALSO = (
     ErrorCode.PACKET_FORBIDDEN,
     ErrorCode.PACKET_STALE,
     ErrorCode.STORE_STALE,
+    ErrorCode.PEER_ABORTED,
 )
 ERRORS = [
     code.name for code in ErrorCode if 0 < code.value <= ErrorCode.TIMEOUT.value or code in _ALSO

@@ -258,3 +258,57 @@ def test_limit_of_a_gpu_without_a_launch(generation):
             await ctx.tick()
 
     simulate(bench, TWO)
+
+
+async def shown(ctx, port, *, generation, aborted):
+    """What the downstream GPU shows for a while."""
+    ctx.set(port.generation_in, generation)
+    ctx.set(port.aborted_in, aborted)
+    await ctx.tick().repeat(6)
+
+
+def test_downstream_gpu_gives_up_the_launch():
+    """It is an error here, once; another launch of that GPU is not, nor is one without a launch
+    here."""
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        here, other = SECOND.generation, SECOND.generation + 1
+        await shown(ctx, port, generation=here, aborted=1)
+        assert await errors(ctx, dut) == (0, 0)
+        await shown(ctx, port, generation=other, aborted=0)
+        await launch(ctx, dut, SECOND.registers, CONTEXT)
+        await shown(ctx, port, generation=other, aborted=1)
+        await shown(ctx, port, generation=here, aborted=0)
+        assert await errors(ctx, dut) == (0, 0)
+        await shown(ctx, port, generation=here, aborted=1)
+        assert (await status(ctx, dut, "COUNT_PEER_ABORTED", CONTEXT))["count"] == 1
+        assert await errors(ctx, dut) == (ErrorCode.PEER_ABORTED.value, 1)
+        assert await errors(ctx, dut) == (0, 0)
+        assert not ctx.get(dut.context[1 - CONTEXT].irq)
+
+    simulate(bench, TWO)
+
+
+def test_an_aborted_launch_is_shown_until_the_next_one():
+    traffic = Traffic(0)
+
+    async def bench(ctx, dut):
+        port = dut.context[CONTEXT]
+        assert not ctx.get(port.aborted)  # the reset is no launch's end
+        await launch(ctx, dut, FIRST.registers, CONTEXT)
+        assert not ctx.get(port.aborted)
+        await abort(ctx, dut, CONTEXT)
+        await ctx.tick().repeat(20)
+        assert ctx.get(port.aborted) and ctx.get(port.generation) == FIRST.generation
+        assert not ctx.get(dut.context[1 - CONTEXT].aborted)
+        await launch(ctx, dut, SECOND.registers, CONTEXT)
+        assert not ctx.get(port.aborted) and ctx.get(port.generation) == SECOND.generation
+        show(ctx, port, SECOND, finished=WORKGROUPS)
+        traffic.add(SECOND)
+        while not (ctx.get(port.done) and ctx.get(port.idle)):
+            await ctx.tick()
+        await abort(ctx, dut, CONTEXT)
+        assert not ctx.get(port.aborted)  # it was done
+
+    simulate(bench, TWO, background=traffic)

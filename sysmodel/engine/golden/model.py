@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rtl.interface.encodings import ErrorCode
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -65,6 +66,7 @@ from .trigger import (
 
 __all__ = ["reset", "step"]
 
+_PEER_ABORTED = ErrorCode.PEER_ABORTED.value
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
 # What waits for the tracker.
 _TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
@@ -89,6 +91,7 @@ def _write_context(s, context, outputs, k):
     own = s.contexts[context]
     outputs[k + K.credit_limit_out] = own.credit_limit
     outputs[k + K.generation] = own.told_generation
+    outputs[k + K.aborted] = own.given_up
     outputs[k + K.dispatch_limit] = own.dispatch_limit
     outputs[k + K.tiles] = own.tiles
     outputs[k + K.done] = own.done
@@ -287,6 +290,8 @@ def _end_context(s, context, words, k, sends, takes):
         failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)
     if not failure and own.outside:
         failure, place = own.outside, place_of(own.engine.outside_atom, 0, 0, False)
+    if not failure and own.peer_aborted and not own.peer_told:
+        failure = error(_PEER_ABORTED, context, 0, 0)
     tell_of_context(s, context)
     note_failure(log, failure, place)
     look_outside(own, s.config.credit_limit_mask, words, at)

@@ -228,6 +228,7 @@ def follow_launch(s, context, aborts, clearing):
         takes = not own.open or _is_over(s, context)
     own.launches_done = (own.launches_done + ends) & 0xFFFF
     own.begun = (own.begun + takes) & 0xFFFF
+    own.given_up = (aborts and own.running) or (own.given_up and not takes)
     own.running = not aborts and (takes or (own.running and not ends))
     own.pending = not aborts and own.pending and not takes
     over = own.idle and not clearing and own.waited_abort
@@ -265,6 +266,8 @@ def look_outside(own, most, words, at):
         own.downstream = most
     else:
         own.downstream = admitted
+    own.peer_told = own.peer_aborted
+    own.peer_aborted = words[at + J.aborted_in] != 0 and ahead == 0 and own.open != 0
     is_kernel = words[at + J.kernel_generation] == generation
     own.dispatched = words[at + J.dispatched] if is_kernel else 0
     own.finished = words[at + J.finished] if is_kernel else 0

@@ -111,10 +111,10 @@ _GPU = record(
 # A context: its registers' effects, credit window, and units; what it has in the tracker;
 # from `given` on, of the cycle under way.
 _CONTEXT = record(
-    "strobes launches running pending begun launches_done open former_valid former_generation "
-    "told_generation "
+    "strobes launches running pending begun launches_done open given_up "
+    "former_valid former_generation told_generation "
     "aborting waited_abort configuration_error ways was_idle copying sent "
-    "downstream dispatched finished "
+    "downstream dispatched finished peer_aborted peer_told "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
     "flying idle aborted given copies_before had_ready ended has_sent complete own pushed "
