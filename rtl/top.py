@@ -13,6 +13,8 @@ from .interface.signatures import ChannelSignature, ContextSignature, ErrorSigna
 from .lib.select import one_hot_first, one_hot_select
 from .lib.wide_counter import WideCounter
 from .link.errors import LinkErrors
+from .link.parameters import LinkParameters
+from .link.ring import RingLinks, WiredT3Signature
 from .parameters import T3Parameters
 from .registers.port import Registers
 from .tracker.tracker import Tracker
@@ -32,6 +34,9 @@ class T3(wiring.Component):
     Parameters
     ----------
     p : T3Parameters
+    link : LinkParameters or None
+        With them the link endpoints are inside, and the ports for the neighbours are their wires:
+        see :class:`WiredT3Signature`.
 
     Members
     -------
@@ -50,16 +55,19 @@ class T3(wiring.Component):
     Raises
     ------
     TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        If ``p`` is not a :class:`T3Parameters`, or ``link`` neither a :class:`LinkParameters` nor
+        None.
     ValueError
-        If a channel has no address, or a parameter's value does not fit a register.
+        If a channel has no address, a parameter's value does not fit a register, or the link is not
+        for these parameters.
     """
 
-    def __init__(self, p: T3Parameters):
+    def __init__(self, p: T3Parameters, link: LinkParameters | None = None):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
         self._p = p
-        super().__init__(T3Signature(p))
+        self._links = None if link is None else RingLinks(p, link)
+        super().__init__(T3Signature(p) if link is None else WiredT3Signature(p, link))
         self.registers = Registers(p)
         self.tracker = Tracker(p)
         self.contexts = [ContextUnit(p, number) for number in range(p.contexts)]
@@ -74,6 +82,9 @@ class T3(wiring.Component):
             m.submodules[f"context_{number}"] = unit
         wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
         m.d.comb += self.irq.eq(self.registers.irq)
+        if self._links is not None:
+            m.submodules.links = self._links
+            self._connect_wires(m)
         self._connect_channels(m)
         self._distribute(m)
         for number in range(self._p.contexts):
@@ -83,6 +94,12 @@ class T3(wiring.Component):
         self._inject(m)
         self._report_links(m)
         return m
+
+    def _connect_wires(self, m: Module) -> None:
+        """The links inside to the ports."""
+        for inside, outside in zip(self._links.wires, self.channel, strict=True):
+            wiring.connect(m, inside.downstream, wiring.flipped(outside.downstream))
+            wiring.connect(m, inside.upstream, wiring.flipped(outside.upstream))
 
     def _connect_channels(self, m: Module) -> None:
         """Each channel to the ports, the tracker, and what the contexts say."""
@@ -96,7 +113,7 @@ class T3(wiring.Component):
         m.d.comb += told["relaxed"].eq(told["active"] & ~hurried.any())
         for index, channel in enumerate(self.channels):
             m.submodules[f"channel_{index}"] = channel
-            self._connect_ports(m, self.channel[index], channel)
+            self._connect_ports(m, index, channel)
             wiring.connect(m, channel.tile_issue_acks, self.tracker.issue_acks[index])
             wiring.connect(m, channel.end_of_tile_markers, self.tracker.ends[index])
             for number, unit in enumerate(contexts):
@@ -161,7 +178,7 @@ class T3(wiring.Component):
         ]
         for name, member in ContextSignature(self._p).members.items():
             if name not in ("idle", "irq"):
-                inside, outside = getattr(unit.outside, name), getattr(ports, name)
+                inside, outside = getattr(unit.outside, name), self._context_port(number, name)
                 m.d.comb += inside.eq(outside) if member.flow is In else outside.eq(inside)
         m.d.comb += [ports.idle.eq(idle), ports.irq.eq(registers.irq)]
 
@@ -219,10 +236,10 @@ class T3(wiring.Component):
     def _report_links(self, m: Module) -> None:
         """To the GPU, when it has no other error."""
         m.submodules.link_errors = links = LinkErrors(self._p)
-        out, stray = self.registers.error, self._stray
+        out, stray, channels = self.registers.error, self._stray, range(self._p.channels)
         m.d.comb += [
-            links.down.eq(Cat(port.link_down for port in self.channel)),
-            links.reset.eq(Cat(port.link_reset for port in self.channel)),
+            links.down.eq(Cat(self._channel_port(n, "link_down") for n in channels)),
+            links.reset.eq(Cat(self._channel_port(n, "link_reset") for n in channels)),
             links.hold.eq(stray.valid),
             out.valid.eq(stray.valid | links.error.valid),
             out.report.eq(Mux(stray.valid, stray.report, links.error.report)),
@@ -238,17 +255,30 @@ class T3(wiring.Component):
             registered.append(report)
         self._first_error(m, registered, owner, out)
 
-    def _connect_ports(self, m: Module, port, channel: Channel) -> None:
+    def _connect_ports(self, m: Module, index: int, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():
             if not hasattr(channel, name):
                 continue
-            outside, inside = getattr(port, name), getattr(channel, name)
+            outside, inside = self._channel_port(index, name), getattr(channel, name)
             if not member.is_port:
-                wiring.connect(m, wiring.flipped(outside), inside)
+                wiring.connect(m, outside, inside)
             elif member.flow is In:
                 m.d.comb += inside.eq(outside)
             else:
                 m.d.comb += outside.eq(inside)
+
+    def _channel_port(self, index: int, name: str):
+        """A port of a channel, or what the links inside have in its place."""
+        port = wiring.flipped(self.channel[index])
+        if self._links is not None and not hasattr(port, name):
+            port = self._links.channel[index]
+        return getattr(port, name)
+
+    def _context_port(self, index: int, name: str):
+        port = self.context[index]
+        if self._links is not None and not hasattr(port, name):
+            port = self._links.context[index]
+        return getattr(port, name)
 
     def _first_error(self, m: Module, errors: Sequence, owner: int | None, out) -> None:
         """The first one that is an owner's, or of no context (None)."""

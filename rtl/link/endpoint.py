@@ -80,10 +80,10 @@ class LinkEndpoint(wiring.Component):
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters | None = None):
-        if link is None:
-            link = LinkParameters()
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        if link is None:
+            link = LinkParameters(contexts=p.contexts)
         if not isinstance(link, LinkParameters):
             raise TypeError(f"Link must be LinkParameters, not {link!r}")
         self._shape, self._link = LinkPacket(p), link

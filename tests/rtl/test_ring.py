@@ -1,0 +1,179 @@
+"""Tops with their link endpoints inside, in a ring."""
+
+import pytest
+from context_bench import TWO
+from ring_bench import CHANNELS, Work, simulate
+from top_bench import abort, program, status
+
+from rtl.interface.encodings import ErrorCode
+from rtl.link.parameters import LinkParameters
+from rtl.top import T3
+from tb.link_endpoint.dut import LINK
+from tb.link_endpoint.wire import CLEAN, DEAD, Faults
+
+# In generation 9 the downstream GPU, which shows 0 before its first launch, would be ahead.
+WORKS = [Work(number=0, generation=3), Work(number=1, generation=9)]
+FAULTY = Faults(lose=0.03, repeat=0.1, corrupt=0.03, late=0.1, straggle=20, busy=0.1)
+
+
+def test_wrong_arguments():
+    with pytest.raises(TypeError, match=r"Link must be LinkParameters, not 1"):
+        T3(TWO, 1)
+    with pytest.raises(ValueError, match=r"contexts of the link must .* \(2\), not 1"):
+        T3(TWO, LinkParameters())
+
+
+async def errors(ctx, gpu):
+    """Those of the GPU and of each context since reset, the oldest of each."""
+    found = []
+    for prefix, context in (("GPU_", 0), ("", 0), ("", 1)):
+        code = (await status(ctx, gpu.dut, f"{prefix}ERROR", context))["code"]
+        count = (await status(ctx, gpu.dut, f"{prefix}ERRORS", context))["count"]
+        found.append((ErrorCode(code), count))
+    return found
+
+
+NOTHING = [(ErrorCode.NONE, 0)] * 3
+
+
+async def take_gpu_errors(ctx, gpu):
+    """Codes and channels in the GPU's log."""
+    taken = []
+    while code := (await status(ctx, gpu.dut, "GPU_ERROR"))["code"]:
+        place = await status(ctx, gpu.dut, "GPU_ERROR_PLACE")
+        taken.append((ErrorCode(code), place["channel"]))
+        await program(ctx, gpu.dut, [("GPU_CONTROL", {"drop_error": 1})])
+    return taken
+
+
+@pytest.mark.parametrize(
+    "seed, faults", [(1, FAULTY), *(pytest.param(n, CLEAN, marks=pytest.mark.verify) for n in [2])]
+)
+def test_reduce_scatter(seed, faults):
+    """Of both contexts, over wires that lose, repeat, corrupt and delay; another one behind it.
+    Before the downstream GPU has begun nothing is sent."""
+    again = Work(number=0, generation=4)
+
+    async def bench(ctx, ring):
+        await ring.launch(ctx, 0, *WORKS)
+        await ctx.tick().repeat(300)
+        first = ring.gpus[0].dut
+        assert [ctx.get(port.dispatch_limit) for port in first.context] == [0, 0]
+        await ring.launch(ctx, 1, *WORKS)
+        await ring.finish(ctx, *WORKS)
+        ring.check(*WORKS)
+        for number in (1, 0):
+            await ring.launch(ctx, number, again)
+        await ctx.tick().repeat(5)
+        await ring.finish(ctx, again)
+        ring.check(*WORKS, again)
+        for gpu in ring.gpus:
+            assert await status(ctx, gpu.dut, "LAUNCHES") == {"begun": 2, "done": 2}
+            assert await errors(ctx, gpu) == NOTHING
+        assert faults is CLEAN or all(wire.corrupted for wire in ring.all_wires)
+
+    simulate(bench, seed, faults=faults)
+
+
+@pytest.mark.verify
+def test_reduce_scatter_of_three_gpus():
+    """What arrives is sent on, each workgroup when the next GPU admits it."""
+    works = [Work(number=n, generation=15, gpus=3, chunk=1) for n in range(2)]
+
+    async def bench(ctx, ring):
+        for number in range(3):
+            await ring.launch(ctx, number, *works)
+        await ring.finish(ctx, *works)
+        ring.check(*works)
+        for gpu in ring.gpus:
+            assert await errors(ctx, gpu) == NOTHING
+
+    simulate(bench, 3, gpus=3, faults=FAULTY)
+
+
+def test_link_that_goes_down():
+    """Both GPUs log it, and interrupt both contexts; another channel's links work on, and nothing
+    is lost when it works again."""
+
+    async def bench(ctx, ring):
+        for gpu in ring.gpus:
+            for context in range(2):
+                enable = [("INTERRUPT_ENABLE", {"link": 1, "error": 1})]
+                await program(ctx, gpu.dut, enable, context)
+        await ctx.tick().repeat(200)
+        broken = ring.wires[0][1]
+        for wire in broken:
+            wire.faults = DEAD
+        for number in range(2):
+            await ring.launch(ctx, number, *WORKS)
+        await ctx.tick().repeat(2 * LINK.down_cycles)
+        for gpu in ring.gpus:
+            assert await take_gpu_errors(ctx, gpu) == [(ErrorCode.LINK_DOWN, 1)]
+            assert (await status(ctx, gpu.dut, "GPU_COUNT_LINK_DOWN"))["count"] == 1
+            for context, port in enumerate(gpu.dut.context):
+                assert ctx.get(port.irq)
+                # The other GPU misses nothing.
+                assert ctx.get(port.done) == (gpu is ring.gpus[0])
+                seen = await status(ctx, gpu.dut, "INTERRUPTS", context)
+                assert seen["link"] and not seen["error"]
+        # All that goes over channel 0 has arrived.
+        for gpu in ring.gpus:
+            for work in WORKS:
+                expected = work.accesses(gpu.number)
+                found = gpu.seen(work)
+                assert all(
+                    found[access] == count
+                    for access, count in expected.items()
+                    if access in gpu.memories[0].seen
+                )
+        for wire in broken:
+            wire.faults = CLEAN
+        await ring.finish(ctx, *WORKS)
+        ring.check(*WORKS)
+
+    simulate(bench, 4)
+
+
+def test_reset_of_one_gpu():
+    """The other one logs it for each channel; afterwards both begin anew."""
+
+    async def bench(ctx, ring):
+        here, there = ring.gpus
+        await ctx.tick().repeat(200)
+        await ring.launch(ctx, 0, WORKS[0])
+        await ring.reset(ctx, 1)
+        await ctx.tick().repeat(250)
+        told = await take_gpu_errors(ctx, here)
+        assert set(told) == {(ErrorCode.LINK_RESET, channel) for channel in range(CHANNELS)}
+        assert await errors(ctx, there) == NOTHING
+        here.drop(0)
+        await abort(ctx, here.dut, 0)
+        again = Work(number=0, generation=4)
+        for number in range(2):
+            await ring.launch(ctx, number, again)
+        await ctx.tick().repeat(5)
+        await ring.finish(ctx, again)
+        ring.check(again)
+
+    simulate(bench, 5)
+
+
+def test_abort_on_one_gpu():
+    """Its upstream neighbour hears of it, in that context alone; the other context goes on."""
+
+    async def bench(ctx, ring):
+        here, there = ring.gpus
+        await ctx.tick().repeat(200)
+        for number in range(2):
+            await ring.launch(ctx, number, *WORKS)
+            ring.gpus[number].drop(0)  # so that it does not end
+        await abort(ctx, there.dut, 0)
+        await ctx.tick().repeat(60)
+        assert await errors(ctx, here) == [NOTHING[0], (ErrorCode.PEER_ABORTED, 1), NOTHING[0]]
+        assert (await status(ctx, here.dut, "COUNT_PEER_ABORTED", 0))["count"] == 1
+        await abort(ctx, here.dut, 0)
+        await ring.finish(ctx, WORKS[1])
+        ring.check(WORKS[1])
+        assert await errors(ctx, there) == NOTHING
+
+    simulate(bench, 6)
