@@ -15,6 +15,7 @@ from .channel.issue_ack_queue import IssueAckQueue
 from .dma.engine import DmaEngine
 from .dma.lane import DmaLane
 from .link.endpoint import LinkEndpoint
+from .link.parameters import LinkParameters
 from .nmc.unit import NmcUnit
 from .parameters import T3Parameters
 from .registers.map_table import MapTable
@@ -46,20 +47,24 @@ class Block:
         Only hardware with data has it.
     is_exported : bool
         It is of use without the top.
+    has_link : bool
+        It can be made for given links.
     """
 
     kind: type[wiring.Component]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     needs_data: bool = False
     is_exported: bool = True
+    has_link: bool = False
 
-    def make(self, p: T3Parameters) -> wiring.Component:
-        return self.kind(p, **self.arguments)
+    def make(self, p: T3Parameters, link: LinkParameters | None = None) -> wiring.Component:
+        arguments = {"link": link} if self.has_link else {}
+        return self.kind(p, **self.arguments, **arguments)
 
 
 BLOCKS: Mapping[str, Block] = MappingProxyType(
     {
-        TOP: Block(kind=T3),
+        TOP: Block(kind=T3, has_link=True),
         "channel": Block(kind=Channel),
         "location_lookup": Block(kind=LocationLookup),
         "range_lookup": Block(kind=RangeLookup),
@@ -79,7 +84,7 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "registers": Block(kind=Registers),
         "map_table": Block(kind=MapTable, is_exported=False),
         "nmc_unit": Block(kind=NmcUnit, needs_data=True),
-        "link_endpoint": Block(kind=LinkEndpoint),
+        "link_endpoint": Block(kind=LinkEndpoint, has_link=True),
     }
 )
 """By name: the top first, then in the order in which they are exported."""

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from rtl.blocks import BLOCKS, TOP
+from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 from .core_file import core_file
@@ -27,6 +28,8 @@ def export_files(
     p: T3Parameters,
     name: str = "t3",
     report: Callable[[str, float], None] = lambda task, share: None,
+    *,
+    link: LinkParameters | None = None,
 ) -> dict[str, str]:
     """Verilog of the top and of each block, headers, register documents, a core and a manifest.
 
@@ -41,6 +44,8 @@ def export_files(
         Of the top; what the names of all files and modules begin with.
     report : callable
         Told what is being done, and the share of it that is done.
+    link : LinkParameters or None
+        With them the top has its link endpoints inside.
 
     Returns
     -------
@@ -50,7 +55,8 @@ def export_files(
     Raises
     ------
     TypeError
-        If ``p`` is not a :class:`T3Parameters`, or ``name`` is not a string.
+        If ``p`` is not a :class:`T3Parameters`, ``name`` is not a string, or ``link`` is neither a
+        :class:`LinkParameters` nor None.
     ValueError
         If ``name`` is not a Verilog identifier, has two underscores in a row, or a block cannot be
         made with these parameters.
@@ -64,7 +70,7 @@ def export_files(
         )
     if not isinstance(p, T3Parameters):
         raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
-    about = _about(p)
+    about = _about(p, link)
     files, modules = {}, {}
     hierarchies = Hierarchies()
     chosen = {
@@ -74,7 +80,7 @@ def export_files(
     }
     for number, (block_name, block) in enumerate(chosen.items()):
         report("Verilog", number / len(chosen))
-        component = block.make(p)
+        component = block.make(p, link)
         module = name if block_name == TOP else f"{name}_{block_name}"
         files[f"{module}.v"] = readable_verilog(component, module, about, hierarchies)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
@@ -93,13 +99,18 @@ def export_files(
     )
     documents = register_documents()
     files |= {file: text.decode() for file, text in documents.items() if "/" not in file}
-    files["manifest.json"] = manifest(p, files, modules)
+    files["manifest.json"] = manifest(p, files, modules, link)
     return files
 
 
-def _about(p: T3Parameters) -> str:
-    values = ", ".join(f"{field.name} {getattr(p, field.name)}" for field in fields(p))
+def _about(p: T3Parameters, link: LinkParameters | None) -> str:
+    values = _values(p) if link is None else f"{_values(p)}; of its links: {_values(link)}"
     return (
         f"Made from Amaranth by t3 export, version {project_version()}: change the source instead. "
         f"SPDX-License-Identifier: Apache-2.0. Parameters: {values}."
     )
+
+
+def _values(parameters: T3Parameters | LinkParameters) -> str:
+    names = (field.name for field in fields(parameters))
+    return ", ".join(f"{name} {getattr(parameters, name)}" for name in names)

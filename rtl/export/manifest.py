@@ -7,6 +7,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
+from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 from .ports import Field, Port
@@ -19,6 +20,7 @@ def manifest(
     p: T3Parameters,
     files: Mapping[str, str],
     modules: Mapping[str, tuple[str, str, Sequence[Port]]],
+    link: LinkParameters | None = None,
 ) -> str:
     """The manifest of an export.
 
@@ -29,6 +31,8 @@ def manifest(
         Text of each file by its name.
     modules : mapping
         By the name of a file: its module, what that is, and its ports without clock and reset.
+    link : LinkParameters or None
+        Of the endpoints inside the top.
 
     Returns
     -------
@@ -41,6 +45,7 @@ def manifest(
         "project": {key: value for key, value in origin.items() if value is not None},
         "generators": tools,
         "parameters": asdict(p),
+        **({} if link is None else {"link": asdict(link)}),
         "files": [_file(name, text, modules.get(name)) for name, text in sorted(files.items())],
     }
     return json.dumps(content, indent=1) + "\n"

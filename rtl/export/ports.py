@@ -127,11 +127,12 @@ def _description(owner: Any, signature: wiring.Signature, path: tuple) -> str:
 
 
 def _members(owner: type) -> dict[str, str]:
-    """Text of each name in the section "Members" of a class."""
-    document = dedent("    " + (owner.__doc__ or ""))
+    """Text of each name in the section "Members" of a class, or else of those that it extends."""
+    inherited = [kind for kind in owner.__mro__[1:] if not kind.__module__.startswith("amaranth.")]
+    texts = _members(inherited[0]) if inherited and inherited[0] is not object else {}
+    document = dedent("    " + (vars(owner).get("__doc__") or ""))
     section = re.search(r"^Members\n-+\n(.*?)(?:\n\n|\Z)", document, re.DOTALL | re.MULTILINE)
     entries = re.compile(r"^(\S.*)\n((?: +\S.*\n?)*)", re.MULTILINE)
-    texts = {}
     for names, text in entries.findall(section[1] if section else ""):
         for name in names.partition(" : ")[0].split(","):
             texts[name.strip()] = " ".join(text.split())

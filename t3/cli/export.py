@@ -51,6 +51,9 @@ def export(
     name: Annotated[
         str, option("Name of the top, with which all modules and files begin.", "NAME")
     ] = "t3",
+    with_links: Annotated[
+        bool, option("The top has its link endpoints inside: a ring needs nothing else.")
+    ] = False,
     **parameters: Any,
 ) -> None:
     """Write Verilog of the hardware with any parameters.
@@ -62,13 +65,16 @@ def export(
     from amaranth.hdl import UnusedElaboratable
 
     from rtl.export.files import export_files
+    from rtl.link.parameters import LinkParameters
 
     # What no register can hold is found while a component is made, which then stays unused.
     warnings.simplefilter("ignore", UnusedElaboratable)
     with OutputFolder(out, (f"{name}.v", "manifest.json")) as folder:
         try:
             with shown_progress() as progress:
-                files = export_files(T3Parameters(**parameters), name, progress)
+                p = T3Parameters(**parameters)
+                link = LinkParameters(contexts=p.contexts) if with_links else None
+                files = export_files(p, name, progress, link=link)
         except ValueError as error:
             raise _input_error(error) from error
         published = folder.write(files)

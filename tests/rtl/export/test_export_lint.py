@@ -1,5 +1,6 @@
 """Other tools read every exported file without warnings that matter."""
 
+import json
 import os
 import re
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pyslang
 import pytest
 from exported import EXAMPLE, SMALL, exported, needs, run, verilate, written
 
+from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 LEAST = T3Parameters(
@@ -37,6 +39,36 @@ def test_verilator(p, tmp_path):
     for file in verilog(p):
         done = verilate("--lint-only", "-Wall", folder / "t3.vlt", folder / file)
         assert (done.returncode, done.stderr) == (0, ""), file
+
+
+def test_verilator_reads_a_top_with_its_links(tmp_path):
+    """Whose ports are wires to the neighbours, in place of those that stand for a link."""
+    p = replace(LEAST, contexts=2)
+    link = LinkParameters(
+        replay_depth=8,
+        receive_depth=8,
+        sequence_bits=8,
+        timeout_cycles=64,
+        down_cycles=256,
+        lifetime_cycles=64,
+        contexts=2,
+    )
+    files = exported(p, "gpu", link)
+    folder = written(tmp_path, files)
+    for file in ("gpu.v", "gpu_link_endpoint.v"):
+        done = verilate("--lint-only", "-Wall", folder / "gpu.vlt", folder / file)
+        assert (done.returncode, done.stderr) == (0, ""), file
+    manifest = json.loads(files["manifest.json"])
+    assert LinkParameters(**manifest["link"]) == link
+    entries = {entry["file"]: entry for entry in manifest["files"]}
+    ports = {port["name"]: port for port in entries["gpu.v"]["ports"]}
+    assert ports["channel__0__occupancy"]["description"] == "Entries of that queue."
+    assert ports["channel__0__upstream__receive__payload"]["description"] == "Always taken."
+    assert not any("link_" in name or "credit" in name for name in ports)
+    flit = ports["channel__0__upstream__receive__payload"]
+    assert [field["name"] for field in flit["fields"]] == ["body", "crc"]
+    width = re.search(r"^`define GPU_UPSTREAM_RECEIVE_BITS +(\d+)$", files["gpu_layouts.vh"], re.M)
+    assert int(width[1]) == flit["width"]
 
 
 @PARAMETERS
