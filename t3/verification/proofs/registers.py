@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal, Value
 
+from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.registers.map import PAGE_BITS
 from rtl.registers.port import Registers, Response
@@ -30,6 +31,7 @@ _STROBES = ("abort", "start")
 _READ = ("done", "over", "idle", "clearing", "sent", "tiles", "oldest", "credit_limit")
 # What a context can be told of by an interrupt.
 _EVENTS = ("done", "idle", "sent")
+_OF_LINKS = (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
 
 
 class RegistersHarness(Elaboratable):
@@ -71,16 +73,19 @@ class RegistersHarness(Elaboratable):
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
         self._assert_unchanged(m, dut.number, of_gpu, "number")
         self._assert_interrupt(m, dut.irq, dut.error.valid, "gpu", of_gpu)
-        for number, context in enumerate(dut.context):
+        for number in range(_P.contexts):
             written = okay & (page == number + 1)
-            self._assert_context(m, context, number, written)
+            self._assert_context(m, dut, number, written)
             self._assert_launch(m, dut, number, written)
         return m
 
-    def _assert_context(self, m: Module, context, number: int, written: Value) -> None:
+    def _assert_context(self, m: Module, dut: Registers, number: int, written: Value) -> None:
+        context = dut.context[number]
         had_copy = Signal(name=f"had_copy_{number}")
         m.d.sync += had_copy.eq(context.copies.valid)
+        of_link = [dut.error.report.code == code for code in _OF_LINKS]
         happens = Cat(context.error.valid, *(getattr(context, name) for name in _EVENTS)).any()
+        happens |= dut.error.valid & Cat(of_link).any()
         self._assert_interrupt(m, context.irq, happens, str(number), written)
         for name in _PROGRAMMED:
             self._assert_unchanged(m, getattr(context, name), written, f"{number}: {name}")
@@ -139,7 +144,7 @@ PROOFS = (
         statement="The registers, tables, copies and strobes of a context change with a write into "
         "its page that is answered with OKAY, and with no other; those of the GPU likewise; what "
         "is active changes when a launch begins that such a write has asked for; a context "
-        "interrupts only after something of its own, or such a write",
+        "interrupts only after something of its own, an error of a link, or such a write",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

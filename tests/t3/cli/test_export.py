@@ -5,6 +5,7 @@ from dataclasses import fields
 
 import pytest
 
+from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from t3.cli import main as cli
 
@@ -17,11 +18,14 @@ def t3(*arguments):
 
 
 def test_writes_what_the_manifest_says(tmp_path, capsys):
-    assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--with-data") == 0
+    assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--with-data", "--with-links") == 0
     folder = tmp_path / "a" / "b"
     manifest = json.loads((folder / "manifest.json").read_text())
     asked = T3Parameters(sets=8, ways=1, banks=1, credit_window=8, command_depth=8, with_data=True)
     assert T3Parameters(**manifest["parameters"]) == asked
+    assert LinkParameters(**manifest["link"]) == LinkParameters()
+    (top,) = (entry for entry in manifest["files"] if entry["file"] == "gpu.v")
+    assert "channel__0__downstream__send__payload" in {port["name"] for port in top["ports"]}
     written = {path.name for path in folder.iterdir()}
     assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}
     assert {"gpu.v", "gpu_nmc_unit.v", "gpu.core", "gpu_registers.vh"} <= written
@@ -33,6 +37,7 @@ def test_an_option_for_every_parameter(capsys):
     shown = capsys.readouterr().out
     for field in fields(T3Parameters):
         assert f"--{field.name.replace('_', '-')}" in shown
+    assert "--with-links" in shown
 
 
 @pytest.mark.parametrize(
