@@ -134,6 +134,7 @@ def test_link_that_goes_down():
     simulate(bench, 4)
 
 
+@pytest.mark.verify
 def test_reset_of_one_gpu():
     """The other one logs it for each channel; afterwards both begin anew."""
 

@@ -18,7 +18,10 @@ def t3(*arguments):
 
 
 def test_writes_what_the_manifest_says(tmp_path, capsys):
-    assert t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--with-data", "--with-links") == 0
+    assert (
+        t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--with-data", "--with-links")
+        == 0
+    )
     folder = tmp_path / "a" / "b"
     manifest = json.loads((folder / "manifest.json").read_text())
     asked = T3Parameters(sets=8, ways=1, banks=1, credit_window=8, command_depth=8, with_data=True)
