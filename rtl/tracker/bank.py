@@ -575,7 +575,9 @@ class TrackerBank(wiring.Component):
             & ~self.clearing[number]
             & ~Cat(valid & (event.owner == number) for valid, event in stages).any()
         )
-        m.d.sync += waiting.eq(waiting + (pushed & ~self.completions.drop) - popped)
+        # Both sums at once: whether the tile is complete comes late.
+        one_more, no_more = Mux(popped, waiting, waiting + 1), waiting - popped
+        m.d.sync += waiting.eq(Mux(pushed & ~self.completions.drop, one_more, no_more))
         with m.If(self.clear[number] | self.clearing[number]):
             m.d.sync += entries.eq(0)
         with m.Elif(more & here):

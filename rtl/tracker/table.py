@@ -63,8 +63,12 @@ class TrackerTable(wiring.Component):
         What was given in the cycle before that.
     injector : Injector
     walk : Patrol
-    fixes : Signal
-        With ``walk.holds``: the way that is written, with what stands in ``row``.
+    wrong : Signal
+        With ``walk.holds``: the ways of ``row`` in which a bit was corrected.
+    fixing : Signal
+        The walk writes in this cycle, and the traffic does not.
+    fixes, fixed : Signal
+        With ``fixing``: the way that is written, and the corrected entry.
     checking : Signal
         A set was read in the last cycle.
     set_of_written, set_of_earlier : Signal
@@ -102,7 +106,10 @@ class TrackerTable(wiring.Component):
         self.earlier_ways = Signal(ways)
         self.injector = Injector()
         self.walk = Patrol(rows)
+        self.wrong = Signal(ways)
+        self.fixing = Signal()
         self.fixes = Signal(ways)
+        self.fixed = Signal(entry, reset_less=True)
         self.checking = Signal()
         self.set_of_written = Signal()
         self.set_of_earlier = Signal()
@@ -141,39 +148,40 @@ class TrackerTable(wiring.Component):
         code = Signal(code_word(self._entry))
         m.submodules.injector = injector = self.injector
         wiring.connect(m, wiring.flipped(self.inject), injector.port)
-        walk, writes = self.walk, Signal()
-        of_tile = self.written.valid & writes & ~self.clearing
-        fixed = one_hot_select(self.fixes, list(self.row))
+        walk, fixing = self.walk, self.fixing
+        of_tile = self.written.valid & self.written_ways.any() & ~self.clearing
         m.d.comb += [
-            writes.eq(self.written_ways.any()),
-            self.patrolled.eq(walk.holds & ~writes),
-            word.eq(Mux(self.clearing, 0, Mux(writes, self.written, fixed))),
+            self.patrolled.eq(fixing),
+            word.eq(Mux(self.clearing, 0, Mux(fixing, self.fixed, self.written))),
             injector.write.eq(of_tile),
             code.eq(Cat(word ^ Mux(of_tile, injector.flips, 0), encode(word))),
         ]
         for way, port in enumerate(self.write_ports):
             m.d.comb += [
                 port.addr.eq(
-                    Mux(self.clearing, self.clear_row, Mux(writes, self.written_set, walk.row))
+                    Mux(self.clearing, self.clear_row, Mux(fixing, walk.row, self.written_set))
                 ),
                 port.data.eq(code),
-                port.en.eq(
-                    self.clearing | self.written_ways[way] | (self.patrolled & self.fixes[way])
-                ),
+                port.en.eq(self.clearing | self.written_ways[way] | (fixing & self.fixes[way])),
             ]
 
     def _read(self, m: Module) -> None:
         corrected, lost = Signal(self._ways), Signal(self._ways)
         m.submodules.walk = walk = self.walk
-        correctable = Signal(self._ways)
         m.d.comb += [
             walk.step.eq(self.patrol),
-            walk.free.eq(~self.read & ~self.clearing),
-            walk.correctable.eq(correctable.any()),
-            # What was read is not what these leave.
+            walk.free.eq(~self.read & ~self.clearing & ~self.fixing),
+            walk.correctable.eq(corrected.any()),
+            # What was read is not what these leave; without them, each corrected bit counts.
             walk.disturbed.eq(self.written_ways.any() | self.earlier_ways.any()),
         ]
-        m.d.sync += self.fixes.eq(one_hot_first(correctable))
+        first = one_hot_first(self.wrong)
+        m.d.sync += [
+            self.wrong.eq(corrected),
+            self.fixing.eq(walk.holds & ~self.written_ways.any() & ~self.write_ways.any()),
+            self.fixes.eq(first),
+            self.fixed.eq(one_hot_select(first, list(self.row))),
+        ]
         m.d.comb += self.corrected.eq(self.checking & corrected.any())
         m.d.sync += self.lost.eq(self.checking & lost.any())
         for way, (memory, read) in enumerate(zip(self.entries, self.read_ports, strict=True)):
@@ -184,7 +192,6 @@ class TrackerTable(wiring.Component):
                 read.addr.eq(Mux(self.read, self.read_set, walk.row)),
                 read.en.eq(self.read | walk.reads),
                 check.i.eq(read.data),
-                correctable[way].eq(check.corrected),
                 by_written.eq(self.set_of_written & self.written_ways[way]),
                 by_earlier.eq(self.set_of_earlier & self.earlier_ways[way]),
                 corrected[way].eq(check.corrected & ~by_written & ~by_earlier),

@@ -84,7 +84,7 @@ class Model:
     @property
     def holds(self) -> bool:
         """Whether the patrol would write an entry in this cycle."""
-        return bool(self._bank["walk"]["holds"])
+        return bool(self._bank["held"])
 
     @property
     def full(self) -> bool:

@@ -42,7 +42,8 @@ def begin_bank(s, number):
     written in *c* + 1."""
     bank = s.banks[number]
     walk, cycle = bank.walk, s.gpu.cycle
-    bank.fixes = walk.holds and bank.wrote != cycle - 1
+    bank.fixes = bank.held and bank.wrote < cycle - 2
+    bank.held = walk.holds
     holds = 0
     if walk.looks and bank.wrote < cycle - 2:
         way = _first_corrected(s, number, walk.row)
@@ -50,7 +51,7 @@ def begin_bank(s, number):
             holds, bank.fixed_way = 1, way
         else:
             _next_row(walk, s.config.rows)
-    busy = comes_now(s, bank) or bank.clearing
+    busy = comes_now(s, bank) or bank.clearing or bank.fixes
     busy = busy or (bank.forgetting and bank.row < s.config.rows)
     reads = walk.due and not busy and not walk.looks and not walk.holds
     walk.due = s.gpu.patrols or (walk.due and not reads)

@@ -169,7 +169,7 @@ _CHANNEL = record(
 COMPLETIONS, EVENTS = 8, 8
 _BANK = record(
     "flying level head clearing row pointer best best_channel pending forgetting "
-    "wrote fixes fixed_way",
+    "wrote held fixes fixed_way",
     [("walk", _WALK), ("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
 )
 # Wrong bits are in the memory from the cycle `since` on.

@@ -44,18 +44,21 @@ class TrackerTableHarness(Elaboratable):
         injected = self._inject(m, dut)
         entries = [self._follow(m, dut, way, ask, injected) for way in range(_WAYS)]
         one, two = (Cat(entry.wrong_bits == number for entry in entries).any() for number in (1, 2))
-        two_before = Signal()
-        m.d.sync += two_before.eq(two)
+        two_before, held = Signal(), Signal()
+        m.d.sync += [two_before.eq(two), held.eq(dut.walk.holds)]
         m.d.comb += [
             Assert(~ask.asked | (dut.corrected == one), "corrected: not if one bit was wrong"),
             Assert(
                 ~ask.asked_before | (dut.lost == two_before), "lost: not if two bits were wrong"
             ),
             Cover(ask.asked & one & two, "an entry corrected, one lost"),
-            Cover(dut.walk.holds & dut.written_ways.any(), "the patrol gives way"),
+            Cover(held & dut.written_ways.any(), "the patrol gives way"),
             invariant(~dut.fixes.all(), "two ways at a time"),
             invariant(~(dut.walk.looks & dut.walk.holds), "two steps at a time"),
-            invariant(~dut.clearing | ~(dut.walk.looks | dut.walk.holds), "too early"),
+            invariant(~(dut.fixing & (dut.walk.looks | dut.walk.holds)), "a step too early"),
+            invariant(~(dut.fixing & dut.written_ways.any()), "two write"),
+            invariant(~(dut.fixing & dut.earlier_ways.any()), "written since"),
+            invariant(~dut.clearing | ~(dut.walk.looks | dut.walk.holds | dut.fixing), "too early"),
         ]
         return m
 
@@ -232,8 +235,12 @@ class TrackerTableHarness(Elaboratable):
                     entry.fresh_then | (entry.kept_then == entry.kept), f"{way}: kept otherwise"
                 ),
                 invariant(
-                    ~(walk.holds & here & dut.fixes[way]) | (dut.row[way].as_value() == entry.kept),
+                    ~(walk.holds & here & dut.wrong[way]) | (dut.row[way].as_value() == entry.kept),
                     f"{way}: the patrol holds another",
+                ),
+                invariant(
+                    ~(dut.fixing & here & dut.fixes[way]) | (dut.fixed.as_value() == entry.kept),
+                    f"{way}: the patrol writes another",
                 ),
             ]
 
