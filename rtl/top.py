@@ -152,13 +152,11 @@ class T3(wiring.Component):
             channel.link_out.valid & channel.link_out.ready & (channel.link_owner == number)
             for channel in self.channels
         )
-        idle, sent = Signal(name=f"idle_{number}"), Signal(name=f"sent_{number}")
+        idle, gone, sent = (Signal(name=f"{name}_{number}") for name in ("idle", "gone", "sent"))
+        rests = unit.own_idle & tracker.empty[number]
         m.d.sync += [
-            idle.eq(
-                unit.own_idle
-                & tracker.empty[number]
-                & Cat(channel.idle[number] for channel in self.channels).all()
-            ),
+            idle.eq(rests & Cat(channel.idle[number] for channel in self.channels).all()),
+            gone.eq(rests & Cat(channel.gone[number] for channel in self.channels).all()),
             sent.eq(unit.sent & Cat(channel.sent[number] for channel in self.channels).all()),
         ]
         m.d.comb += [
@@ -173,6 +171,7 @@ class T3(wiring.Component):
                 tracker.empty[number] & Cat(channel.over[number] for channel in self.channels).all()
             ),
             registers.idle.eq(idle),
+            registers.gone.eq(gone),
             registers.sent.eq(sent),
             registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]

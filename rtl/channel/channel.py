@@ -49,7 +49,7 @@ class Channel(wiring.Component):
 
     A read is before the arbiter one cycle after its port, a packet two, a store three; what the
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
-    output but ``errors``, ``sent`` and ``idle`` is a queue's end or a register.
+    output but ``errors``, ``sent``, ``idle`` and ``gone`` is a queue's end or a register.
 
     Updates are let through for dispatch indices that their context admits, those of packets if
     their operation and type are the command's; others are dropped and reported.
@@ -89,6 +89,8 @@ class Channel(wiring.Component):
     idle : Out(contexts)
         Of the context no DMA work is here, nothing waits for the link, and no store or packet of a
         mapped buffer is between its port and the DRAM's acknowledgement, or the tracker.
+    gone : Out(contexts)
+        As ``idle``, but for packets in the queue before the link.
     over : Out(contexts)
         No store of a mapped buffer and no update is on that way, of those that came before the
         last cycle.
@@ -104,9 +106,17 @@ class Channel(wiring.Component):
         Stores that leave over the link, of each context.
     compute, communication : Merge2
         Of the accesses from reads and from stores, and from packets and from the lanes.
+    own : list of Merge2
+        Of each context's remote stores, and of its lane's packets.
+    dma_reads, to_link : Merge
+        Of the contexts' reads, and of their packets.
     access_arbiter : Arbiter
     under_way, copies_under_way : list of UnderWay
         One for each context: of stores and updates, and of what only is to be written.
+    on_link : list of Signal
+        Packets of each context in the queue before the link.
+    issue_ack_buffer : IssueAckBuffer
+    issue_ack_queue : IssueAckQueue
 
     Raises
     ------
@@ -139,6 +149,7 @@ class Channel(wiring.Component):
                 "inject": In(InjectSignature()),
                 "sent": Out(p.contexts),
                 "idle": Out(p.contexts),
+                "gone": Out(p.contexts),
                 "over": Out(p.contexts),
             }
         )
@@ -146,10 +157,15 @@ class Channel(wiring.Component):
         self.lanes = [DmaLane(p) for _ in range(p.contexts)]
         self.remote = [MemoryQueue(Packet(p), depth=p.remote_depth) for _ in range(p.contexts)]
         self.compute, self.communication = (Merge2(DramRequest(p)) for _ in range(2))
+        self.dma_reads = Merge(DramRequest(p), p.contexts)
+        self.own = [Merge2(Packet(p)) for _ in range(p.contexts)]
+        self.to_link = Merge(self.queues.link.i.p.shape(), p.contexts)
         self.access_arbiter = Arbiter(p)
         self.under_way = [UnderWay(begins=2, ends=5) for _ in range(p.contexts)]
         self.copies_under_way = [UnderWay(begins=1, ends=2) for _ in range(p.contexts)]
-        self._buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
+        self.on_link = [Signal(2, name=f"on_link_{number}") for number in range(p.contexts)]
+        self.issue_ack_buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
+        self.issue_ack_queue = IssueAckQueue(p, depth=ISSUE_ACK_EVENTS)
         self._dropped = {name: Signal(name=f"{name}_dropped") for name in ("store", "packet")}
 
     def elaborate(self, platform):
@@ -197,11 +213,11 @@ class Channel(wiring.Component):
 
     def _send(self, m: Module) -> None:
         """Remote stores and the lanes' packets to the link, of contexts that it has room for."""
-        p, link = self._p, self.queues.link
-        m.submodules.to_link = to_link = Merge(link.i.p.shape(), p.contexts)
+        link = self.queues.link
+        m.submodules.to_link = to_link = self.to_link
         wiring.connect(m, to_link.o, link.i)
         for number, (remote, lane) in enumerate(zip(self.remote, self.lanes, strict=True)):
-            m.submodules[f"to_link_{number}"] = own = Merge2(Packet(p))
+            m.submodules[f"to_link_{number}"] = own = self.own[number]
             wiring.connect(m, remote.o, own.a)
             wiring.connect(m, lane.sends, own.b)
             into, room = to_link.i[number], self.link_room[number]
@@ -231,7 +247,7 @@ class Channel(wiring.Component):
         ]
         self._as_request(m, queues.writes, compute.b, Origin.COMPUTE)
         self._as_request(m, queues.updates, communication.a, Origin.COMMUNICATION)
-        m.submodules.dma_reads = reads = Merge(DramRequest(self._p), self._p.contexts)
+        m.submodules.dma_reads = reads = self.dma_reads
         for number, lane in enumerate(self.lanes):
             read = reads.i[number]
             m.d.comb += [
@@ -274,6 +290,7 @@ class Channel(wiring.Component):
             return stream.valid & stream.ready & (owner == number)
 
         for number, under_way in enumerate(self.under_way):
+            self._count_on_link(m, number)
             m.submodules[f"under_way_{number}"] = under_way
             m.submodules[f"copies_under_way_{number}"] = copies = self.copies_under_way[number]
             store, packet, classified = queues.stores.o, queues.inbound.o, queues.classified.o
@@ -301,7 +318,8 @@ class Channel(wiring.Component):
                         & (classified.p.target == Target.REMOTE),
                         moves(markers, markers.p.owner),
                         goes & ~was_copy,
-                        self._buffer.error.valid & (self._buffer.error.report.owner == number),
+                        self.issue_ack_buffer.error.valid
+                        & (self.issue_ack_buffer.error.report.owner == number),
                     )
                 ),
                 under_way.end_count.eq(Mux(moves(update, update.p.owner), update.p.count, 0)),
@@ -313,24 +331,22 @@ class Channel(wiring.Component):
                     )
                 ),
                 self.over[number].eq(under_way.none),
-                self.sent[number].eq(self.lanes[number].idle & ~self._on_link(m, number).any()),
-                self.idle[number].eq(
+                self.sent[number].eq(self.lanes[number].idle & ~self.on_link[number].any()),
+                self.gone[number].eq(
                     under_way.none
                     & copies.none
-                    & self.sent[number]
+                    & self.lanes[number].idle
                     & ~self.remote[number].level.any()
                 ),
+                self.idle[number].eq(self.gone[number] & ~self.on_link[number].any()),
             ]
 
-    def _on_link(self, m: Module, number: int) -> Signal:
-        """Packets of a context in the queue before the link."""
-        link = self.queues.link
-        count = Signal(2, name=f"on_link_{number}")
+    def _count_on_link(self, m: Module, number: int) -> None:
+        link, count = self.queues.link, self.on_link[number]
         pushed, popped = (
             stream.valid & stream.ready & (stream.p.owner == number) for stream in (link.i, link.o)
         )
         m.d.sync += count.eq(count + pushed - popped)
-        return count
 
     def _reduce(self, m: Module) -> None:
         """The reduce unit, which the memory controller uses."""
@@ -627,8 +643,8 @@ class Channel(wiring.Component):
 
     def _issue_ack(self, m: Module):
         """The DRAM's acknowledgements: updates to the tracker, writes counted. Gives the error."""
-        m.submodules.issue_ack_buffer = buffer = self._buffer
-        m.submodules.issue_acks = issue_acks = IssueAckQueue(self._p, depth=ISSUE_ACK_EVENTS)
+        m.submodules.issue_ack_buffer = buffer = self.issue_ack_buffer
+        m.submodules.issue_acks = issue_acks = self.issue_ack_queue
         wiring.connect(m, buffer.o, issue_acks.i)
         wiring.connect(m, wiring.flipped(self.inject), buffer.inject)
         wiring.connect(m, issue_acks.o, wiring.flipped(self.tile_issue_acks))

@@ -29,16 +29,26 @@ class UnderWay(wiring.Component):
         How many more end together.
     none : Out(1)
         Nothing is under way; what begins is counted in the next cycle, what ends in the one after.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    count : Signal
+    begun, ended, ended_together : Signal
+        What began and ended in the last cycle.
     """
 
     def __init__(self, *, begins: int, ends: int):
         super().__init__({"begin": In(begins), "end": In(ends), "end_count": In(4), "none": Out(1)})
+        self.begun, self.ended = Signal.like(self.begin), Signal.like(self.end)
+        self.ended_together = Signal.like(self.end_count)
+        self.count = Signal(COUNT_BITS)
 
     def elaborate(self, platform):
         m = Module()
-        begun, ended = Signal.like(self.begin), Signal.like(self.end)
-        ended_together = Signal.like(self.end_count)
-        count, difference = Signal(COUNT_BITS), Signal(COUNT_BITS + 1)
+        begun, ended, ended_together = self.begun, self.ended, self.ended_together
+        count, difference = self.count, Signal(COUNT_BITS + 1)
         m.d.comb += [
             difference.eq(count + sum(begun) - sum(ended) - ended_together),
             self.none.eq(~count.any() & ~begun.any()),

@@ -69,7 +69,9 @@ class ContextRegistersSignature(wiring.Signature):
     over : In(1)
         Nothing is left that needs the registers of the last launch.
     aborting : Out(1)
-        From the abort, or from reset, until nothing of the context is left.
+        From the abort, or from reset, until the context is ``gone``.
+    gone : In(1)
+        Nothing of the context is left, but for packets in the queues before the link.
     copies : Out(stream)
         Copies that software started, two deep.
     done, idle, clearing, tiles, oldest, credit_limit : In
@@ -103,6 +105,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "copies": Out(stream.Signature(Copy(p))),
                 "done": In(1),
                 "idle": In(1),
+                "gone": In(1),
                 "clearing": In(1),
                 "sent": In(1),
                 "tiles": In(32),
@@ -186,9 +189,9 @@ class ContextPage(ReportingPage):
         self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes |= {"abort": context.abort, "measure": context.start}
-        self._locks = {name: Signal(name=f"{name}_lock") for name in ("regions", "assignment")}
+        self.locks = {name: Signal(name=f"{name}_lock") for name in ("regions", "assignment")}
         self._storage |= {
-            **{("LOCK", name): lock for name, lock in self._locks.items()},
+            **{("LOCK", name): lock for name, lock in self.locks.items()},
             **dict(leaves(LAUNCH_CONFIGURATION, self.programmed)),
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
             **dict(leaves(INBOUND, context.inbound)),
@@ -228,9 +231,9 @@ class ContextPage(ReportingPage):
             check.exhausted.eq(self.next_epoch[-1]),
             self.busy.eq(self.running | self.pending | context.aborting | context.abort),
         ]
-        ends = context.idle & ~context.clearing & self._waited
+        ends = context.gone & ~context.clearing & self._waited
         m.d.sync += [
-            # What is cleared, and idle, is so from the second cycle after the strobe on.
+            # What is cleared, and gone, is so from the second cycle after the strobe on.
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]

@@ -87,7 +87,7 @@ class GlobalPage(ReportingPage):
         }
         self._interval = Signal(registers["PATROL_INTERVAL"]["cycles"].width)
         lock = Signal(name="lock")
-        self._locks = {"gpu": lock}
+        self.locks = {"gpu": lock}
         self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,

@@ -82,6 +82,13 @@ class MapTable(wiring.Component):
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
         Two copies deep.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    queue : Queue
+        Of the copies.
     """
 
     def __init__(self, p: T3Parameters):
@@ -99,10 +106,11 @@ class MapTable(wiring.Component):
                 "copies": Out(stream.Signature(Copy(p))),
             }
         )
+        self.queue = Queue(Copy(p), depth=2)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.copies = copies = Queue(Copy(self._p), depth=2)
+        m.submodules.copies = copies = self.queue
         wiring.connect(m, copies.o, wiring.flipped(self.copies))
 
         accept = Signal()

@@ -61,6 +61,13 @@ class RegisterPage(wiring.Component):
     Members
     -------
     port : In(:class:`PageSignature`)
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    locks : dict of Value
+        By name.
     """
 
     def __init__(self, members: Mapping[str, wiring.Member], registers: Mapping[str, Register]):
@@ -69,7 +76,7 @@ class RegisterPage(wiring.Component):
         self._storage: dict[tuple[str, str], Value] = {}
         self._status: dict[tuple[str, str], Value] = {}
         self._strobes: dict[str, Signal] = {}
-        self._locks: dict[str, Value] = {}
+        self.locks: dict[str, Value] = {}
 
     def check_widths(self) -> None:
         """Refuse a value that is wider than its field.
@@ -140,7 +147,7 @@ class RegisterPage(wiring.Component):
         if not register.lock:
             return Const(0)
         return ~self.port.privileged & (
-            Const(1) if register.lock == ALWAYS else self._locks[register.lock]
+            Const(1) if register.lock == ALWAYS else self.locks[register.lock]
         )
 
     def _value(self, register: str, field: Field):

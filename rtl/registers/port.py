@@ -70,9 +70,10 @@ class Registers(wiring.Component):
     ----------
     For proofs and benches to read, never to drive.
 
+    gpu_page : GlobalPage
     pages : list of ContextPage
-    write_address : Signal
-        The address that was taken last.
+    write_address, privileged : Signal
+        The address that was taken last, and whether with privilege.
 
     Raises
     ------
@@ -101,24 +102,25 @@ class Registers(wiring.Component):
                 "patrolled": In(32),
             }
         )
-        self._global = GlobalPage(p)
+        self.gpu_page = GlobalPage(p)
         self.pages = [ContextPage(p) for _ in range(p.contexts)]
         self.write_address = Signal.like(self.bus.awaddr)
+        self.privileged = Signal()
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.gpu = self._global
+        m.submodules.gpu = self.gpu_page
         m.d.comb += [
-            self.arbiter.eq(self._global.arbiter),
-            self.number.eq(self._global.number),
-            self._global.corrected.eq(self.corrected),
-            self._global.error.valid.eq(self.error.valid),
-            self._global.error.report.eq(self.error.report),
-            self.irq.eq(self._global.irq),
-            self.inject.eq(self._global.inject),
-            self._global.armed.eq(self.armed),
-            self.patrol.eq(self._global.patrol),
-            self._global.patrolled.eq(self.patrolled),
+            self.arbiter.eq(self.gpu_page.arbiter),
+            self.number.eq(self.gpu_page.number),
+            self.gpu_page.corrected.eq(self.corrected),
+            self.gpu_page.error.valid.eq(self.error.valid),
+            self.gpu_page.error.report.eq(self.error.report),
+            self.irq.eq(self.gpu_page.irq),
+            self.inject.eq(self.gpu_page.inject),
+            self.gpu_page.armed.eq(self.armed),
+            self.patrol.eq(self.gpu_page.patrol),
+            self.gpu_page.patrolled.eq(self.patrolled),
         ]
         code = self.error.report.code
         is_of_link = (code == ErrorCode.LINK_DOWN) | (code == ErrorCode.LINK_RESET)
@@ -126,21 +128,21 @@ class Registers(wiring.Component):
             m.submodules[f"context_{index}"] = page
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
             m.d.comb += [
-                page.next_epoch.eq(self._global.next_epoch),
+                page.next_epoch.eq(self.gpu_page.next_epoch),
                 page.link.eq(self.error.valid & is_of_link),
             ]
         m.d.comb += [
-            self._global.launches.eq(Cat(page.launches for page in self.pages).any()),
-            self._global.busy.eq(Cat(page.busy for page in self.pages).any()),
+            self.gpu_page.launches.eq(Cat(page.launches for page in self.pages).any()),
+            self.gpu_page.busy.eq(Cat(page.busy for page in self.pages).any()),
         ]
-        ports = [self._global.port, *(page.port for page in self.pages)]
+        ports = [self.gpu_page.port, *(page.port for page in self.pages)]
         self._write(m, ports)
         self._read(m, ports)
         return m
 
     def _write(self, m: Module, ports: list) -> None:
         bus = self.bus
-        address, address_full, privileged = self.write_address, Signal(), Signal()
+        address, address_full, privileged = self.write_address, Signal(), self.privileged
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
         acts, okay = Signal(), Signal()
         m.d.comb += [

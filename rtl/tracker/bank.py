@@ -161,11 +161,12 @@ class TrackerBank(wiring.Component):
     update : _Update
     outcome : _Outcome
     walk : _Walk
+    entries_in_use, waiting : list of Signal
+        Entries of each context, and its completions that wait.
     """
 
     def __init__(self, p: T3Parameters):
-        self._p = p
-        self._rows = p.sets // p.banks
+        self._p, self._rows = p, p.sets // p.banks
         self._tag_bits = p.dispatch_index_bits - _log2(p.sets) + p.wavefront_bits + p.owner_bits
         self._entry = data.StructLayout(
             {
@@ -199,6 +200,7 @@ class TrackerBank(wiring.Component):
         self.walk = self._new_walk()
         self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
         self.completions = Queue(Completion(p), depth=_COMPLETIONS)
+        self.entries_in_use, self.waiting = self._new_counts()
         self.checking, self.comparing, self.updating = (
             Signal(name=name) for name in ("checking", "comparing", "updating")
         )
@@ -250,6 +252,14 @@ class TrackerBank(wiring.Component):
             gone=Signal(name="gone"),
             complete=Signal(name="complete"),
         )
+
+    def _new_counts(self) -> list[list[Signal]]:
+        most = {"entries": self._rows * self._p.ways, "waiting": _COMPLETIONS}
+        contexts = range(self._p.contexts)
+        return [
+            [Signal(range(count + 1), name=f"{name}_{number}") for number in contexts]
+            for name, count in most.items()
+        ]
 
     def _new_walk(self) -> _Walk:
         contexts, rows = self._p.contexts, range(max(self._rows, 2))
@@ -555,8 +565,7 @@ class TrackerBank(wiring.Component):
 
     def _count_of(self, m: Module, number: int, more: Signal, fewer: Signal) -> None:
         """Entries of one context, and its completions that wait."""
-        entries = Signal(range(self._rows * self._p.ways + 1), name=f"entries_{number}")
-        waiting = Signal(range(_COMPLETIONS + 1), name=f"waiting_{number}")
+        entries, waiting = self.entries_in_use[number], self.waiting[number]
         here = self._owner_of(self.result.tag) == number
         moves = self.completions.i, self.completions.o
         pushed, popped = (

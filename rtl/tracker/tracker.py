@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The tracker: counts the updates of every wavefront tile until the tile is complete."""
 
 from functools import reduce
@@ -36,8 +37,11 @@ class Tracker(wiring.Component):
         See :class:`TrackerFront`.
     o : Out(stream)
         Complete tiles, each once; the banks take turns.
-    updates_per_atom, ways, clear, aborting
+    updates_per_atom, ways, aborting
         See :class:`TrackerBank`.
+    clear : In(contexts)
+        Likewise. Of a context of which there is nothing to forget, or which is being forgotten
+        already, it does nothing: so no context holds up the others by aborts alone.
     clearing : Out(contexts)
         With any, nothing is taken.
     errors : Out(:class:`ErrorSignature`).array(banks)
@@ -49,6 +53,13 @@ class Tracker(wiring.Component):
         See :class:`TrackerBank`.
     empty : Out(contexts)
         See :class:`TrackerBank`; of all banks, and of the front.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    front : TrackerFront
+    banks : list of TrackerBank
     """
 
     def __init__(self, p: T3Parameters):
@@ -71,17 +82,19 @@ class Tracker(wiring.Component):
                 "empty": Out(p.contexts),
             }
         )
+        self.front = TrackerFront(p)
+        self.banks = [TrackerBank(p) for _ in range(p.banks)]
 
     def elaborate(self, platform):
         m = Module()
         p = self._p
-        m.submodules.front = front = TrackerFront(p)
+        m.submodules.front = front = self.front
         m.submodules.merge = merge = Merge(Completion(p), p.banks)
         for channel in range(p.channels):
             wiring.connect(m, wiring.flipped(self.issue_acks[channel]), front.issue_acks[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
         corrected = Signal(p.banks)
-        banks = [TrackerBank(p) for _ in range(p.banks)]
+        banks = self.banks
         m.d.comb += [
             self.corrected.eq(corrected.any()),
             self.patrolled.eq(reduce(or_, (bank.patrolled for bank in banks))),
@@ -90,6 +103,8 @@ class Tracker(wiring.Component):
             parts += [getattr(bank, name) for bank in banks]
             join = and_ if name == "empty" else or_
             m.d.comb += getattr(self, name).eq(reduce(join, parts))
+        clear = Signal(p.contexts)
+        m.d.comb += clear.eq(self.clear & ~self.empty & ~self.clearing)
         for index, bank in enumerate(banks):
             m.submodules[f"bank_{index}"] = bank
             wiring.connect(m, front.o[index], bank.i)
@@ -98,7 +113,7 @@ class Tracker(wiring.Component):
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
             wiring.connect(m, wiring.flipped(self.inject[index]), bank.inject)
             m.d.comb += [
-                bank.clear.eq(self.clear),
+                bank.clear.eq(clear),
                 bank.aborting.eq(self.aborting),
                 corrected[index].eq(bank.corrected),
                 bank.patrol.eq(self.patrol),

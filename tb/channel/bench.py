@@ -134,7 +134,7 @@ class _Bench:
         self._compare(takes)
         cover_cycle(model, self.offered, takes, self.arbiter, told)
         over = model.over
-        idle = model.step(
+        idle, gone = model.step(
             inputs,
             set(takes),
             occupancy=occupancy,
@@ -143,6 +143,7 @@ class _Bench:
             link_room=self.link_room,
         )
         assert int(dut.idle.value) == idle
+        assert int(dut.gone.value) == gone
         assert int(dut.over.value) == over
         self._compare_error()
         await next_cycle(dut)

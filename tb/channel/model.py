@@ -96,9 +96,9 @@ class Model:
         start: bool,
         told: Collection[str] = (),
         link_room: int = -1,
-    ) -> int:
+    ) -> tuple[int, int]:
         """One cycle; ``taken`` are the outputs that are ready, ``told`` those of the criticality
-        units that are on. Gives the ``idle`` of the cycle, a bit for each context."""
+        units that are on. Gives ``idle`` and ``gone`` of the cycle, a bit for each context."""
         state, inputs = self.state, self._inputs
         for name in TOLD:
             state.gpu[name] = name in told
@@ -120,13 +120,16 @@ class Model:
                 event = channel[queue][front(channel["heads"], getattr(Q, queue))]
                 updates = event["count"] if stream == "tile_issue_acks" else 1
                 channel["lanes"][event["owner"]]["tracked"] += updates
-        of_store, of_packet, busy, _ = step_channel(state, 0, inputs, start)
+        of_store, of_packet, busy, stays, _ = step_channel(state, 0, inputs, start)
         self.failures = [int(of_store), int(of_packet)]
         self.places = state.channels[0]["places"].tolist()
         write_channel(state, 0, self._outputs)
         step_nmc(state, 0, inputs, self._outputs)
         state.gpu["cycle"] += 1
-        return ~int(busy) & (1 << int(state.config["contexts"])) - 1
+        idle, gone = (
+            ~int(bits) & (1 << int(state.config["contexts"])) - 1 for bits in (busy, stays)
+        )
+        return idle, gone
 
     def _lane(self, stream: str) -> np.void:
         """Of a stream of segments: ``segments__0`` is that of context 0."""

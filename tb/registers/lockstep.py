@@ -48,9 +48,12 @@ _FORMER = Fields(ContextView(PARAMETERS).members["former"])
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _INJECTION = Fields(Injection())
-_STATUS = {"done": 1, "over": 1, "idle": 1, "clearing": 1, "sent": 1, "tiles": 32} | dict.fromkeys(
-    ("oldest", "credit_limit"), PARAMETERS.credit_limit_bits
-)
+_FLAGS = ("done", "over", "idle", "gone", "clearing", "sent")
+_STATUS = dict.fromkeys(_FLAGS, 1) | {
+    "tiles": 32,
+    "oldest": PARAMETERS.credit_limit_bits,
+    "credit_limit": PARAMETERS.credit_limit_bits,
+}
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,

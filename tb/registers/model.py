@@ -20,7 +20,7 @@ __all__ = ["Model"]
 
 _STROBES = {"abort": "abort", "start": "measure"}
 # What software reads of the hardware.
-_STATUS = ("done", "idle", "tiles", "oldest", "credit_limit")
+_STATUS = ("done", "idle", "gone", "tiles", "oldest", "credit_limit")
 
 
 def _strobe(name: str) -> int:

@@ -125,6 +125,8 @@ class Traffic:
         self.sent = [[] for _ in range(TWO.channels)]
         self.generations = []  # of the packets that left
         self.memories = []
+        self.link_takes = True
+        self.cycle = 0
 
     def add(self, kernel):
         for stream, items in (("stores", kernel.stores()), ("link_in", kernel.packets())):
@@ -153,15 +155,14 @@ class Traffic:
 
     async def __call__(self, ctx, dut):
         self.memories = [Memory(port) for port in dut.channel]
-        cycle = 0
         while True:
             for index, port in enumerate(dut.channel):
-                self.memories[index].drive(ctx, cycle)
+                self.memories[index].drive(ctx, self.cycle)
                 for name in ("stores", "link_in"):
                     self._offer(ctx, getattr(port, name), (index, name))
                 self._take(ctx, port, self.sent[index])
             await ctx.tick()
-            cycle += 1
+            self.cycle += 1
 
     def _offer(self, ctx, stream, port):
         queues = [queue for queue in self._waiting.get(port, {}).values() if queue]
@@ -174,8 +175,8 @@ class Traffic:
                 del self._offered[port]
 
     def _take(self, ctx, port, sent):
-        ctx.set(port.link_out.ready, 1)
-        if ctx.get(port.link_out.valid):
+        ctx.set(port.link_out.ready, self.link_takes)
+        if self.link_takes and ctx.get(port.link_out.valid):
             p = ctx.get(port.link_out.p)
             where = p.kind, p.context, p.atom, p.workgroup, p.wavefront, p.op, p.dtype
             sent.append((ctx.get(port.link_owner), *where))

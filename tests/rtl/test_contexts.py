@@ -99,6 +99,63 @@ def test_abort_of_one_context(after):
     simulate(bench, TWO, background=traffic)
 
 
+@pytest.mark.parametrize("given_up", KERNELS, ids=["0", "1"])
+def test_abort_while_the_link_takes_nothing(given_up):
+    """It ends although packets wait at the link for good, and the context can go on."""
+    traffic = Traffic(given_up.number)
+    traffic.link_takes = False
+
+    async def bench(ctx, dut):
+        mine = dut.context[given_up.number]
+        await begin(ctx, dut, traffic, given_up)
+        await ctx.tick().repeat(100)
+        assert any(ctx.get(port.link_out.valid) for port in dut.channel)
+        await program(ctx, dut, [("CONTROL", {"abort": 1})], given_up.number)
+        traffic.drop(given_up)
+        await ctx.tick().repeat(100)
+        state = await status(ctx, dut, "STATUS", given_up.number)
+        assert not state["aborting"] and not state["idle"] and not ctx.get(mine.idle)
+        # What waits at the link is all that is left, and leaves when the link takes it.
+        waiting = [ctx.get(port.link_out.valid) for port in dut.channel]
+        assert any(waiting) and not any(map(len, traffic.sent))
+        traffic.link_takes = True
+        await ctx.tick().repeat(10)
+        assert ctx.get(mine.idle)
+        assert 0 < sum(map(len, traffic.sent)) <= 2 * len(traffic.sent)
+        for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
+            memory.seen.clear()
+            sent.clear()
+        await begin(ctx, dut, traffic, given_up)
+        await finish(ctx, dut, given_up)
+        check(ctx, dut, traffic, given_up)
+
+    simulate(bench, TWO, background=traffic)
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_aborts_again_and_again_hold_up_no_other_context(number):
+    """However often a context is aborted, the other one ends in its time."""
+    other, traffic = KERNELS[1 - number], Traffic(number)
+
+    async def bench(ctx, dut):
+        async def busy():
+            """Cycles of a launch of the other one."""
+            await begin(ctx, dut, traffic, other)
+            return await finish(ctx, dut, other)
+
+        alone = await busy()
+        await abort(ctx, dut, other.number)
+        await begin(ctx, dut, traffic, other)
+        port, beside = dut.context[other.number], 0
+        while not (beside and ctx.get(port.done) and ctx.get(port.idle)):
+            start = traffic.cycle
+            await program(ctx, dut, [("CONTROL", {"abort": 1})], number)
+            beside += traffic.cycle - start
+            assert beside <= alone + 30
+
+    simulate(bench, TWO, background=traffic)
+
+
 def test_abort_of_commands_that_wait():
     """Complete tiles that the downstream GPU has no room for: nothing of them is ever sent, and the
     next launch is not disturbed."""

@@ -271,17 +271,20 @@ def _count_under_way(lane):
 
 @inlined
 def _look_at_lanes(s, channel):
-    """Count what is under way; gives a bit for each context that has something left."""
-    busy = 0
+    """Count what is under way; gives a bit for each context that has something left, and for each
+    that has more than packets before the link."""
+    busy = stays = 0
     for context in range(s.config.contexts):
         lane = channel.lanes[context]
         work = lane.under_way | lane.begun | lane.copies_under_way | lane.copies_begun
-        work |= lane.on_link | lane.remote_stored | lane.remote_valid
+        work |= lane.remote_stored | lane.remote_valid
         if work != 0 or not lane_is_idle(lane):
+            stays |= 1 << context
+        if lane.on_link:
             busy |= 1 << context
         if work | lane.ended | lane.tracked | lane.copies_ended:
             _count_under_way(lane)
-    return busy
+    return busy | stays, stays
 
 
 @inlined
@@ -313,6 +316,8 @@ def step_channel(s, number, inputs, start_measurement):
         Of the store and of the packet.
     busy : int
         A bit for each context that has something left to do, as ``idle`` of the top sees it.
+    stays : int
+        Likewise, but for packets before the link.
     sends : int
         A bit for the context whose packet the link takes.
     """
@@ -321,7 +326,7 @@ def step_channel(s, number, inputs, start_measurement):
     popped, pushed = channel.popped, channel.pushed
     channel.popped = 0
     channel.pushed = 0
-    busy = _look_at_lanes(s, channel)
+    busy, stays = _look_at_lanes(s, channel)
 
     if levels and has(levels, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)
@@ -363,7 +368,7 @@ def step_channel(s, number, inputs, start_measurement):
     channel.occupancy = inputs[i + I.occupancy]
     pushed += _take_inputs(s, number, inputs, levels, heads)
     channel.levels, channel.heads = commit(levels, heads, popped, pushed)
-    return failure, second, busy, sends
+    return failure, second, busy, stays, sends
 
 
 @inlined

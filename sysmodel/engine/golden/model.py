@@ -48,6 +48,7 @@ from .tracker_bank import (
     count_entries,
     drop_aborted,
     has_events,
+    is_being_forgotten,
     is_clearing,
     offer_completion,
     read_row,
@@ -348,7 +349,8 @@ def step(state, inputs, outputs):
         used |= uses << context
         pending |= waits << context
         aborting |= aborts << context
-        clear |= (own.given & ABORT != 0) << context
+        if own.given & ABORT and _has_tiles(own) and not is_being_forgotten(s, context):
+            clear |= 1 << context
         measure |= own.given & _MEASURE != 0
     tracking = gpu.tracker_busy != 0
     for number in range(channels):
@@ -356,9 +358,9 @@ def step(state, inputs, outputs):
     _track(s, tracking, clear)
     _send(s)
 
-    sends = 0
+    sends, left = 0, busy
     for number in range(channels):
-        of_store, of_packet, more, sent = step_channel(s, number, words, measure)
+        of_store, of_packet, more, stays, sent = step_channel(s, number, words, measure)
         places = s.channels[natural(number)].places
         report(s, of_store, places[0], True)
         report(s, of_packet, places[1], True)
@@ -366,6 +368,7 @@ def step(state, inputs, outputs):
         i = natural(number * CHANNEL_INPUTS)
         note_link(s, number, words[i + I.link_down], words[i + I.link_reset])
         busy |= more
+        left |= stays
         sends |= sent
         write_channel(s, number, results)
         if config.with_data:
@@ -375,6 +378,7 @@ def step(state, inputs, outputs):
         own = s.contexts[context]
         _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1)
         own.idle = not busy >> context & 1
+        own.gone = not left >> context & 1
     tell_of_gpu(s)
     count_corrected(s)
     if gpu.patrolling:

@@ -231,7 +231,7 @@ def follow_launch(s, context, aborts, clearing):
     own.given_up = (aborts and own.running) or (own.given_up and not takes)
     own.running = not aborts and (takes or (own.running and not ends))
     own.pending = not aborts and own.pending and not takes
-    over = own.idle and not clearing and own.waited_abort
+    over = own.gone and not clearing and own.waited_abort
     own.waited_abort = own.aborting and not aborts
     own.aborting = aborts or (own.aborting and not over)
     return takes

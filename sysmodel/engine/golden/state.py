@@ -117,7 +117,7 @@ _CONTEXT = record(
     "downstream dispatched finished peer_aborted peer_told "
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
-    "flying idle aborted given copies_before had_ready ended has_sent complete own pushed "
+    "flying idle gone aborted given copies_before had_ready ended has_sent complete own pushed "
     "issues outside corrupt",
     [
         ("launch", LAUNCH),

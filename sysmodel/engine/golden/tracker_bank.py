@@ -17,6 +17,7 @@ __all__ = [
     "drop_aborted",
     "has_events",
     "has_room",
+    "is_being_forgotten",
     "is_clearing",
     "offer_completion",
     "read_row",
@@ -48,6 +49,16 @@ def has_room(bank):
 def is_clearing(bank):
     """Whether the bank forgets something, of whatever context."""
     return bank.clearing | bank.pending | bank.forgetting != 0
+
+
+@inlined
+def is_being_forgotten(s, context):
+    """Whether a bank forgets the context's tiles."""
+    for index in range(s.config.banks):
+        bank = s.banks[natural(index)]
+        if bank.clearing or (bank.pending | bank.forgetting) >> context & 1:
+            return True
+    return False
 
 
 @inlined

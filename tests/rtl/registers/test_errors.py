@@ -305,11 +305,11 @@ def test_interrupts(kind, enabled):
 
     async def bench(ctx):
         page, port = Page(ctx, dut), dut.context[0]
-        ctx.set(port.idle, 1)  # the end of the reset, after which there can be a launch
+        ctx.set(port.gone, 1)  # the end of the reset, after which there can be a launch
         ctx.set(port.over, 1)
         await ctx.tick().repeat(5)
         await page.write("INTERRUPTS", **dict.fromkeys(EVENTS, 1))
-        ctx.set(port.idle, 0)
+        ctx.set(port.gone, 0)
         await page.write("INTERRUPT_ENABLE", **dict.fromkeys(EVENTS, 0) | {enabled: 1})
         await provoke(ctx, dut, kind)
         await ctx.tick().repeat(3)

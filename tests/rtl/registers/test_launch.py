@@ -23,7 +23,7 @@ LAUNCH = {
 
 async def write_launch(ctx, dut, **registers):
     """A launch that is not refused, with other registers besides."""
-    ctx.set(dut.context[0].idle, 1)  # so that the reset, or an abort, ends
+    ctx.set(dut.context[0].gone, 1)  # so that the reset, or an abort, ends
     ctx.set(dut.context[0].over, 1)
     for name, fields in (LAUNCH | registers).items():
         word = MAP[name].pack(**fields)
@@ -260,7 +260,7 @@ def test_an_abort_forgets_what_waits():
         assert not ctx.get(ports.launched)
         both = control.pack(launch=1, abort=1)
         assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
-        for busy, left in (("clearing", 1), ("idle", 0)):
+        for busy, left in (("clearing", 1), ("gone", 0)):
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             # An abort is not over before nothing is left.
             ctx.set(getattr(ports, busy), left)
@@ -361,7 +361,7 @@ def test_each_launch_has_an_epoch_until_none_is_left():
     async def bench(ctx):
         for context in (0, 1):
             ports = dut.context[context]
-            for name in ("idle", "over", "done"):
+            for name in ("gone", "over", "done"):
                 ctx.set(getattr(ports, name), 1)
             for name, fields in LAUNCH.items():
                 await write(ctx, dut, MAP[name].address_in(context), MAP[name].pack(**fields))

@@ -30,7 +30,7 @@ def simulate(bench):
 
     async def run(ctx):
         for context in dut.context:
-            ctx.set(context.idle, 1)
+            ctx.set(context.gone, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 

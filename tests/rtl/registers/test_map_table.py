@@ -233,7 +233,7 @@ def simulate(bench, p=P):
     drivers = []
 
     async def main(ctx):
-        ctx.set(dut.context[0].idle, 1)  # so that the reset ends
+        ctx.set(dut.context[0].gone, 1)  # so that the reset ends
         await ctx.tick().repeat(3)
         drivers.append(Driver(ctx, dut))
         await bench(drivers[0])
@@ -368,14 +368,14 @@ def test_no_copy_begins_during_an_abort():
     async def bench(driver):
         ctx, dut, control = driver.ctx, driver.dut, MAP["CONTROL"]
         await driver.address("COPY_START", 3 * ATOM)
-        ctx.set(dut.context[0].idle, 0)
+        ctx.set(dut.context[0].gone, 0)
         await write(ctx, dut, control.address, control.pack(abort=1))
         await driver.commit("COPY", ConfigurationError.REGION_DISABLED, command=1)
         # The tables may be written meanwhile.
         assert await driver.region(0, 1, 0, TOP) == ConfigurationError.NONE
         await driver.commit("COPY", ConfigurationError.IN_USE, command=1)
         await driver.commit("COPY", ConfigurationError.UNKNOWN_INDEX, command=P.commands)
-        ctx.set(dut.context[0].idle, 1)
+        ctx.set(dut.context[0].gone, 1)
         await ctx.tick().repeat(3)
         assert await driver.copy(1, 3 * ATOM) == ConfigurationError.NONE
         await driver.take()

@@ -40,7 +40,7 @@ def simulate(p, bench, *, background=None):
     async def run(ctx):
         # Nothing is left of the reset.
         for context in dut.context:
-            ctx.set(context.idle, 1)
+            ctx.set(context.gone, 1)
             ctx.set(context.over, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
@@ -203,7 +203,7 @@ def test_strobes_and_copies_are_of_one_context(context):
         assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == SLVERR
         assert await put(ctx, dut, context, "CONTROL", abort=1) == OKAY
         aborting = MAP["STATUS"]["aborting"].mask
-        ctx.set(dut.context[context].idle, 0)
+        ctx.set(dut.context[context].gone, 0)
         words = [await read(ctx, dut, MAP["STATUS"].address_in(number)) for number in range(2)]
         assert [bool(word & aborting) for word, _ in words] == [context == 0, context == 1]
         await ctx.tick().repeat(4)

@@ -157,7 +157,7 @@ def test_configuration_comes_from_its_registers():
     }
 
     async def bench(ctx):
-        ctx.set(dut.context[0].idle, 1)  # so that the reset ends
+        ctx.set(dut.context[0].gone, 1)  # so that the reset ends
         ctx.set(dut.context[0].over, 1)
         for name, fields in words.items():
             await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))

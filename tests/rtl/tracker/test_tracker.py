@@ -245,19 +245,31 @@ def test_contexts():
     run(dut, bench)
 
 
-def test_clear():
+@pytest.mark.parametrize("again", [0, 1, 4, 6])
+def test_clear(again):
+    """Of what is being forgotten already, a clear makes no second walk; nor does one of nothing."""
     dut = Tracker(T3Parameters(sets=8, banks=2))
 
     async def bench(ctx):
+        ctx.set(dut.ways[0], 1)
         await ctx.tick().repeat(4)
         assert not ctx.get(dut.clearing)
+        ctx.set(dut.issue_acks[0].p, {"dispatch_index": 0, "wavefront": 0, "count": 1})
+        ctx.set(dut.issue_acks[0].valid, 1)
+        await ctx.tick()
+        ctx.set(dut.issue_acks[0].valid, 0)
+        await ctx.tick().repeat(10)
+        assert not ctx.get(dut.empty)
         ctx.set(dut.clear, 1)
         await ctx.tick()
-        ctx.set(dut.clear, 0)
         # A cycle until the walk begins, one for each row, and two from its reading to its writing.
-        for _ in range(1 + 4 + 2):
+        for cycle in range(1 + 4 + 2):
+            ctx.set(dut.clear, cycle == again)
             assert ctx.get(dut.clearing)
             await ctx.tick()
-        assert not ctx.get(dut.clearing)
+        ctx.set(dut.clear, 1)
+        for _ in range(2):
+            assert not ctx.get(dut.clearing) and ctx.get(dut.empty)
+            await ctx.tick()
 
     run(dut, bench)
