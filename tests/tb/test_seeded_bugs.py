@@ -39,6 +39,7 @@ class Inside:
 
 INSIDE = {
     "Congestion": Inside(bench="criticality", user="rtl.trigger.criticality"),
+    "ContextUnit": Inside(bench="top", user="rtl.top"),
     "ControlListener": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "ControlTeller": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.endpoint"),

@@ -1,6 +1,6 @@
 """Registers: a write into a page changes nothing of another one."""
 
-from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
@@ -28,7 +28,7 @@ _P = T3Parameters(
 _PROGRAMMED = ("address_space", "ways", "inbound")
 _LAUNCHED = ("maps", "launch_configuration")
 _STROBES = ("abort", "start")
-_READ = ("done", "over", "idle", "clearing", "sent", "tiles", "oldest", "credit_limit")
+_READ = ("done", "over", "idle", "gone", "clearing", "sent", "tiles", "oldest", "credit_limit")
 # What a context can be told of by an interrupt.
 _EVENTS = ("done", "idle", "sent")
 _OF_LINKS = (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
@@ -64,20 +64,66 @@ class RegistersHarness(Elaboratable):
         address = Signal.like(bus.awaddr)
         with m.If(bus.awvalid & bus.awready):
             m.d.sync += address.eq(bus.awaddr)
-        m.d.sync += page.eq(address[PAGE_BITS:])
+        # Of the write that acted last: whether it was privileged.
+        privileged, by_privileged = Signal(), Signal()
+        with m.If(bus.awvalid & bus.awready):
+            m.d.sync += privileged.eq(bus.awprot[0])
+        m.d.sync += [page.eq(address[PAGE_BITS:]), by_privileged.eq(privileged)]
         m.d.comb += [
             invariant(dut.write_address == address, "another address"),
+            invariant(dut.privileged == privileged, "privileged"),
             Assert(~okay | (page <= _P.contexts), "a page of no context, but OKAY"),
         ]
         of_gpu = okay & (page == 0)
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
         self._assert_unchanged(m, dut.number, of_gpu, "number")
+        of_gpu_page = [dut.arbiter, dut.number]
+        self._assert_locked(m, dut.gpu_page.locks["gpu"], of_gpu_page, by_privileged, "gpu")
         self._assert_interrupt(m, dut.irq, dut.error.valid, "gpu", of_gpu)
-        for number in range(_P.contexts):
+        for number, context in enumerate(dut.context):
             written = okay & (page == number + 1)
             self._assert_context(m, dut, number, written)
             self._assert_launch(m, dut, number, written)
+            locked = {
+                "assignment": [getattr(context, name) for name in _PROGRAMMED],
+                "regions": list(dut.pages[number].table.maps.regions),
+            }
+            for name, lock in dut.pages[number].locks.items():
+                where = f"{number}: {name}"
+                self._assert_locked(m, lock, locked[name], by_privileged, where)
+            self._assert_abort(m, context, dut.pages[number].table.queue.level, number)
         return m
+
+    def _assert_locked(self, m: Module, lock: Value, covered: list, by: Value, name: str) -> None:
+        """While the lock is set, a write that is not privileged changes nothing, nor ever the
+        lock."""
+        was_locked = Signal(name="was_locked")
+        m.d.sync += was_locked.eq(lock)
+        self._assert_unchanged(m, lock, by, f"{name}: lock")
+        for one in covered:
+            self._assert_unchanged(m, one, ~was_locked | by, f"{name}: locked")
+
+    def _assert_abort(self, m: Module, context, copies: Value, number: int) -> None:
+        """It ends when nothing is left, and only then; no copy outlives it."""
+        since, left = Signal(2, name=f"since_{number}"), Signal(name=f"left_{number}")
+        gone = context.gone & ~context.clearing
+        with m.If(~context.aborting | context.abort):
+            m.d.sync += since.eq(0)
+        with m.Elif(~since.all()):
+            m.d.sync += since.eq(since + 1)
+        was_aborting = Signal(name=f"was_aborting_{number}")
+        m.d.sync += [was_aborting.eq(context.aborting), left.eq(~gone | (since == 0))]
+        m.d.comb += [
+            Assume(~context.aborting | context.copies.ready),
+            Assert(
+                ~context.aborting | left | context.abort | (since <= 1) | ~was_aborting,
+                f"{number}: the abort does not end",
+            ),
+            Assert(context.aborting | ~was_aborting | ~left, f"{number}: the abort ends too early"),
+            Assert(~(since.all() & context.copies.valid), f"{number}: a copy outlives it"),
+            invariant((copies == 0) | (copies + since <= 2), f"{number}: copies"),
+            Cover(since.all() & context.aborting, f"{number}: an abort lasts"),
+        ]
 
     def _assert_context(self, m: Module, dut: Registers, number: int, written: Value) -> None:
         context = dut.context[number]

@@ -11,7 +11,7 @@ from rtl.lib.secded import encode
 from .invariant import invariant
 from .streams import moves
 
-__all__ = ["relate"]
+__all__ = ["relate", "relate_walk"]
 
 
 def relate(
@@ -67,7 +67,7 @@ def relate(
         newest.append(entry)
     _relate_writes(m, dut, is_written, walked)
     _relate_clear(m, dut, [code.as_value() for code in kept], ghost, live, tile)
-    step = _relate_walk(m, dut, walked, had_room)
+    step = relate_walk(m, dut, walked, had_room)
     with m.If(~table.clearing):
         _relate_ghost(m, newest, ghost, tile)
         _relate_live(m, dut, newest, live, tile, step)
@@ -92,7 +92,7 @@ def _relate_writes(m: Module, dut, is_written: Value, walked: Value) -> None:
     ]
 
 
-def _relate_walk(m: Module, dut, walked: Value, had_room: Value) -> Signal:
+def relate_walk(m: Module, dut, walked: Value, had_room: Value) -> Signal:
     """Where the walk is; it has the table for itself.
 
     Returns

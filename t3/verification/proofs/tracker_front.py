@@ -29,6 +29,7 @@ __all__ = ["PROOFS"]
 _P = T3Parameters(
     channels=2,
     system_channels=2,
+    contexts=2,
     banks=4,
     sets=4,
     wavefronts=4,
@@ -121,7 +122,7 @@ class TrackerFrontHarness(Elaboratable):
         with m.Else():
             m.d.comb += [
                 event[name].eq(issue_acks.p[name])
-                for name in ("dispatch_index", "wavefront", "atom", "count")
+                for name in ("owner", "dispatch_index", "wavefront", "atom", "count")
             ]
         for out, mine in zip(dut.o, of_channel, strict=True):
             m.d.comb += Assert(
@@ -205,7 +206,7 @@ PROOFS = (
         "one in which that bank has room; a channel is not held up while it has room",
         blocks=(TrackerFront,),
         harness=TrackerFrontHarness,
-        geometry="2 channels, 4 banks, dispatch indices of 3 bits, 4 wavefronts",
+        geometry="2 channels, 2 contexts, 4 banks, dispatch indices of 3 bits, 4 wavefronts",
         reason="Channels have nothing in common but the choice among them, for which round-robin "
         "is proven up to 32 inputs",
         depth=2,

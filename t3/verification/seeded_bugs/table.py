@@ -6,6 +6,20 @@ __all__ = ["BUGS_OF_CONTEXTS", "MORE_TRACKER_BANKS", "SEEDED_BUGS", "bug_of"]
 
 SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
+        module="rtl.top",
+        block="T3",
+        fault="an error of a context is told to every context",
+        right="~stray & (error.report.owner == owner)",
+        wrong="~stray",
+    ),
+    SeededBug(
+        module="rtl.context.unit",
+        block="ContextUnit",
+        fault="a tile of a context that is aborting is not taken while the counts are cleared",
+        right="complete.ready.eq(trigger.completions.ready | self.registers.aborting)",
+        wrong="complete.ready.eq(trigger.completions.ready)",
+    ),
+    SeededBug(
         module="rtl.channel.address_map",
         block="LocationLookup",
         fault="the address space is not looked at",
@@ -266,6 +280,76 @@ MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
 """Further ways in which a tracker bank may go wrong."""
 
 BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
+    (
+        "abort-channel",
+        SeededBug(
+            module="rtl.channel.channel",
+            block="Channel",
+            fault="remote stores and packets of an aborted context wait for the link",
+            right="own.o.ready.eq((into.ready & room) | aborting)",
+            wrong="own.o.ready.eq(into.ready & room)",
+        ),
+    ),
+    (
+        "abort-channel",
+        SeededBug(
+            module="rtl.channel.channel",
+            block="Channel",
+            fault="what comes of an aborted context counts as under way",
+            right="& queues.stores.i.p.location.counted",
+            wrong="& queues.stores.i.p.location.mapped",
+        ),
+    ),
+    (
+        "abort-unit",
+        SeededBug(
+            module="rtl.context.unit",
+            block="ContextUnit",
+            fault="an aborted context goes on until its commands are admitted",
+            right="self.engine.aborting.eq(registers.aborting)",
+            wrong="self.engine.aborting.eq(registers.abort)",
+        ),
+    ),
+    (
+        "abort-tracker-bank",
+        SeededBug(
+            module="rtl.tracker.bank",
+            block="TrackerBank",
+            fault="a walk does not end if there is a clear in its last cycle",
+            right="ends.eq(walk.clears & ~walk.checks)",
+            wrong="ends.eq(walk.clears & ~walk.checks & ~self.clear.any())",
+        ),
+    ),
+    (
+        "isolation",
+        SeededBug(
+            module="rtl.top",
+            block="T3",
+            fault="every context gets the completions of all",
+            right="unit.completions.valid.eq(complete.valid & here)",
+            wrong="unit.completions.valid.eq(complete.valid)",
+        ),
+    ),
+    (
+        "isolation",
+        SeededBug(
+            module="rtl.channel.channel",
+            block="Channel",
+            fault="every read returns into the first context's lane",
+            right="Cat(lane.reads.p.tag[: self._p.slot_bits], Const(number, 4))",
+            wrong="Cat(lane.reads.p.tag[: self._p.slot_bits], Const(0, 4))",
+        ),
+    ),
+    (
+        "isolation",
+        SeededBug(
+            module="rtl.channel.channel",
+            block="Channel",
+            fault="a packet that is only to be written need not be in a region",
+            right="keep.eq(packet.location.mapped & ~packet.forbidden & ~stale & ~aborting),",
+            wrong="keep.eq(~packet.forbidden & ~stale & ~aborting),",
+        ),
+    ),
     (
         "tracker-bank-contexts-2",
         SeededBug(

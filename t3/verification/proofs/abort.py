@@ -1,0 +1,234 @@
+"""An abort ends, whatever the link takes and other contexts do: part by part."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+
+from rtl.channel.channel import Channel
+from rtl.context.unit import ContextUnit
+from rtl.parameters import T3Parameters
+from rtl.tracker.bank import TrackerBank
+
+from .channel import PARAMETERS_OF_TWO, free_ports
+from .held import held, held_words
+from .invariant import invariant
+from .proof import Proof
+from .streams import free, moves
+from .tracker_bank_inside import relate_walk
+
+__all__ = ["PROOFS"]
+
+_P = PARAMETERS_OF_TWO
+_SEGMENTS = 5  # cycles until a lane has none
+_REMOTE = 2 * _P.remote_depth
+_P_OF_UNIT = T3Parameters(
+    system_channels=1,
+    interleave_atoms=2,
+    address_bits=8,
+    workgroup_bits=2,
+    wavefronts=2,
+    context_bits=1,
+    tag_bits=1,
+    regions=1,
+    ranges=1,
+    commands=1,
+    sets=1,
+    credit_window=2,
+    command_depth=2,
+    dma_walkers=1,
+    egress_slots=2,
+)
+_COPIES = 3  # cycles after which none is left in the page's queue
+_UNIT = 8
+_P_OF_BANK = T3Parameters(
+    workgroup_bits=3, wavefronts=2, contexts=2, sets=2, ways=2, tile_atom_bits=2, address_bits=7
+)
+_WALK = _P_OF_BANK.sets + 3  # cycles of a walk, the one before it among them
+_BANK = 2 * _WALK + 4
+
+
+class ChannelHarness(Elaboratable):
+    """One context is aborting, for as long as it likes; all else does what it likes, the links for
+    ever. The engine of a context that is aborting gives no segment (dma-engine, abort-unit)."""
+
+    def __init__(self, channel: type = Channel):
+        self._channel = channel
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._channel(_P)
+        free_ports(m, dut)
+        free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter, dut.contexts)
+        for lane in dut.segments:
+            free(m, lane.valid, lane.p)
+        for number in range(_P.contexts):
+            self._assert_context(m, dut, number)
+        return m
+
+    def _assert_context(self, m: Module, dut: Channel, number: int) -> None:
+        aborting = dut.contexts[number].aborting
+        since = Signal(range(_REMOTE + 2), name=f"since_{number}")  # cycles of the abort before
+        lane, remote, link = dut.lanes[number], dut.remote[number], dut.queues.link.i
+        offered, held_back = Signal(name=f"offered_{number}"), lane.sends.valid & ~lane.sends.ready
+        segments = lane.segments_queue
+        with m.If(~aborting):
+            m.d.sync += since.eq(0)
+        with m.Elif(since <= _REMOTE):
+            m.d.sync += since.eq(since + 1)
+        m.d.sync += offered.eq(held_back & aborting)
+        begins = dut.under_way[number].begin, dut.copies_under_way[number].begin
+        m.d.comb += [
+            Assume(~aborting | ~dut.segments[number].valid),
+            Assert((since < _REMOTE) | (remote.level == 0), f"{number}: remote stores stay"),
+            Assert((since < _SEGMENTS) | (segments.level == 0), f"{number}: segments stay"),
+            Assert(~(aborting & offered & held_back), f"{number}: a packet waits"),
+            Assert(~(aborting & moves(link) & (link.p.owner == number)), f"{number}: is sent"),
+            Assert(~(aborting & Cat(begins).any()), f"{number}: what is dropped counts"),
+            Assert(
+                ~(moves(link) & (link.p.owner == number)) | dut.link_room[number],
+                f"{number}: is sent without room",
+            ),
+            Assert(
+                ~(dut.own[number].o.valid & dut.link_room[number] & ~aborting) | link.valid,
+                f"{number}: waits for another context's room",
+            ),
+            Cover((since == 4) & (remote.level > 2) & dut.link_out.valid, f"{number}: drains"),
+            Cover(aborting & moves(lane.sends) & offered, f"{number}: a packet is dropped"),
+        ]
+        # Remote stores and the lane's packets take turns.
+        is_next = remote.o.valid & (dut.own[number].last | ~lane.sends.valid)
+        left = 2 * remote.level + Mux(remote.o.valid, 0, 2) - is_next
+        m.d.comb += [
+            invariant(remote.level == remote.stored + remote.o.valid, f"{number}: remote"),
+            invariant(remote.stored < _P.remote_depth, f"{number}: remote: more than room"),
+            invariant(remote.o.valid | (remote.stored <= 1), f"{number}: not read ahead"),
+            invariant(
+                (remote.level == 0) | (left + since <= _REMOTE), f"{number}: remote: too slow"
+            ),
+            invariant((segments.level == 0) | (segments.level + since <= 4), f"{number}: segments"),
+        ]
+
+
+class UnitHarness(Elaboratable):
+    """From the strobe on, its registers say that the context is aborting; the queue of copies
+    empties. All else does what it likes."""
+
+    def __init__(self, unit: type = ContextUnit):
+        self._unit = unit
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._unit(_P_OF_UNIT, 0)
+        inputs = dut.signature.flatten(dut)
+        registers = dut.registers
+        abort, aborting = registers.abort, registers.aborting
+        since = Signal(range(_UNIT + 1), name="since")
+        started = Signal()
+        free(m, *(value for _, member, value in inputs if member.flow.name == "In"))
+        with m.If(abort):
+            m.d.sync += [since.eq(0), started.eq(1)]
+        with m.Elif(~aborting):
+            m.d.sync += started.eq(0)
+        with m.Elif(since != _UNIT):
+            m.d.sync += since.eq(since + 1)
+        over = started & aborting & (since == _UNIT)
+        m.d.comb += [
+            Assume(~(started & (since == 0)) | aborting),
+            Assume(~(started & (since >= _COPIES)) | ~registers.copies.valid),
+            invariant(since <= _UNIT, "since"),
+            Assert(~over | dut.own_idle, "not idle"),
+            Assert(~over | ~dut.clearing, "counts are cleared for too long"),
+            Assert(~aborting | dut.completions.ready, "holds up another context's tile"),
+            Assert(~aborting | ~Cat(lane.valid for lane in dut.segments).any(), "gives a segment"),
+            Assert(~aborting | registers.copies.ready, "a copy stays"),
+        ]
+        queue = dut.trigger.queue
+        held_words(m, queue, "ready")
+        held(m, queue.checked, "checked")
+        m.d.comb += [
+            Cover(over, "over"),
+            Cover(started & aborting & moves(dut.trigger.ready), "a command is dropped"),
+        ]
+        return m
+
+
+class BankHarness(Elaboratable):
+    """Both contexts are cleared when they like, one of them, after its clear, not again."""
+
+    def __init__(self, bank: type = TrackerBank):
+        self._bank = bank
+
+    def elaborate(self, platform):
+        m = Module()
+        p = _P_OF_BANK
+        m.submodules.dut = dut = self._bank(p)
+        free(m, dut.i.valid, dut.i.p, dut.o.ready, *dut.updates_per_atom, *dut.ways)
+        free(m, dut.clear, dut.aborting)
+        had_room, who = Signal(), Signal()
+        m.d.sync += had_room.eq(dut.room)
+        m.d.comb += [Assume(~dut.i.valid | had_room), who.eq(AnyConst(1))]
+        mine, clearing = dut.clear.bit_select(who, 1), dut.clearing.bit_select(who, 1)
+        since, others = Signal(range(_BANK + 1)), Signal(2)
+        with m.If(mine | ~clearing):
+            m.d.sync += [since.eq(0), others.eq(0)]
+        with m.Elif(since != _BANK):
+            m.d.sync += since.eq(since + 1)
+            with m.If(dut.clear.any() & ~others.all()):
+                m.d.sync += others.eq(others + 1)
+        walked = Signal(reset_less=True)
+        m.d.sync += walked.eq(dut.walk.clears)
+        stages = dut.checking | dut.comparing | dut.updating
+        relate_walk(m, dut, walked, had_room)
+        m.d.comb += [
+            invariant(~(dut.table.clearing & stages), "under way while all is cleared"),
+            invariant(~(dut.table.clearing & dut.table.written_ways.any()), "a write beside it"),
+            Assert(since < _BANK, "forgets for too long"),
+            Cover(clearing & (since == 2 * _WALK - 2) & (others != 0), "another walk before it"),
+        ]
+        return m
+
+
+_WHATEVER = "whatever the link takes and the other context does, also for ever"
+
+PROOFS = (
+    Proof(
+        name="abort-channel",
+        statement=f"While a context is aborting, {_WHATEVER}: its remote stores are gone within "
+        f"{_REMOTE} cycles, its lane's segments within {_SEGMENTS}, and what its lane offers "
+        "within two; nothing of it enters the queue before the link, and nothing that comes of it "
+        "is waited for; a packet enters that queue only with room for its context, and none waits "
+        "for another context's room",
+        blocks=(Channel,),
+        harness=ChannelHarness,
+        geometry="2 contexts, 9 remote stores of each, 4 workgroups, addresses of 3 bits",
+        reason="no width is looked at; a longer queue takes two cycles more for each store",
+        depth=2,
+        cover_depth=14,
+        slow=True,
+    ),
+    Proof(
+        name="abort-unit",
+        statement=f"Within {_UNIT} cycles of its abort a context's unit is idle and has forgotten "
+        "all counts, whatever is admitted and whatever its lanes take; meanwhile it gives no "
+        "segment, and takes every completion and every copy",
+        blocks=(ContextUnit,),
+        harness=UnitHarness,
+        geometry="2 workgroups under way, room for 2 commands, 1 walker, addresses of 3 bits",
+        reason="counts are cleared one a cycle, and commands dropped one a cycle",
+        depth=_UNIT + 2,
+        cover_depth=14,
+        slow=True,
+    ),
+    Proof(
+        name="abort-tracker-bank",
+        statement=f"A context is forgotten within {_BANK} cycles of its clear, whatever events "
+        "come, whatever completions wait, and whenever the other context is cleared: that is two "
+        "walks, of which the first may be the other one's",
+        blocks=(TrackerBank,),
+        harness=BankHarness,
+        geometry="2 contexts, 2 sets of 2 entries",
+        reason="a walk takes a cycle for each set",
+        depth=_BANK + 2,
+        cover_depth=_BANK + 10,
+        slow=True,
+    ),
+)

@@ -1,0 +1,239 @@
+"""Whose everything is that waits in the channel and in the tracker, for the induction."""
+
+from amaranth.hdl import Const, Module, Value
+
+from rtl.channel.channel import Channel
+from rtl.dma.lane import DmaLane
+from rtl.interface.encodings import Access, Origin, Target
+from rtl.tracker.tracker import Tracker
+
+from .held import held, held_in_memory, held_words
+from .invariant import invariant
+
+__all__ = ["relate"]
+
+
+def relate(m: Module, dut, marks) -> None:
+    """Everything has its owner's mark, and of an owner of whom nothing came there is nothing.
+
+    Parameters
+    ----------
+    m : Module
+        The harness.
+    dut : T3
+    marks : Marks
+        Of the harness.
+    """
+    (channel,) = dut.channels
+    _relate_ports(m, channel, marks)
+    _relate_accesses(m, channel, marks)
+    _relate_issue_acks(m, channel, marks)
+    for number, lane in enumerate(channel.lanes):
+        _relate_lane(m, lane, marks, number)
+        _relate_link(m, channel, marks, number)
+        _relate_counts(m, dut, marks, number)
+    for merge, name in ((channel.dma_reads, "reads"), (channel.to_link, "link")):
+        first = merge.pick.first
+        m.d.comb += invariant(first[0] ^ first[1], f"{name}: pointer")
+    _relate_tracker(m, dut.tracker, marks)
+    _relate_clearing(m, dut.tracker, marks)
+
+
+def _entries(m: Module, queue, name: str) -> list:
+    found = held(m, queue, name)
+    return [(entry, found.has(index)) for index, entry in enumerate(found.entries)]
+
+
+def _is_marked(marks, event, owner: Value) -> Value:
+    return (event.wavefront == owner) & marks.has_come(owner)
+
+
+def _relate_ports(m: Module, channel: Channel, marks) -> None:
+    """Stores and packets with their locations."""
+    for name in ("stores", "inbound"):
+        for index, (entry, valid) in enumerate(_entries(m, getattr(channel.queues, name), name)):
+            location = entry.location
+            owner, where = location.owner, f"{name} {index}"
+            marked = _is_marked(marks, entry, owner) & (entry.generation[0] == owner)
+            m.d.comb += [
+                invariant(~valid | ~location.valid | location.mapped, f"{where}: not mapped"),
+                invariant(~valid | ~location.counted | location.mapped, f"{where}: counted"),
+                invariant(
+                    ~valid | ~location.mapped | (marked & marks.holds(owner, entry.atom)),
+                    f"{where}: of another context",
+                ),
+            ]
+            if name == "inbound":
+                m.d.comb += [
+                    invariant(~valid | entry.stray | marked, f"{where}: of another context"),
+                    invariant(~valid | ~entry.stray | ~location.mapped, f"{where}: stray"),
+                ]
+    for index, (entry, valid) in enumerate(_entries(m, channel.queues.classified, "classified")):
+        owner, target, where = entry.owner, entry.target, f"classified {index}"
+        inside, generation = marks.holds(owner, entry.atom), entry.generation[0] == owner
+        m.d.comb += [
+            invariant(
+                ~valid | (target == Target.WRITE) | _is_marked(marks, entry, owner),
+                f"{where}: of another context",
+            ),
+            invariant(~valid | (target != Target.UPDATE) | inside, f"{where}: outside"),
+            invariant(~valid | (target != Target.REMOTE) | generation, f"{where}: generation"),
+        ]
+    for index, (entry, valid) in enumerate(_entries(m, channel.queues.ends, "ends")):
+        m.d.comb += invariant(
+            ~valid | _is_marked(marks, entry, entry.owner), f"ends {index}: of another context"
+        )
+
+
+def _relate_accesses(m: Module, channel: Channel, marks) -> None:
+    for name in ("writes", "updates", "issue"):
+        for index, (entry, valid) in enumerate(_entries(m, getattr(channel.queues, name), name)):
+            owner, where = entry.owner, f"{name} {index}"
+            updates = valid & (entry.access == Access.UPDATE)
+            # An ordinary read or write is nobody's.
+            owned = {"writes": updates, "updates": valid}.get(name)
+            if owned is None:
+                communicates = valid & (entry.origin == Origin.COMMUNICATION)
+                owned = updates | communicates
+                slot_owner = entry.tag[channel.lanes[0].head.shape().width :][: len(owner)]
+                m.d.comb += invariant(
+                    ~(communicates & (entry.access == Access.READ)) | (slot_owner == owner),
+                    f"{where}: another slot",
+                )
+            else:
+                m.d.comb += invariant(~valid | (entry.access != Access.READ), f"{where}: a read")
+            mine = marks.holds(owner, entry.atom) & marks.has_come(owner)
+            m.d.comb += [
+                invariant(~updates | _is_marked(marks, entry, owner), f"{where}: of another one"),
+                invariant(~owned | mine, f"{where}: outside"),
+            ]
+
+
+def _relate_issue_acks(m: Module, channel: Channel, marks) -> None:
+    buffer = channel.issue_ack_buffer.waiting
+    found = [
+        *held_words(m, buffer, "buffer"),
+        *_entries(m, buffer.checked, "checked"),
+        *zip(channel.issue_ack_queue.entries, channel.issue_ack_queue.valid, strict=True),
+    ]
+    m.d.comb += [
+        invariant(~valid | _is_marked(marks, ack, ack.owner), f"acknowledgement {index}")
+        for index, (ack, valid) in enumerate(found)
+    ]
+
+
+def _relate_lane(m: Module, lane: DmaLane, marks, number: int) -> None:
+    owner = Const(number, 1)
+    came, slots = marks.came[number], len(lane.filled)
+    segments = _entries(m, lane.segments_queue, f"segments_{number}")
+    reads = _entries(m, lane.reads_queue, f"reads_{number}")
+    for index, (segment, valid) in enumerate(segments):
+        within = segment.atom[0] + segment.length <= 2
+        mine = marks.holds(owner, segment.atom, segment.length) & within & segment.length.any()
+        sent = (segment.generation[0] == number) & (segment.context == marks.remote[number])
+        m.d.comb += invariant(~valid | (mine & sent), f"{number}: segment {index}")
+    (first, has_first), *_ = segments
+    m.d.comb += invariant(
+        (lane.index == 0) | (has_first & (lane.index < first.length)), f"{number}: index"
+    )
+    for index, (read, valid) in enumerate(reads):
+        m.d.comb += invariant(~valid | marks.holds(owner, read.atom), f"{number}: read {index}")
+    packets = [(lane.sends.p, lane.sends.valid)]
+    for slot in range(slots):
+        port = lane.slot_packets.read_port(domain="comb")
+        behind = (Const(slot, len(lane.head)) - lane.head)[: len(lane.head)]
+        m.d.comb += port.addr.eq(slot)
+        packets.append((port.data, behind < lane.used))
+    m.d.comb += [
+        invariant(
+            ~valid | (packet.generation[0] == number) & (packet.context == marks.remote[number]),
+            f"{number}: packet {index}",
+        )
+        for index, (packet, valid) in enumerate(packets)
+    ]
+    m.d.comb += [
+        invariant(lane.used <= slots, f"{number}: used"),
+        invariant((lane.head + lane.used - lane.tail)[: len(lane.head)] == 0, f"{number}: slots"),
+        *(
+            invariant(came | ~there, f"{number}: in the lane, but nothing came")
+            for there in (has_first, reads[0][1], lane.used.any(), lane.sends.valid)
+        ),
+    ]
+
+
+def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
+    remote = held_in_memory(m, channel.remote[number], f"remote_{number}")
+    came = marks.came[number]
+    m.d.comb += [
+        invariant(
+            ~valid
+            | (packet.generation[0] == number) & (packet.context == marks.remote[number]) & came,
+            f"{number}: remote {index}",
+        )
+        for index, (packet, valid) in enumerate(remote)
+    ]
+    m.d.comb += invariant(came | ~channel.on_link[number].any(), f"{number}: on the link")
+    if number:
+        return
+    for index, (entry, valid) in enumerate(_entries(m, channel.queues.link, "link")):
+        owner, packet = entry.owner, entry.packet
+        m.d.comb += [
+            invariant(~valid | (packet.generation[0] == owner), f"link {index}: another one's"),
+            invariant(~valid | marks.is_sent_to(owner, packet.context), f"link {index}: space"),
+            invariant(~valid | marks.has_come(owner), f"link {index}: of nothing"),
+        ]
+
+
+def _relate_counts(m: Module, dut, marks, number: int) -> None:
+    """What is counted of a context of which nothing came."""
+    (channel,), came = dut.channels, marks.came[number]
+    for one in (channel.under_way[number], channel.copies_under_way[number]):
+        m.d.comb += invariant(came | ~(one.count.any() | one.begun.any()), f"{number}: under way")
+    for bank in dut.tracker.banks:
+        m.d.comb += [
+            invariant(came | ~one.any(), f"{number}: in the tracker")
+            for one in (bank.entries_in_use[number], bank.waiting[number])
+        ]
+
+
+def _relate_tracker(m: Module, tracker: Tracker, marks) -> None:
+    (bank,), front = tracker.banks, tracker.front
+    (candidates,) = front.candidates
+    events = [(bank.i.p, bank.i.valid)]
+    head = candidates.head
+    for index, slot in enumerate(candidates.slots):
+        is_first = head == index
+        events.append((slot, (candidates.valid & is_first) | (candidates.full & ~is_first)))
+    events += [
+        (bank.checked, bank.checking),
+        (bank.compared, bank.comparing),
+        (bank.updated, bank.updating),
+        *_entries(m, bank.completions, "completions"),
+    ]
+    m.d.comb += [
+        invariant(~valid | _is_marked(marks, event, event.owner), f"tracker {index}")
+        for index, (event, valid) in enumerate(events)
+    ]
+    tag = bank.result.tag
+    m.d.comb += [
+        invariant(candidates.valid | ~candidates.full, "candidates: full without a first one"),
+        invariant(candidates.valid | ~candidates.bank.any(), "candidates: a bank of no event"),
+        invariant(
+            candidates.tail == head ^ candidates.valid ^ candidates.full, "candidates: pointers"
+        ),
+        invariant(
+            ~bank.result_ways.any() | marks.has_come(tag[len(tag) - 1]), "result: nothing came"
+        ),
+    ]
+
+
+def _relate_clearing(m: Module, tracker: Tracker, marks) -> None:
+    """Tiles are forgotten after reset, and those of a context after its abort."""
+    (bank,) = tracker.banks
+    table, walk = bank.table, bank.walk
+    m.d.comb += invariant(
+        ~table.clearing | (marks.since_reset == table.clear_row), "cleared after reset"
+    )
+    for number, came in enumerate(marks.came):
+        forgets = walk.pending[number] | walk.forgetting[number]
+        m.d.comb += invariant(came | ~forgets, f"{number}: forgets what did not come")
