@@ -38,13 +38,13 @@ class Patrol(wiring.Component):
     ----------
     Proofs and benches may read these; nothing outside drives them.
 
-    looks : Signal
-        The row was read in the last cycle.
+    due, looks : Signal
+        A step is due; the row was read in the last cycle.
     """
 
     def __init__(self, rows: int):
         self._rows = rows
-        self.looks = Signal()
+        self.due, self.looks = Signal(), Signal()
         super().__init__(
             {
                 "step": In(1),
@@ -59,7 +59,7 @@ class Patrol(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        due, looks = Signal(), self.looks
+        due, looks = self.due, self.looks
         m.d.comb += self.reads.eq(due & self.free & ~looks & ~self.holds)
         m.d.sync += [
             due.eq(self.step | (due & ~self.reads)),

@@ -10,6 +10,7 @@ from rtl.tracker.bank import TrackerBank
 
 from .channel import PARAMETERS_OF_TWO, free_ports
 from .held import held, held_words
+from .injection import no_injection
 from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
@@ -110,7 +111,7 @@ class ChannelHarness(Elaboratable):
 
 class UnitHarness(Elaboratable):
     """From the strobe on, its registers say that the context is aborting; the queue of copies
-    empties. All else does what it likes."""
+    empties. No bits are injected. All else does what it likes."""
 
     def __init__(self, unit: type = ContextUnit):
         self._unit = unit
@@ -118,12 +119,16 @@ class UnitHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._unit(_P_OF_UNIT, 0)
-        inputs = dut.signature.flatten(dut)
+        inputs = [
+            value
+            for path, member, value in dut.signature.flatten(dut)
+            if member.flow.name == "In" and path[0] != "inject"
+        ]
         registers = dut.registers
         abort, aborting = registers.abort, registers.aborting
         since = Signal(range(_UNIT + 1), name="since")
         started = Signal()
-        free(m, *(value for _, member, value in inputs if member.flow.name == "In"))
+        free(m, *inputs)
         with m.If(abort):
             m.d.sync += [since.eq(0), started.eq(1)]
         with m.Elif(~aborting):
@@ -142,6 +147,7 @@ class UnitHarness(Elaboratable):
             Assert(~aborting | registers.copies.ready, "a copy stays"),
         ]
         queue = dut.trigger.queue
+        no_injection(m, queue.injector)
         held_words(m, queue, "ready")
         held(m, queue.checked, "checked")
         m.d.comb += [

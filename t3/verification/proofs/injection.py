@@ -1,13 +1,15 @@
-"""What an injection does, for the proofs of memories with check bits."""
+"""What an injection does, for the proofs of memories with check bits, and what does not happen
+in other blocks' proofs."""
 
 from amaranth.hdl import Assert, Cat, Cover, Module, Signal, Value
 
 from rtl.lib.injection import FLIPPED_BITS, Injector
+from rtl.lib.patrol import Patrol
 
 from .invariant import invariant
 from .streams import free
 
-__all__ = ["inject_freely"]
+__all__ = ["inject_freely", "no_injection", "no_patrol"]
 
 
 def inject_freely(m: Module, port, injector: Injector, writes: Value) -> Signal:
@@ -36,3 +38,13 @@ def inject_freely(m: Module, port, injector: Injector, writes: Value) -> Signal:
         invariant(injector.flips == turned, "other bits are turned"),
     ]
     return turned
+
+
+def no_injection(m: Module, *injectors: Injector) -> None:
+    """Nobody asks for wrong bits, so that there are none."""
+    m.d.comb += [invariant(injector.flips == 0, "bits are turned") for injector in injectors]
+
+
+def no_patrol(m: Module, *walks: Patrol) -> None:
+    """Nobody asks for a step of the patrol, so that none is under way."""
+    m.d.comb += [invariant(~(walk.due | walk.looks | walk.holds), "a patrol") for walk in walks]

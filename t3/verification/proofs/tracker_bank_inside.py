@@ -8,6 +8,7 @@ from amaranth.lib import data
 
 from rtl.lib.secded import encode
 
+from .injection import no_injection, no_patrol
 from .invariant import invariant
 from .streams import moves
 
@@ -39,6 +40,9 @@ def relate(
         Of the harness.
     """
     table = dut.table
+    no_injection(m, table.injector)
+    no_patrol(m, table.walk)
+    m.d.comb += invariant(~table.fixing, "the patrol writes")
     read = [port.data for port in table.read_ports]
     kept, newest = [], []
     is_written = Signal()

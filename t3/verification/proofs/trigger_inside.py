@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from rtl.lib.secded import encode
 from rtl.trigger.trigger import State, Trigger
 
+from .injection import no_injection, no_patrol
 from .invariant import invariant
 from .trigger_commands import assert_commands
 
@@ -24,6 +25,9 @@ def assert_inside(m: Module, dut: Trigger, ghost: SimpleNamespace) -> None:
     row is written. The one before it may be about to count in its group, or about to make the
     group's commands ready (``in_group``).
     """
+    memories = dut.table, dut.groups
+    no_injection(m, dut.queue.injector, *(memory.injector for memory in memories))
+    no_patrol(m, *(memory.walk for memory in memories))
     state = dut.state
     now = SimpleNamespace(
         clear=state == State.CLEAR,
