@@ -95,7 +95,7 @@ class IsolationHarness(Elaboratable):
     like in every cycle: launches and aborts, admissions and tables are anything at any time, in
     both contexts. Constant is what software locks, and any: the address spaces and the regions.
     Links, memory and neighbours do what they like as well. Assumed is that the memory acknowledges
-    only what it was asked for.
+    only what it was asked for, and that no wrong bits are injected.
     """
 
     def __init__(self, top: type = T3, channel: type = Channel):
@@ -109,6 +109,8 @@ class IsolationHarness(Elaboratable):
         for one in (port.reads, port.stores, port.link_in, port.issue_acks, port.returns):
             free(m, one.valid, one.p)
         free(m, port.link_out.ready, port.link_room, port.dram.ready, port.occupancy)
+        registers = dut.registers
+        m.d.comb += [Assume(~registers.inject.set), Assume(~registers.patrol)]
         marks = Marks(
             came=[Signal(name=f"came_{number}") for number in range(_P.contexts)],
             remote=[Signal(_P.context_bits, name=f"remote_{n}") for n in range(_P.contexts)],

@@ -8,6 +8,7 @@ from rtl.interface.encodings import Access, Origin, Target
 from rtl.tracker.tracker import Tracker
 
 from .held import held, held_in_memory, held_words
+from .injection import no_injection, no_patrol
 from .invariant import invariant
 
 __all__ = ["relate"]
@@ -111,6 +112,7 @@ def _relate_accesses(m: Module, channel: Channel, marks) -> None:
 
 def _relate_issue_acks(m: Module, channel: Channel, marks) -> None:
     buffer = channel.issue_ack_buffer.waiting
+    no_injection(m, buffer.injector)
     found = [
         *held_words(m, buffer, "buffer"),
         *_entries(m, buffer.checked, "checked"),
@@ -231,6 +233,9 @@ def _relate_clearing(m: Module, tracker: Tracker, marks) -> None:
     """Tiles are forgotten after reset, and those of a context after its abort."""
     (bank,) = tracker.banks
     table, walk = bank.table, bank.walk
+    no_injection(m, table.injector)
+    no_patrol(m, table.walk)
+    m.d.comb += invariant(~table.fixing, "the patrol writes")
     m.d.comb += invariant(
         ~table.clearing | (marks.since_reset == table.clear_row), "cleared after reset"
     )
