@@ -123,7 +123,7 @@ def test_patrol(target):
 @pytest.mark.parametrize("traffic", [Traffic, Storm])
 def test_patrol_under_reprogramming(traffic):
     recording = run(
-        lambda rng: Patrolled(rng, IN_PAIRS), seed=5, traffic=traffic, noise=0.05, cycles=4000
+        lambda rng: Patrolled(rng, IN_PAIRS), seed=6, traffic=traffic, noise=0.05, cycles=4000
     )
     assert count(recording, "PATROLLED")
 

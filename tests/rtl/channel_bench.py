@@ -143,8 +143,8 @@ class Bench:
         left = self._compare(taken)
         flat = {name: flatten(payload) for name, payload in offered.items()}
         assert self.ctx.get(self.dut.over) == self.model.over
-        idle = self.model.step(flat, set(taken), occupancy=0, start=False)
-        assert self.ctx.get(self.dut.idle) == idle
+        idle, gone = self.model.step(flat, set(taken), occupancy=0, start=False)
+        assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.gone)) == (idle, gone)
         errors = self._compare_error()
         await self.ctx.tick()
         return left, errors

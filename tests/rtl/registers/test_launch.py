@@ -279,7 +279,7 @@ def test_an_abort_lasts_until_what_it_clears_can_be_seen():
     ports, control = dut.context[0], MAP["CONTROL"]
 
     async def bench(ctx):
-        for busy, left in (("idle", 0), ("clearing", 1), (None, 0)):
+        for busy, left in (("gone", 0), ("clearing", 1), (None, 0)):
             await write_launch(ctx, dut)
             await ctx.tick().repeat(3)
             assert not ctx.get(ports.aborting)
@@ -321,11 +321,11 @@ def test_no_scrub_while_a_launch_or_an_abort_goes_on():
             ctx.set(ports.done, 1)
         assert await launches(ctx, dut) == (1, 1, 1)
         assert not await scrubs()
-        ctx.set(ports.idle, 0)
+        ctx.set(ports.gone, 0)
         await write(ctx, dut, control.address, control.pack(abort=1))
         await ctx.tick().repeat(3)
         assert not await scrubs()
-        ctx.set(ports.idle, 1)
+        ctx.set(ports.gone, 1)
         await ctx.tick().repeat(3)
         assert await scrubs()
         assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 1

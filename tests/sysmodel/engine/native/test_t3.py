@@ -60,7 +60,7 @@ def traffic(p, cycles, seed):
     gpu[:, [G.bus_awvalid, G.bus_wvalid, G.bus_arvalid]] = 0
     gpu[:, G.bus_bready] = 1
     gpu[:, J.credit_limit_in] = 1000
-    gpu[:, [J.generation_in, J.kernel_generation]] = 0
+    gpu[:, [J.generation_in, J.kernel_generation, J.aborted_in]] = 0
     # A write in every fourth cycle, which is as fast as they are answered.
     for index, (name, fields) in enumerate(PROGRAM):
         row = gpu[4 * index]
