@@ -99,7 +99,7 @@ class T3Parameters:
     wavefronts: int = 8
     tile_atom_bits: int = 10
     context_bits: int = 4
-    contexts: int = 1
+    contexts: int = 2
     tag_bits: int = 16
     regions: int = 2
     ranges: int = 4

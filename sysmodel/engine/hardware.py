@@ -13,9 +13,12 @@ def hardware_parameters(
     *,
     channels: int = 1,
     first_channel: int = 0,
+    contexts: int = 1,
     with_data: bool = False,
 ) -> T3Parameters:
     """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
+
+    A run has one program, so its hardware has one context: those that stand idle change nothing.
 
     Raises
     ------
@@ -45,6 +48,7 @@ def hardware_parameters(
         command_depth=t3.command_depth,
         dma_walkers=t3.dma_walkers,
         egress_slots=t3.egress_slots,
+        contexts=contexts,
         with_data=with_data,
     )
 

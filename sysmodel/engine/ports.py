@@ -124,7 +124,7 @@ def _payload(kind: str, layout: data.Layout):
     return namedtuple(kind, names)(*range(len(names)))
 
 
-_widest = T3Parameters(with_data=True)
+_widest = T3Parameters(contexts=1, with_data=True)
 _channel = list(port_words(ChannelSignature(_widest)))
 _gpu = list(port_words(T3Signature(_widest)))
 _context = list(port_words(ContextSignature(_widest)))

@@ -46,7 +46,7 @@ def loop_cycles_per_s(engine: EngineName, cycles: int = _CYCLES) -> float:
 def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
     """Cycles per second of the same top on Amaranth's own simulator, with random reads and
     stores."""
-    top = T3(T3Parameters())
+    top = T3(T3Parameters(contexts=1))
     simulator = Simulator(top)
     simulator.add_clock(1e-9)
     random = np.random.default_rng(0)

@@ -100,7 +100,8 @@ def as_markdown(inventory: Inventory, library: Library) -> str:
     """A page."""
     p = inventory.parameters
     about = (
-        f"{p.channels} channels; tracker of {p.sets} sets, {p.ways} ways, {p.banks} banks. "
+        f"{p.channels} channels, {p.contexts} contexts; tracker of {p.sets} sets, {p.ways} ways, "
+        f"{p.banks} banks. "
         f"Library {library.name}: one gate equivalent (GE) is {library.nand2}, "
         f"{library.gate_um2:g} µm². Mapped for speed. Memories of {MEMORY_ROWS} rows or more are "
         "SRAM macros, counted in bits, and in no GE or µm²."

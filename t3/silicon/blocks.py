@@ -14,7 +14,9 @@ from .elaboration import rtlil_text
 
 __all__ = ["MEASURED", "REFERENCE", "Measured"]
 
-REFERENCE = hardware_parameters(load_system(), channels=32, with_data=True)
+REFERENCE = hardware_parameters(
+    load_system(), channels=32, contexts=T3Parameters().contexts, with_data=True
+)
 """One GPU of the paper's system."""
 
 

@@ -16,7 +16,7 @@ from .waveforms import Diagram, Lane
 
 __all__ = ["diagrams"]
 
-_P = T3Parameters(channels=1, credit_window=2, sets=2, with_data=True)
+_P = T3Parameters(contexts=1, channels=1, credit_window=2, sets=2, with_data=True)
 _COMMAND = {
     "outer_extent": 2,
     "inner_extent": 4,
@@ -109,7 +109,7 @@ def _engine() -> Diagram:
         "regions": [{"enable": 1, "limit": 256}, *[{}] * (_P.regions - 1)],
     }
     # One channel for the whole memory: every segment is served here.
-    p = T3Parameters(channels=1, system_channels=1, with_data=True)
+    p = T3Parameters(contexts=1, channels=1, system_channels=1, with_data=True)
     ready = {"ready.valid": 1, "ready.payload.start": 38, "ready.payload.last": 1}
     return Diagram(
         name="dma-engine",

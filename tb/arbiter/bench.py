@@ -19,7 +19,7 @@ from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, inside, preset
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
-PARAMETERS = T3Parameters(with_data=True)
+PARAMETERS = T3Parameters(contexts=1, with_data=True)
 _CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
 _REQUEST = Fields(DramRequest(PARAMETERS))
 _CYCLES = 150

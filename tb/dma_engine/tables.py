@@ -21,6 +21,7 @@ __all__ = [
 
 # Two channels of four, and none of them the first.
 PARAMETERS = T3Parameters(
+    contexts=1,
     channels=2,
     first_channel=1,
     system_channels=4,

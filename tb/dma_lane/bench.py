@@ -19,7 +19,7 @@ from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
 PARAMETERS = T3Parameters(
-    address_bits=24, workgroup_bits=8, sets=8, ways=2, egress_slots=8, with_data=True
+    contexts=1, address_bits=24, workgroup_bits=8, sets=8, ways=2, egress_slots=8, with_data=True
 )
 _SEGMENT, _REQUEST = Fields(Segment(PARAMETERS)), Fields(DramRequest(PARAMETERS))
 _RETURN, _PACKET = Fields(ReadReturn(PARAMETERS)), Fields(Packet(PARAMETERS))

@@ -12,7 +12,9 @@ from rtl.parameters import T3Parameters
 __all__ = ["LINK", "PARAMETERS", "SIDES", "Endpoints"]
 
 # Few numbers, so that they go around, and short times.
-PARAMETERS = T3Parameters(address_bits=20, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1)
+PARAMETERS = T3Parameters(
+    contexts=1, address_bits=20, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1
+)
 LINK = LinkParameters(
     replay_depth=32,
     receive_depth=32,

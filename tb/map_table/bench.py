@@ -18,7 +18,7 @@ from tb.stream import StreamChecker
 
 # No power of two of anything, so that an index may be just behind the last one.
 PARAMETERS = T3Parameters(
-    address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3
+    contexts=1, address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3
 )
 _STAGING, _MAPS = Fields(Staging(PARAMETERS)), Fields(MapConfiguration(PARAMETERS))
 _COPY = Fields(Copy(PARAMETERS))

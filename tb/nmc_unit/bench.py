@@ -17,7 +17,7 @@ from tb.nmc_unit.operands import from_word, special_values, structured, to_word
 from tb.nmc_unit.reference import BITS, reduce_bits
 from tb.stream import StreamChecker
 
-PARAMETERS = T3Parameters(with_data=True)
+PARAMETERS = T3Parameters(contexts=1, with_data=True)
 _REQUEST = NmcRequest(PARAMETERS)
 _RESULT = NmcResult(PARAMETERS)
 _LANES = {dtype: PARAMETERS.atom_bytes // BITS[dtype](0).nbytes for dtype in Datatype}

@@ -20,7 +20,7 @@ from tb.stream import StreamChecker
 from tb.tracker_bank.events import end, update
 from tb.tracker_bank.model import Model
 
-PARAMETERS = T3Parameters()
+PARAMETERS = T3Parameters(contexts=1)
 UPDATES_PER_ATOM = 2
 _INPUT = Fields(TrackerInput(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))

@@ -36,6 +36,7 @@ from tb.criticality.traffic import (
 from tb.golden import error_report
 
 SMALL = dict(
+    contexts=1,
     system_channels=4,
     interleave_atoms=4,
     address_bits=28,

@@ -108,9 +108,9 @@ def test_million_random_cycles(machines, monkeypatch, policy):
 
 
 def test_a_difference_is_found():
-    outputs = np.zeros(output_words(T3Parameters()), np.uint64)
-    inputs = np.zeros(input_words(T3Parameters()), np.uint64)
-    with Lockstep(T3Parameters()) as lockstep:
+    outputs = np.zeros(output_words(T3Parameters(contexts=1)), np.uint64)
+    inputs = np.zeros(input_words(T3Parameters(contexts=1)), np.uint64)
+    with Lockstep(T3Parameters(contexts=1)) as lockstep:
         lockstep.reset(outputs)
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(lockstep.step_address)
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)

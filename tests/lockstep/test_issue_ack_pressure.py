@@ -12,6 +12,7 @@ from tb.top.traffic import Storm, Traffic
 
 pytestmark = pytest.mark.verify  # each geometry is a build
 SMALL = dict(
+    contexts=1,
     system_channels=8,
     interleave_atoms=4,
     address_bits=28,

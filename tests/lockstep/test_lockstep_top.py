@@ -11,6 +11,7 @@ from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
 
 SMALL = dict(
+    contexts=1,
     system_channels=4,
     interleave_atoms=4,
     address_bits=28,

@@ -16,6 +16,7 @@ from rtl.parameters import T3Parameters
 __all__ = ["EXAMPLE", "SMALL", "exported", "needs", "run", "verilate", "written"]
 
 SMALL = T3Parameters(
+    contexts=1,
     channels=2,
     system_channels=2,
     interleave_atoms=2,

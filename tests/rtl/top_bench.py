@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 P = T3Parameters(
+    contexts=1,
     channels=2,
     system_channels=2,
     interleave_atoms=2,

@@ -15,13 +15,13 @@ from tb.tracker_bank.model import Model
 
 __all__ = ["GEOMETRIES", "SMALL", "Seen", "simulate"]
 
-SMALL = T3Parameters(sets=4, ways=2, tile_atom_bits=2)
+SMALL = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2)
 GEOMETRIES = {
-    "one-entry": T3Parameters(sets=1, ways=1, tile_atom_bits=2),
+    "one-entry": T3Parameters(contexts=1, sets=1, ways=1, tile_atom_bits=2),
     "banks-1": SMALL,
-    "banks-2": T3Parameters(sets=4, ways=2, tile_atom_bits=2, banks=2),
-    "banks-4": T3Parameters(sets=4, ways=3, tile_atom_bits=2, banks=4),
-    "reference": T3Parameters(),
+    "banks-2": T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2, banks=2),
+    "banks-4": T3Parameters(contexts=1, sets=4, ways=3, tile_atom_bits=2, banks=4),
+    "reference": T3Parameters(contexts=1),
 }
 
 

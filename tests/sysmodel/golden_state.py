@@ -12,6 +12,7 @@ __all__ = ["fresh_state"]
 def fresh_state(**parameters) -> GoldenState:
     """A small GPU after reset."""
     defaults = dict(
+        contexts=1,
         system_channels=4,
         interleave_atoms=4,
         address_bits=28,

@@ -23,7 +23,7 @@ def test_as_amaranth_has_it():
 
 
 def test_tables():
-    layout = MapConfiguration(T3Parameters())
+    layout = MapConfiguration(T3Parameters(contexts=1))
     maps = {
         "regions": [{"enable": 1, "limit": 99}],
         "commands": [{}, {"waves": [1, 2, 3, 4], "stride": 7}],

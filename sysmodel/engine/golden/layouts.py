@@ -45,7 +45,7 @@ __all__ = [
 
 
 def _record(layout: Callable[[T3Parameters], data.StructLayout]) -> np.dtype:
-    return record(fields_of(layout(T3Parameters(with_data=True))))
+    return record(fields_of(layout(T3Parameters(contexts=1, with_data=True))))
 
 
 READ = _record(layouts.ReadRequest)

@@ -17,7 +17,7 @@ from sysmodel.lib.progress import Report, no_progress
 __all__ = ["PARAMETERS", "NativeUnit", "build_unit"]
 
 # An atom of one 64-bit word has two lanes of each kind that larger ones repeat.
-PARAMETERS = T3Parameters(with_data=True, atom_bytes=8)
+PARAMETERS = T3Parameters(contexts=1, with_data=True, atom_bytes=8)
 
 _words = {word.name: word for word in port_words(NmcUnit(PARAMETERS).signature)}
 _INPUTS = sum(word.direction == "in" for word in _words.values())

@@ -28,7 +28,7 @@ _DRAIN_CYCLES = 256
 _OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # the session has begun
 _ON_WIRE = 512
 
-_PARAMETERS = T3Parameters(with_data=True)
+_PARAMETERS = T3Parameters(contexts=1, with_data=True)
 _words = list(port_words(LinkEndpoint(_PARAMETERS, LINK).signature))
 _INPUTS = sum(word.direction == "in" for word in _words)
 _OUTPUTS = len(_words) - _INPUTS

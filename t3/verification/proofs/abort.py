@@ -22,6 +22,7 @@ _P = PARAMETERS_OF_TWO
 _SEGMENTS = 5  # cycles until a lane has none
 _REMOTE = 2 * _P.remote_depth
 _P_OF_UNIT = T3Parameters(
+    contexts=1,
     system_channels=1,
     interleave_atoms=2,
     address_bits=8,

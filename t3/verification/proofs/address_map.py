@@ -15,7 +15,7 @@ from .streams import free
 
 __all__ = ["PROOFS"]
 
-_P = T3Parameters()
+_P = T3Parameters(contexts=1)
 _P_2 = T3Parameters(contexts=2)
 _NARROW = T3Parameters(
     contexts=2,

@@ -29,7 +29,7 @@ class ArbiterHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._arbiter(T3Parameters())
+        m.submodules.dut = dut = self._arbiter(T3Parameters(contexts=1))
         compute, communication, o = dut.compute, dut.communication, dut.o
         free(m, dut.occupancy, dut.start, o.ready)
         free(m, dut.active, dut.relaxed, dut.critical, dut.congested)

@@ -17,6 +17,7 @@ from .streams import free, moves
 __all__ = ["PARAMETERS", "PARAMETERS_OF_TWO", "PROOFS", "constant", "free_ports"]
 
 PARAMETERS = T3Parameters(
+    contexts=1,
     system_channels=1,
     interleave_atoms=2,
     address_bits=8,

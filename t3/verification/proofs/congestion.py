@@ -22,7 +22,7 @@ class CongestionHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._congestion(T3Parameters(channels=_CHANNELS))
+        m.submodules.dut = dut = self._congestion(T3Parameters(contexts=1, channels=_CHANNELS))
         free(m, dut.held_up, dut.active, dut.critical, dut.look, dut.count)
         looks, seen = Signal(range(_CHANNELS)), Signal()
         with m.If(dut.look):

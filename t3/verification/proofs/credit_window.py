@@ -31,7 +31,7 @@ class CreditWindowHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        p = T3Parameters(credit_window=self._workgroups)
+        p = T3Parameters(contexts=1, credit_window=self._workgroups)
         m.submodules.dut = dut = self._credit_window(p)
         self._assume(m, dut)
         ghost = self._follow(m, dut)

@@ -29,7 +29,7 @@ class CriticalityHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._criticality(T3Parameters())
+        m.submodules.dut = dut = self._criticality(T3Parameters(contexts=1))
         free(m, dut.launch_configuration, dut.launch, dut.dispatched, dut.finished)
         free(m, dut.issued, dut.oldest, dut.dispatch_limit, dut.held_up)
 

@@ -58,7 +58,7 @@ class ComparisonHarness(Elaboratable):
         return m
 
 
-_PARAMETERS = T3Parameters(workgroup_bits=2, sets=1)
+_PARAMETERS = T3Parameters(contexts=1, workgroup_bits=2, sets=1)
 
 PROOFS = (
     Proof(

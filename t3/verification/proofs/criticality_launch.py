@@ -20,8 +20,8 @@ class LaunchHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.one = one = self._criticality(T3Parameters())
-        m.submodules.other = other = self._criticality(T3Parameters())
+        m.submodules.one = one = self._criticality(T3Parameters(contexts=1))
+        m.submodules.other = other = self._criticality(T3Parameters(contexts=1))
         common, told, meet = Signal(), Signal(), Signal()
         free(m, meet)
         m.d.sync += [common.eq(common | meet), told.eq(common)]

@@ -18,6 +18,7 @@ from .streams import assert_held, free, moves
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
+    contexts=1,
     system_channels=2,
     interleave_atoms=4,
     address_bits=13,

@@ -126,7 +126,7 @@ def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str)
 
 PROOFS = (
     _proof(
-        T3Parameters(),
+        T3Parameters(contexts=1),
         4,
         "depth 4, the reference's tiles and atoms",
         "a channel's depth of 8 with the reference's atoms is proved as well, but takes four "
@@ -134,7 +134,7 @@ PROOFS = (
         "z3",
     ),
     _proof(
-        T3Parameters(address_bits=8),
+        T3Parameters(contexts=1, address_bits=8),
         8,
         "depth 8, the reference's tiles, atoms of 3 bits",
         "atoms are only compared with each other; issue-ack-queue-4 has their full width",

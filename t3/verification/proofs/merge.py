@@ -35,7 +35,7 @@ class Merge2Harness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._merge(DramRequest(T3Parameters()))
+        m.submodules.dut = dut = self._merge(DramRequest(T3Parameters(contexts=1)))
         free(m, dut.a.valid, dut.a.p, dut.b.valid, dut.b.p, dut.o.ready)
 
         from_a, from_b = Signal(), Signal()
@@ -146,7 +146,7 @@ class MergeHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._merge(Completion(T3Parameters()), self._inputs)
+        m.submodules.dut = dut = self._merge(Completion(T3Parameters(contexts=1)), self._inputs)
         free(m, dut.o.ready, *(one for i in dut.i for one in (i.valid, i.p)))
         valid, ready = Signal(self._inputs), Signal(self._inputs)
         m.d.comb += [

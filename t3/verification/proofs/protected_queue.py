@@ -23,7 +23,7 @@ __all__ = ["PROOFS"]
 _DEPTH = 4
 _DISPATCH_INDICES = _DEPTH - 1  # of the memory; one payload is at its end
 _MOST = _DEPTH + 2  # two more are checked
-_P = T3Parameters(workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
+_P = T3Parameters(contexts=1, workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
 
 
 class ProtectedQueueHarness(Elaboratable):

@@ -29,7 +29,7 @@ class QueueHarness(Elaboratable):
         m = Module()
         depth = self._depth
         # The widest payload there is; no bit of it is looked at.
-        shape = DramRequest(T3Parameters())
+        shape = DramRequest(T3Parameters(contexts=1))
         m.submodules.dut = dut = self._queue(shape, depth=depth)
         free(m, dut.i.valid, dut.i.p, dut.drop, dut.o.ready)
 

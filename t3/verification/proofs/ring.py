@@ -16,6 +16,7 @@ from .streams import free, moves
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
+    contexts=1,
     system_channels=1,
     interleave_atoms=2,
     address_bits=6,

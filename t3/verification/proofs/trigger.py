@@ -19,6 +19,7 @@ from .trigger_inside import assert_inside
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
+    contexts=1,
     system_channels=1,
     address_bits=7,
     workgroup_bits=3,

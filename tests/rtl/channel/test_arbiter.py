@@ -9,7 +9,7 @@ from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
 from tb.arbiter.model import TOLD, Model
 
-P = T3Parameters()
+P = T3Parameters(contexts=1)
 DEFAULT = {
     "policy": Policy.MCA,
     "automatic": 0,

@@ -9,10 +9,12 @@ from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Granularity
 from rtl.parameters import T3Parameters
 
-SMALL = T3Parameters(channels=4, system_channels=4, interleave_atoms=8)
-ONE = T3Parameters(channels=1, system_channels=1, interleave_atoms=1, commands=1, wavefronts=1)
-SAMPLE = T3Parameters(channels=2, first_channel=3, system_channels=32)
-SINGLE = T3Parameters(channels=4, system_channels=4, interleave_atoms=8, dma_walkers=1)
+SMALL = T3Parameters(contexts=1, channels=4, system_channels=4, interleave_atoms=8)
+ONE = T3Parameters(
+    contexts=1, channels=1, system_channels=1, interleave_atoms=1, commands=1, wavefronts=1
+)
+SAMPLE = T3Parameters(contexts=1, channels=2, first_channel=3, system_channels=32)
+SINGLE = T3Parameters(contexts=1, channels=4, system_channels=4, interleave_atoms=8, dma_walkers=1)
 
 
 READY = {
@@ -30,9 +32,9 @@ def test_wrong_parameters():
     with pytest.raises(TypeError, match=r"Parameters must be T3Parameters, not {}"):
         DmaEngine({})
     with pytest.raises(ValueError, match="dma_walkers must be at most 16, not 32"):
-        T3Parameters(dma_walkers=32)
+        T3Parameters(contexts=1, dma_walkers=32)
     with pytest.raises(ValueError, match="dma_walkers must be a power of two, not 3"):
-        T3Parameters(dma_walkers=3)
+        T3Parameters(contexts=1, dma_walkers=3)
 
 
 @pytest.mark.parametrize("outer_edge", [0, 1])
@@ -217,7 +219,12 @@ def test_wavefront_of_each_row(walkers):
     """Of any height, also one that the walkers do not divide, or that is less than their number."""
     heights = [0, 1, 2, 3, 4, 5, 7, 16, 17]
     p = T3Parameters(
-        channels=4, system_channels=4, dma_walkers=walkers, commands=len(heights), wavefronts=8
+        contexts=1,
+        channels=4,
+        system_channels=4,
+        dma_walkers=walkers,
+        commands=len(heights),
+        wavefronts=8,
     )
 
     async def bench(engine):
@@ -261,7 +268,7 @@ def test_extents_of_every_width():
 
 def test_the_longest_row():
     """To its last atom, in granules of 8,192."""
-    p = T3Parameters(channels=4, system_channels=4, interleave_atoms=8192)
+    p = T3Parameters(contexts=1, channels=4, system_channels=4, interleave_atoms=8192)
 
     async def bench(engine):
         segments = await engine.walk(ready=READY | {"start": 8191})
@@ -400,7 +407,7 @@ def test_samples_make_up_the_whole():
     """Tops that each serve some channels send every atom exactly once between them."""
     whole = Counter()
     for first in range(0, 8, 2):
-        p = T3Parameters(channels=2, system_channels=8, first_channel=first)
+        p = T3Parameters(contexts=1, channels=2, system_channels=8, first_channel=first)
 
         async def bench(engine):
             for _, _, _, atoms in await engine.walk(ready=READY):

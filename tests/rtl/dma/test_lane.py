@@ -10,8 +10,8 @@ from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketK
 from rtl.interface.layouts import Packet, Segment
 from rtl.parameters import T3Parameters
 
-SMALL = T3Parameters(egress_slots=8, with_data=True)
-FULL = T3Parameters()
+SMALL = T3Parameters(contexts=1, egress_slots=8, with_data=True)
+FULL = T3Parameters(contexts=1)
 
 
 def random_segment(rng, p, length=None):
@@ -247,7 +247,9 @@ def test_reads_stop_at_the_reserved_slots():
     simulate(SMALL, run)
 
 
-@pytest.mark.parametrize("p", [SMALL, FULL, T3Parameters(egress_slots=1, interleave_atoms=1)])
+@pytest.mark.parametrize(
+    "p", [SMALL, FULL, T3Parameters(contexts=1, egress_slots=1, interleave_atoms=1)]
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_random(p, seed):
     print(f"seed {seed}")

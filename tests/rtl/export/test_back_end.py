@@ -64,7 +64,7 @@ def test_ports():
 
 
 def test_streams_that_are_always_ready():
-    text = verilog_text(DmaLane(T3Parameters()), "lane")
+    text = verilog_text(DmaLane(T3Parameters(contexts=1)), "lane")
     assert text.count("module lane(") == 1
     ports = ports_of(text)
     assert {("input", "returns__valid"), ("output", "segments__ready")} <= ports
@@ -72,7 +72,7 @@ def test_streams_that_are_always_ready():
 
 
 def test_no_wires_without_bits():
-    assert "[-1:0]" not in verilog_text(DmaLane(T3Parameters()), "lane")
+    assert "[-1:0]" not in verilog_text(DmaLane(T3Parameters(contexts=1)), "lane")
 
 
 def test_same_text_in_every_process():

@@ -13,7 +13,15 @@ from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 LEAST = T3Parameters(
-    system_channels=1, commands=1, regions=1, ranges=1, wavefronts=1, ways=1, sets=16, banks=1
+    contexts=1,
+    system_channels=1,
+    commands=1,
+    regions=1,
+    ranges=1,
+    wavefronts=1,
+    ways=1,
+    sets=16,
+    banks=1,
 )
 PARAMETERS = pytest.mark.parametrize(
     "p",

@@ -36,11 +36,20 @@ def lint(path):
 @pytest.mark.parametrize(
     "p",
     [
-        pytest.param(T3Parameters(channels=2, banks=2), id="timing", marks=pytest.mark.verify),
-        pytest.param(T3Parameters(with_data=True), id="data", marks=pytest.mark.verify),
+        pytest.param(
+            T3Parameters(contexts=1, channels=2, banks=2), id="timing", marks=pytest.mark.verify
+        ),
+        pytest.param(T3Parameters(contexts=1, with_data=True), id="data", marks=pytest.mark.verify),
         pytest.param(
             T3Parameters(
-                system_channels=1, commands=1, regions=1, ranges=1, wavefronts=1, ways=1, banks=1
+                contexts=1,
+                system_channels=1,
+                commands=1,
+                regions=1,
+                ranges=1,
+                wavefronts=1,
+                ways=1,
+                banks=1,
             ),
             id="least",
         ),

@@ -11,7 +11,7 @@ from rtl.interface.encodings import Access
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.parameters import T3Parameters
 
-P = T3Parameters()
+P = T3Parameters(contexts=1)
 
 
 def simulate(dut, bench):

@@ -107,7 +107,7 @@ def test_hamming_distance():
     The polynomial has the factor x + 1, so errors of odd weight are seen. Those of two and four
     bits are if the syndromes of all errors of one and two bits differ.
     """
-    flit = Flit(LinkPacket(T3Parameters(with_data=True)), LINK)
+    flit = Flit(LinkPacket(T3Parameters(contexts=1, with_data=True)), LINK)
     message = bytes(flit.size // 8 - 4)
     clean = crc32c(message)
     single = [1 << bit for bit in range(CRC_BITS)]

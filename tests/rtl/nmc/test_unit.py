@@ -21,7 +21,7 @@ def simulate(requests: list[dict | None], *, atom_bytes: int = ATOM_BYTES) -> li
 
     A request may set ``current``, the unit's epoch in its cycle.
     """
-    unit = NmcUnit(T3Parameters(with_data=True, atom_bytes=atom_bytes))
+    unit = NmcUnit(T3Parameters(contexts=1, with_data=True, atom_bytes=atom_bytes))
     results = []
 
     async def bench(ctx):
@@ -194,4 +194,4 @@ def test_wrong_parameters():
     with pytest.raises(TypeError, match=r"^Parameters must be T3Parameters, not 32$"):
         NmcUnit(32)
     with pytest.raises(ValueError, match=r"^Parameters must have with_data set, not False$"):
-        NmcUnit(T3Parameters(with_data=False))
+        NmcUnit(T3Parameters(contexts=1, with_data=False))

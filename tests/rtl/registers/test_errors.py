@@ -12,7 +12,7 @@ from rtl.registers import map as register_map
 from rtl.registers.map import CONTEXT, GLOBAL
 from rtl.registers.port import Registers, Response
 
-P = T3Parameters()
+P = T3Parameters(contexts=1)
 MAP = register_map.load()
 DEPTH = 8  # of the log
 OKAY = Response.OKAY.value
@@ -87,7 +87,7 @@ def test_the_log_is_read_from_the_oldest_on(page):
     seed = page
     print(f"seed {seed}")
     rng = random.Random(seed)
-    dut = device(Registers, T3Parameters(channels=4, system_channels=4))
+    dut = device(Registers, T3Parameters(contexts=1, channels=4, system_channels=4))
     reports = [random_report(rng) for _ in range(11)]
 
     async def bench(ctx):

@@ -9,7 +9,7 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
 
-P = T3Parameters()
+P = T3Parameters(contexts=1)
 MAP = register_map.load()
 
 

@@ -14,7 +14,9 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
 
-P = T3Parameters(address_bits=20, workgroup_bits=5, sets=16, regions=3, ranges=5, commands=3)
+P = T3Parameters(
+    contexts=1, address_bits=20, workgroup_bits=5, sets=16, regions=3, ranges=5, commands=3
+)
 MAP = register_map.load()
 ATOM = P.atom_bytes
 TOP = (1 << P.address_bits) - ATOM  # the highest byte address that a region may name
@@ -506,7 +508,7 @@ def test_random():
 @pytest.mark.parametrize("count", [1, 2, 17])
 def test_last_entry(count):
     """An index reaches the last entry, and no further, whatever the size of the tables."""
-    p = T3Parameters(regions=count, ranges=count, commands=count)
+    p = T3Parameters(contexts=1, regions=count, ranges=count, commands=count)
 
     async def bench(driver):
         ctx, dut, last = driver.ctx, driver.dut, count - 1

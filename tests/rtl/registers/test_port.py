@@ -12,8 +12,8 @@ from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS
 from rtl.registers.port import Registers, Response
 
-P = T3Parameters()
-NARROW = T3Parameters(workgroup_bits=10, context_bits=2, sets=64, address_bits=32)
+P = T3Parameters(contexts=1)
+NARROW = T3Parameters(contexts=1, workgroup_bits=10, context_bits=2, sets=64, address_bits=32)
 MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
 STILL_RESETTING = MAP["STATUS"].pack(aborting=1)
@@ -40,7 +40,11 @@ def test_parameters_value(values, message):
 
 
 def test_parameters_at_the_limit():
-    Registers(T3Parameters(regions=256, ranges=256, commands=256, context_bits=4, wavefronts=8))
+    Registers(
+        T3Parameters(
+            contexts=1, regions=256, ranges=256, commands=256, context_bits=4, wavefronts=8
+        )
+    )
 
 
 def test_resets():

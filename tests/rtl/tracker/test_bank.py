@@ -21,7 +21,7 @@ def test_updates_that_come_together():
     # Counts follow each other in one entry without a pause, to exactly the threshold.
     counts = [5, 1, 7, 2]
     events = [update(atom=90 - count, count=count) for count in counts]
-    p = T3Parameters(sets=4, ways=2, tile_atom_bits=3)
+    p = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3)
     seen = simulate(p, [*events, end(tile_atoms=5)], updates_per_atom=3)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 5))
@@ -76,7 +76,7 @@ def test_wavefronts_of_a_dispatch_index_are_tiles_of_their_own():
 def test_set_fills_up_at_any_distance(distance):
     # The ways that the events just ahead have taken are not given twice; other sets fill the gaps.
     gap = [update(dispatch_index=1 + 4 * index, atom=index) for index in range(distance)]
-    p = T3Parameters(sets=4, ways=3, tile_atom_bits=2)
+    p = T3Parameters(contexts=1, sets=4, ways=3, tile_atom_bits=2)
     tiles = [0, 4, 8, 12]
     events = [
         e
@@ -94,7 +94,7 @@ def test_set_fills_up_at_any_distance(distance):
 @pytest.mark.parametrize("distance", range(4))
 def test_freed_way_is_free_at_any_distance(distance):
     # A full set: the completion of one tile makes room for another, as soon as it comes.
-    p = T3Parameters(sets=4, ways=2, tile_atom_bits=2)
+    p = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2)
     gap = [update(dispatch_index=1, atom=1)] * distance
     events = [update(0, atom=3), update(4, atom=4), end(0), *gap, update(8, atom=8), end(8), end(4)]
     seen = simulate(p, events)
@@ -120,7 +120,7 @@ def test_tile_again_at_any_distance_after_its_completion(distance):
 
 @pytest.mark.parametrize("distance", range(4))
 def test_refused_tile_comes_again_at_any_distance(distance):
-    p = T3Parameters(sets=4, ways=1, tile_atom_bits=2)
+    p = T3Parameters(contexts=1, sets=4, ways=1, tile_atom_bits=2)
     gap = [update(dispatch_index=1, atom=1)] * distance
     events = [update(0), update(4), *gap, update(4), *gap, end(0), *gap, update(4, atom=6), end(4)]
     seen = simulate(p, events)
@@ -190,7 +190,7 @@ def test_second_end_of_tile_leaves_the_first():
 
 
 def test_waits_while_completions_wait():
-    p = T3Parameters(sets=16, ways=2, tile_atom_bits=2)
+    p = T3Parameters(contexts=1, sets=16, ways=2, tile_atom_bits=2)
     events = [
         event
         for dispatch_index in range(12)

@@ -139,7 +139,7 @@ def test_every_cycle(channels, banks):
 
 
 def test_busy_bank_does_not_hold_another():
-    dut = TrackerFront(T3Parameters(channels=2, banks=2))
+    dut = TrackerFront(T3Parameters(contexts=1, channels=2, banks=2))
     came = []
 
     async def bench(ctx):
@@ -155,7 +155,7 @@ def test_busy_bank_does_not_hold_another():
 
 
 def test_channels_take_turns_at_a_bank():
-    dut = TrackerFront(T3Parameters(channels=3))
+    dut = TrackerFront(T3Parameters(contexts=1, channels=3))
     served = []
 
     async def bench(ctx):
@@ -173,7 +173,7 @@ def test_channels_take_turns_at_a_bank():
 
 @pytest.mark.parametrize("banks", [4, 8, 32])
 def test_wavefronts_of_a_dispatch_index_lie_in_different_banks(banks):
-    dut = TrackerFront(T3Parameters(channels=4, banks=banks))
+    dut = TrackerFront(T3Parameters(contexts=1, channels=4, banks=banks))
 
     async def bench(ctx):
         ctx.set(dut.room, -1)

@@ -97,7 +97,7 @@ def test_every_tile_completes_once(channels, banks, sets):
     seed = 100 * channels + 10 * banks + sets
     print("seed", seed)
     rng = random.Random(seed)
-    p = T3Parameters(channels=channels, banks=banks, sets=sets, ways=2)
+    p = T3Parameters(contexts=1, channels=channels, banks=banks, sets=sets, ways=2)
     # As many tiles as the sets hold, in any order, over all channels; then the same dispatch
     # indices again.
     streams = {(kind, c): [] for kind in ("issue_acks", "ends") for c in range(channels)}
@@ -134,7 +134,7 @@ def test_every_tile_completes_once(channels, banks, sets):
 @pytest.mark.parametrize("banks", [1, 2, 4])
 def test_latency_and_turns_of_the_banks(banks):
     # One tile per channel, all last events in the same cycle.
-    p = T3Parameters(channels=banks, banks=banks)
+    p = T3Parameters(contexts=1, channels=banks, banks=banks)
     streams = {("issue_acks", bank): [updates(bank, 0, 9)] * 2 for bank in range(banks)}
     streams |= {("ends", bank): [end(bank, 0, 1)] for bank in range(banks)}
     accepted, completions, _ = drive(p, streams)
@@ -144,7 +144,7 @@ def test_latency_and_turns_of_the_banks(banks):
 
 
 def test_one_event_per_bank_and_cycle():
-    p = T3Parameters(channels=4, banks=4)
+    p = T3Parameters(contexts=1, channels=4, banks=4)
     streams = {("issue_acks", c): [updates(c, 0, 1)] * 50 for c in range(4)}
     accepted, _, _ = drive(p, streams)
     # Two of each channel wait for the end of the clearing; then one leaves in every cycle.
@@ -157,7 +157,7 @@ def test_one_event_per_bank_and_cycle():
 )
 def test_a_full_region_fits(sets, banks):
     # Every tile is live at once, and its end comes last.
-    p = T3Parameters(channels=4, sets=sets, banks=banks)
+    p = T3Parameters(contexts=1, channels=4, sets=sets, banks=banks)
     first, region = 12345, sets * p.ways // 4
     tiles = [
         (first + dispatch_index, wavefront)
@@ -179,7 +179,7 @@ def test_a_full_region_fits(sets, banks):
 
 
 def test_errors_of_each_bank():
-    p = T3Parameters(channels=1, banks=2)
+    p = T3Parameters(contexts=1, channels=1, banks=2)
     streams = {("ends", 0): [end(7, 3, 0), end(7, 2, 1), end(7, 2, 1)]}
     _, _, errors = drive(p, streams)
     # The first is chosen in the cycle after the clearing, the third when it has made place.
@@ -248,7 +248,7 @@ def test_contexts():
 @pytest.mark.parametrize("again", [0, 1, 4, 6])
 def test_clear(again):
     """Of what is being forgotten already, a clear makes no second walk; nor does one of nothing."""
-    dut = Tracker(T3Parameters(sets=8, banks=2))
+    dut = Tracker(T3Parameters(contexts=1, sets=8, banks=2))
 
     async def bench(ctx):
         ctx.set(dut.ways[0], 1)

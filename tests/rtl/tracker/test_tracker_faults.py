@@ -7,7 +7,7 @@ from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 
-P = T3Parameters(sets=4, ways=2, tile_atom_bits=3)
+P = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3)
 ROW = 1  # of dispatch index 1
 CODE_BITS = 61 + 8  # of an entry and its check bits
 

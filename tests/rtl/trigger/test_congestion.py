@@ -8,7 +8,7 @@ from rtl.trigger.congestion import Congestion
 
 
 def simulate(channels, bench):
-    dut = Congestion(T3Parameters(channels=channels))
+    dut = Congestion(T3Parameters(contexts=1, channels=channels))
     simulator = Simulator(dut)
     simulator.add_clock(1e-9)
 

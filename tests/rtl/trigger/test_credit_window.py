@@ -7,7 +7,7 @@ from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 
-SMALL = T3Parameters(workgroup_bits=10, sets=4, credit_window=8)
+SMALL = T3Parameters(contexts=1, workgroup_bits=10, sets=4, credit_window=8)
 LAUNCH_CONFIGURATION = {
     "first_workgroup": 0,
     "workgroups": 64,
@@ -299,7 +299,7 @@ class Reference:
 def test_random(slots):
     print("seed", slots)
     rng, stalls = random.Random(slots), random.Random(slots + 1)
-    p = T3Parameters(credit_window=slots)
+    p = T3Parameters(contexts=1, credit_window=slots)
     launch_configuration = LAUNCH_CONFIGURATION | {
         "tracked_first": 100,
         "tracked_end": 100 + min(6 * slots, 300),

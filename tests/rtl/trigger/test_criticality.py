@@ -6,7 +6,7 @@ from amaranth.sim import Simulator
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
 
-P = T3Parameters(workgroup_bits=10, sets=4, credit_window=512)
+P = T3Parameters(contexts=1, workgroup_bits=10, sets=4, credit_window=512)
 WORKGROUPS, FIRST, WINDOW = 200, 20, 512
 CONFIGURATION = {
     "workgroups": WORKGROUPS,

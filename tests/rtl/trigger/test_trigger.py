@@ -8,7 +8,7 @@ from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from rtl.trigger.trigger import Trigger
 
-SMALL = T3Parameters(credit_window=8, sets=4, command_depth=8)
+SMALL = T3Parameters(contexts=1, credit_window=8, sets=4, command_depth=8)
 WAVEFRONT, WORKGROUP = Granularity.WAVEFRONT, Granularity.WORKGROUP
 
 
@@ -224,7 +224,7 @@ def test_groups():
 
 def test_a_group_of_128():
     """The largest: its commands leave in their order when the last one is complete."""
-    p = T3Parameters(credit_window=256, sets=4, command_depth=128)
+    p = T3Parameters(contexts=1, credit_window=256, sets=4, command_depth=128)
     order = [*range(5, 133)]
     random.Random(1).shuffle(order)
     tiles = [tile(dispatch_index, 0, dispatch_index) for dispatch_index in order]
@@ -312,7 +312,7 @@ def test_rows_are_used_again():
 
 def test_clear():
     # Half a workgroup, and half a group, are forgotten; a ready command stays.
-    p = T3Parameters(credit_window=4, sets=4, command_depth=8)
+    p = T3Parameters(contexts=1, credit_window=4, sets=4, command_depth=8)
     ranges = [region_range(0, 1), region_range(2, 3, command=1)]
     commands = [command(WORKGROUP, 1, 1), command(WAVEFRONT, 2)]
     tiles = [tile(0), tile(2), tile(1), tile(2), tile(0), tile(2)]
@@ -443,7 +443,7 @@ class Reference:
 def test_random(seed):
     print("seed", seed)
     rng = random.Random(seed)
-    p = T3Parameters(credit_window=64, sets=4, command_depth=256)
+    p = T3Parameters(contexts=1, credit_window=64, sets=4, command_depth=256)
     commands = [
         command(WAVEFRONT, [3, 2, 2, 1]),
         command(WORKGROUP, [2, 1, 2, 1], rng.randrange(3)),

@@ -6,7 +6,9 @@ from rtl.interface.encodings import Action, ErrorCode, Granularity
 from rtl.parameters import T3Parameters
 from rtl.trigger.trigger import Trigger
 
-P = T3Parameters(workgroup_bits=6, sets=8, ways=2, wavefronts=4, credit_window=16, address_bits=20)
+P = T3Parameters(
+    contexts=1, workgroup_bits=6, sets=8, ways=2, wavefronts=4, credit_window=16, address_bits=20
+)
 
 
 def test_a_lost_group_names_its_workgroup_though_another_tile_follows_at_once():

@@ -13,6 +13,7 @@ def test_hardware_of_the_paper_s_system():
     assert (p.channels, p.system_channels, p.atom_bytes, p.interleave_atoms) == (2, 32, 32, 8)
     assert p.sets * p.ways == 2048
     assert p.dma_walkers == 4
+    assert p.contexts == 1  # of which the run's only program has one
     assert not p.with_data
 
 
@@ -23,7 +24,7 @@ def test_some_channels_have_their_share_of_the_tracker_s_banks(channels, banks):
 
 
 def test_the_configuration_s_limits_are_the_hardware_s():
-    p = T3Parameters()
+    p = T3Parameters(contexts=1)
     assert limits.MOST_WORKGROUPS == (1 << p.workgroup_bits) - 1
     assert limits.MOST_WAVEFRONTS == p.wavefronts
     assert limits.MOST_TILE_ATOMS == (1 << p.tile_atom_bits) - 1

@@ -52,14 +52,19 @@ def test_every_word_has_its_own_place(with_data):
 
 def test_same_places_with_and_without_data():
     places = {
-        with_data: {word.name: word.index for word in top_words(T3Parameters(with_data=with_data))}
+        with_data: {
+            word.name: word.index
+            for word in top_words(T3Parameters(contexts=1, with_data=with_data))
+        }
         for with_data in (False, True)
     }
     assert places[False].items() < places[True].items()
 
 
 def test_words_cover_their_ports():
-    words = sorted(top_words(T3Parameters(with_data=True)), key=lambda w: (str(w.path), w.offset))
+    words = sorted(
+        top_words(T3Parameters(contexts=1, with_data=True)), key=lambda w: (str(w.path), w.offset)
+    )
     for _, parts in groupby(words, key=lambda word: word.path):
         end = 0
         for word in parts:
@@ -69,7 +74,7 @@ def test_words_cover_their_ports():
 
 
 def test_second_channel():
-    words = {word.name: word for word in top_words(T3Parameters(channels=2))}
+    words = {word.name: word for word in top_words(T3Parameters(contexts=1, channels=2))}
     assert words["c1_dram_atom"].index == ports.CHANNEL_OUTPUTS + O.dram_atom
     assert words["c1_dram_atom"].path == ("channel", 1, "dram", "payload")
     assert words["x0_credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + J.credit_limit_in
@@ -84,4 +89,4 @@ def test_second_context():
 
 def test_atom_without_columns():
     with pytest.raises(ValueError, match="^atom_bytes must be at most 32 with data, not 64$"):
-        list(top_words(T3Parameters(atom_bytes=64, with_data=True)))
+        list(top_words(T3Parameters(contexts=1, atom_bytes=64, with_data=True)))

@@ -13,7 +13,7 @@ GEOMETRIES = [(1, 8), (2, 1), (8, 4), (32, 8), (64, 16)]
 
 @pytest.mark.parametrize("channels,interleave", GEOMETRIES)
 def test_channel_equals_rtl(channels, interleave):
-    p = T3Parameters(system_channels=channels, interleave_atoms=interleave)
+    p = T3Parameters(contexts=1, system_channels=channels, interleave_atoms=interleave)
     generator = random.Random(7)
     atoms = [generator.getrandbits(p.atom_address_bits) for _ in range(300)]
     atoms += [0, (1 << p.atom_address_bits) - 1]

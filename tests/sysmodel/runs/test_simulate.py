@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from small_system import context_of, scaled, small_system, workload
 
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
+from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.configurations.sequential import sequential
@@ -189,3 +191,15 @@ def test_result_is_reproducible():
         first.timelines["t3-mca"].series["link (bytes/ns)"],
         second.timelines["t3-mca"].series["link (bytes/ns)"],
     )
+
+
+def test_a_context_that_stands_idle_changes_nothing(monkeypatch):
+    """So a run's hardware leaves it out."""
+    work, system = workload(512, 384, 64, 2), small_system()
+    options = RunOptions(engine="golden", configurations=("t3",))
+    results = []
+    for contexts in (1, 2):
+        of_contexts = partial(hardware_parameters, contexts=contexts)
+        monkeypatch.setattr("sysmodel.machine.machine.hardware_parameters", of_contexts)
+        results.append(run(work, system, options, no_progress).configurations["t3"])
+    assert results[0] == results[1]

@@ -34,7 +34,13 @@ class Gpu:
 
     def __init__(self, action=Action.DMA, **command):
         parameters = T3Parameters(
-            system_channels=1, address_bits=28, sets=8, ways=2, credit_window=16, banks=2
+            contexts=1,
+            system_channels=1,
+            address_bits=28,
+            sets=8,
+            ways=2,
+            credit_window=16,
+            banks=2,
         )
         self.state = new_state(parameters)
         self.inputs = np.zeros(input_words(parameters), np.uint64)

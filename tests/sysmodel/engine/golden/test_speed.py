@@ -22,7 +22,7 @@ def advance(state, inputs, outputs, cycles):
 
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.5])
 def test_step(density, capsys):
-    p = T3Parameters()
+    p = T3Parameters(contexts=1)
     rng = np.random.default_rng(1)
     inputs = np.zeros((4096, input_words(p)), np.uint64)
     for name in I._fields:

@@ -89,13 +89,13 @@ def test_index(cache, made, monkeypatch):
     monkeypatch.setitem(sys.modules, "rtl.top", types.SimpleNamespace(T3=T3))
     module = sys.modules["sysmodel.engine.native.build"]
     monkeypatch.setattr(module, "_sources_digest", lambda: module._imported_sources)
-    first = build(T3Parameters())
-    assert build(T3Parameters()) == first
+    first = build(T3Parameters(contexts=1))
+    assert build(T3Parameters(contexts=1)) == first
     assert len(elaborated) == len(made) == 1
-    assert build(T3Parameters(with_data=True)) != first
+    assert build(T3Parameters(contexts=1, with_data=True)) != first
     assert len(elaborated) == len(made) == 2
     first.unlink()
-    assert build(T3Parameters()) == first
+    assert build(T3Parameters(contexts=1)) == first
     assert len(made) == 3
 
 
@@ -103,10 +103,10 @@ def test_no_index_for_sources_edited_since_the_import(cache, made, monkeypatch):
     monkeypatch.setitem(sys.modules, "rtl.top", types.SimpleNamespace(T3=Toy))
     module = sys.modules["sysmodel.engine.native.build"]
     monkeypatch.setattr(module, "_sources_digest", lambda: "edited")
-    build(T3Parameters())
+    build(T3Parameters(contexts=1))
     assert not list(cache.glob("*.index"))
     monkeypatch.setattr(module, "_imported_sources", "edited")
-    build(T3Parameters())
+    build(T3Parameters(contexts=1))
     assert len(list(cache.glob("*.index"))) == 1
     assert len(made) == 1
 
@@ -124,7 +124,7 @@ def test_no_compiler(cache, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     message = "'no-such-compiler' was not found. Install g.*: --engine golden"
     with pytest.raises(NoCompilerError, match=message):
-        build(T3Parameters())
+        build(T3Parameters(contexts=1))
 
 
 def test_failing_compiler_leaves_nothing(cache, monkeypatch, tmp_path):

@@ -19,7 +19,7 @@ from sysmodel.engine.ports import (
     top_words,
 )
 
-PARAMETERS = T3Parameters(channels=2, with_data=True)
+PARAMETERS = T3Parameters(contexts=1, channels=2, with_data=True)
 INPUTS, OUTPUTS = input_words(PARAMETERS), output_words(PARAMETERS)
 
 

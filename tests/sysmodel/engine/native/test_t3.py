@@ -107,6 +107,7 @@ def traffic(p, cycles, seed):
 )
 def test_as_amaranths_simulator(channels, with_data):
     p = T3Parameters(
+        contexts=1,
         channels=channels,
         system_channels=2,
         sets=16,

@@ -17,5 +17,5 @@ def test_every_width_of_the_reference_hardware(monkeypatch):
         made(self, shape)
 
     monkeypatch.setattr(SecdedCheck, "__init__", watched)
-    Fragment.get(T3(T3Parameters()), None)
+    Fragment.get(T3(T3Parameters(contexts=1)), None)
     assert widths == set(WIDTHS)
