@@ -116,7 +116,7 @@ MEASURED = (
     Measured(name="credit_window", count=_contexts),
     Measured(name="criticality", count=_contexts),
     Measured(name="registers"),
-    Measured(name="map_table", inside="registers"),
+    Measured(name="map_table", count=_contexts, inside="registers"),
     Measured(name="dma_engine", count=_contexts),
     Measured(name="channel", boxes=("nmc_unit",), count=_channels),
     Measured(name="location_lookup", count=_lookups, inside="channel"),

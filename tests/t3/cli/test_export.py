@@ -24,11 +24,9 @@ def test_writes_what_the_manifest_says(tmp_path, capsys):
     )
     folder = tmp_path / "a" / "b"
     manifest = json.loads((folder / "manifest.json").read_text())
-    asked = T3Parameters(
-        contexts=1, sets=8, ways=1, banks=1, credit_window=8, command_depth=8, with_data=True
-    )
+    asked = T3Parameters(sets=8, ways=1, banks=1, credit_window=8, command_depth=8, with_data=True)
     assert T3Parameters(**manifest["parameters"]) == asked
-    assert LinkParameters(**manifest["link"]) == LinkParameters()
+    assert LinkParameters(**manifest["link"]) == LinkParameters(contexts=asked.contexts)
     (top,) = (entry for entry in manifest["files"] if entry["file"] == "gpu.v")
     assert "channel__0__downstream__send__payload" in {port["name"] for port in top["ports"]}
     written = {path.name for path in folder.iterdir()}
