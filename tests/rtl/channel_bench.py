@@ -29,6 +29,7 @@ __all__ = [
     "WORKGROUPS",
     "Bench",
     "changed",
+    "has",
     "packet",
     "simulate",
     "store",
@@ -240,3 +241,8 @@ def packet(workgroup, atom=1500, context=1, **fields):
         "op": Operation.MIN,
         "dtype": Datatype.FP32,
     } | fields
+
+
+def has(payload, fields):
+    """Whether a payload that left has these values."""
+    return all(payload[name] == value for name, value in fields.items())

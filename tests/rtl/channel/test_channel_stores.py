@@ -1,0 +1,133 @@
+"""What becomes of stores, and where they go."""
+
+import pytest
+from channel_bench import ALL, TIMING, changed, has, simulate, store
+
+from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, PacketKind, StoreKind
+from rtl.interface.layouts import LinkPacket
+
+
+@pytest.mark.parametrize(
+    ("request_", "port", "fields"),
+    [
+        # Outside every region, or of another address space: an ordinary write.
+        (store(17, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "dispatch_index": 0}),
+        (store(17, atom=2000), "dram", {"access": Access.WRITE, "atom": 2000}),
+        (store(17, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
+        (store(50), "dram", {"access": Access.WRITE}),
+        (store(8), "dram", {"access": Access.WRITE}),
+        (store(17), "link_out", {"atom": 11500, "context": 5, "workgroup": 17, "wavefront": 3}),
+        (store(17, atom=3000, context=2), "link_out", {"atom": 0, "kind": PacketKind.STORE}),
+        (store(29), "dram", {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN}),
+        (store(0), "dram", {"access": Access.UPDATE, "dispatch_index": 33, "dtype": Datatype.BF16}),
+        (store(28), None, ErrorCode.STORE_LATE),
+        (store(2), None, ErrorCode.STORE_AHEAD),
+        (
+            store(29, kind=StoreKind.END_OF_TILE),
+            "end_of_tile_markers",
+            {"dispatch_index": 12, "tile_atoms": 9},
+        ),
+        (store(28, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_LATE),
+        (store(2, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_AHEAD),
+        (store(17, kind=StoreKind.END_OF_TILE), None, None),
+        (store(17, kind=StoreKind.END_OF_TILE, atom=5), None, None),
+    ],
+)
+def test_stores(request_, port, fields):
+    async def bench(channel):
+        await channel.cycle({"stores": request_})
+        left, errors = await channel.drain()
+        if port is None:
+            assert left == []
+            assert errors == ([fields] if fields else [])
+        else:
+            assert errors == []
+            ((got, item),) = left
+            assert got == port
+            assert has(item, fields)
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("tables", "cycle", "differs"),
+    [
+        # The location is of the cycle in which the store is taken, the range of the next one,
+        # and what the packet gets of the command of the one after it.
+        (changed(regions_0={"enable": 0}), 0, True),
+        (changed(regions_0={"enable": 0}), 1, False),
+        (changed(address_space={"local": 3}), 0, True),
+        (changed(address_space={"local": 3}), 1, False),
+        (changed(launch={"first_workgroup": 16}), 0, True),
+        (changed(launch={"first_workgroup": 16}), 1, False),
+        (changed(ranges_0={"enable": 0}), 1, True),
+        (changed(ranges_0={"enable": 0}), 2, False),
+        (changed(commands_0={"op": Operation.SUM}), 1, True),
+        (changed(commands_0={"op": Operation.SUM}), 2, False),
+        (changed(commands_0={"atom_offset": 7}), 2, True),
+        (changed(commands_0={"atom_offset": 7}), 3, False),
+        (changed(commands_0={"kind": PacketKind.STORE}), 2, True),
+        (changed(commands_0={"kind": PacketKind.STORE}), 3, False),
+        (changed(address_space={"remote": 9}), 2, True),
+        (changed(address_space={"remote": 9}), 3, False),
+        # Of the other context: never.
+        (changed(1, regions_0={"enable": 0}, launch={"first_workgroup": 16}), 0, False),
+        (changed(1, address_space={"remote": 9}, commands_3={"atom_offset": 7}), 0, False),
+    ],
+)
+def test_tables_change_under_a_store(tables, cycle, differs):
+    async def bench(channel):
+        left = []
+        for step in range(12):
+            # Of the last dispatch index that leaves: with another first workgroup it does not.
+            offered = {"stores": store(26)} if step == 0 else {}
+            if step >= cycle:
+                channel.program(tables)
+            left += (await channel.cycle(offered))[0].items()
+        plain = {"workgroup": 26, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
+        plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
+        assert (left != [("link_out", LinkPacket(TIMING).const(plain))]) == differs
+
+    simulate(TIMING, bench)
+
+
+def test_packet_of_an_address_that_carries():
+    """Carries through every block of the sum, and beyond the address space."""
+
+    async def bench(channel):
+        for offset in (2**35 - 1500, 2**12 - 1500, 2**24 - 1500, 2**24 - 1501, 2**35 - 1):
+            channel.program(changed(commands_0={"atom_offset": offset}))
+            await channel.cycle({"stores": store(17)})
+            ((_, packet),) = (await channel.drain())[0]
+            assert packet["atom"] == (1500 + offset) % 2**35
+
+    simulate(TIMING, bench)
+
+
+def test_room_for_stores_that_leave():
+    """Told as long as eight more find room, and no longer: with the link stopped, a ninth one holds
+    up the ordinary stores behind it."""
+    taken = ALL - {"link_out"}
+
+    async def bench(channel):
+        async def passes(**offered):
+            """Whether an access comes to the DRAM."""
+            seen = []
+            for step in range(8):
+                ports, _ = await channel.cycle(offered if step == 0 else {}, taken)
+                seen += ports
+            return seen == ["dram"]
+
+        while channel.ctx.get(channel.dut.stores_room) & 1:
+            assert not await passes(stores=store(17))
+        # The first of the eight has taken the room away.
+        for _ in range(7):
+            assert not await passes(stores=store(17))
+            assert await passes(stores=store(17, atom=999))
+        assert channel.ctx.get(channel.dut.stores_room) == 2
+        await passes(stores=store(17))
+        assert not await passes(stores=store(17, atom=999))
+        await channel.drain(60)
+        assert channel.ctx.get(channel.dut.stores_room) == 3
+
+    simulate(TIMING, bench)
