@@ -1,22 +1,12 @@
-"""The queues between the stages of a channel, and what their payloads are."""
+"""The queues between the stages of a channel."""
 
 from dataclasses import dataclass
 
-from amaranth.lib import data
-
-from rtl.interface.configuration import SOURCE_BITS
-from rtl.interface.layouts import (
-    Classified,
-    DramRequest,
-    LinkPacket,
-    Location,
-    Packet,
-    ReadRequest,
-    StoreRequest,
-    TrackerInput,
-)
+from rtl.interface.layouts import Classified, DramRequest, ReadRequest
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
+
+from .payloads import EndOfTileMarker, LocatedPacket, LocatedStore, OwnedPacket, WriteRequest
 
 __all__ = ["ChannelQueues"]
 
@@ -30,9 +20,7 @@ class ChannelQueues:
     reads : Queue
         Behind the port.
     stores, inbound : Queue
-        Behind the ports of stores and packets, with a location in place of the context; a packet
-        that its context does not take from this source is ``forbidden``, one of no context
-        ``stray``.
+        Behind the ports of stores and packets.
     classified : Queue
         Stores with their target.
     writes, updates : Queue
@@ -40,8 +28,7 @@ class ChannelQueues:
     ends : Queue
         End-of-tile markers.
     link, issue : Queue
-        Before the ports to the link and to the DRAM; a packet with its context and this GPU's
-        number.
+        Before the ports to the link and to the DRAM.
     """
 
     reads: Queue
@@ -57,31 +44,14 @@ class ChannelQueues:
     @classmethod
     def of(cls, p: T3Parameters) -> "ChannelQueues":
         """New queues."""
-        located = {"location": Location(p)}
-        # What is not the same for all accesses of a stream.
-        written = _without(DramRequest(p), "origin", "tag")
         return cls(
             reads=Queue(ReadRequest(p), depth=4),
-            stores=Queue(_without(StoreRequest(p), "context", **located), depth=4),
-            inbound=Queue(
-                _without(LinkPacket(p), "context", **located, forbidden=1, stray=1), depth=4
-            ),
+            stores=Queue(LocatedStore(p), depth=4),
+            inbound=Queue(LocatedPacket(p), depth=4),
             classified=Queue(Classified(p), depth=2),
-            writes=Queue(written, depth=4),
-            updates=Queue(written, depth=8),
-            # What the tracker wants of an end-of-tile marker.
-            ends=Queue(_without(TrackerInput(p), "end", "atom", "count"), depth=2),
-            link=Queue(
-                data.StructLayout(
-                    {"packet": Packet(p), "owner": p.owner_bits, "source": SOURCE_BITS}
-                ),
-                depth=2,
-            ),
+            writes=Queue(WriteRequest(p), depth=4),
+            updates=Queue(WriteRequest(p), depth=8),
+            ends=Queue(EndOfTileMarker(p), depth=2),
+            link=Queue(OwnedPacket(p), depth=2),
             issue=Queue(DramRequest(p), depth=2),
         )
-
-
-def _without(layout: data.StructLayout, *names: str, **more) -> data.StructLayout:
-    """The layout without some members, and with others behind."""
-    kept = {name: shape for name, shape in layout.members.items() if name not in names}
-    return data.StructLayout(kept | more)

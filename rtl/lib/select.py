@@ -1,12 +1,12 @@
-"""Selection by one-hot signals: as deep as the logarithm of the number of choices."""
+"""Selection, as deep as the logarithm of the number of choices."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Cat, Const, Value, ValueLike
 
-__all__ = ["one_hot_first", "one_hot_select"]
+__all__ = ["one_hot_first", "one_hot_select", "select_at"]
 
 
 def one_hot_first(requests: Value) -> Value:
@@ -22,3 +22,8 @@ def one_hot_select(one_hot: Value, values: Iterable[ValueLike]) -> Value:
         chosen.append(bit.replicate(len(value)) & value)
     # A choice that is 0 has no bits.
     return reduce(or_, chosen, Const(0, 1))
+
+
+def select_at(index: Value, values: Sequence[ValueLike]) -> Value:
+    """The value at an index; 0 beyond the last."""
+    return one_hot_select(Cat(index == number for number in range(len(values))), values)

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """One bank of the tracker: counts the updates of wavefront tiles."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,10 +11,13 @@ from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import less_than
 from rtl.lib.injection import InjectSignature
 from rtl.lib.queue import Queue
-from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.lib.select import one_hot_first, one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
+from .count import ContextCount
+from .stages import Compare, Outcome, Update
 from .table import TrackerTable
+from .walk import TableWalk
 
 __all__ = ["TrackerBank"]
 
@@ -26,72 +27,6 @@ _UNDER_WAY = 5  # events between the choice of the front and the update stage, b
 
 def _log2(value: int) -> int:
     return (value - 1).bit_length()
-
-
-@dataclass(frozen=True)
-class _Compare:
-    """Of the event in the comparison: the row, with what the event two ahead did, and the tile's
-    entry in it."""
-
-    two_ahead_in_set: Signal  # a register: the event two ahead is of the same set
-    rewritten: Signal  # by way: by the event two ahead
-    valid: Signal  # by way
-    hits: Signal  # by way: the tile's entry, in the row as it is
-    result_hits: Signal  # the event two ahead has written the tile's entry
-    hit: Signal
-    stored: Signal  # of an entry that is not there, only what is compared or added up matters
-    threshold: Signal  # of an end-of-tile marker
-
-
-@dataclass(frozen=True)
-class _Update:
-    """Of the event in the update stage, in registers: what the comparison found, and what the
-    event one ahead does."""
-
-    follows_set: Signal  # the one ahead is of the same set
-    # The one ahead has left the tile's entry, or freed it, or has not written it.
-    forwarded: Signal
-    freed_ahead: Signal
-    stands_alone: Signal
-    old_hit: Signal
-    old_ways: Signal
-    old_free: Signal
-    allowed: Signal  # ways in which the tile may find room
-    old: Signal
-    change: Signal  # without its carry, if an end-of-tile marker's
-    no_atoms: Signal
-    lossy: Signal  # an entry of the set is lost
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """What the event in the update stage does."""
-
-    found: Signal
-    free: Signal  # by way
-    known: Signal  # the entry before the event
-    zero: Signal  # the new balance
-    full: Signal  # the tile has no entry, and its set no room
-    second: Signal  # end-of-tile marker
-    keep: Signal  # nothing is written
-    above: Signal  # the count is too large
-    gone: Signal  # the entry is freed
-    complete: Signal
-
-
-@dataclass(frozen=True)
-class _Walk:
-    """Over all sets, to forget the tiles of contexts. It has the table for itself: it begins when
-    no event is in a stage, and none comes until its end."""
-
-    pending: Signal  # contexts that the next walk is for
-    forgetting: Signal  # and this one
-    reads: Signal  # a set is read in this cycle, or was in the last one, or in the one before
-    checks: Signal
-    clears: Signal
-    row: Signal  # which one
-    row_checked: Signal
-    row_cleared: Signal
 
 
 class TrackerBank(wiring.Component):
@@ -157,12 +92,12 @@ class TrackerBank(wiring.Component):
         What the update stage writes in this cycle, and where.
     result_ways, result : Signal
         What it wrote in the last one.
-    compare : _Compare
-    update : _Update
-    outcome : _Outcome
-    walk : _Walk
-    entries_in_use, waiting : list of Signal
-        Entries of each context, and its completions that wait.
+    compare : Compare
+    update : Update
+    outcome : Outcome
+    walk : TableWalk
+    counts : list of ContextCount
+        Of each context.
     """
 
     def __init__(self, p: T3Parameters):
@@ -197,10 +132,13 @@ class TrackerBank(wiring.Component):
                 "empty": Out(p.contexts),
             }
         )
-        self.walk = self._new_walk()
+        self.walk = TableWalk(contexts=p.contexts, rows=self._rows)
         self.table = TrackerTable(self._entry, rows=self._rows, ways=p.ways)
         self.completions = Queue(Completion(p), depth=_COMPLETIONS)
-        self.entries_in_use, self.waiting = self._new_counts()
+        self.counts = [
+            ContextCount(entries=self._rows * p.ways, completions=_COMPLETIONS)
+            for _ in range(p.contexts)
+        ]
         self.checking, self.comparing, self.updating = (
             Signal(name=name) for name in ("checking", "comparing", "updating")
         )
@@ -212,67 +150,9 @@ class TrackerBank(wiring.Component):
         self.entry = Signal(self._entry)
         self.result_ways = Signal(p.ways)
         self.result = Signal(self._entry, reset_less=True)
-        self.compare = _Compare(
-            two_ahead_in_set=Signal(name="two_ahead_in_set"),
-            rewritten=Signal(p.ways, name="rewritten"),
-            valid=Signal(p.ways, name="valid"),
-            hits=Signal(p.ways, name="hits"),
-            result_hits=Signal(name="result_hits"),
-            hit=Signal(name="hit"),
-            stored=Signal(self._entry, name="stored"),
-            threshold=Signal(p.count_bits + 1, name="threshold"),
-        )
-        self.update = _Update(
-            follows_set=Signal(name="follows_set"),
-            forwarded=Signal(name="forwarded"),
-            freed_ahead=Signal(name="freed_ahead"),
-            stands_alone=Signal(name="stands_alone"),
-            old_hit=Signal(name="old_hit"),
-            old_ways=Signal(p.ways, name="old_ways"),
-            old_free=Signal(p.ways, name="old_free"),
-            allowed=Signal(p.ways, name="allowed"),
-            old=Signal(self._entry, name="old", reset_less=True),
-            change=Signal(p.count_bits + 1, name="change", reset_less=True),
-            no_atoms=Signal(name="no_atoms"),
-            lossy=Signal(name="lossy"),
-        )
-        self.outcome = self._new_outcome()
-
-    def _new_outcome(self) -> _Outcome:
-        p = self._p
-        return _Outcome(
-            found=Signal(name="found"),
-            free=Signal(p.ways, name="free"),
-            known=Signal(self._entry, name="known"),
-            zero=Signal(name="zero"),
-            full=Signal(name="full"),
-            second=Signal(name="second"),
-            keep=Signal(name="keep"),
-            above=Signal(name="above"),
-            gone=Signal(name="gone"),
-            complete=Signal(name="complete"),
-        )
-
-    def _new_counts(self) -> list[list[Signal]]:
-        most = {"entries": self._rows * self._p.ways, "waiting": _COMPLETIONS}
-        contexts = range(self._p.contexts)
-        return [
-            [Signal(range(count + 1), name=f"{name}_{number}") for number in contexts]
-            for name, count in most.items()
-        ]
-
-    def _new_walk(self) -> _Walk:
-        contexts, rows = self._p.contexts, range(max(self._rows, 2))
-        return _Walk(
-            pending=Signal(contexts, name="pending"),
-            forgetting=Signal(contexts, name="forgetting"),
-            reads=Signal(name="walk_reads"),
-            checks=Signal(name="walk_checks"),
-            clears=Signal(name="walk_clears"),
-            row=Signal(rows, name="walk_row"),
-            row_checked=Signal(rows, name="walk_row_checked"),
-            row_cleared=Signal(rows, name="walk_row_cleared"),
-        )
+        self.compare = Compare.of(p, self._entry)
+        self.update = Update.of(p, self._entry)
+        self.outcome = Outcome.of(p, self._entry)
 
     def set_of(self, dispatch_index: Value) -> Value:
         """The set that a dispatch index belongs to."""
@@ -289,13 +169,9 @@ class TrackerBank(wiring.Component):
         """Whether the owner is one of the contexts of a mask."""
         return Cat(bit & (owner == number) for number, bit in enumerate(mask)).any()
 
-    def _of_owner(self, owner: Value, values) -> Value:
-        return one_hot_select(
-            Cat(owner == number for number in range(self._p.contexts)), list(values)
-        )
-
     def elaborate(self, platform):
         m = Module()
+        m.submodules.walk = self.walk
         m.submodules.table = self.table
         m.submodules.completions = self.completions
         wiring.connect(m, wiring.flipped(self.o), self.completions.o)
@@ -358,7 +234,7 @@ class TrackerBank(wiring.Component):
         result, result_ways = self.result, self.result_ways
         tag = self._tag_of(self.compared)
         two_ahead, event = self.updated.dispatch_index, self.checked.dispatch_index
-        updates_per_atom = self._of_owner(self.compared.owner, self.updates_per_atom)
+        updates_per_atom = select_at(self.compared.owner, self.updates_per_atom)
         m.d.sync += compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))
         m.d.comb += [
             compare.rewritten.eq(Mux(compare.two_ahead_in_set, result_ways, 0)),
@@ -390,7 +266,7 @@ class TrackerBank(wiring.Component):
         same_tile = Cat(updated.dispatch_index, updated.wavefront, updated.owner) == Cat(
             compared.dispatch_index, compared.wavefront, compared.owner
         )
-        allowed = self._of_owner(compared.owner, self.ways)
+        allowed = select_at(compared.owner, self.ways)
         written, gone = Signal(), self.outcome.gone
         m.d.comb += written.eq(same_tile & self.write_ways.any())
         m.d.sync += [
@@ -518,27 +394,10 @@ class TrackerBank(wiring.Component):
     def _walk(self, m: Module) -> None:
         """Forget the tiles of contexts: of every set, what is theirs or nobody's is written 0."""
         walk, table = self.walk, self.table
-        starts, ends = Signal(), Signal()
         stages = self.i.valid | self.checking | self.comparing | self.updating
-        m.d.comb += [
-            starts.eq(walk.pending.any() & ~walk.forgetting.any() & ~table.clearing & ~stages),
-            ends.eq(walk.clears & ~walk.checks),
-        ]
-        m.d.sync += [
-            walk.pending.eq(Mux(starts, 0, walk.pending) | self.clear),
-            walk.reads.eq(starts | (walk.reads & (walk.row != self._rows - 1))),
-            walk.checks.eq(walk.reads),
-            walk.clears.eq(walk.checks),
-            walk.row_checked.eq(walk.row),
-            walk.row_cleared.eq(walk.row_checked),
-        ]
+        m.d.comb += [walk.clear.eq(self.clear), walk.busy.eq(table.clearing | stages)]
         with m.If(walk.reads):
-            m.d.sync += walk.row.eq(walk.row + 1)
             m.d.comb += [table.read.eq(1), table.read_set.eq(walk.row)]
-        with m.If(starts):
-            m.d.sync += [walk.forgetting.eq(walk.pending), walk.row.eq(0)]
-        with m.Elif(ends):
-            m.d.sync += walk.forgetting.eq(0)
         with m.If(walk.clears):
             m.d.comb += [
                 table.write_set.eq(walk.row_cleared),
@@ -560,36 +419,30 @@ class TrackerBank(wiring.Component):
             more.eq(is_written & is_new & is_valid),
             fewer.eq(is_written & ~is_new & ~is_valid),
         ]
-        for number in range(self._p.contexts):
-            self._count_of(m, number, more, fewer)
+        for number, count in enumerate(self.counts):
+            m.submodules[f"count_{number}"] = count
+            here = self._owner_of(self.result.tag) == number
+            pushed, popped = (
+                stream.valid & stream.ready & (stream.p.owner == number)
+                for stream in (self.completions.i, self.completions.o)
+            )
+            m.d.comb += [
+                count.more.eq(more & here),
+                count.fewer.eq(fewer & here),
+                count.clear.eq(self.clear[number] | self.clearing[number]),
+                count.completes.eq(pushed & ~self.completions.drop),
+                count.leaves.eq(popped),
+                self.empty[number].eq(
+                    count.none & ~self.clearing[number] & ~self._is_under_way(number)
+                ),
+            ]
 
-    def _count_of(self, m: Module, number: int, more: Signal, fewer: Signal) -> None:
-        """Entries of one context, and its completions that wait."""
-        entries, waiting = self.entries_in_use[number], self.waiting[number]
-        here = self._owner_of(self.result.tag) == number
-        moves = self.completions.i, self.completions.o
-        pushed, popped = (
-            stream.valid & stream.ready & (stream.p.owner == number) for stream in moves
-        )
+    def _is_under_way(self, number: int) -> Value:
+        """Whether an event of a context is in a stage."""
         stages = (
             (self.i.valid, self.i.p),
             (self.checking, self.checked),
             (self.comparing, self.compared),
             (self.updating, self.updated),
         )
-        m.d.comb += self.empty[number].eq(
-            (entries == 0)
-            & (waiting == 0)
-            & ~(more & here)
-            & ~self.clearing[number]
-            & ~Cat(valid & (event.owner == number) for valid, event in stages).any()
-        )
-        # Both sums at once: whether the tile is complete comes late.
-        one_more, no_more = Mux(popped, waiting, waiting + 1), waiting - popped
-        m.d.sync += waiting.eq(Mux(pushed & ~self.completions.drop, one_more, no_more))
-        with m.If(self.clear[number] | self.clearing[number]):
-            m.d.sync += entries.eq(0)
-        with m.Elif(more & here):
-            m.d.sync += entries.eq(entries + 1)
-        with m.Elif(fewer & here):
-            m.d.sync += entries.eq(entries - 1)
+        return Cat(valid & (event.owner == number) for valid, event in stages).any()

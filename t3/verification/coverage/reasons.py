@@ -11,8 +11,10 @@ _IN_TOP = (
 _NUMBERS = "dispatch_index|workgroup|wavefront|atom|tile_atoms|context|offset|start|command"
 _REQUEST = "data|tag|dispatch_index|wavefront|access|dtype|op|origin"
 _IN_CHANNEL = (
-    r"arbiter\$\d+|lane|nmc|issue_acks|issue_ack_buffer|compute|communication|\w+_location"
+    r"access_merge\.(arbiter|compute|communication)|lane|nmc|issue_acks|issue_ack_buffer|"
+    r"\w+_location"
 )
+_ACCESSES = r"channel(\.access_merge(\.lanes)?)?"
 _TABLES = "a field of a table that this block does not read"
 _COMPARED = "workgroups|tracked_first|tracked_end|shift|credit_window"
 _SETTING = "a setting: this bench programs few; those of the blocks that read it have them all"
@@ -78,12 +80,12 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"channel", r"toggle channel\.(o|stored)", "counts of long runs"),
     (
         r"channel",
-        rf"toggle channel\.(a|b|reads)__payload(\$\d+)?\.({_REQUEST})",
+        rf"toggle {_ACCESSES}\.(a|b|reads|dma_reads__\d|i__\d)__payload(\$\d+)?\.({_REQUEST})",
         _STREAM,
     ),
     (
         r"channel",
-        r"toggle channel\.(o|compute|communication)__payload(\$\d+)?\.(tag|origin)",
+        rf"toggle {_ACCESSES}\.(o|compute|communication)__payload(\$\d+)?\.(tag|origin)",
         _STREAM,
     ),
     (

@@ -77,7 +77,8 @@ class ChannelHarness(Elaboratable):
         with m.Elif(since <= _REMOTE):
             m.d.sync += since.eq(since + 1)
         m.d.sync += offered.eq(held_back & aborting)
-        begins = dut.under_way[number].begin, dut.copies_under_way[number].begin
+        watch, own = dut.watch, dut.link_merge.own[number]
+        begins = watch.under_way[number].begin, watch.copies_under_way[number].begin
         m.d.comb += [
             Assume(~aborting | ~dut.segments[number].valid),
             Assert((since < _REMOTE) | (remote.level == 0), f"{number}: remote stores stay"),
@@ -90,14 +91,14 @@ class ChannelHarness(Elaboratable):
                 f"{number}: is sent without room",
             ),
             Assert(
-                ~(dut.own[number].o.valid & dut.link_room[number] & ~aborting) | link.valid,
+                ~(own.o.valid & dut.link_room[number] & ~aborting) | link.valid,
                 f"{number}: waits for another context's room",
             ),
             Cover((since == 4) & (remote.level > 2) & dut.link_out.valid, f"{number}: drains"),
             Cover(aborting & moves(lane.sends) & offered, f"{number}: a packet is dropped"),
         ]
         # Remote stores and the lane's packets take turns.
-        is_next = remote.o.valid & (dut.own[number].last | ~lane.sends.valid)
+        is_next = remote.o.valid & (own.last | ~lane.sends.valid)
         left = 2 * remote.level + Mux(remote.o.valid, 0, 2) - is_next
         m.d.comb += [
             invariant(remote.level == remote.stored + remote.o.valid, f"{number}: remote"),

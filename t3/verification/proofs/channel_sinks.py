@@ -70,9 +70,9 @@ class SinkHarness(Elaboratable):
 
     def _invariants(self, m: Module, dut: Channel, limit: Value, waited: Value) -> None:
         """How long the updates have waited, by whose turn it is."""
-        queues, arbiter = dut.queues, dut.access_arbiter
+        queues, arbiter = dut.queues, dut.access_merge.arbiter
         inbound, updates, issue = queues.inbound, queues.updates, queues.issue
-        merge = dut.communication
+        merge = dut.access_merge.communication
         unserved = Signal(range(_LONGEST + 1))  # cycles in which updates are held, and none goes
         with m.If(updates.o.valid & ~updates.o.ready):
             m.d.sync += unserved.eq(unserved + 1)

@@ -117,7 +117,7 @@ class StoresHarness(Elaboratable):
 
     def _relate_times(self, m: Module, dut: Channel, waited: Signal) -> None:
         """Each stage is full because the next one is, and the last one because compute waits."""
-        queues, arbiter = dut.queues, dut.access_arbiter
+        queues, merge, arbiter = dut.queues, dut.access_merge, dut.access_merge.arbiter
         writes, issue, ends = queues.writes, queues.issue, queues.ends
         stages = (queues.stores, queues.classified, writes)
         times = [self._full(m, stage, name) for stage, name in zip(stages, _TIMES, strict=True)]
@@ -145,7 +145,7 @@ class StoresHarness(Elaboratable):
                 "not its turn",
             ),
             invariant(
-                unserved <= arbiter.compute_starved + Mux(dut.compute.last, 0, 2),
+                unserved <= arbiter.compute_starved + Mux(merge.compute.last, 0, 2),
                 "writes wait for too long",
             ),
         ]

@@ -33,7 +33,7 @@ def relate(m: Module, dut, marks) -> None:
         _relate_lane(m, lane, marks, number)
         _relate_link(m, channel, marks, number)
         _relate_counts(m, dut, marks, number)
-    for merge, name in ((channel.dma_reads, "reads"), (channel.to_link, "link")):
+    for merge, name in ((channel.access_merge.lanes, "reads"), (channel.link_merge.merge, "link")):
         first = merge.pick.first
         m.d.comb += invariant(first[0] ^ first[1], f"{name}: pointer")
     _relate_tracker(m, dut.tracker, marks)
@@ -174,7 +174,7 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
         )
         for index, (packet, valid) in enumerate(remote)
     ]
-    m.d.comb += invariant(came | ~channel.on_link[number].any(), f"{number}: on the link")
+    m.d.comb += invariant(came | ~channel.watch.on_link[number].any(), f"{number}: on the link")
     if number:
         return
     for index, (entry, valid) in enumerate(_entries(m, channel.queues.link, "link")):
@@ -189,12 +189,13 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
 def _relate_counts(m: Module, dut, marks, number: int) -> None:
     """What is counted of a context of which nothing came."""
     (channel,), came = dut.channels, marks.came[number]
-    for one in (channel.under_way[number], channel.copies_under_way[number]):
+    watch = channel.watch
+    for one in (watch.under_way[number], watch.copies_under_way[number]):
         m.d.comb += invariant(came | ~(one.count.any() | one.begun.any()), f"{number}: under way")
     for bank in dut.tracker.banks:
         m.d.comb += [
             invariant(came | ~one.any(), f"{number}: in the tracker")
-            for one in (bank.entries_in_use[number], bank.waiting[number])
+            for one in (bank.counts[number].in_use, bank.counts[number].waiting)
         ]
 
 

@@ -283,8 +283,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
     (
         "abort-channel",
         SeededBug(
-            module="rtl.channel.channel",
-            block="Channel",
+            module="rtl.channel.link_merge",
+            block="LinkMerge",
             fault="remote stores and packets of an aborted context wait for the link",
             right="own.o.ready.eq((into.ready & room) | aborting)",
             wrong="own.o.ready.eq(into.ready & room)",
@@ -296,8 +296,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.channel",
             block="Channel",
             fault="what comes of an aborted context counts as under way",
-            right="& queues.stores.i.p.location.counted",
-            wrong="& queues.stores.i.p.location.mapped",
+            right="happens(event, stream, location, location.counted, *conditions)",
+            wrong="happens(event, stream, location, location.mapped, *conditions)",
         ),
     ),
     (
@@ -313,11 +313,11 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
     (
         "abort-tracker-bank",
         SeededBug(
-            module="rtl.tracker.bank",
-            block="TrackerBank",
+            module="rtl.tracker.walk",
+            block="TableWalk",
             fault="a walk does not end if there is a clear in its last cycle",
-            right="ends.eq(walk.clears & ~walk.checks)",
-            wrong="ends.eq(walk.clears & ~walk.checks & ~self.clear.any())",
+            right="ends.eq(self.clears & ~self.checks)",
+            wrong="ends.eq(self.clears & ~self.checks & ~self.clear.any())",
         ),
     ),
     (
@@ -333,21 +333,21 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
     (
         "isolation",
         SeededBug(
-            module="rtl.channel.channel",
-            block="Channel",
+            module="rtl.channel.access_merge",
+            block="AccessMerge",
             fault="every read returns into the first context's lane",
-            right="Cat(lane.reads.p.tag[: self._p.slot_bits], Const(number, 4))",
-            wrong="Cat(lane.reads.p.tag[: self._p.slot_bits], Const(0, 4))",
+            right="Cat(lane.p.tag[: self._p.slot_bits], Const(number, 4))",
+            wrong="Cat(lane.p.tag[: self._p.slot_bits], Const(0, 4))",
         ),
     ),
     (
         "isolation",
         SeededBug(
-            module="rtl.channel.channel",
-            block="Channel",
+            module="rtl.channel.packet_check",
+            block="PacketCheck",
             fault="a packet that is only to be written need not be in a region",
-            right="keep.eq(packet.location.mapped & ~packet.forbidden & ~stale & ~aborting),",
-            wrong="keep.eq(~packet.forbidden & ~stale & ~aborting),",
+            right="keep.eq(location.mapped & ~packet.forbidden & ~stale & ~aborted),",
+            wrong="keep.eq(~packet.forbidden & ~stale & ~aborted),",
         ),
     ),
     (
@@ -376,8 +376,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.tracker.bank",
             block="TrackerBank",
             fault="a walk begins while events are in the stages",
-            right="& ~table.clearing & ~stages",
-            wrong="& ~table.clearing",
+            right="walk.busy.eq(table.clearing | stages)",
+            wrong="walk.busy.eq(table.clearing)",
         ),
     ),
     (
@@ -428,8 +428,10 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.channel",
             block="Channel",
             fault="a remote store waits until the link has room for every context",
-            right="classified.o.ready.eq(self._of_owner(store.owner, ready))",
-            wrong="classified.o.ready.eq(self.link_room.all())",
+            right="wiring.connect(m, port, queue.i)",
+            wrong="m.d.comb += [queue.i.p.eq(port.p), "
+            "queue.i.valid.eq(port.valid & self.link_room.all()), "
+            "port.ready.eq(queue.i.ready & self.link_room.all())]",
         ),
     ),
     (
@@ -438,8 +440,10 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.channel",
             block="Channel",
             fault="takes an incoming packet only while the link has room for every context",
-            right="inbound.o.ready.eq(updates.i.ready | ~keep),",
-            wrong="inbound.o.ready.eq((updates.i.ready & self.link_room.all()) | ~keep),",
+            right="wiring.connect(m, check.o, queues.updates.i)",
+            wrong="m.d.comb += [queues.updates.i.p.eq(check.o.p), "
+            "queues.updates.i.valid.eq(check.o.valid & self.link_room.all()), "
+            "check.o.ready.eq(queues.updates.i.ready & self.link_room.all())]",
         ),
     ),
 )

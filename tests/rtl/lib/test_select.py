@@ -2,7 +2,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.lib.select import one_hot_first, one_hot_select, select_at
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])
@@ -22,6 +22,24 @@ def test_first_and_its_value(width):
             lowest = next((i for i in range(width) if pattern >> i & 1), None)
             assert ctx.get(first) == (0 if lowest is None else 1 << lowest)
             assert ctx.get(chosen) == (0 if lowest is None else values[lowest])
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_at_an_index(count):
+    """The value there, and 0 beyond the last; one value needs no bits of an index."""
+    m = Module()
+    index, chosen = Signal((count - 1).bit_length()), Signal(4)
+    values = [3 * number + 1 for number in range(count)]
+    m.d.comb += chosen.eq(select_at(index, values))
+
+    async def bench(ctx):
+        for number in range(1 << len(index)):
+            ctx.set(index, number)
+            assert ctx.get(chosen) == (values[number] if number < count else 0)
 
     simulator = Simulator(m)
     simulator.add_testbench(bench)

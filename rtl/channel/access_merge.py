@@ -1,0 +1,117 @@
+"""All accesses to the DRAM, from the queues and lanes into one stream."""
+
+from amaranth.hdl import Cat, Const, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.encodings import Access, Origin
+from rtl.interface.layouts import DramRequest, ReadRequest
+from rtl.lib.round_robin import Merge, Merge2
+from rtl.parameters import T3Parameters
+
+from .arbitration.arbiter import Arbiter
+from .payloads import WriteRequest
+
+__all__ = ["AccessMerge"]
+
+_FOR_THE_ARBITER = ("occupancy", "start", "active", "relaxed", "critical", "congested")
+
+
+class AccessMerge(wiring.Component):
+    """Merges reads and writes of the compute units, updates and writes that come over the link,
+    and the lanes' reads; the arbiter chooses between the first two and the others.
+
+    Combinational, but for what the choices remember.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    reads : In(stream)
+        From the compute units.
+    writes, updates : In(stream)
+        What comes of stores, and of packets.
+    dma_reads : In(stream).array(contexts)
+        From the lanes; of ``tag`` the slot counts, to which the context is added.
+    o : Out(stream)
+        For the DRAM.
+    configuration, occupancy, start, active, relaxed, critical, congested : In
+        See :class:`Arbiter`.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    compute, communication : Merge2
+        Of the accesses from reads and from stores, and from packets and from the lanes.
+    lanes : Merge
+        Of the lanes' reads.
+    arbiter : Arbiter
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "reads": In(stream.Signature(ReadRequest(p))),
+                "writes": In(stream.Signature(WriteRequest(p))),
+                "updates": In(stream.Signature(WriteRequest(p))),
+                "dma_reads": In(stream.Signature(DramRequest(p))).array(p.contexts),
+                "o": Out(stream.Signature(DramRequest(p))),
+                "configuration": In(ArbiterConfiguration(p)),
+                "occupancy": In(7),
+                "start": In(1),
+                "active": In(1),
+                "relaxed": In(1),
+                "critical": In(1),
+                "congested": In(1),
+            }
+        )
+        self.compute, self.communication = (Merge2(DramRequest(p)) for _ in range(2))
+        self.lanes = Merge(DramRequest(p), p.contexts)
+        self.arbiter = Arbiter(p)
+
+    def elaborate(self, platform):
+        m = Module()
+        compute, communication, lanes = self.compute, self.communication, self.lanes
+        m.submodules.compute = compute
+        m.submodules.communication = communication
+        m.submodules.lanes = lanes
+        m.submodules.arbiter = arbiter = self.arbiter
+        reads = self.reads
+        m.d.comb += [
+            compute.a.valid.eq(reads.valid),
+            reads.ready.eq(compute.a.ready),
+            compute.a.p.access.eq(Access.READ),
+            compute.a.p.origin.eq(Origin.COMPUTE),
+            compute.a.p.atom.eq(reads.p.atom),
+            compute.a.p.tag.eq(reads.p.tag),
+        ]
+        self._as_request(m, self.writes, compute.b, Origin.COMPUTE)
+        self._as_request(m, self.updates, communication.a, Origin.COMMUNICATION)
+        for number, (lane, read) in enumerate(zip(self.dma_reads, lanes.i, strict=True)):
+            m.d.comb += [
+                read.valid.eq(lane.valid),
+                read.p.eq(lane.p),
+                read.p.tag.eq(Cat(lane.p.tag[: self._p.slot_bits], Const(number, 4))),
+                read.p.owner.eq(number),
+                lane.ready.eq(read.ready),
+            ]
+        wiring.connect(m, lanes.o, communication.b)
+        wiring.connect(m, compute.o, arbiter.compute)
+        wiring.connect(m, communication.o, arbiter.communication)
+        wiring.connect(m, arbiter.o, wiring.flipped(self.o))
+        m.d.comb += arbiter.configuration.eq(self.configuration)
+        m.d.comb += [getattr(arbiter, name).eq(getattr(self, name)) for name in _FOR_THE_ARBITER]
+        return m
+
+    def _as_request(self, m: Module, source, sink, origin: Origin) -> None:
+        m.d.comb += [
+            sink.valid.eq(source.valid),
+            source.ready.eq(sink.ready),
+            sink.p.origin.eq(origin),
+        ]
+        m.d.comb += [sink.p[name].eq(source.p[name]) for name in source.p.shape().members]

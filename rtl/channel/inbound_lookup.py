@@ -1,0 +1,79 @@
+"""Lookup of a packet in the inbound tables: whether its context takes it from where it comes."""
+
+from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import AddressSpace, Inbound
+from rtl.interface.encodings import PacketKind
+from rtl.interface.layouts import LinkPacket
+from rtl.lib.select import select_at
+from rtl.parameters import T3Parameters
+
+__all__ = ["InboundLookup", "InboundTable", "inbound_table_of"]
+
+
+def InboundTable(p: T3Parameters):
+    """What a context takes, and which packets are its own."""
+    return data.StructLayout({"address_space": AddressSpace(p), "inbound": Inbound()})
+
+
+def inbound_table_of(view: data.View) -> Value:
+    """A context's :func:`InboundTable`."""
+    return Cat(view.address_space, view.inbound)
+
+
+class InboundLookup(wiring.Component):
+    """Finds whether a packet's context takes such packets of such a GPU at all.
+
+    Combinational.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    packet : In(:func:`LinkPacket`)
+    owner : In(owner_bits)
+        Of the packet, if it has one.
+    tables : In(array of :func:`InboundTable`)
+        One for each context.
+    forbidden : Out(1)
+        The owner does not take it.
+    stray : Out(1)
+        It is of no context's address space.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "packet": In(LinkPacket(p)),
+                "owner": In(p.owner_bits),
+                "tables": In(data.ArrayLayout(InboundTable(p), p.contexts)),
+                "forbidden": Out(1),
+                "stray": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        spaces = [table.address_space for table in self.tables]
+        known = Cat(space.enable & (space.local == self.packet.context) for space in spaces)
+        takes = [self._takes(table.inbound) for table in self.tables]
+        m.d.comb += [
+            self.forbidden.eq(~select_at(self.owner, takes)),
+            self.stray.eq(~known.any()),
+        ]
+        return m
+
+    def _takes(self, inbound: data.View) -> Value:
+        """Whether a context takes it."""
+        packet = self.packet
+        return Mux(
+            packet.kind == PacketKind.STORE,
+            inbound.stores.bit_select(packet.source, 1),
+            inbound.updates.bit_select(packet.source, 1)
+            & inbound.ops.bit_select(Value.cast(packet.op), 1)
+            & inbound.dtypes.bit_select(Value.cast(packet.dtype), 1),
+        )

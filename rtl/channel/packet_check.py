@@ -1,0 +1,139 @@
+"""What becomes of a packet, by the tables of its context."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.encodings import Access, Action, Datatype, ErrorCode, Operation, PacketKind
+from rtl.interface.signatures import ErrorSignature
+from rtl.parameters import T3Parameters
+
+from .admission import (
+    Admission,
+    is_aborted,
+    is_ahead,
+    is_late,
+    is_of_former,
+    is_of_launch,
+    is_tracked,
+)
+from .payloads import LocatedPacket, WriteRequest
+
+__all__ = ["PacketCheck"]
+
+
+class PacketCheck(wiring.Component):
+    """Makes packets updates and writes.
+
+    Combinational. A packet that is dropped is taken, whether or not ``o`` is.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    i : In(stream)
+        Packets with their locations.
+    action, op, dtype : In
+        What :class:`RangeLookup` finds for the location.
+    admissions : In(array of :func:`Admission`)
+    o : Out(stream)
+        Accesses for the DRAM.
+    drop : Out(1)
+        What ``o`` offers does not count.
+    error : Out(:class:`ErrorSignature`)
+        A packet was dropped that should not have come.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "i": In(stream.Signature(LocatedPacket(p))),
+                "action": In(Action),
+                "op": In(Operation),
+                "dtype": In(Datatype),
+                "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
+                "o": Out(stream.Signature(WriteRequest(p))),
+                "drop": Out(1),
+                "error": Out(ErrorSignature(p)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        packet, location, admissions = self.i.p, self.i.p.location, self.admissions
+        tracked, stale, other, late, ahead = (
+            Signal(name=name) for name in ("tracked", "stale", "other", "late", "ahead")
+        )
+        m.d.comb += [
+            tracked.eq(is_tracked(self.action)),
+            other.eq((packet.op != self.op) | (packet.dtype != self.dtype)),
+            late.eq(is_late(admissions, location)),
+            ahead.eq(is_ahead(admissions, location)),
+        ]
+        of_launch = is_of_launch(admissions, location, packet.generation)
+        of_former = is_of_former(admissions, location, packet.generation)
+        aborted, keep = is_aborted(admissions, location), Signal()
+        with m.If(packet.kind == PacketKind.STORE):
+            m.d.comb += [
+                stale.eq(~of_launch & ~of_former),
+                keep.eq(location.mapped & ~packet.forbidden & ~stale & ~aborted),
+            ]
+        with m.Else():
+            m.d.comb += [
+                stale.eq(~of_launch),
+                keep.eq(tracked & ~packet.forbidden & ~stale & ~other & ~late & ~ahead & ~aborted),
+            ]
+        m.d.comb += [
+            self.o.valid.eq(self.i.valid),
+            self.drop.eq(~keep),
+            self.i.ready.eq(self.o.ready | ~keep),
+            self.error.valid.eq(self.i.valid & ~keep & ~aborted),
+        ]
+        self._access(m)
+        self._report(m, tracked, stale, other, late)
+        return m
+
+    def _access(self, m: Module) -> None:
+        packet, out = self.i.p, self.o.p
+        m.d.comb += [
+            out.access.eq(Access.WRITE),
+            out.atom.eq(packet.atom),
+            out.data.eq(packet.data),
+            out.owner.eq(packet.location.owner),
+        ]
+        with m.If(packet.kind != PacketKind.STORE):
+            m.d.comb += [
+                out.access.eq(Access.UPDATE),
+                out.dispatch_index.eq(packet.location.dispatch_index),
+                out.wavefront.eq(packet.wavefront),
+                out.op.eq(packet.op),
+                out.dtype.eq(packet.dtype),
+            ]
+
+    def _report(self, m: Module, tracked: Value, stale: Value, other: Value, late: Value) -> None:
+        packet, code = self.i.p, Signal(ErrorCode)
+        mapped = Mux(packet.kind == PacketKind.STORE, packet.location.mapped, tracked)
+        with m.If(packet.location.mapped & packet.forbidden):
+            m.d.comb += code.eq(ErrorCode.PACKET_FORBIDDEN)
+        with m.Elif(packet.location.mapped & stale):
+            m.d.comb += code.eq(ErrorCode.PACKET_STALE)
+        with m.Elif(~mapped):
+            m.d.comb += code.eq(ErrorCode.PACKET_UNMAPPED)
+        with m.Elif(other):
+            m.d.comb += code.eq(ErrorCode.PACKET_MISMATCH)
+        with m.Elif(late):
+            m.d.comb += code.eq(ErrorCode.PACKET_LATE)
+        with m.Else():
+            m.d.comb += code.eq(ErrorCode.PACKET_AHEAD)
+        report = self.error.report
+        m.d.comb += [
+            report.code.eq(code),
+            report.owner.eq(packet.location.owner),
+            report.dispatch_index.eq(packet.workgroup),
+            report.wavefront.eq(packet.wavefront),
+            report.atom.eq(packet.atom),
+            report.source.eq(packet.source),
+            report.stray.eq(packet.stray),
+        ]

@@ -1,0 +1,120 @@
+"""What becomes of a store, by the tables of its context."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation, StoreKind, Target
+from rtl.interface.layouts import Classified
+from rtl.interface.signatures import ErrorSignature
+from rtl.parameters import T3Parameters
+
+from .admission import Admission, is_aborted, is_ahead, is_late, is_of_launch, is_tracked
+from .payloads import LocatedStore
+
+__all__ = ["StoreCheck"]
+
+
+class StoreCheck(wiring.Component):
+    """Classifies stores.
+
+    Combinational. A store that is dropped is taken, whether or not ``o`` is.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    i : In(stream)
+        Stores with their locations.
+    action, command, op, dtype : In
+        What :class:`RangeLookup` finds for the location.
+    admissions : In(array of :func:`Admission`)
+    o : Out(stream)
+        Stores with their targets.
+    drop : Out(1)
+        What ``o`` offers does not count.
+    over : Out(1)
+        Nobody waits for the store once it is taken: it is dropped, or an ordinary write.
+    error : Out(:class:`ErrorSignature`)
+        A store was dropped that should not have come.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {
+                "i": In(stream.Signature(LocatedStore(p))),
+                "action": In(Action),
+                "command": In(Classified(p)["command"].shape),
+                "op": In(Operation),
+                "dtype": In(Datatype),
+                "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
+                "o": Out(stream.Signature(Classified(p))),
+                "drop": Out(1),
+                "over": Out(1),
+                "error": Out(ErrorSignature(p)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        store, location, admissions = self.i.p, self.i.p.location, self.admissions
+        stale, late, ahead = Signal(), Signal(), Signal()
+        m.d.comb += [
+            stale.eq(~is_of_launch(admissions, location, store.generation)),
+            late.eq(is_late(admissions, location)),
+            ahead.eq(is_ahead(admissions, location)),
+        ]
+        end, keep = Signal(), Signal()
+        tracked, aborted = is_tracked(self.action), is_aborted(admissions, location)
+        is_t3s = tracked | (self.action == Action.REMOTE)
+        m.d.comb += [
+            end.eq(store.kind == StoreKind.END_OF_TILE),
+            keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(is_t3s & (aborted | stale))),
+            self.o.valid.eq(self.i.valid),
+            self.drop.eq(~keep),
+            self.i.ready.eq(self.o.ready | ~keep),
+            self.over.eq(~keep | (self.o.p.target == Target.WRITE)),
+            self.error.valid.eq(
+                self.i.valid & ((tracked & (late | ahead)) | (is_t3s & stale)) & ~aborted
+            ),
+        ]
+        self._classify(m, tracked, end)
+        self._report(m, stale, late)
+        return m
+
+    def _classify(self, m: Module, tracked: Value, end: Value) -> None:
+        store, out = self.i.p, self.o.p
+        names = ("atom", "generation", "workgroup", "wavefront", "data")
+        names += ("tile_atoms", "outer_edge", "inner_edge")
+        m.d.comb += [out[name].eq(store[name]) for name in names]
+        m.d.comb += [out[name].eq(store.location[name]) for name in ("owner", "dispatch_index")]
+        m.d.comb += [
+            out.command.eq(self.command),
+            out.op.eq(self.op),
+            out.dtype.eq(self.dtype),
+        ]
+        with m.If(tracked):
+            m.d.comb += out.target.eq(Mux(end, Target.END_OF_TILE, Target.UPDATE))
+        with m.Elif(self.action == Action.REMOTE):
+            m.d.comb += out.target.eq(Target.REMOTE)
+        with m.Else():
+            m.d.comb += out.target.eq(Target.WRITE)
+
+    def _report(self, m: Module, stale: Value, late: Value) -> None:
+        store, code = self.i.p, Signal(ErrorCode)
+        with m.If(stale):
+            m.d.comb += code.eq(ErrorCode.STORE_STALE)
+        with m.Elif(late):
+            m.d.comb += code.eq(ErrorCode.STORE_LATE)
+        with m.Else():
+            m.d.comb += code.eq(ErrorCode.STORE_AHEAD)
+        report = self.error.report
+        m.d.comb += [
+            report.code.eq(code),
+            report.owner.eq(store.location.owner),
+            report.dispatch_index.eq(store.location.dispatch_index),
+            report.wavefront.eq(store.wavefront),
+            report.atom.eq(store.atom),
+        ]

@@ -1,0 +1,143 @@
+"""Classified stores, each to the queue of its target."""
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.interface.configuration import AddressSpace, CommandEntry
+from rtl.interface.encodings import Access, Target
+from rtl.interface.layouts import Classified, Packet
+from rtl.lib.select import one_hot_select, select_at
+from rtl.parameters import T3Parameters
+
+from .payloads import EndOfTileMarker, WriteRequest
+
+__all__ = ["RemoteTable", "StoreRouter", "remote_table_of"]
+
+_OF_COMMAND = ("kind", "atom_offset")
+
+
+def RemoteTable(p: T3Parameters):
+    """Where a context's remote stores go, by their commands, unless it is aborting."""
+    command, space = CommandEntry(p).members, AddressSpace(p).members
+    return data.StructLayout(
+        {
+            "aborting": 1,
+            "space": space["remote"],
+            "commands": data.ArrayLayout(
+                data.StructLayout({name: command[name] for name in _OF_COMMAND}), p.commands
+            ),
+        }
+    )
+
+
+def remote_table_of(view: data.View) -> Value:
+    """A context's :func:`RemoteTable`."""
+    commands = (command[name] for command in view.maps.commands for name in _OF_COMMAND)
+    return Cat(view.aborting, view.address_space.remote, *commands)
+
+
+class StoreRouter(wiring.Component):
+    """Makes each store what its target wants: an access, an end-of-tile marker, or a packet.
+
+    Combinational; a store waits for room at its own target only. A packet of a context that is
+    aborting goes nowhere.
+
+    Parameters
+    ----------
+    p : T3Parameters
+
+    Members
+    -------
+    i : In(stream)
+        Stores with their targets.
+    tables : In(array of :func:`RemoteTable`)
+        One for each context.
+    writes : Out(stream)
+        Accesses for the DRAM.
+    ends : Out(stream)
+        End-of-tile markers.
+    remote : Out(stream).array(contexts)
+        Packets of each context.
+    """
+
+    def __init__(self, p: T3Parameters):
+        self._p = p
+        super().__init__(
+            {
+                "i": In(stream.Signature(Classified(p))),
+                "tables": In(data.ArrayLayout(RemoteTable(p), p.contexts)),
+                "writes": Out(stream.Signature(WriteRequest(p))),
+                "ends": Out(stream.Signature(EndOfTileMarker(p))),
+                "remote": Out(stream.Signature(Packet(p))).array(p.contexts),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        self._route(m)
+        self._write(m)
+        self._send(m)
+        m.d.comb += [self.ends.p[name].eq(self.i.p[name]) for name in self.ends.p.shape().members]
+        return m
+
+    def _route(self, m: Module) -> None:
+        store = self.i.p
+        with m.Switch(store.target):
+            for targets, port in (
+                ((Target.WRITE, Target.UPDATE), self.writes),
+                ((Target.END_OF_TILE,), self.ends),
+            ):
+                with m.Case(*targets):
+                    m.d.comb += [port.valid.eq(self.i.valid), self.i.ready.eq(port.ready)]
+            with m.Case(Target.REMOTE):
+                aborting = [table.aborting for table in self.tables]
+                # One that is dropped ends here as well.
+                ready = [
+                    port.ready | drops for port, drops in zip(self.remote, aborting, strict=True)
+                ]
+                m.d.comb += self.i.ready.eq(select_at(store.owner, ready))
+                m.d.comb += [
+                    port.valid.eq(self.i.valid & (store.owner == number) & ~drops)
+                    for number, (port, drops) in enumerate(zip(self.remote, aborting, strict=True))
+                ]
+
+    def _write(self, m: Module) -> None:
+        store, written = self.i.p, self.writes.p
+        m.d.comb += [
+            written.access.eq(Access.WRITE),
+            written.atom.eq(store.atom),
+            written.data.eq(store.data),
+        ]
+        with m.If(store.target == Target.UPDATE):
+            m.d.comb += [
+                written.access.eq(Access.UPDATE),
+                written.owner.eq(store.owner),
+                written.dispatch_index.eq(store.dispatch_index),
+                written.wavefront.eq(store.wavefront),
+                written.op.eq(store.op),
+                written.dtype.eq(store.dtype),
+            ]
+
+    def _send(self, m: Module) -> None:
+        """The packet, by the command and the address space of this cycle."""
+        store, packet = self.i.p, Signal(Packet(self._p))
+        commands = [
+            (command, (store.owner == number) & (store.command == index))
+            for number, table in enumerate(self.tables)
+            for index, command in enumerate(table.commands)
+        ]
+        chosen = Signal(len(commands))
+        m.d.comb += chosen.eq(Cat(is_chosen for _, is_chosen in commands))
+
+        def of_command(name):
+            return one_hot_select(chosen, [command[name] for command, _ in commands])
+
+        names = ("generation", "workgroup", "wavefront", "data", "op", "dtype")
+        m.d.comb += [packet[name].eq(store[name]) for name in names]
+        m.d.comb += [
+            Value.cast(packet.kind).eq(of_command("kind")),
+            packet.context.eq(select_at(store.owner, [table.space for table in self.tables])),
+            packet.atom.eq(store.atom + of_command("atom_offset")),
+        ]
+        m.d.comb += [port.p.eq(packet) for port in self.remote]

@@ -1,0 +1,83 @@
+"""The walk over all sets of a tracker bank, to forget the tiles of contexts."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["TableWalk"]
+
+
+class TableWalk(wiring.Component):
+    """Says which set is read, and which one is cleared, in which cycle.
+
+    It has the table for itself: it begins when no event is in a stage, and none comes until its
+    end. A set is read in one cycle, and cleared two cycles later; the next one a cycle behind it.
+
+    Parameters
+    ----------
+    contexts, rows : int
+        ``rows`` sets.
+
+    Members
+    -------
+    clear : In(contexts)
+        Strobes: the next walk is for these as well.
+    busy : In(1)
+        No walk may begin.
+    pending : Out(contexts)
+        The next walk is for them. A register.
+    forgetting : Out(contexts)
+        This one is. A register.
+    reads, clears : Out(1)
+        A set is read, and one is cleared, in this cycle. Registers.
+    row, row_cleared : Out
+        Which ones. Registers.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    checks, row_checked : Signal
+        The same of the cycle between the two.
+    """
+
+    def __init__(self, *, contexts: int, rows: int):
+        self._rows = rows
+        row = range(max(rows, 2))
+        super().__init__(
+            {
+                "clear": In(contexts),
+                "busy": In(1),
+                "pending": Out(contexts),
+                "forgetting": Out(contexts),
+                "reads": Out(1),
+                "row": Out(row),
+                "clears": Out(1),
+                "row_cleared": Out(row),
+            }
+        )
+        self.checks = Signal()
+        self.row_checked = Signal(row)
+
+    def elaborate(self, platform):
+        m = Module()
+        starts, ends = Signal(), Signal()
+        m.d.comb += [
+            starts.eq(self.pending.any() & ~self.forgetting.any() & ~self.busy),
+            ends.eq(self.clears & ~self.checks),
+        ]
+        m.d.sync += [
+            self.pending.eq(Mux(starts, 0, self.pending) | self.clear),
+            self.reads.eq(starts | (self.reads & (self.row != self._rows - 1))),
+            self.checks.eq(self.reads),
+            self.clears.eq(self.checks),
+            self.row_checked.eq(self.row),
+            self.row_cleared.eq(self.row_checked),
+        ]
+        with m.If(self.reads):
+            m.d.sync += self.row.eq(self.row + 1)
+        with m.If(starts):
+            m.d.sync += [self.forgetting.eq(self.pending), self.row.eq(0)]
+        with m.Elif(ends):
+            m.d.sync += self.forgetting.eq(0)
+        return m
