@@ -136,6 +136,7 @@ class RangeLookup(wiring.Component):
     def __init__(self, p: T3Parameters):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+        self._ranges = p.ranges
         super().__init__(
             {
                 "location": In(Location(p)),
@@ -166,7 +167,9 @@ class RangeLookup(wiring.Component):
                 & (location.dispatch_index <= entry.last)
             )
         first = Signal.like(hits)
-        m.d.comb += first.eq(one_hot_first(hits))
+        # Only the ranges of one context can be hit.
+        of_context = [hits[start:][: self._ranges] for start in range(0, len(hits), self._ranges)]
+        m.d.comb += first.eq(Cat(one_hot_first(of_one) for of_one in of_context))
         m.d.comb += [
             Value.cast(self.action).eq(one_hot_select(first, [e.action for e, _, _ in entries])),
             self.command.eq(one_hot_select(first, [e.command for e, _, _ in entries])),

@@ -1,7 +1,7 @@
 """A walk over a memory with check bits that writes corrected words back, in cycles without
 traffic."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -40,11 +40,14 @@ class Patrol(wiring.Component):
 
     due, looks : Signal
         A step is due; the row was read in the last cycle.
+    looked : Signal
+        It was in the cycle before that, and nothing disturbed: unless something is corrected, it is
+        the next row's turn.
     """
 
     def __init__(self, rows: int):
         self._rows = rows
-        self.due, self.looks = Signal(), Signal()
+        self.due, self.looks, self.looked = Signal(), Signal(), Signal()
         super().__init__(
             {
                 "step": In(1),
@@ -64,10 +67,14 @@ class Patrol(wiring.Component):
         m.d.sync += [
             due.eq(self.step | (due & ~self.reads)),
             looks.eq(self.reads),
+            self.looked.eq(looks & ~self.disturbed),
             self.holds.eq(looks & self.correctable & ~self.disturbed),
         ]
-        with m.If(looks & ~self.correctable & ~self.disturbed):
-            m.d.sync += self.row.eq(self.row + 1)
-            with m.If(self.row == self._rows - 1):
-                m.d.sync += self.row.eq(0)
+        # What is correctable is known late, so the row moves on a cycle later, in front of `row`.
+        row, following = Signal.like(self.row), Signal.like(self.row)
+        m.d.comb += [
+            following.eq(Mux(row == self._rows - 1, 0, row + 1)),
+            self.row.eq(Mux(self.looked & ~self.holds, following, row)),
+        ]
+        m.d.sync += row.eq(self.row)
         return m

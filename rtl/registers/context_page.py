@@ -26,12 +26,13 @@ from .reporting_page import ReportingPage
 
 __all__ = ["ContextPage", "ContextRegistersSignature"]
 
-# What a write to these registers commits, and the fields with the entry's number.
+# What a write to these registers commits. All have the entry's number where the first has it, and
+# `enable`, those that have it.
 _COMMITS = {
-    "REGION_COMMIT": (Table.REGION, "index"),
-    "RANGE_COMMIT": (Table.RANGE, "index"),
-    "COMMAND_COMMIT": (Table.COMMAND, "index"),
-    "COPY": (Table.COPY, "command"),
+    "REGION_COMMIT": Table.REGION,
+    "RANGE_COMMIT": Table.RANGE,
+    "COMMAND_COMMIT": Table.COMMAND,
+    "COPY": Table.COPY,
 }
 # What a launch that waits keeps as it is.
 _OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
@@ -221,8 +222,13 @@ class ContextPage(ReportingPage):
         m.submodules.table = table = self.table
         m.submodules.check = check = self._check
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
+        commit, word = self._registers["REGION_COMMIT"], self.port.word
+        index, enable = commit["index"], commit["enable"]
         m.d.comb += [
             table.staging.eq(self._staging),
+            # Not decoded first, which would come late.
+            table.index.eq(word[index.low :][: index.width]),
+            table.enable.eq(word[enable.low]),
             table.locked.eq(self.pending),
             table.aborting.eq(context.aborting | context.abort),
             check.maps.eq(table.maps),
@@ -303,18 +309,15 @@ class ContextPage(ReportingPage):
     def _program(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """A register of the launch, unless one waits."""
         m.d.comb += okay.eq(~self.pending)
-        with m.If(okay):
+        with m.If(~self.pending):
             self.store(m, register, part)
         with m.Else():
             m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
 
     def _commit(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
-        which, index = _COMMITS[register.name]
         table = self.table
         m.d.comb += [
-            table.table.eq(which),
-            table.index.eq(part[index]),
-            table.enable.eq(part.get("enable", 1)),
+            table.table.eq(_COMMITS[register.name]),
             okay.eq(table.configuration_error == ConfigurationError.NONE),
         ]
         m.d.sync += self._configuration_error.eq(table.configuration_error)
@@ -322,15 +325,18 @@ class ContextPage(ReportingPage):
     def _control(self, m: Module, part: dict[str, Value], okay: Signal) -> None:
         """The strobes, unless one of them is a launch that is refused."""
         launches, error = part["launch"], Signal(ConfigurationError)
+        # `okay` is of all registers, and late.
+        accept = Signal(name="accept_launch")
         m.d.comb += [
             error.eq(self._check.configuration_error),
-            okay.eq(~launches | (error == ConfigurationError.NONE)),
+            accept.eq(~launches | (error == ConfigurationError.NONE)),
+            okay.eq(accept),
         ]
         # One that is given up at once.
         with m.If(part["abort"]):
             m.d.comb += error.eq(ConfigurationError.IN_USE)
         with m.If(launches):
             m.d.sync += self._configuration_error.eq(error)
-        with m.If(okay):
+        with m.If(accept):
             m.d.comb += self.launches.eq(launches)
             self.strobe(m, part)

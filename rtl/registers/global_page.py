@@ -120,11 +120,15 @@ class GlobalPage(ReportingPage):
         """See :meth:`RegisterPage.act`."""
         if register.name == "SCRUB":
             m.d.comb += okay.eq(~part["scrubbed"] | ~self.busy)
-            with m.If(part["scrubbed"] & okay):
+            with m.If(part["scrubbed"] & ~self.busy):
                 m.d.sync += self.next_epoch.eq(1)
         elif register.name == "INJECT":
-            m.d.comb += okay.eq(self._has_memory(part["target"], part["instance"]))
-            with m.If(okay):
+            has_memory = Signal()
+            m.d.comb += [
+                has_memory.eq(self._has_memory(part["target"], part["instance"])),
+                okay.eq(has_memory),
+            ]
+            with m.If(has_memory):
                 m.d.sync += self.inject.set.eq(1)
                 self.store(m, register, part)
         else:

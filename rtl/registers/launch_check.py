@@ -5,7 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
-from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from rtl.interface.encodings import Action, ConfigurationError
+from rtl.lib.select import select_at
 from rtl.parameters import T3Parameters
 
 __all__ = ["LaunchCheck"]
@@ -80,21 +81,27 @@ class LaunchCheck(wiring.Component):
     def _needs(self, m: Module) -> tuple[Value, Value]:
         """Most commands of a workgroup, and most members of a group beside one, of what is sent."""
         commands, group = Signal(4, init=1), Signal(7)
-        most_commands, most_group = Const(1, 4), Const(0, 7)
+        # Of every command, before it is known whose range it is.
+        waves = [self._largest(m, list(command.waves)) for command in self.maps.commands]
+        others = [Cat(one.group_log2 > bit for bit in range(7)) for one in self.maps.commands]
+        granularities = [command.granularity for command in self.maps.commands]
+        of_ranges, most_group = [], Const(0, 7)
         for entry in self.maps.ranges:
-            command = self.maps.commands[entry.command]
             sends = entry.enable & (entry.action == Action.DMA)
-            by_wavefront = command.granularity == Granularity.WAVEFRONT
-            waves = Const(1, 4)
-            for edge in range(4):
-                waves = self._larger(m, waves, command.waves[edge])
-            others = Cat(command.group_log2 > bit for bit in range(7))
-            most_commands = self._larger(m, most_commands, Mux(sends & by_wavefront, waves, 1)[:4])
-            most_group = most_group | Mux(sends & ~by_wavefront, others, 0)
-        m.d.sync += [commands.eq(most_commands), group.eq(most_group)]
+            by_workgroup = select_at(entry.command, granularities)
+            of_ranges.append(Mux(sends & ~by_workgroup, select_at(entry.command, waves), 0))
+            most_group |= Mux(sends & by_workgroup, select_at(entry.command, others), 0)
+        most_commands = self._largest(m, of_ranges)
+        at_least_one = Cat(most_commands[0] | ~most_commands.any(), most_commands[1:])
+        m.d.sync += [commands.eq(at_least_one), group.eq(most_group)]
         return commands, group
 
-    def _larger(self, m: Module, a: Value, b: Value) -> Value:
+    def _largest(self, m: Module, values: list[Value]) -> Value:
+        """As a tree: a chain of comparisons would be the longest path of the registers."""
+        if len(values) == 1:
+            return values[0]
+        half = len(values) // 2
+        a, b = self._largest(m, values[:half]), self._largest(m, values[half:])
         larger = Signal(4, name="larger")
         m.d.comb += larger.eq(Mux(a < b, b, a))
         return larger

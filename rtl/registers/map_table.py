@@ -1,6 +1,6 @@
 """The tables of regions, ranges and commands, and what may be written into them."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -47,6 +47,10 @@ def Staging(p: T3Parameters):
             "copy": data.StructLayout({"start": _ADDRESS}),
         }
     )
+
+
+# What refuses an entry: the first that holds.
+_Causes = list[tuple[ConfigurationError, Value]]
 
 
 def _any_of(values) -> Value:
@@ -110,23 +114,22 @@ class MapTable(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.copies = copies = self.queue
-        wiring.connect(m, copies.o, wiring.flipped(self.copies))
-
-        accept = Signal()
-        m.d.comb += accept.eq(self.configuration_error == ConfigurationError.NONE)
-        with m.Switch(self.table):
-            with m.Case(Table.REGION):
-                self._region(m, accept)
-            with m.Case(Table.RANGE):
-                self._range(m, accept)
-            with m.Case(Table.COMMAND):
-                self._command(m, accept)
-            with m.Case(Table.COPY):
-                self._copy(m, accept, copies)
+        m.submodules.copies = self.queue
+        wiring.connect(m, self.queue.o, wiring.flipped(self.copies))
+        for table, causes, write in (
+            (Table.REGION, self._refuses_region(), self._region),
+            (Table.RANGE, self._refuses_range(), self._range),
+            (Table.COMMAND, self._refuses_command(), self._command),
+            (Table.COPY, self._refuses_copy(), self._copy),
+        ):
+            # Whether it is refused is known before it is known which table is written.
+            commits = self.table == table
+            with m.If(commits):
+                self._refuse(m, causes)
+            write(m, commits & ~_any_of(condition for _, condition in causes))
         return m
 
-    def _refuse(self, m: Module, *causes) -> None:
+    def _refuse(self, m: Module, causes: _Causes) -> None:
         """The first cause that holds is the configuration error."""
         for code, condition in reversed(causes):
             with m.If(condition):
@@ -153,12 +156,11 @@ class MapTable(wiring.Component):
             for index, entry in enumerate(entries)
         )
 
-    def _region(self, m: Module, accept: Signal) -> None:
+    def _refuses_region(self) -> _Causes:
         staged, regions, ranges = self.staging.region, self.maps.regions, self.maps.ranges
         base, limit = self._atoms(staged.base), self._atoms(staged.limit)
         named = [entry.enable & (entry.region == self.index) for entry in ranges]
-        self._refuse(
-            m,
+        return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
             (ConfigurationError.IN_USE, self.locked),
             (ConfigurationError.REGION_IN_USE, ~self.enable & _any_of(named)),
@@ -175,18 +177,21 @@ class MapTable(wiring.Component):
                 ConfigurationError.OVERLAP,
                 self.enable & self._any(regions, lambda w: (base < w.limit) & (w.base < limit)),
             ),
-        )
-        for index, entry in enumerate(regions):
+        ]
+
+    def _region(self, m: Module, accept: Value) -> None:
+        staged = self.staging.region
+        base, limit = self._atoms(staged.base), self._atoms(staged.limit)
+        for index, entry in enumerate(self.maps.regions):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
                     m.d.sync += [entry.base.eq(base), entry.limit.eq(limit)]
 
-    def _range(self, m: Module, accept: Signal) -> None:
+    def _refuses_range(self) -> _Causes:
         staged, regions, ranges = self.staging.range, self.maps.regions, self.maps.ranges
         enabled = [entry.enable & (staged.region == index) for index, entry in enumerate(regions)]
-        self._refuse(
-            m,
+        return [
             (
                 ConfigurationError.UNKNOWN_INDEX,
                 (self.index >= self._p.ranges)
@@ -211,8 +216,11 @@ class MapTable(wiring.Component):
                     ),
                 ),
             ),
-        )
-        for index, entry in enumerate(ranges):
+        ]
+
+    def _range(self, m: Module, accept: Value) -> None:
+        staged = self.staging.range
+        for index, entry in enumerate(self.maps.ranges):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
@@ -221,17 +229,19 @@ class MapTable(wiring.Component):
                         for name in ("region", "first", "last", "action", "command")
                     ]
 
-    def _command(self, m: Module, accept: Signal) -> None:
+    def _refuses_command(self) -> _Causes:
         staged = self.staging.command
-        self._refuse(
-            m,
+        return [
             (
                 ConfigurationError.UNKNOWN_INDEX,
                 (self.index >= self._p.commands) | (staged.region >= self._p.regions),
             ),
             (ConfigurationError.IN_USE, self.locked),
             (ConfigurationError.MISALIGNED, self._misaligned(staged.offset)),
-        )
+        ]
+
+    def _command(self, m: Module, accept: Value) -> None:
+        staged = self.staging.command
         for index, entry in enumerate(self.maps.commands):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.atom_offset.eq(self._atoms(staged.offset))
@@ -241,29 +251,30 @@ class MapTable(wiring.Component):
                     if name != "atom_offset"
                 ]
 
-    def _copy(self, m: Module, accept: Signal, copies: Queue) -> None:
-        start, regions = self.staging.copy.start, self.maps.regions
+    def _copied(self) -> tuple[Value, Value]:
+        """Which command the index names, and which region that command."""
         chosen = Cat(self.index == index for index in range(self._p.commands))
         # It is one that exists: a command's commit sees to that.
-        region = Signal.like(self.maps.commands[0].region)
-        of_command = Signal(len(regions))
-        m.d.comb += [
-            region.eq(one_hot_select(chosen, [entry.region for entry in self.maps.commands])),
-            of_command.eq(Cat(region == index for index in range(len(regions)))),
-        ]
-        enabled = Cat(entry.enable for entry in regions) & of_command
-        self._refuse(
-            m,
+        region = one_hot_select(chosen, [entry.region for entry in self.maps.commands])
+        return chosen, Cat(region == index for index in range(self._p.regions))
+
+    def _refuses_copy(self) -> _Causes:
+        start, (_, region) = self.staging.copy.start, self._copied()
+        enabled = Cat(entry.enable for entry in self.maps.regions) & region
+        return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
             (ConfigurationError.MISALIGNED, self._misaligned(start)),
             (ConfigurationError.OUT_OF_SPACE, self._outside(start)),
             (ConfigurationError.REGION_DISABLED, ~enabled.any()),
             (ConfigurationError.IN_USE, self.aborting),
-            (ConfigurationError.QUEUE_FULL, ~copies.i.ready),
-        )
+            (ConfigurationError.QUEUE_FULL, ~self.queue.i.ready),
+        ]
+
+    def _copy(self, m: Module, accept: Value) -> None:
+        (command, region), copies = self._copied(), self.queue.i
         m.d.comb += [
-            copies.i.valid.eq(accept),
-            copies.i.p.command.eq(one_hot_select(chosen, self.maps.commands)),
-            copies.i.p.region.eq(one_hot_select(of_command, list(regions))),
-            copies.i.p.start.eq(self._atoms(start)),
+            copies.valid.eq(accept),
+            copies.p.command.eq(one_hot_select(command, self.maps.commands)),
+            copies.p.region.eq(one_hot_select(region, list(self.maps.regions))),
+            copies.p.start.eq(self._atoms(self.staging.copy.start)),
         ]

@@ -73,6 +73,8 @@ class TrackerTable(wiring.Component):
         A set was read in the last cycle.
     set_of_written, set_of_earlier : Signal
         It was the set of ``written``, or of ``earlier``, as these are now.
+    writes_given : Signal
+        ``written`` is what this cycle writes, if anything.
     clear_row : Signal
         With ``clearing``: the set that becomes 0.
     """
@@ -113,6 +115,7 @@ class TrackerTable(wiring.Component):
         self.checking = Signal()
         self.set_of_written = Signal()
         self.set_of_earlier = Signal()
+        self.writes_given = Signal()
         self.clear_row = Signal(range(depth))
 
     def elaborate(self, platform):
@@ -152,7 +155,11 @@ class TrackerTable(wiring.Component):
         of_tile = self.written.valid & self.written_ways.any() & ~self.clearing
         m.d.comb += [
             self.patrolled.eq(fixing),
-            word.eq(Mux(self.clearing, 0, Mux(fixing, self.fixed, self.written))),
+            # By a signal for each, for the choice is before all check bits; to clear is neither.
+            word.eq(
+                (self.writes_given.replicate(len(word)) & self.written.as_value())
+                | (fixing.replicate(len(word)) & self.fixed.as_value())
+            ),
             injector.write.eq(of_tile),
             code.eq(Cat(word ^ Mux(of_tile, injector.flips, 0), encode(word))),
         ]
@@ -176,9 +183,12 @@ class TrackerTable(wiring.Component):
             walk.disturbed.eq(self.written_ways.any() | self.earlier_ways.any()),
         ]
         first = one_hot_first(self.wrong)
+        clears = self.clearing & (self.clear_row != self._rows - 1)
+        fixes = walk.holds & ~self.written_ways.any() & ~self.write_ways.any()
         m.d.sync += [
             self.wrong.eq(corrected),
-            self.fixing.eq(walk.holds & ~self.written_ways.any() & ~self.write_ways.any()),
+            self.fixing.eq(fixes),
+            self.writes_given.eq(~fixes & ~clears),
             self.fixes.eq(first),
             self.fixed.eq(one_hot_select(first, list(self.row))),
         ]

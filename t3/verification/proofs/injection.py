@@ -5,11 +5,12 @@ from amaranth.hdl import Assert, Cat, Cover, Module, Signal, Value
 
 from rtl.lib.injection import FLIPPED_BITS, Injector
 from rtl.lib.patrol import Patrol
+from rtl.tracker.table import TrackerTable
 
 from .invariant import invariant
 from .streams import free
 
-__all__ = ["inject_freely", "no_injection", "no_patrol"]
+__all__ = ["inject_freely", "no_injection", "no_patrol", "no_patrol_of"]
 
 
 def inject_freely(m: Module, port, injector: Injector, writes: Value) -> Signal:
@@ -47,4 +48,15 @@ def no_injection(m: Module, *injectors: Injector) -> None:
 
 def no_patrol(m: Module, *walks: Patrol) -> None:
     """Nobody asks for a step of the patrol, so that none is under way."""
-    m.d.comb += [invariant(~(walk.due | walk.looks | walk.holds), "a patrol") for walk in walks]
+    m.d.comb += [
+        invariant(~(walk.due | walk.looks | walk.looked | walk.holds), "a patrol") for walk in walks
+    ]
+
+
+def no_patrol_of(m: Module, table: TrackerTable) -> None:
+    """Likewise of the tracker's table, which writes what it is given, or clears."""
+    no_patrol(m, table.walk)
+    m.d.comb += [
+        invariant(~table.fixing, "the patrol writes"),
+        invariant(table.writes_given == ~table.clearing, "something else is written"),
+    ]

@@ -8,7 +8,7 @@ from rtl.interface.encodings import Access, Origin, Target
 from rtl.tracker.tracker import Tracker
 
 from .held import held, held_in_memory, held_words
-from .injection import no_injection, no_patrol
+from .injection import no_injection, no_patrol_of
 from .invariant import invariant
 
 __all__ = ["relate"]
@@ -235,8 +235,7 @@ def _relate_clearing(m: Module, tracker: Tracker, marks) -> None:
     (bank,) = tracker.banks
     table, walk = bank.table, bank.walk
     no_injection(m, table.injector)
-    no_patrol(m, table.walk)
-    m.d.comb += invariant(~table.fixing, "the patrol writes")
+    no_patrol_of(m, table)
     m.d.comb += invariant(
         ~table.clearing | (marks.since_reset == table.clear_row), "cleared after reset"
     )

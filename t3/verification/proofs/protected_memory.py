@@ -104,6 +104,7 @@ class ProtectedMemoryHarness(Elaboratable):
             ),
             invariant(~(walk.holds & here) | (dut.fixed == word), "the patrol holds another word"),
             invariant(~(walk.looks & walk.holds), "two steps at a time"),
+            invariant(~(walk.looks & walk.looked), "a look after a look"),
         ]
 
 

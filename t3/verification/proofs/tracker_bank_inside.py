@@ -8,7 +8,7 @@ from amaranth.lib import data
 
 from rtl.lib.secded import encode
 
-from .injection import no_injection, no_patrol
+from .injection import no_injection, no_patrol_of
 from .invariant import invariant
 from .streams import moves
 
@@ -41,8 +41,7 @@ def relate(
     """
     table = dut.table
     no_injection(m, table.injector)
-    no_patrol(m, table.walk)
-    m.d.comb += invariant(~table.fixing, "the patrol writes")
+    no_patrol_of(m, table)
     read = [port.data for port in table.read_ports]
     kept, newest = [], []
     is_written = Signal()

@@ -55,6 +55,10 @@ class TrackerTableHarness(Elaboratable):
             Cover(held & dut.written_ways.any(), "the patrol gives way"),
             invariant(~dut.fixes.all(), "two ways at a time"),
             invariant(~(dut.walk.looks & dut.walk.holds), "two steps at a time"),
+            invariant(~(dut.walk.looks & dut.walk.looked), "a look after a look"),
+            invariant(
+                dut.writes_given == ~(dut.fixing | dut.clearing), "another word than the choice's"
+            ),
             invariant(~(dut.fixing & (dut.walk.looks | dut.walk.holds)), "a step too early"),
             invariant(~(dut.fixing & dut.written_ways.any()), "two write"),
             invariant(~(dut.fixing & dut.earlier_ways.any()), "written since"),
