@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import ContextView
 from rtl.interface.encodings import Action, Datatype, Operation
 from rtl.interface.layouts import Location
-from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.lib.select import one_hot_first, one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
 __all__ = ["LocationLookup", "RangeLookup"]
@@ -152,7 +152,7 @@ class RangeLookup(wiring.Component):
         m = Module()
         location = self.location
         entries = [
-            (entry, view.maps.commands[entry.command], location.owner == number)
+            (entry, view.maps.commands, location.owner == number)
             for number, view in enumerate(self.contexts)
             for entry in view.maps.ranges
         ]
@@ -174,7 +174,14 @@ class RangeLookup(wiring.Component):
             Value.cast(self.action).eq(one_hot_select(first, [e.action for e, _, _ in entries])),
             self.command.eq(one_hot_select(first, [e.command for e, _, _ in entries])),
             # Of every range, before the hit is known.
-            Value.cast(self.op).eq(one_hot_select(first, [c.op for _, c, _ in entries])),
-            Value.cast(self.dtype).eq(one_hot_select(first, [c.dtype for _, c, _ in entries])),
+            *(
+                Value.cast(getattr(self, name)).eq(
+                    one_hot_select(
+                        first,
+                        [select_at(e.command, [c[name] for c in of]) for e, of, _ in entries],
+                    )
+                )
+                for name in ("op", "dtype")
+            ),
         ]
         return m

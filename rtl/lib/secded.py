@@ -97,9 +97,9 @@ class SecdedCheck(wiring.Component):
         own = Signal()  # a check bit is wrong
         # Simulators make a table of a case, where comparisons took a sixth of the time of a run.
         with m.Switch(syndrome):
-            for bit, column in zip(flips, _columns(len(read)), strict=True):
+            for index, column in enumerate(_columns(len(read))):
                 with m.Case(column):
-                    m.d.comb += bit.eq(1)
+                    m.d.comb += flips.eq(1 << index)
             with m.Case(*(1 << row for row in range(len(syndrome)))):
                 m.d.comb += own.eq(1)
         m.d.comb += [

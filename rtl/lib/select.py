@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Value, ValueLike
+from amaranth.hdl import Cat, Const, Mux, Value, ValueLike
 
 __all__ = ["one_hot_first", "one_hot_select", "select_at"]
 
@@ -19,7 +19,8 @@ def one_hot_select(one_hot: Value, values: Iterable[ValueLike]) -> Value:
     chosen = []
     for bit, value in zip(one_hot, values, strict=True):
         value = Value.cast(value)
-        chosen.append(bit.replicate(len(value)) & value)
+        # Not replicated: each copy of an expression would be hardware of its own in a simulation.
+        chosen.append(Mux(bit, value, Const(0, len(value))))
     # A choice that is 0 has no bits.
     return reduce(or_, chosen, Const(0, 1))
 

@@ -124,9 +124,10 @@ class MapTable(wiring.Component):
         ):
             # Whether it is refused is known before it is known which table is written.
             commits = self.table == table
+            refused = _any_of(condition for _, condition in causes)
             with m.If(commits):
                 self._refuse(m, causes)
-            write(m, commits & ~_any_of(condition for _, condition in causes))
+                write(m, commits & ~refused)
         return m
 
     def _refuse(self, m: Module, causes: _Causes) -> None:

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import CommandEntry, MapConfiguration, RangeEntry
 from rtl.interface.layouts import Completion
 from rtl.lib.compare import less_than
-from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.lib.select import one_hot_first, one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
 __all__ = ["TileEntry", "TileLookup"]
@@ -78,5 +78,7 @@ class TileLookup(wiring.Component):
         """A field of the result if the range hits; of its command before that is known."""
         if name in entry.shape().members:
             return entry[name]
-        value = self.maps.commands[entry.command][name]
-        return value[edges] if name == "waves" else value
+        values = [command[name] for command in self.maps.commands]
+        if name == "waves":
+            values = [waves[edges] for waves in values]
+        return select_at(entry.command, values)
