@@ -122,12 +122,11 @@ class MapTable(wiring.Component):
             (Table.COMMAND, self._refuses_command(), self._command),
             (Table.COPY, self._refuses_copy(), self._copy),
         ):
-            # Whether it is refused is known before it is known which table is written.
-            commits = self.table == table
+            # Known before it is known which table is written; the first cause is known later.
             refused = _any_of(condition for _, condition in causes)
-            with m.If(commits):
+            with m.If(self.table == table):
                 self._refuse(m, causes)
-                write(m, commits & ~refused)
+                write(m, ~refused)
         return m
 
     def _refuse(self, m: Module, causes: _Causes) -> None:

@@ -17,6 +17,19 @@ def test_load():
         registers["ID"] = None
 
 
+def test_what_commits_has_the_number_of_its_entry_in_the_same_place():
+    """The hardware takes it from there before it knows which register is written."""
+    registers = register_map.load()
+    numbers = [(name, "index") for name in registers if name.endswith("_COMMIT")]
+    places = {
+        (registers[name][field].low, registers[name][field].width)
+        for name, field in [*numbers, ("COPY", "command")]
+    }
+    assert len(numbers) == 3 and len(places) == 1
+    enables = [registers[name]["enable"].low for name in ("REGION_COMMIT", "RANGE_COMMIT")]
+    assert len(set(enables)) == 1
+
+
 def test_fields_do_not_overlap():
     for register in register_map.load().values():
         seen = 0
