@@ -180,7 +180,7 @@ class ContextPage(ReportingPage):
             registers,
         )
         context = self.context
-        self._waited = Signal()
+        self._waited, self._written = Signal(), Signal()
         self._was_idle, self._copying = Signal(), Signal()
         self.running, self.pending = Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
@@ -244,6 +244,7 @@ class ContextPage(ReportingPage):
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
         self._interrupt(m, self._take(m))
+        self._sleep(m)
         self.decode(m)
         return m
 
@@ -259,6 +260,21 @@ class ContextPage(ReportingPage):
         events = {"done": done, "idle": context.idle & ~self._was_idle, "copy": sent}
         events["link"] = self.link
         m.d.comb += context.irq.eq(self.report(m, context.error, events))
+
+    def _sleep(self, m: Module) -> None:
+        context = self.context
+        m.d.sync += self._written.eq(self.port.write)
+        self.wake(
+            m,
+            self._written,  # the launch check sees a commit a cycle later
+            self.pending,
+            context.launch,
+            context.aborting,
+            self._waited,
+            context.copies.valid,
+            self._copying,
+            context.idle ^ self._was_idle,
+        )
 
     def _take(self, m: Module) -> Signal:
         """A launch that waits begins when the one before is over: its registers take over what is

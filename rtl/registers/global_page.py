@@ -109,10 +109,11 @@ class GlobalPage(ReportingPage):
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.inject.set.eq(0)
-        self._time_patrol(m)
+        patrols = self._time_patrol(m)
         with m.If(self.launches):
             m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
         m.d.comb += self.irq.eq(self.report(m, self.error, {}))
+        self.wake(m, self.launches, self.inject.set, patrols)
         self.decode(m)
         return m
 
@@ -134,14 +135,15 @@ class GlobalPage(ReportingPage):
         else:
             super().act(m, register, part, okay)
 
-    def _time_patrol(self, m: Module) -> None:
-        """A new interval counts from the end of the one before."""
+    def _time_patrol(self, m: Module) -> Value:
+        """A new interval counts from the end of the one before. Gives whether there is one."""
         left = Signal.like(self._interval)
         ends = left[1:].any() == 0
         m.d.sync += [
             left.eq(Mux(ends, self._interval, left - 1)),
             self.patrol.eq(ends & self._interval.any()),
         ]
+        return self._interval.any() | left.any() | self.patrol
 
     def _has_memory(self, target: Value, instance: Value) -> Value:
         """Or there is none that is asked for."""

@@ -61,6 +61,8 @@ class RegisterPage(wiring.Component):
     Members
     -------
     port : In(:class:`PageSignature`)
+    awake : Out(1)
+        Something may change in this cycle. Combinational.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class RegisterPage(wiring.Component):
     """
 
     def __init__(self, members: Mapping[str, wiring.Member], registers: Mapping[str, Register]):
-        super().__init__({"port": In(PageSignature()), **members})
+        super().__init__({"port": In(PageSignature()), "awake": Out(1), **members})
         self._registers = registers
         self._storage: dict[tuple[str, str], Value] = {}
         self._status: dict[tuple[str, str], Value] = {}

@@ -9,6 +9,7 @@ from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Injec
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.select import one_hot_select
+from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -109,7 +110,7 @@ class Registers(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.gpu = self.gpu_page
+        m.submodules.gpu = may_sleep(self.gpu_page, platform)
         m.d.comb += [
             self.arbiter.eq(self.gpu_page.arbiter),
             self.number.eq(self.gpu_page.number),
@@ -125,7 +126,7 @@ class Registers(wiring.Component):
         code = self.error.report.code
         is_of_link = (code == ErrorCode.LINK_DOWN) | (code == ErrorCode.LINK_RESET)
         for index, page in enumerate(self.pages):
-            m.submodules[f"context_{index}"] = page
+            m.submodules[f"context_{index}"] = may_sleep(page, platform)
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
             m.d.comb += [
                 page.next_epoch.eq(self.gpu_page.next_epoch),

@@ -113,6 +113,13 @@ class ReportingPage(RegisterPage):
         ]
         return interrupts.irq
 
+    def wake(self, m: Module, *causes: Value) -> None:
+        """Drive ``awake``: by what every page has, and by these causes."""
+        happens = [self.log.error.valid, self.interrupts.events.any()]
+        m.d.comb += self.awake.eq(
+            Cat(self.port.write, *self._strobes.values(), *happens, *causes).any()
+        )
+
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == f"{self._prefix}INTERRUPTS":

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from amaranth.back import verilog
 from amaranth.lib import wiring
 
 import rtl
@@ -33,12 +32,13 @@ def _folder() -> Path:
 
 
 def words_header(flat: Flat, inputs: int, outputs: int) -> str:
-    """C++ that moves words between arrays and a Verilator model's ports."""
+    """C++ that moves words between arrays and a Verilator model's ports, and names its rooms."""
     lines = [
         "#pragma once",
         "#include <cstdint>",
         f"constexpr uint64_t kInputWords = {inputs};",
         f"constexpr uint64_t kOutputWords = {outputs};",
+        f"#define T3_ROOMS(X) {' '.join(f'X({room})' for room in range(len(flat.rooms)))}",
         "template <class Root> inline void set_inputs(Root& root, const uint64_t* in) {",
         *(
             f"    root.{word.name} = in[{word.index}] & {(1 << word.width) - 1:#x}ULL;"
@@ -87,10 +87,9 @@ def build_component(
     toolchain = Toolchain(trace=trace)
     report("RTL to Verilog", 0.0)
     flat = Flat(component, words)
+    text = flat.verilog()
     sources = {
-        "t3.v": verilog.convert(
-            flat, name="t3", ports=flat.ports, emit_src=False, strip_internal_attrs=True
-        ),
+        "t3.v": text,
         "words.h": words_header(flat, inputs, outputs),
         "wrapper.cpp": WRAPPER.read_text(),
     }

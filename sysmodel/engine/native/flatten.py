@@ -2,7 +2,18 @@
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Cat, ClockDomain, Const, Module, Value
+from amaranth.back import verilog
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    Const,
+    DomainRenamer,
+    Elaboratable,
+    Fragment,
+    Module,
+    Signal,
+    Value,
+)
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,12 +22,45 @@ from sysmodel.engine.ports import PortWord
 __all__ = ["Flat"]
 
 
+class Room:
+    """A room that sleeps.
+
+    Attributes
+    ----------
+    component : Component
+    domain : ClockDomain
+        Its own.
+    awake : Signal
+        See :func:`~rtl.lib.sleep.may_sleep`; a function of registers alone.
+    """
+
+    def __init__(self, component: wiring.Component, number: int):
+        self.component = component
+        self.domain = ClockDomain(f"room_{number}", reset_less=True)
+        self.awake = Signal(name=f"awake_{number}")
+
+
+class _Clocks:
+    """A platform that gives each room that sleeps a clock."""
+
+    def __init__(self) -> None:
+        self.rooms: list[Room] = []
+
+    def stop_clock(self, component: wiring.Component) -> Elaboratable:
+        room = Room(component, len(self.rooms))
+        self.rooms.append(room)
+        return DomainRenamer(room.domain.name)(component)
+
+
 class Flat(wiring.Component):
     """A component behind one port for each word, named as the word.
 
     Words without bits, and inputs that the component holds constant (the ``ready`` of a stream that
     is always taken), have no port. There is no reset either: a simulation begins with the initial
     values, and is quicker without a reset in every register.
+
+    In Verilog, rooms that sleep have clocks of their own, which the wrapper leaves low while they
+    do.
 
     Parameters
     ----------
@@ -28,10 +72,8 @@ class Flat(wiring.Component):
     ----------
     inputs, outputs : list of :class:`PortWord`
         Words that have a port.
-    domain : :class:`~amaranth.hdl.ClockDomain`
-        The only one.
-    ports : list of :class:`~amaranth.hdl.Signal`
-        For a back end: the clock, and all words.
+    rooms : list of :class:`Room`
+        Those whose clocks stop in the Verilog; empty before that is made.
     """
 
     def __init__(self, component: wiring.Component, words: Iterable[PortWord]):
@@ -47,9 +89,22 @@ class Flat(wiring.Component):
             {word.name: In(word.width) for word in self.inputs}
             | {word.name: Out(word.width) for word in self.outputs}
         )
-        self.domain = ClockDomain("sync", reset_less=True)
+        self._domain = ClockDomain("sync", reset_less=True)
+        self.rooms: list[Room] = []
+
+    def verilog(self) -> str:
+        """Text of a module named ``t3``: its ports are ``clk``, the clocks of the rooms and what
+        tells that they are awake, and the words."""
+        clocks = _Clocks()
+        fragment = Fragment.get(self, clocks)
+        self.rooms = clocks.rooms
         words = self.inputs + self.outputs
-        self.ports = [self.domain.clk, *(getattr(self, word.name) for word in words)]
+        ports = [self._domain.clk, *(getattr(self, word.name) for word in words)]
+        for room in self.rooms:
+            ports += [room.domain.clk, room.awake]
+        return verilog.convert(
+            fragment, name="t3", ports=ports, emit_src=False, strip_internal_attrs=True
+        )
 
     def _port(self, path: tuple[str | int, ...]) -> Value:
         found = self._component
@@ -59,8 +114,11 @@ class Flat(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.domains += self.domain
-        m.submodules.component = self._component
+        m.domains += self._domain
+        m.submodules.component = Fragment.get(self._component, platform)
+        for room in platform.rooms if isinstance(platform, _Clocks) else ():
+            m.domains += room.domain
+            m.d.comb += room.awake.eq(room.component.awake)
         ports: dict[tuple[str | int, ...], list[PortWord]] = {}
         for word in self.inputs:
             ports.setdefault(word.path, []).append(word)

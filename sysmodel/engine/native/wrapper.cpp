@@ -29,17 +29,33 @@ struct Instance {
 #endif
 };
 
-// Puts the clock down without evaluating what nothing reads before the next edge: Verilator finds
+template <class Root>
+void evaluate_low(Vt3& top, Root& root) {
+    root.clk = 0;
+#define T3_DOWN(room) root.room_##room##_clk = 0;
+    T3_ROOMS(T3_DOWN)
+    top.eval();
+}
+
+// Puts the clocks down without evaluating what nothing reads before the next edge: Verilator finds
 // an edge by the clock's level at the last evaluation.
 template <class Root>
-void lower_clock(Vt3& top, Root& root) {
+void lower_clocks(Vt3& top, Root& root) {
     if constexpr (requires { root.__Vtrigprevexpr___TOP__clk__0; }) {
         root.__Vtrigprevexpr___TOP__clk__0 = 0;
+#define T3_LOWER(room) root.__Vtrigprevexpr___TOP__room_##room##_clk__0 = 0;
+        T3_ROOMS(T3_LOWER)
     } else {
-        root.clk = 0;
-        top.eval();
+        evaluate_low(top, root);
     }
+}
+
+// The clock of a room that sleeps stays down.
+template <class Root>
+void raise_clocks(Root& root) {
     root.clk = 1;
+#define T3_RAISE(room) root.room_##room##_clk = root.awake_##room;
+    T3_ROOMS(T3_RAISE)
 }
 
 }  // namespace
@@ -100,14 +116,13 @@ void t3_step(void* handle, const uint64_t* in, uint64_t* out) {
         self->top->eval();
         self->waveform->dump(self->cycle * kPeriod);
     }
-    root.clk = 0;
-    self->top->eval();
+    evaluate_low(*self->top, root);
     if (drawn) self->waveform->dump(self->cycle * kPeriod + kPeriod / 2);
-    root.clk = 1;
     ++self->cycle;
 #else
-    lower_clock(*self->top, root);
+    lower_clocks(*self->top, root);
 #endif
+    raise_clocks(root);
     self->top->eval();
     get_outputs(root, out);
 }

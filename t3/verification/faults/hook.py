@@ -4,7 +4,6 @@ import ctypes
 from pathlib import Path
 
 import numpy as np
-from amaranth.back import verilog
 
 from rtl.parameters import T3Parameters
 from rtl.top import T3
@@ -73,9 +72,7 @@ def build_hooked(parameters: T3Parameters, progress: Report = no_progress) -> Ho
     toolchain = Toolchain(trace=False)
     progress("RTL to Verilog", 0.0)
     flat = Flat(T3(parameters), top_words(parameters))
-    text = verilog.convert(
-        flat, name="t3", ports=flat.ports, emit_src=False, strip_internal_attrs=True
-    )
+    text = flat.verilog()
     memories = find_memories(text)
     words = words_header(flat, input_words(parameters), output_words(parameters))
     sources = {

@@ -11,9 +11,9 @@ from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
 
-__all__ = ["PROOFS"]
+__all__ = ["GEOMETRY", "PROOFS"]
 
-_P = T3Parameters(
+GEOMETRY = T3Parameters(
     contexts=2,
     regions=2,
     ranges=2,
@@ -43,7 +43,7 @@ class RegistersHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self._registers(_P)
+        m.submodules.dut = dut = self._registers(GEOMETRY)
         bus = dut.bus
         free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
         free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
@@ -72,7 +72,7 @@ class RegistersHarness(Elaboratable):
         m.d.comb += [
             invariant(dut.write_address == address, "another address"),
             invariant(dut.privileged == privileged, "privileged"),
-            Assert(~okay | (page <= _P.contexts), "a page of no context, but OKAY"),
+            Assert(~okay | (page <= GEOMETRY.contexts), "a page of no context, but OKAY"),
         ]
         of_gpu = okay & (page == 0)
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
