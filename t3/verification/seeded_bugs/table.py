@@ -41,6 +41,20 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="acts & bytes_written.all() & (address[PAGE_BITS:].any() == (number > 0))",
     ),
     SeededBug(
+        module="rtl.registers.context_page",
+        block="ContextPage",
+        fault="counts the end of a launch as long as it shows",
+        right="self.done.eq(self.done + ends)",
+        wrong="self.done.eq(self.done + context.done)",
+    ),
+    SeededBug(
+        module="rtl.registers.global_page",
+        block="GlobalPage",
+        fault="patrols in every cycle if there is no interval",
+        right="self.patrol.eq(ends & self._interval.any())",
+        wrong="self.patrol.eq(ends)",
+    ),
+    SeededBug(
         module="rtl.channel.arbitration.arbiter",
         block="Arbiter",
         fault="no starvation rule",
