@@ -1,5 +1,6 @@
 """Payloads as the vectors that the exported Verilog has, from fields and back."""
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -54,8 +55,16 @@ class Fields:
         self.names: tuple[str, ...] = tuple(name for name, _, _ in self._leaves)
         self.width: int = Shape.cast(layout).width
 
-    def pack(self, values: Mapping[str, Any] | Sequence[int]) -> int:
-        """The vector with these fields, by name (nested or flat; others are 0) or all in order.
+    def pack(
+        self, values: Mapping[str, Any] | Sequence[int], *, rest: random.Random | None = None
+    ) -> int:
+        """The vector with these fields, by name (nested or flat) or all in order.
+
+        Parameters
+        ----------
+        values : mapping or sequence
+        rest : random.Random, optional
+            Draws the fields that are not named, which a block must not depend on; else they are 0.
 
         Raises
         ------
@@ -68,7 +77,10 @@ class Fields:
             values = flatten(values)
             if unknown := values.keys() - set(self.names):
                 raise KeyError(f"No fields {sorted(unknown)}")
-            values = [values.get(name, 0) for name in self.names]
+            drawn = rest.getrandbits if rest else lambda _: 0
+            values = [
+                values[name] if name in values else drawn(width) for name, _, width in self._leaves
+            ]
         bits = 0
         for (name, offset, width), value in zip(self._leaves, values, strict=True):
             value = int(value)

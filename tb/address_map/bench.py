@@ -18,7 +18,7 @@ from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_view
-from tb.payload import Fields, flatten
+from tb.payload import Fields
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
@@ -216,7 +216,8 @@ async def random_lookups(dut):
         for context, view in enumerate(views):
             set_view(model.state, view, context)
         dut.contexts.value = sum(
-            _VIEW.pack(flatten(view)) << context * _VIEW.width for context, view in enumerate(views)
+            _VIEW.pack(view, rest=rng) << context * _VIEW.width
+            for context, view in enumerate(views)
         )
         for _ in range(_LOOKUPS):
             lookup = _random_lookup(rng, rng.choice(views))

@@ -28,6 +28,10 @@ PARAMETERS = T3Parameters(
     contexts=2,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+# What the credit window knows of a launch.
+_READ = dict.fromkeys(
+    ("tracked_first", "tracked_end", "shift", "credit_window", "command_window", "timeout"), 0
+)
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 5000
@@ -74,15 +78,17 @@ class _Bench:
     def __init__(self, dut):
         self.dut, self.state = dut, golden_state(PARAMETERS)
         self.own = self.state.contexts[0]
+        self._rest = random.Random(cocotb.RANDOM_SEED)
         self.timeouts = 0
         self._moved = self._done = False
         self._waited = 0
 
     def configure(self, **launch_configuration: int) -> None:
-        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
-        set_launch_configuration(
-            self.state, dict.fromkeys(_LAUNCH_CONFIGURATION.names, 0) | launch_configuration
+        launch_configuration = _READ | launch_configuration
+        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(
+            launch_configuration, rest=self._rest
         )
+        set_launch_configuration(self.state, launch_configuration)
 
     def value(self, name: str) -> int:
         return int(self.own[name])

@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """Kernels and links at any pace, in every cycle against the golden model."""
 
+import random
+
 import cocotb
 import numpy as np
 
@@ -33,6 +35,8 @@ PARAMETERS = T3Parameters(
     contexts=2,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+# What the unit knows of a launch.
+_READ = dict.fromkeys(("workgroups", "tracked_first", "tracked_end", "shift", "credit_window"), 0)
 _OUTPUTS = ("active", "relaxed", "critical", "congested")
 _MOST_TIME = (1 << 20) - 1
 _CYCLES = 12_000
@@ -83,11 +87,15 @@ class _Bench:
     def __init__(self, dut):
         self.dut, self.state = dut, golden_state(PARAMETERS)
         self.own, self.launch_configuration = self.state.contexts[0]["criticality"], {}
+        self._rest = random.Random(cocotb.RANDOM_SEED)
         self._seen: set[int] = set()  # channels that were held up when they were looked at
 
     def configure(self, **launch_configuration: int) -> None:
+        launch_configuration = _READ | launch_configuration
         self.launch_configuration = launch_configuration
-        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
+        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(
+            launch_configuration, rest=self._rest
+        )
         set_launch_configuration(self.state, launch_configuration)
 
     def preset(self, **values: int) -> None:

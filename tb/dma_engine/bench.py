@@ -30,6 +30,8 @@ from tb.stream import Pace, StreamChecker
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
+# What the engine knows of a launch.
+_READ = dict.fromkeys(("workgroups", "first_workgroup", "shift", "generation"), 0)
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _SEGMENT = Fields(Segment(PARAMETERS))
@@ -88,6 +90,7 @@ class _Bench:
     def __init__(self, dut, rng: random.Random):
         self.dut, self.model = dut, Model(PARAMETERS)
         self.checker = StreamChecker(dut, ("ready", "copies", *_LANES))
+        self._rest = random.Random(cocotb.RANDOM_SEED)
         self.ready: dict[str, int] | None = None
         self.copy: dict[str, int] | None = None
         self.remote_space = rng.getrandbits(PARAMETERS.context_bits)
@@ -104,11 +107,14 @@ class _Bench:
         regions: list[dict[str, int]] | None = None,
     ) -> None:
         """New tables; without regions both have the whole space."""
+        launch_configuration = _READ | launch_configuration
         self.commands, self.launch_configuration = commands, launch_configuration
         maps = {"commands": commands, "regions": regions or [WHOLE_SPACE] * PARAMETERS.regions}
         cover("region changes as a command begins", regions and self._began)
-        self.dut.maps.value = _MAPS.pack(maps)
-        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(launch_configuration)
+        self.dut.maps.value = _MAPS.pack(maps, rest=self._rest)
+        self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(
+            launch_configuration, rest=self._rest
+        )
         self.dut.remote_space.value = self.remote_space
         self.model.own["address_space"]["remote"] = self.remote_space
         set_maps(self.model.state, maps)
@@ -271,6 +277,7 @@ async def beginnings_of_any_walk(dut):
         workgroups = rng.randint(1, 1 << PARAMETERS.workgroup_bits)
         first = rng.randrange(workgroups)
         launch_configuration = {"workgroups": workgroups, "first_workgroup": first, "shift": shift}
+        launch_configuration["generation"] = rng.getrandbits(4)
         bench.configure(wide_commands(rng), launch_configuration, random_regions(rng))
         dispatch_index = rng.randrange(workgroups)
         for cycle in range(20):
@@ -279,7 +286,7 @@ async def beginnings_of_any_walk(dut):
             near = dispatch_index + shift + rng.choice([0, 1, 1, 1, rng.randrange(-80, 80)])
             credit_limit_in = min(max(near, 0), _MOST)
             if bench.copy is None and rng.random() < 0.05:
-                bench.copy = random_copy(rng)
+                bench.copy = random_copy(rng, commands=wide_commands)
             await bench.cycle([rng.random() < 0.9 for _ in _LANES], credit_limit_in)
 
 
@@ -375,7 +382,7 @@ async def every_atom_once(dut):
             1 << minor_log2 + run_log2,
         )
         cut_rows, cut_run = rng.randint(1, outer_extent), rng.randint(1, inner_extent)
-        shape = {
+        shape = random_commands(rng)[0] | {
             "outer_extent": outer_extent,
             "inner_extent": inner_extent,
             "outer_extent_edge": cut_rows,

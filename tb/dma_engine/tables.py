@@ -1,7 +1,7 @@
 """Commands of the DMA engine's bench."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rtl.interface.encodings import Granularity
@@ -56,7 +56,7 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "inner_extent_edge": rng.randrange(20),
             "stride": rng.choice([4, rng.getrandbits(24)]),
             "region": rng.randrange(PARAMETERS.regions),
-            "wave_outer_extent": rng.randrange(4),
+            "wave_outer_extent": rng.randrange(PARAMETERS.dma_walkers + 2),
             "wave_inner_log2": rng.choice([0, 1, 2, 3, rng.randrange(16)]),
             "waves_inner_log2": rng.randrange(4),
         }
@@ -157,10 +157,15 @@ def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict
     }
 
 
-def random_copy(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict[str, Any]:
+def random_copy(
+    rng: random.Random,
+    regions: _Regions = (WHOLE_SPACE,),
+    commands: Callable[[random.Random], list[dict[str, Any]]] = random_commands,
+) -> dict[str, Any]:
     """A copy, with a command of its own, and a region that is one of these."""
+    not_read = {"group_log2": rng.randrange(8), "waves": [rng.getrandbits(4) for _ in range(4)]}
     return {
-        "command": random_commands(rng)[0],
+        "command": commands(rng)[0] | not_read,
         "region": dict(rng.choice(regions)),
         "start": _start(rng, regions),
     }

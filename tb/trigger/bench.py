@@ -80,13 +80,16 @@ class _Bench:
         self.checker = StreamChecker(dut, ("completions", "ready"))
         self.completion: dict[str, int] | None = None
         self.commands: list[list[int]] = []  # those that left
+        self._rest = random.Random(cocotb.RANDOM_SEED)
         self._last: dict[str, int] | None = None
         self._bits = "none"
         self.configure(random_maps(rng))
 
-    def configure(self, maps) -> None:
-        self.maps = maps
-        self.dut.maps.value = _MAPS.pack(maps)
+    def configure(self, maps: dict[str, list]) -> None:
+        """New tables; ranges that are not given are off."""
+        off = [{"enable": 0}] * (PARAMETERS.ranges - len(maps["ranges"]))
+        self.maps = maps = maps | {"ranges": [*maps["ranges"], *off]}
+        self.dut.maps.value = _MAPS.pack(maps, rest=self._rest)
         set_maps(self.model.state, maps)
 
     async def cycle(
@@ -329,7 +332,7 @@ async def many_tiles(dut):
 def _plain_maps(**command) -> dict:
     """One range of all dispatch indices, one command."""
     entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
-    return {"ranges": [entry], "commands": [command]}
+    return {"ranges": [entry | {"command": 0}], "commands": [{"group_log2": 0} | command]}
 
 
 async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:

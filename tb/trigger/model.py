@@ -120,7 +120,8 @@ class Model:
         gpu["corrected"], gpu["corrected_next"] = gpu["corrected_next"], 0
         self.own["corrupt"] = 0
         if completion:
-            put(bank["completions"][bank["head"]], completion)
+            # The unit is of one context, whoever the completion names.
+            put(bank["completions"][bank["head"]], completion | {"owner": 0})
         bank["level"] = state.gpu["completions"] = completion is not None
         self.own["completions"] = completion is not None
         state.gpu["offered"] = -1

@@ -75,6 +75,7 @@ def random_completion(rng: random.Random, dispatch_indices: range) -> dict[str, 
     dispatch_index = rng.choice(dispatch_indices)
     own_edges = rng.random() < 0.1
     return {
+        "owner": rng.randrange(PARAMETERS.contexts),
         "dispatch_index": dispatch_index,
         "wavefront": rng.randrange(PARAMETERS.wavefronts),
         "start": rng.getrandbits(PARAMETERS.atom_address_bits),

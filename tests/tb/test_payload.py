@@ -1,3 +1,7 @@
+import functools
+import operator
+import random
+
 import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
@@ -39,3 +43,14 @@ def test_unknown_field():
 def test_too_wide():
     with pytest.raises(ValueError, match="a must have at most 3 bits, not 0x8"):
         Fields(LAYOUT).pack({"a": 8})
+
+
+def test_the_rest_is_drawn():
+    """What is given stays as it is; each bit of the rest is on in some draws, and not in all."""
+    fields, rng = Fields(LAYOUT), random.Random(1)
+    drawn = [fields.pack({"a": 5, "b_1": 9}, rest=rng) for _ in range(100)]
+    given = fields.pack({"a": 7, "b_1": 15})
+    assert {bits & given for bits in drawn} == {fields.pack({"a": 5, "b_1": 9})}
+    rest = given ^ (1 << fields.width) - 1
+    assert functools.reduce(operator.or_, drawn) & rest == rest
+    assert not functools.reduce(operator.and_, drawn) & rest
