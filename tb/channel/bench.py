@@ -7,28 +7,33 @@ from collections.abc import Collection
 import cocotb
 
 from rtl.channel.channel import Channel
-from rtl.interface.configuration import ArbiterConfiguration, ContextView
+from rtl.interface.configuration import (
+    SOURCE_BITS,
+    ArbiterConfiguration,
+    ContextView,
+)
 from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, PacketKind, Policy
 from rtl.interface.layouts import ErrorReport
 from tb.arbiter.model import TOLD
-from tb.channel.flips import one_wrong_bit, two_wrong_bits
+from tb.channel.flips import injected_bits, one_wrong_bit, two_wrong_bits
 from tb.channel.model import Model
 from tb.channel.points import ERRORS, cover_cycle
 from tb.channel.tables import (
     GENERATION,
     PARAMETERS,
     REDUCTION,
+    UNUSED,
+    WORKGROUPS,
     Traffic,
     random_arbiter,
-    random_view,
 )
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view
-from tb.payload import Fields, flatten
+from tb.payload import Fields
 from tb.stream import Pace, StreamChecker
 
-__all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
+__all__ = ["injected_bits", "make_dut", "one_wrong_bit", "two_wrong_bits"]
 
 _VIEW = Fields(ContextView(PARAMETERS))
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
@@ -70,7 +75,7 @@ class _Bench:
         self.outstanding: list[int] = []  # slots of the DMA reads that left
         self.updates = 0  # that the tracker took
         self.failures: list[ErrorCode] = []
-        self.views = [random_view(rng, context) for context in _CONTEXTS]
+        self.views = [self.traffic.view(context) for context in _CONTEXTS]
         self.arbiter = random_arbiter(rng)
         self.link_room = (1 << len(_CONTEXTS)) - 1
         self.number = rng.randrange(32)
@@ -83,10 +88,11 @@ class _Bench:
             self.views[context] |= {"oldest": oldest, "credit_limit": credit_limit}
 
     def configure(self) -> None:
-        """Give both what they know of the contexts, and the policy, as they are now."""
+        """Give both what they know of the contexts, and the policy, as they are now; and the
+        channel anything else of what is in a view."""
         dut, state = self.dut, self.model.state
         dut.contexts.value = sum(
-            _VIEW.pack(flatten(view)) << context * _VIEW.width
+            _VIEW.pack(view, rest=self.rng) << context * _VIEW.width
             for context, view in enumerate(self.views)
         )
         dut.arbiter.value = _ARBITER.pack(self.arbiter)
@@ -203,10 +209,14 @@ async def random_traffic(dut):
     pace = Pace(rng, _IN, rates=(0.1, 0.5, 1, 1))
     room = Pace(rng, (*_OUT, "returns"), rates=_BLOCKED, cycles=90)
     for cycle in range(scaled(_CYCLES)):
+        if cycle % 200 == 0:
+            bench.traffic.change()
+            bench.number = rng.randrange(1 << SOURCE_BITS)
         if cycle % 40 == 0:
             for context in _CONTEXTS:
-                bench.views[context] = random_view(rng, context)
-                limits = rng.choice([0, 10, 12, 30]), rng.choice([12, 30, 45, 64])
+                bench.views[context] = bench.traffic.view(context)
+                anywhere = rng.getrandbits(PARAMETERS.credit_limit_bits)
+                limits = rng.choice([0, 10, 12, 30, anywhere]), rng.choice([12, 30, 45, 64])
                 bench.admit(*limits, context)
             bench.link_room = rng.choice([0, 1, 2, 3, 3, 3])
             most = rng.choice([1, 30, 127])
@@ -235,9 +245,14 @@ def _plain(bench: _Bench) -> None:
         for command in view["maps"]["commands"]:
             command |= REDUCTION
         for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
-            entry["enable"] = 1
+            if entry != UNUSED:
+                entry["enable"] = 1
         view |= {"aborting": 0, "launched": 1, "inbound": EVERY_PACKET}
-        view["launch_configuration"] |= {"first_workgroup": 0, "generation": GENERATION}
+        view["launch_configuration"] |= {
+            "first_workgroup": 0,
+            "workgroups": WORKGROUPS,
+            "generation": GENERATION,
+        }
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.admit(0, 64)
     bench.configure()
@@ -388,7 +403,8 @@ async def sums(dut):
 
 @cocotb.test()
 async def tracker_behind(dut):
-    """Acknowledgements wait until there is no room for them; then all of their updates leave."""
+    """Acknowledgements wait until there is no room for them; then all of their updates leave. Those
+    of one tile leave together."""
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await _start(dut, rng)
     _plain(bench)
@@ -400,6 +416,15 @@ async def tracker_behind(dut):
         await bench.cycle((), ("tile_issue_acks",))
     transfers = bench.checker.transfers
     assert bench.updates == transfers["issue_acks"] > transfers["tile_issue_acks"]
+    for owner in _CONTEXTS:
+        _repeat(bench, "issue_acks", owner=owner, dispatch_index=3, wavefront=0)
+        left = transfers["tile_issue_acks"]
+        for _ in range(15):
+            await bench.cycle(("issue_acks",), ())
+        for _ in range(10):
+            await bench.cycle((), ("tile_issue_acks",))
+        assert transfers["tile_issue_acks"] - left <= 2
+    assert bench.updates == transfers["issue_acks"]
 
 
 @cocotb.test()

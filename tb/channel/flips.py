@@ -14,7 +14,7 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.inside import inside, turn
 from tb.payload import Fields
 
-__all__ = ["one_wrong_bit", "two_wrong_bits"]
+__all__ = ["injected_bits", "one_wrong_bit", "two_wrong_bits"]
 
 _INPUTS = inputs_of(Channel(PARAMETERS))
 _ISSUE_ACK, _UPDATES = Fields(IssueAck(PARAMETERS)), Fields(TileUpdates(PARAMETERS))
@@ -23,9 +23,16 @@ _MEMORY = "issue_ack_buffer.waiting.words.storage"
 _EVENTS = 8  # that wait behind the buffer; what comes after them waits in its memory
 _ISSUE_ACKS = 24
 _ROW = 9
+_WRONG = _EVENTS + _ROW  # the one in it
+_ALL = [*range(_ISSUE_ACKS)]
 _PAIRS = 10
 
-expect("waiting issue acknowledgement corrected", "waiting issue acknowledgement lost")
+expect(
+    *(
+        f"waiting issue acknowledgement {what}"
+        for what in ("corrected", "lost", "injected and corrected", "injected and lost")
+    )
+)
 
 
 def _issue_ack(number: int) -> dict[str, int]:
@@ -34,20 +41,37 @@ def _issue_ack(number: int) -> dict[str, int]:
     return {"dispatch_index": dispatch_index, "wavefront": wavefront, "owner": number % 2}
 
 
-async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
-    """Acknowledgements of which one has wrong bits while it waits: those that leave,
-    corrections, errors."""
+def _without(lost: int) -> tuple[list[int], int, list[dict[str, int]]]:
+    """What a pass gives that loses one."""
+    left = [number for number in _ALL if number != lost]
+    error = dict.fromkeys(_REPORT.names, 0) | {"code": ErrorCode.TRACKER_CORRUPT.value}
+    return left, 0, [error | _issue_ack(lost)]
+
+
+def _inject(dut, bits: int) -> None:
+    """Ask for so many wrong bits in the next one that waits, from the next cycle on."""
+    dut.inject__set.value = dut.inject__select.value = int(bits > 0)
+    dut.inject__double.value = int(bits == 2)
+
+
+async def _pass(
+    dut, *bits: int, wrong: int = _WRONG, injected: int = 0
+) -> tuple[list[int], int, list[dict[str, int]]]:
+    """Acknowledgements of which one has wrong bits while it waits, or so many are injected: those
+    that leave, corrections, errors."""
     await reset(dut, _INPUTS)
     for number in range(_ISSUE_ACKS):
         issue_ack = _issue_ack(number) | {"atom": 10 * number, "access": Access.UPDATE.value}
         dut.issue_acks__payload.value = _ISSUE_ACK.pack(issue_ack)
         dut.issue_acks__valid.value = 1
+        _inject(dut, injected if number == wrong - 1 else 0)
         await settled()
+        assert bool(dut.inject__armed.value) == (injected > 0 and number == wrong)
         assert int(dut.issue_acks__ready.value)
         await next_cycle(dut)
     dut.issue_acks__valid.value = 0
     await next_cycle(dut)
-    turn(inside(dut, _MEMORY)[_ROW], *bits)
+    turn(inside(dut, _MEMORY)[wrong - _EVENTS], *bits)
     dut.tile_issue_acks__ready.value = 1
     left, corrected, errors = [], 0, []
     for _ in range(4 * _ISSUE_ACKS):
@@ -69,7 +93,7 @@ async def _pass(dut, *bits: int) -> tuple[list[int], int, list[list[int]]]:
 async def one_wrong_bit(dut):
     """Each bit of an issue acknowledgement: it leaves as it came."""
     for bit in range(len(inside(dut, _MEMORY)[0])):
-        assert await _pass(dut, bit) == ([*range(_ISSUE_ACKS)], 1, []), bit
+        assert await _pass(dut, bit) == (_ALL, 1, []), bit
         cover("waiting issue acknowledgement corrected")
 
 
@@ -77,15 +101,19 @@ async def one_wrong_bit(dut):
 async def two_wrong_bits(dut):
     """It alone does not leave, and its tile is reported as it reads."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
-    lost = _EVENTS + _ROW
     width = len(inside(dut, _MEMORY)[0])
-    tile = _issue_ack(lost)
     for _ in range(scaled(_PAIRS)):
         # Of the check bits, so that the tile reads right.
         bits = rng.sample(range(_ISSUE_ACK.width, width), 2)
-        left, corrected, errors = await _pass(dut, *bits)
-        assert left == [number for number in range(_ISSUE_ACKS) if number != lost]
-        assert not corrected
-        code = ErrorCode.TRACKER_CORRUPT.value
-        assert errors == [dict.fromkeys(_REPORT.names, 0) | tile | {"code": code}]
+        assert await _pass(dut, *bits) == _without(_WRONG)
         cover("waiting issue acknowledgement lost")
+
+
+@cocotb.test()
+async def injected_bits(dut):
+    """The next issue acknowledgement that waits has them, and no other."""
+    for wrong in (_WRONG, _WRONG + 1):  # one of each context
+        assert await _pass(dut, wrong=wrong, injected=1) == (_ALL, 1, [])
+        cover("waiting issue acknowledgement injected and corrected")
+        assert await _pass(dut, wrong=wrong, injected=2) == _without(wrong)
+        cover("waiting issue acknowledgement injected and lost")

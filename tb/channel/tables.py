@@ -5,13 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Action, Datatype, Operation, Policy
 from rtl.parameters import T3Parameters
 from tb.golden import EVERY_PACKET
 from tb.nmc_unit.operands import structured, to_word
 from tb.nmc_unit.reference import BITS
 
-__all__ = ["GENERATION", "PARAMETERS", "REDUCTION", "Traffic", "random_arbiter", "random_view"]
+__all__ = [
+    "GENERATION",
+    "PARAMETERS",
+    "REDUCTION",
+    "WORKGROUPS",
+    "UNUSED",
+    "Traffic",
+    "random_arbiter",
+]
 
 # Small, so that random values meet.
 PARAMETERS = T3Parameters(
@@ -30,18 +39,26 @@ PARAMETERS = T3Parameters(
     contexts=2,
     with_data=True,
 )
-WORKGROUPS = 50
-GENERATION = 6
+WORKGROUPS = 50  # mostly
+_MOST = 1 << PARAMETERS.workgroup_bits
+GENERATION = 6  # of the launch, at first
+UNUSED = {"enable": 0}  # an entry of a table, of which nothing else counts
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
-# Of each context: its buffer, and its address space.
-_BUFFERS = ((1000, 2000, 1), (3000, 3500, 2))
+# Of each context: its buffer, and its address space at first.
+_BUFFERS = ((1000, 2000), (3000, 3500))
+_SPACES = (1, 2)
 # The first one's dispatch indices leave, are updated and sent on, or stay.
 _RANGES = (
     ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN)),
     ((0, WORKGROUPS - 1, None),),
 )
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
+
+
+def _before(generation: int, launches: int = 1) -> int:
+    """The generation so many launches before."""
+    return (generation - launches) % (1 << GENERATION_BITS)
 
 
 def _reduction(rng: random.Random) -> dict[str, int]:
@@ -60,50 +77,34 @@ def _random_inbound(rng: random.Random) -> dict[str, int]:
     return inbound
 
 
-def random_view(rng: random.Random, context: int) -> dict[str, Any]:
-    """What the channels know of a context, but for the dispatch indices that it admits."""
-    base, limit, space = _BUFFERS[context]
-    first = rng.choice([17, 0, WORKGROUPS - 1])
-    epoch = rng.choice([rng.randrange(3), rng.getrandbits(8)])
-    maps = {
-        "regions": [{"enable": int(rng.random() < 0.95), "base": base, "limit": limit}],
-        "ranges": [
-            {
-                "enable": int(rng.random() < 0.95),
-                "region": 0,
-                "first": first_index,
-                "last": last,
-                "action": (action or rng.choice(list(Action)[1:])).value,
-                "command": command,
-            }
-            for command, (first_index, last, action) in enumerate(_RANGES[context])
-        ],
-        "commands": [
-            {
-                "kind": rng.getrandbits(1),
-                **_reduction(rng),
-                "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
-            }
-            for _ in range(PARAMETERS.commands)
-        ],
-    }
-    return {
-        "aborting": int(rng.random() < 0.05),
-        "launched": int(rng.random() < 0.95),
-        "former": {"valid": rng.getrandbits(1), "generation": GENERATION - 1},
-        "address_space": {
+def _anywhere(rng: random.Random, entries: list[dict[str, int]], size: int) -> list[dict[str, int]]:
+    """A table of this size that has these entries in any of its places."""
+    places = [dict(UNUSED) for _ in range(size)]
+    for place, entry in zip(rng.sample(range(size), len(entries)), entries, strict=True):
+        places[place] = entry
+    return places
+
+
+def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[str, int]]:
+    ranges = [
+        {
             "enable": int(rng.random() < 0.95),
-            "local": space,
-            "remote": rng.getrandbits(PARAMETERS.context_bits),
-        },
-        "inbound": _random_inbound(rng),
-        "maps": maps,
-        "launch_configuration": {
-            "first_workgroup": first,
-            "workgroups": WORKGROUPS,
-            "epoch": epoch,
-            "generation": GENERATION if rng.random() < 0.9 else GENERATION + 1,
-        },
+            "region": region,
+            "first": first,
+            "last": last,
+            "action": (action or rng.choice(list(Action)[1:])).value,
+            "command": rng.randrange(PARAMETERS.commands),
+        }
+        for first, last, action in _RANGES[context]
+    ]
+    return _anywhere(rng, ranges, PARAMETERS.ranges)
+
+
+def _random_command(rng: random.Random) -> dict[str, int]:
+    return {
+        "kind": rng.getrandbits(1),
+        **_reduction(rng),
+        "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
     }
 
 
@@ -113,18 +114,66 @@ def random_arbiter(rng: random.Random) -> dict[str, Any]:
         "automatic": rng.getrandbits(1),
         "threshold": rng.choice([0, 5, 30, 127]),
         "starvation_limit": rng.choice([0, 3, 20, 0xFFFF]),
-        "measure_log2": rng.randrange(5),
+        "measure_log2": rng.choice([*range(5), rng.randrange(32)]),
         "cuts": sorted(rng.sample(range(80), 3)),
-        "levels": [30, 10, 5],
+        "levels": rng.choice([[30, 10, 5], [rng.randrange(128) for _ in range(3)]]),
     }
 
 
 class Traffic:
-    """Payloads of the channel's inputs, drawn at random."""
+    """Views of the contexts and payloads of the channel's inputs, drawn at random.
+
+    Attributes
+    ----------
+    generation : int
+        Of the launch that most of them are of.
+    """
 
     def __init__(self, rng: random.Random):
         self._rng = rng
+        self.generation = GENERATION
+        self._spaces = _SPACES
         self._numbers = np.random.default_rng(rng.getrandbits(32))
+
+    def change(self) -> None:
+        """Launches of another generation, in other address spaces."""
+        self.generation = self._rng.getrandbits(GENERATION_BITS)
+        self._spaces = self._rng.sample(range(1 << PARAMETERS.context_bits), PARAMETERS.contexts)
+
+    def view(self, context: int) -> dict[str, Any]:
+        """What the channels know of a context, but for the dispatch indices that it admits.
+
+        What is absent is nothing to the channels.
+        """
+        rng, p = self._rng, PARAMETERS
+        base, limit = _BUFFERS[context]
+        first = rng.choice([17, 0, WORKGROUPS - 1, rng.randrange(WORKGROUPS)])
+        region = {"enable": int(rng.random() < 0.95), "base": base, "limit": limit}
+        regions = _anywhere(rng, [region], p.regions)
+        return {
+            "aborting": int(rng.random() < 0.05),
+            "launched": int(rng.random() < 0.95),
+            "former": {"valid": rng.getrandbits(1), "generation": _before(self.generation)},
+            "address_space": {
+                "enable": int(rng.random() < 0.95),
+                "local": self._spaces[context],
+                "remote": rng.getrandbits(p.context_bits),
+            },
+            "inbound": _random_inbound(rng),
+            "maps": {
+                "regions": regions,
+                "ranges": _random_ranges(rng, context, regions.index(region)),
+                "commands": [_random_command(rng) for _ in range(p.commands)],
+            },
+            "launch_configuration": {
+                "first_workgroup": first,
+                "workgroups": rng.choice(
+                    [WORKGROUPS, WORKGROUPS, _MOST, rng.randint(first + 1, _MOST)]
+                ),
+                "epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
+                "generation": _before(self.generation, -int(rng.random() < 0.1)),
+            },
+        }
 
     def next(self, stream: str) -> dict[str, int]:
         """Fields of the next payload of an input stream."""
@@ -132,14 +181,15 @@ class Traffic:
 
     def _store_like(self) -> dict[str, int]:
         rng, p = self._rng, PARAMETERS
-        base, limit, context = rng.choice(_BUFFERS)
+        owner = rng.randrange(p.contexts)
+        (base, limit), context = _BUFFERS[owner], self._spaces[owner]
         if rng.random() < 0.1:
             context = rng.getrandbits(p.context_bits)
         workgroup = rng.randrange(WORKGROUPS) if rng.random() < 0.95 else WORKGROUPS
         return {
             "atom": rng.choice([base, limit - 1, rng.randrange(base - 20, limit + 20)]),
             "context": context,
-            "generation": GENERATION - (rng.random() < 0.1),
+            "generation": _before(self.generation, int(rng.random() < 0.1)),
             "workgroup": workgroup,
             "wavefront": rng.randrange(p.wavefronts),
         } | {name: rng.getrandbits(64) for name in _DATA}
@@ -182,7 +232,7 @@ class Traffic:
         return {
             "atom": granule + rng.randint(0, p.interleave_atoms - length),
             "length": length,
-            "offset": rng.randrange(100),
+            "offset": rng.choice([rng.randrange(100), rng.getrandbits(16)]),
             "wave_inner_log2": rng.randrange(16),
             "wavefront": rng.randrange(p.wavefronts),
             "workgroup": rng.randrange(WORKGROUPS),
