@@ -327,19 +327,23 @@ async def a_clear_loses_all_tiles(dut):
 
 @cocotb.test()
 async def completions_wait(dut):
-    """All tiles of the table complete at once: each has room, and survives a clear."""
-    bench = await _start(dut)
+    """All tiles of the table complete at once, of either context: each has room, and survives a
+    clear."""
     tiles = [
         (dispatch_index, wave)
         for wave in range(PARAMETERS.ways)
         for dispatch_index in range(PARAMETERS.sets)
     ]
-    await _play(bench, [update(*tile, index, 2) for index, tile in enumerate(tiles)])
-    events = [end(*tile) for tile in tiles]
-    while events:
-        assert await bench.cycle(events.pop(0), take=False)
-    for cycle in range(20):
-        await bench.cycle(None, take=False, clear=0b11 if cycle == 10 else 0)
-    assert not bench.completions and bench.model.full
-    await _play(bench, [])
-    assert bench.completions == [[0, *tile, index, 0, 0] for index, tile in enumerate(tiles)]
+    for owner in _CONTEXTS:
+        bench = await _start(dut)
+        updates = [update(*tile, index, 2, owner=owner) for index, tile in enumerate(tiles)]
+        await _play(bench, updates)
+        for tile in tiles:
+            assert await bench.cycle(end(*tile, owner=owner), take=False)
+        for cycle in range(20):
+            await bench.cycle(None, take=False, clear=0b11 if cycle == 10 else 0)
+        assert not bench.completions and bench.model.full
+        await _play(bench, [])
+        assert bench.completions == [
+            [owner, *tile, index, 0, 0] for index, tile in enumerate(tiles)
+        ]
