@@ -8,7 +8,7 @@ from sysmodel.lib.markdown import table
 from t3.verification.failing_bench import FailingBench, as_section, parted
 
 from .measure import SCALE, Measured
-from .reasons import reason_of
+from .reasons import reason_of, without_a_hole
 
 __all__ = ["as_dict", "as_markdown", "unexplained"]
 
@@ -26,6 +26,12 @@ def _holes(measured: Measured) -> list[dict[str, Any]]:
         }
         for kind, where, count in (*functional, *measured.holes())
     ]
+
+
+def _needless(measured: Measured) -> list[str]:
+    return without_a_hole(
+        measured.block, (f"{kind} {where}" for kind, where, _ in measured.holes())
+    )
 
 
 def unexplained(results: Sequence[Measured]) -> int:
@@ -51,6 +57,7 @@ def as_dict(found: Sequence[Measured | FailingBench], seed: int) -> dict[str, An
                 },
                 "hits": measured.functional,
                 "holes": _holes(measured),
+                "reasons_without_a_hole": _needless(measured),
             }
             for measured in results
         ],
@@ -75,7 +82,7 @@ def as_markdown(found: Sequence[Measured | FailingBench]) -> str:
     )
     headings = ["block:", "lines and branches", "toggles", "functional", _MISSING]
     parts = [reading, table(headings, rows), *as_section(failing)]
-    parts += [*_explained(results), *_unexplained(results)]
+    parts += [*_explained(results), *_unexplained(results), *_without_a_hole(results)]
     points = [
         [measured.block, name, str(count)]
         for measured in results
@@ -114,3 +121,10 @@ def _unexplained(results: Sequence[Measured]) -> list[str]:
     ]
     headings = ["block:", "kind:", "where:", "points"]
     return ["## Not explained", table(headings, rows)] if rows else []
+
+
+def _without_a_hole(results: Sequence[Measured]) -> list[str]:
+    rows = [
+        [measured.block, f"`{pattern}`"] for measured in results for pattern in _needless(measured)
+    ]
+    return ["## Reasons without a hole", table(["block:", "pattern:"], rows)] if rows else []

@@ -2,14 +2,14 @@
 
 import pytest
 
-from t3.verification.coverage.reasons import reason_of
+from t3.verification.coverage.reasons import reason_of, without_a_hole
 
 
 @pytest.mark.parametrize(
     "block, hole, part",
     [
-        ("trigger", "toggle trigger.maps.commands[2].stride", "does not read"),
-        ("top", "line top.trigger.1234 if", "a bench of its own"),
+        ("round_robin", "toggle round_robin.pick1.first", "one request"),
+        ("top", "line top.context_1.trigger.1234 if", "a bench of its own"),
         ("queue", "toggle queue.$12", "an expression"),
     ],
 )
@@ -23,8 +23,9 @@ def test_explained(block, hole, part):
         ("trigger", "line trigger.1234 if"),
         ("top", "line top.1234 if"),
         ("top", "toggle top.dram__payload.data"),
+        ("channel", "toggle channel.contexts[1].maps.regions[0].base"),
+        ("channel", "toggle channel.access_merge.o__payload$48.data"),
         ("dma_engine", "toggle dma_engine.maps.commands[1].stride"),
-        ("dma_engine", "toggle dma_engine.maps.regions[0].base"),
         ("registers", "line registers.table$60.2993 if"),
         ("map_table", "toggle map_table.maps.regions[0].base"),
         ("queue", "functional queue full"),
@@ -32,3 +33,13 @@ def test_explained(block, hole, part):
 )
 def test_not_explained(block, hole):
     assert reason_of(block, hole) is None
+
+
+def test_without_a_hole():
+    """A block's reasons that nothing needs are told; those that count for every block are not."""
+    hole = "toggle round_robin.pick1.first"
+    (pattern,) = without_a_hole("round_robin", [])
+    assert pattern.replace("\\", "") == hole
+    assert without_a_hole("round_robin", ["toggle round_robin.$1"]) == [pattern]
+    assert without_a_hole("round_robin", [hole]) == []
+    assert without_a_hole("queue", []) == []

@@ -1,0 +1,16 @@
+"""Reasons that count for every block."""
+
+__all__ = ["EVERYWHERE"]
+
+EVERYWHERE: tuple[tuple[str, str], ...] = (
+    (
+        r"toggle .*\$\d+",
+        "no signal of the source's, but a step of an expression or a second name",
+    ),
+    (r"toggle .*_count\.clear", "a counter that is never cleared"),
+    (r"toggle .*\.drop", "a queue whose payloads are not dropped"),
+    (
+        r"toggle .*(error|errors__\d|report)__report\b.*",
+        "a block reports few causes, and few of them with every field",
+    ),
+)
