@@ -18,7 +18,7 @@ def hardware_parameters(
 ) -> T3Parameters:
     """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
-    A run has one program, so its hardware has one context: those that stand idle change nothing.
+    It has as many contexts as work at the same time: those that stand idle change nothing.
 
     Raises
     ------

@@ -6,7 +6,8 @@ computes on its CU's matrix pipe, which serves one workgroup's step at a time. A
 it stores its output tile and gives the slot back when the last store has left the CU. Workgroups of
 one CU overlap each other's waiting; nothing else hides it.
 
-Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` the number of a GPU.
+Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` a row of its GPUs: with
+several contexts each one's kernel has rows of its own.
 """
 
 import numpy as np
@@ -51,14 +52,23 @@ _EVENTS = MOST_SLOTS * (MOST_PREFETCH + 2)
 FIXED_FIELDS = [
     (name, np.int64)
     for name in (
-        "mode", "slots", "slots_per_cu", "prefetch", "steps", "tail_k", "workgroups", "waves",
-        "grid_m", "depth_u", "launch", "lds",
-        "epilogue", "fetch_cycles", "store_cycles", "most_line_requests",
-        "store_buffer", "by_stage",
+        "mode", "slots", "slots_per_cu", "prefetch", "launch", "epilogue", "store_buffer",
+        "by_stage",
     )
-] + [("step_cycles", np.float64), ("dispatch_interval", np.float64)]  # fmt: skip
+] + [("dispatch_interval", np.float64)]  # fmt: skip
+
+# Of the row's kernel.
+_KERNEL_FIELDS = [
+    (name, np.int64)
+    for name in (
+        "steps", "tail_k", "workgroups", "waves", "depth_u", "lds", "fetch_cycles", "store_cycles",
+        "most_line_requests",
+        "first_row",  # of the kernel's workgroups in the tables
+    )
+] + [("step_cycles", np.float64)]  # fmt: skip
 
 GPU_FIELDS = [
+    *_KERNEL_FIELDS,
     ("first_workgroup", np.int64),
     ("tracked_first", np.int64),
     ("dispatch_index", np.int64, (MOST_SLOTS,)),
@@ -115,11 +125,14 @@ def set_up(
     dispatch_interval_cycles: float,
     store_buffer: int,
     by_stage: bool,
+    rows: slice = slice(None),
+    first_row: int = 0,
 ) -> None:
-    """Put a kernel that is yet to be dispatched on all GPUs of ``state``.
+    """Put a kernel that is yet to be dispatched on all GPUs of ``state``, or on some rows of them.
 
     ``step_cycles`` is a full depth-U step on the matrix pipe; ``fetch_cycles`` the least time in
-    which a CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output.
+    which a CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output;
+    ``first_row`` is the kernel's first in the tables.
 
     Raises
     ------
@@ -136,40 +149,43 @@ def set_up(
         raise ValueError(f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {prefetch}")
     depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
     tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // LINE_ATOMS + 2)
-    most_line_requests = prefetch * max(
-        tile_line_requests, int(np.diff(output_atoms.start).max(initial=1))
-    )
+    tile_atoms = int(np.diff(output_atoms.start).max(initial=1))
+    most_line_requests = prefetch * max(tile_line_requests, tile_atoms)
     if most_line_requests > REQUESTS:
         raise ValueError(
             f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} of a queue"
         )
-    values = {
+    fixed = {
         "mode": mode,
         "slots": slots,
         "slots_per_cu": workgroups_per_cu,
         "prefetch": prefetch,
+        "launch": launch_cycles,
+        "epilogue": epilogue_cycles,
+        "store_buffer": store_buffer,
+        "by_stage": by_stage,
+        "dispatch_interval": dispatch_interval_cycles,
+    }
+    for name, value in fixed.items():
+        state.fixed[name] = value
+    of_kernel = {
         "steps": kernel.steps if mode == MODE_GEMM else 0,
         "tail_k": kernel.k - (kernel.steps - 1) * kernel.depth_u,
         "workgroups": kernel.workgroups,
         "waves": kernel.waves,
-        "grid_m": kernel.grid_m,
         "depth_u": kernel.depth_u,
-        "launch": launch_cycles,
         "lds": lds_cycles,
-        "epilogue": epilogue_cycles,
         "fetch_cycles": fetch_cycles,
         "store_cycles": store_cycles,
         "most_line_requests": most_line_requests,
-        "store_buffer": store_buffer,
-        "by_stage": by_stage,
+        "first_row": first_row,
         "step_cycles": step_cycles,
-        "dispatch_interval": dispatch_interval_cycles,
     }
-    for name, value in values.items():
-        state.fixed[name] = value
+    for name, value in of_kernel.items():
+        state.gpu[name][rows] = value
     # The dispatcher fills the CUs evenly before it gives any a second workgroup.
-    order = np.arange(slots).reshape(compute_units, workgroups_per_cu).T.ravel()
-    state.gpu["free_ring"][:, :slots] = order
+    in_turn = np.arange(slots).reshape(compute_units, workgroups_per_cu).T
+    state.gpu["free_ring"][:, :slots] = in_turn.ravel()
     state.gpu["free_count"] = slots
 
 
@@ -185,18 +201,18 @@ def _request(channel, line, mask, buffer):
 @inlined
 def _has_room(s, g):
     """Whether every channel's queue takes a step's requests."""
-    f = s.fixed[0]
+    f, gpu = s.fixed[0], s.gpu[g]
     for c in range(f.channels):
-        if s.channel[g * f.channels + c].request_count > REQUESTS - f.most_line_requests:
+        if s.channel[g * f.channels + c].request_count > REQUESTS - gpu.most_line_requests:
             return False
     return True
 
 
 @inlined
-def workgroup_at(f, gpu, dispatch_index):
-    """Workgroup at a dispatch index of the GPU's dispatch order."""
+def workgroup_at(gpu, dispatch_index):
+    """Workgroup at a dispatch index of the GPU's dispatch order, by its row in the tables."""
     w = dispatch_index + gpu.first_workgroup
-    return w - f.workgroups if w >= f.workgroups else w
+    return gpu.first_row + (w - gpu.workgroups if w >= gpu.workgroups else w)
 
 
 @inlined
@@ -214,9 +230,9 @@ def _fetch(s, g, slot, step, now):
     """Ask for the A and B tiles of one step."""
     f, gpu = s.fixed[0], s.gpu[g]
     buffer = slot * f.prefetch + step % f.prefetch
-    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
     count = _fetch_tile(s, g, s.tile_row[w], step, buffer)
-    count += _fetch_tile(s, g, f.grid_m + s.tile_column[w], step, buffer)
+    count += _fetch_tile(s, g, s.tile_column[w], step, buffer)
     _expect(f, gpu, buffer, count, now)
 
 
@@ -224,7 +240,7 @@ def _fetch(s, g, slot, step, now):
 def _fetch_output(s, g, slot, now):
     """Ask for the workgroup's own output tile."""
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
     buffer = slot * f.prefetch
     count = 0
     i = s.output_start[w]
@@ -246,10 +262,10 @@ def _fetch_output(s, g, slot, now):
 def _expect(f, gpu, buffer, count, now):
     gpu.pending[buffer] = count
     gpu.arrived[buffer] = 0
-    gpu.ready_at[buffer] = now + f.fetch_cycles
+    gpu.ready_at[buffer] = now + gpu.fetch_cycles
     if count == 0:
         # Nothing of this step lies in the simulated channels.
-        gpu.ready_at[buffer] = now + max(f.fetch_cycles, f.hit_latency)
+        gpu.ready_at[buffer] = now + max(gpu.fetch_cycles, f.hit_latency)
         heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + _DATA)
 
 
@@ -268,7 +284,7 @@ def _try_step(f, gpu, slot, now):
     """Move the awaited step's tiles into the LDS if they are there."""
     if gpu.arrived[slot * f.prefetch + gpu.step[slot] % f.prefetch]:
         gpu.waiting[slot] = 0
-        heap_push(gpu, now + f.lds, slot * 8 + _READY)
+        heap_push(gpu, now + gpu.lds, slot * 8 + _READY)
     else:
         gpu.waiting[slot] = 1
 
@@ -276,10 +292,10 @@ def _try_step(f, gpu, slot, now):
 @inlined
 def _compute(f, gpu, slot, now):
     """Put a step on the CU's matrix pipe, after what is on it."""
-    cycles = f.step_cycles
-    if gpu.step[slot] == f.steps - 1:
+    cycles = gpu.step_cycles
+    if gpu.step[slot] == gpu.steps - 1:
         # The matrix instruction's K granularity (32x32x8).
-        cycles *= (f.tail_k + 7) // 8 * 8 / f.depth_u
+        cycles *= (gpu.tail_k + 7) // 8 * 8 / gpu.depth_u
     cu = slot // f.slots_per_cu
     end = max(float(now), gpu.pipe_free[cu]) + cycles
     gpu.pipe_free[cu] = end
@@ -289,9 +305,9 @@ def _compute(f, gpu, slot, now):
 @compiled
 def _begin_stores(s, g, slot, now):
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
     ends = 0
-    for v in range(f.waves):
+    for v in range(gpu.waves):
         if s.per_wave[w, v] > 0:
             ends += 1
     gpu.emit_from[slot] = now
@@ -334,12 +350,12 @@ def pop_store(s, g, channel, now):
 def _emit(s, g, slot, now):
     """Give the channels what the CU has put out by now; a CU stores at its own pace."""
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(f, gpu, gpu.dispatch_index[slot])
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
     first = s.output_start[w]
     output_atoms = s.output_start[w + 1] - first
     i = gpu.emitted[slot]
     while i < output_atoms:
-        due = gpu.emit_from[slot] + i * f.store_cycles // output_atoms
+        due = gpu.emit_from[slot] + i * gpu.store_cycles // output_atoms
         channel = s.channel[g * f.channels + s.output_channel[first + i]]
         if due > now or channel.store_count == STORES:
             gpu.emitted[slot] = i
@@ -349,10 +365,10 @@ def _emit(s, g, slot, now):
         i += 1
     gpu.emitted[slot] = i
     channel = s.channel[g * f.channels + gpu.dispatch_index[slot] % f.channels]
-    if channel.store_count > STORES - f.waves:
+    if channel.store_count > STORES - gpu.waves:
         heap_push(gpu, now + 1, slot * 8 + _STORE)
         return
-    for v in range(f.waves):
+    for v in range(gpu.waves):
         if s.per_wave[w, v] > 0:
             _queue_store(s, g, channel, slot, w, -1 - v, now)
 
@@ -380,8 +396,8 @@ def _dispatchable(f, gpu):
     """Dispatch index below which the dispatcher gives out workgroups: all of them, or those of the
     stages up to the first that has not ended."""
     if not f.by_stage:
-        return f.workgroups
-    return min(f.workgroups, (gpu.finished // f.slots + 1) * f.slots)
+        return gpu.workgroups
+    return min(gpu.workgroups, (gpu.finished // f.slots + 1) * f.slots)
 
 
 @compiled
@@ -413,13 +429,13 @@ def _dispatch(s, g, now, limit):
 def _launched(s, g, slot, now):
     """A workgroup has started up and asks for its first tiles."""
     f, gpu = s.fixed[0], s.gpu[g]
-    if f.steps == 0:
+    if gpu.steps == 0:
         if gpu.dispatch_index[slot] < gpu.tracked_first:
             _fetch_output(s, g, slot, now)
         else:
             _begin_stores(s, g, slot, now)
         return
-    for step in range(min(f.prefetch, f.steps)):
+    for step in range(min(f.prefetch, gpu.steps)):
         _fetch(s, g, slot, step, now)
     gpu.waiting[slot] = 1
 
@@ -433,7 +449,7 @@ def _event(s, g, code, now):
         buffer = slot
         slot = buffer // f.prefetch
         gpu.arrived[buffer] = 1
-        if f.steps == 0:
+        if gpu.steps == 0:
             _begin_stores(s, g, slot, now)
         elif gpu.waiting[slot] and gpu.step[slot] % f.prefetch == buffer % f.prefetch:
             _try_step(f, gpu, slot, now)
@@ -442,12 +458,12 @@ def _event(s, g, code, now):
     elif kind == _LAUNCHED:
         _launched(s, g, slot, now)
     elif kind == _READY:
-        if gpu.step[slot] + f.prefetch < f.steps:
+        if gpu.step[slot] + f.prefetch < gpu.steps:
             _fetch(s, g, slot, gpu.step[slot] + f.prefetch, now)
         _compute(f, gpu, slot, now)
     elif kind == _DONE:
         gpu.step[slot] += 1
-        if gpu.step[slot] < f.steps:
+        if gpu.step[slot] < gpu.steps:
             _try_step(f, gpu, slot, now)
         else:
             heap_push(gpu, now + f.epilogue, slot * 8 + _EPILOGUE)
@@ -462,7 +478,7 @@ def produce(s, g, now, limit):
     """Advance the workgroups of GPU ``g`` to cycle ``now``; dispatch indices below ``limit`` may
     start."""
     f, gpu = s.fixed[0], s.gpu[g]
-    if gpu.free_count > 0 and gpu.next_dispatch_index < f.workgroups:
+    if gpu.free_count > 0 and gpu.next_dispatch_index < gpu.workgroups:
         _dispatch(s, g, now, limit)
         following, end = gpu.next_dispatch_index, _dispatchable(f, gpu)
         if limit <= following < end:

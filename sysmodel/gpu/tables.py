@@ -1,5 +1,7 @@
 """Tables of a kernel that the cycle loop looks up: tiles, output atoms, and operand lines."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sysmodel.lib.compiled import compiled
@@ -14,7 +16,7 @@ from .kernel import (
     OutputAtoms,
 )
 
-__all__ = ["kernel_tables"]
+__all__ = ["joined_tables", "kernel_tables"]
 
 
 def kernel_tables(
@@ -28,14 +30,14 @@ def kernel_tables(
 
     The lines that one depth-U step reads of a tile row of A are at ``line_request_start[row,
     step]`` to ``line_request_start[row, step + 1] - 1``; those of a tile column of B follow all
-    tile rows.
+    tile rows. ``tile_row`` and ``tile_column`` say where a workgroup's are.
     """
     tile_row, tile_column = kernel.tiles
     _, _, _, outer_edge, inner_edge = kernel.walk
     start, line, mask, channel = _line_requests(kernel, channels, offset_bits, channel_bits)
     return {
         "tile_row": tile_row.astype(np.int64),
-        "tile_column": tile_column.astype(np.int64),
+        "tile_column": (kernel.grid_m + tile_column).astype(np.int64),
         "outer_edge": outer_edge.astype(np.int64),
         "inner_edge": inner_edge.astype(np.int64),
         "output_start": output_atoms.start,
@@ -50,6 +52,39 @@ def kernel_tables(
         "line_request_mask": mask,
         "line_request_channel": channel,
     }
+
+
+def joined_tables(tables: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Tables of several kernels, one after the other, as those of one."""
+    if len(tables) == 1:
+        return tables[0]
+    moved = []
+    tiles = atoms = lines = 0
+    for number, one in enumerate(tables):
+        last = number == len(tables) - 1
+        # The end of a kernel's atoms is where the next one's begin.
+        starts = one["output_start"] if last else one["output_start"][:-1]
+        moved.append(
+            one
+            | {
+                "tile_row": one["tile_row"] + tiles,
+                "tile_column": one["tile_column"] + tiles,
+                "output_start": starts + atoms,
+                "line_request_start": one["line_request_start"] + lines,
+            }
+        )
+        tiles += len(one["line_request_start"])
+        atoms += len(one["output_atom"])
+        lines += len(one["line_request_line"])
+    return {name: _stacked([one[name] for one in moved]) for name in tables[0]}
+
+
+def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+    """Arrays of rows, of which shorter ones are filled up with zeros, one after the other."""
+    if arrays[0].ndim == 1:
+        return np.concatenate(arrays)
+    width = max(one.shape[1] for one in arrays)
+    return np.concatenate([np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in arrays])
 
 
 def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits: int):

@@ -4,7 +4,18 @@ import numpy as np
 
 from sysmodel.engine.codes import COMMUNICATION, UPDATE
 from sysmodel.engine.native.call import call_step
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, DATA_WORDS, REQUEST, I, J, K, O
+from sysmodel.engine.ports import (
+    CHANNEL_INPUTS,
+    CHANNEL_OUTPUTS,
+    CONTEXT_INPUTS,
+    CONTEXT_OUTPUTS,
+    DATA_WORDS,
+    REQUEST,
+    I,
+    J,
+    K,
+    O,
+)
 from sysmodel.gpu.collective import collective_hits_back, collective_read_back
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.producer import buffer_progress, produce, workgroup_at
@@ -53,18 +64,20 @@ def _read_back(s, g, q, now, inputs):
         collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
     else:
         local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
-        for i in range(l2_fill(s.l2, q, local, s.woken)):
-            buffer_progress(s.gpu[g], s.woken[i], -1, now + f.hit_latency)
+        others = tag * f.gpus  # the rows of the contexts before the one that the tag names
+        for i in range(l2_fill(s.l2, q + others * f.channels, local, s.woken)):
+            buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency)
     release(channel, token)
 
 
 @inlined
-def _stand_in(s, gpu, inputs):
+def _stand_in(s, g, inputs):
     """The first atom that a tile has in the simulated channels speaks for the tile's first
     atom, which lies in a channel that may not be simulated: the tracker learns the true start.
     """
     if inputs[I.issue_acks_access] == UPDATE:
-        w = workgroup_at(s.fixed[0], gpu, np.int64(inputs[I.issue_acks_dispatch_index]))
+        row = g + np.int64(inputs[I.issue_acks_owner]) * s.fixed[0].gpus
+        w = workgroup_at(s.gpu[row], np.int64(inputs[I.issue_acks_dispatch_index]))
         v = np.int64(inputs[I.issue_acks_wavefront])
         if np.int64(inputs[I.issue_acks_atom]) == s.wave_first[w, v]:
             inputs[I.issue_acks_atom] = s.wave_start[w, v]
@@ -104,14 +117,17 @@ def _channel(s, g, c, now, inputs, outputs):
     if channel.issued >= 0:
         issue(s, g, channel, channel.issued, now, inputs)
         if inputs[I.issue_acks_valid]:
-            _stand_in(s, gpu, inputs)
+            _stand_in(s, g, inputs)
     inputs[I.returns_valid] = 0
     if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
         _read_back(s, g, q, now, inputs)
     if channel.hit_count > 0:
         collective_hits_back(s, g, channel, now)
-    if channel.request_count > 0 or f.cached_stores and channel.store_count > 0:
-        serve_l2(s, g, q, now)
+    for context in range(f.contexts):
+        row = context * f.gpus + g
+        kernel = s.channel[row * f.channels + c]
+        if kernel.request_count > 0 or f.cached_stores and kernel.store_count > 0:
+            serve_l2(s, row, row * f.channels + c, now)
     offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
     sending = can_send(s, gpu, channel, receiver)
@@ -164,21 +180,42 @@ def _sample(s, now):
 
 
 @inlined
+def _compute(s, row, now, outputs):
+    """The compute units that work for one context."""
+    f, gpu = s.fixed[0], s.gpu[row]
+    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
+        limit = _NO_LIMIT
+        if f.flow:
+            limit = np.int64(outputs[K.dispatch_limit])
+        produce(s, row, now, limit)
+        if gpu.finished == gpu.workgroups and drained(s, row):
+            gpu.finish_cycle = now
+    if gpu.done_cycle < 0 and outputs[K.done]:
+        gpu.done_cycle = now
+
+
+@inlined
+def _tell_context(s, row, receiver, now, inputs, outputs):
+    """What the dispatcher and the downstream GPU tell a context of the hardware."""
+    f, gpu = s.fixed[0], s.gpu[row]
+    gpu.credit_limits[now & (LAG - 1)] = np.int64(outputs[K.credit_limit_out])
+    sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
+    inputs[J.credit_limit_in] = np.uint64(sent)
+    inputs[J.dispatched] = np.uint64(gpu.next_dispatch_index)
+    # The next launch of a collective is programmed when the kernel of the one before has ended.
+    ended = gpu.finished if gpu.phase == GEMM else gpu.workgroups
+    inputs[J.finished] = np.uint64(ended)
+
+
+@inlined
 def _gpu(s, g, now):
     """One GPU's cycle, up to the inputs of its hardware."""
     f, gpu = s.fixed[0], s.gpu[g]
     inputs, outputs = s.inputs[g], s.outputs[g]
     own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
-    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
-        limit = _NO_LIMIT
-        if f.flow:
-            limit = np.int64(own_outputs[K.dispatch_limit])
-        produce(s, g, now, limit)
-        if gpu.finished == f.workgroups and drained(s, g):
-            gpu.finish_cycle = now
-    if gpu.done_cycle < 0 and own_outputs[K.done]:
-        gpu.done_cycle = now
+    for context in range(f.contexts):
+        _compute(s, context * f.gpus + g, now, own_outputs[context * CONTEXT_OUTPUTS :])
     offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
     first = now % f.channels if f.channels > 1 else np.int64(0)
@@ -187,14 +224,21 @@ def _gpu(s, g, now):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
     drive_bus(gpu, own_inputs, own_outputs)
-    gpu.credit_limits[now & (LAG - 1)] = np.int64(own_outputs[K.credit_limit_out])
-    receiver = 0 if f.mirror else downstream(g, s.gpu.shape[0])
-    sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
-    own_inputs[J.credit_limit_in] = np.uint64(sent)
-    own_inputs[J.dispatched] = np.uint64(gpu.next_dispatch_index)
-    # The next launch of a collective is programmed when the kernel of the one before has ended.
-    ended = gpu.finished if gpu.phase == GEMM else f.workgroups
-    own_inputs[J.finished] = np.uint64(ended)
+    receiver = 0 if f.mirror else downstream(g, f.gpus)
+    for context in range(f.contexts):
+        others = context * f.gpus
+        context_inputs = own_inputs[context * CONTEXT_INPUTS :]
+        context_outputs = own_outputs[context * CONTEXT_OUTPUTS :]
+        _tell_context(s, others + g, others + receiver, now, context_inputs, context_outputs)
+
+
+@inlined
+def _all_reached(s, until):
+    for context in range(s.fixed[0].contexts):
+        for g in range(s.fixed[0].gpus):
+            if not reached(s, g, context, until):
+                return False
+    return True
 
 
 @compiled
@@ -207,13 +251,9 @@ def advance(s: State, hardware: np.ndarray, until: int, most: int) -> bool:
     Returns whether the condition holds.
     """
     f = s.fixed[0]
-    gpus = s.gpu.shape[0]
+    gpus = f.gpus
     for cycle in range(most + 1):
-        all_reached = True
-        for g in range(gpus):
-            if not reached(s, g, until):
-                all_reached = False
-                break
+        all_reached = _all_reached(s, until)
         if all_reached or cycle == most:
             return all_reached
         now = f.now

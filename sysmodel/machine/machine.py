@@ -1,8 +1,9 @@
 """The simulated machine: state of the cycle loop, built from a system and a kernel, and its
 hardware."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import product
 from types import TracebackType
 
 import numpy as np
@@ -13,6 +14,7 @@ from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
+    CONTEXT_OUTPUTS,
     DATA_WORDS,
     I,
     K,
@@ -24,7 +26,7 @@ from sysmodel.gpu.kernel import ATOM_BYTES, ELEMENT_BYTES, MOST_OUTPUT_ATOMS, Ke
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.l2_write import check_room
 from sysmodel.gpu.producer import MODE_GEMM, set_up
-from sysmodel.gpu.tables import kernel_tables
+from sysmodel.gpu.tables import joined_tables, kernel_tables
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import GEMM
 from sysmodel.lib.ring import scattered
@@ -36,6 +38,7 @@ from .bus import load_writes
 from .loop import advance
 from .program import (
     Writes,
+    abort_writes,
     fields_of,
     launch_writes,
     measure_writes,
@@ -62,11 +65,14 @@ class Machine:
     ----------
     system : System
     kernel : Kernel
-        What each GPU computes.
+        What each GPU computes in context 0.
     engine : str
         ``"rtl"`` or ``"golden"``.
     channels : int
         Simulated channels of each GPU, from channel 0.
+    beside : sequence of Kernel
+        What each GPU computes in the contexts from 1 on, meanwhile, with compute units and an L2
+        for each.
     mirror : bool
         One GPU stands for all.
     collective_cus : int
@@ -78,7 +84,8 @@ class Machine:
         The kernel's stores stay in the L2 until they are evicted, or the kernel ends. Else they
         bypass it, as tracked ones must.
     partial : array or None
-        Words of the GEMM's results, for data mode: (gpus, atoms, 4).
+        Words of the GEMMs' results, for data mode: (gpus, atoms, 4), from the first atom of context
+        0's output on.
     variation : Variation or None
         What this repetition of a run varies.
     trace : Trace or None
@@ -104,6 +111,7 @@ class Machine:
         engine: str,
         channels: int,
         mirror: bool,
+        beside: Sequence[Kernel] = (),
         collective_cus: int = 0,
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
@@ -114,23 +122,28 @@ class Machine:
         seed: int = 0,
         progress: Callable[[str, float], None] | None = None,
     ):
-        if not kernel.is_mapped:
+        self.kernels = kernel, *beside
+        if not all(one.is_mapped for one in self.kernels):
             raise ValueError(
-                f"an output of {kernel.output_bytes} bytes exceeds the "
+                f"an output of {sum(one.output_bytes for one in self.kernels)} bytes exceeds the "
                 f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} that the model maps"
             )
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
         self._collective_cus, self._cached_stores = collective_cus, cached_stores
         self._variation = variation
+        self._aborted: set[int] = set()
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
         self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
+            contexts=len(self.kernels),
             with_data=partial is not None,
         )
-        self._output_atoms = output_atoms(system, kernel, channels)
-        require_output_atoms(kernel, self._output_atoms, channels, system.dram.channels)
+        self._atoms_of = [output_atoms(system, one, channels) for one in self.kernels]
+        self._output_atoms = self._atoms_of[0]
+        for one, atoms in zip(self.kernels, self._atoms_of, strict=True):
+            require_output_atoms(one, atoms, channels, system.dram.channels)
         self.chunk_start, chunk_atom = self._chunks()
         self._symmetry = symmetry(kernel, self._output_atoms, channels) if mirror else 0
         self.state = self._new_state(mode, partial, chunk_atom, link_stall, seed)
@@ -187,8 +200,13 @@ class Machine:
 
     @property
     def tiles(self) -> int:
-        """Tiles that the trackers of all GPUs saw complete."""
-        return int(self.state.outputs[:, self.channels * CHANNEL_OUTPUTS + K.tiles].sum())
+        """Tiles that the trackers of all GPUs saw complete, of all contexts."""
+        return int(self._told(K.tiles).sum())
+
+    def _told(self, word: int) -> np.ndarray:
+        """What the hardware of each GPU tells of each context: (gpus, contexts)."""
+        first = self.channels * CHANNEL_OUTPUTS + word
+        return self.state.outputs[:, first::CONTEXT_OUTPUTS][:, : len(self.kernels)]
 
     def write(self, writes: list[Writes]) -> None:
         """Hand each GPU's register port a list of writes."""
@@ -222,7 +240,7 @@ class Machine:
         return self.now - begin
 
     def launch(self, maps: list[Writes], *, skew_cycles: int = 0) -> int:
-        """Map the output on every GPU, let the admissions reach the neighbours, start the kernel.
+        """Map the outputs on every GPU, let the admissions reach the neighbours, start the kernels.
 
         Every GPU starts ``skew_cycles`` after the one before. Returns the first one's cycle, from
         which its workgroups are a kernel launch away.
@@ -232,7 +250,8 @@ class Machine:
         self.write(maps)
         self.run(UNTIL_PROGRAMMED)
         self.await_cleared()
-        self.write([launch_writes()] * self.gpus)
+        contexts = range(len(self.kernels))
+        self.write([[w for context in contexts for w in launch_writes(context)]] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
         self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
@@ -243,18 +262,28 @@ class Machine:
     def await_cleared(self) -> None:
         """A launch is refused while the hardware clears its memories, as it does after reset."""
         begin = self.now
-        for g in range(self.gpus):
-            while self.read(g, "STATUS")["aborting"]:
+        for g, context in product(range(self.gpus), range(len(self.kernels))):
+            while self.read(g, "STATUS", context)["aborting"]:
                 if self.now - begin > _STUCK_CYCLES:
                     raise SimulationError(f"GPU {g}: the hardware's clearing does not end")
 
     def start_kernel(self, skew_cycles: int = 0) -> None:
-        """Start the kernel; its first workgroups come a kernel launch later."""
+        """Start the kernels; their first workgroups come a kernel launch later."""
         begin = self.now + self.kernel_launch_cycles(GEMM)
         skew = skew_cycles * np.arange(self.gpus)
         if self._variation is not None:
             skew += self._variation.skew[: self.gpus]
-        self.state.gpu["start"] = begin + skew
+        self.state.gpu["start"] = np.tile(begin + skew, len(self.kernels))
+
+    def abort(self, context: int) -> None:
+        """End a context's kernel where it is, and give its launch up on every GPU."""
+        self._aborted.add(context)
+        rows = slice(context * self.gpus, (context + 1) * self.gpus)
+        for cycle in ("finish_cycle", "done_cycle"):
+            ended = self.state.gpu[cycle][rows]
+            ended[ended < 0] = self.now
+        self.write([abort_writes(context)] * self.gpus)
+        self.run(UNTIL_PROGRAMMED)
 
     def idle(self, cycles: int) -> None:
         """Let time pass, with nothing to wait for."""
@@ -273,23 +302,24 @@ class Machine:
         return tuple(int(gpu[name].sum()) for name in ("reads", "writes", "link_bytes", "finished"))
 
     def _check(self) -> None:
-        gpu_out = self.channels * CHANNEL_OUTPUTS
         for g in range(self.gpus):
             refused = int(self.state.gpu["refused"][g])
             if refused >= 0:
                 name = register_at(refused)
                 raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
-            if self.state.outputs[g, gpu_out + K.irq]:
-                error = self.read(g, "ERROR")
+            for context in np.flatnonzero(self._told(K.irq)[g]):
+                if context in self._aborted:  # what comes of its former launch is reported, too
+                    continue
+                error = self.read(g, "ERROR", int(context))
                 raise SimulationError(
                     f"GPU {g}: the hardware reports error {error['code']} for dispatch index "
-                    f"{error['dispatch_index']}, wavefront {error['wavefront']}, in cycle "
-                    f"{self.now}"
+                    f"{error['dispatch_index']}, wavefront {error['wavefront']}, "
+                    f"context {context}, in cycle {self.now}"
                 )
 
-    def read(self, gpu: int, name: str) -> dict[str, int]:
+    def read(self, gpu: int, name: str, context: int = 0) -> dict[str, int]:
         """Fields of a register, read over the bus."""
-        self.state.gpu["read_address"][gpu] = register_address(name)
+        self.state.gpu["read_address"][gpu] = register_address(name, context)
         for _ in range(100):
             advance(self.state, self.hardware, NEVER, 1)
             if self.state.gpu["read_address"][gpu] < 0:
@@ -323,7 +353,7 @@ class Machine:
     ) -> State:
         state = self._empty_state(partial, chunk_atom, seed)
         self._set_up_ring(state, with_data=partial is not None)
-        self._set_up_kernel(state, mode)
+        self._set_up_kernels(state, mode)
         if self._variation is not None:
             state.launch_late[:] = self._variation.workgroup[: self.gpus]
         self._set_up_collective(state)
@@ -347,8 +377,9 @@ class Machine:
 
     def _empty_state(self, partial: np.ndarray | None, chunk_atom: np.ndarray, seed: int) -> State:
         """Tables of the kernel, and memories that hold nothing of this reduction."""
-        system, kernel, gpus, channels = self.system, self.kernel, self.gpus, self.channels
+        system, gpus, channels = self.system, self.gpus, self.channels
         slots = self._kernel_cus * system.gpu.workgroups_per_cu
+        rows = gpus * len(self.kernels)
         atoms = 0 if partial is None else partial.shape[1]
         l2 = L2Parameters(
             slices=self._slices_per_channel,
@@ -361,13 +392,13 @@ class Machine:
         return new_state(
             gpus,
             channels,
-            -(-kernel.workgroups // slots),
-            **kernel_tables(
-                kernel,
-                self._output_atoms,
-                channels,
-                self.offset_bits,
-                self.channel_bits,
+            max(-(-one.workgroups // slots) for one in self.kernels),
+            contexts=len(self.kernels),
+            **joined_tables(
+                [
+                    kernel_tables(one, atoms_of, channels, self.offset_bits, self.channel_bits)
+                    for one, atoms_of in zip(self.kernels, self._atoms_of, strict=True)
+                ]
             ),
             chunk_start=self.chunk_start,
             chunk_atom=chunk_atom,
@@ -375,7 +406,7 @@ class Machine:
             epoch=np.zeros((gpus, atoms), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
             dram=new_dram(system.dram.timing_cycles, gpus * channels),
-            l2=new_l2(l2, gpus * channels),
+            l2=new_l2(l2, rows * channels),
             inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
             outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
         )
@@ -395,13 +426,20 @@ class Machine:
         fixed["work"] = 1
         fixed["with_data"] = with_data
         fixed["contents_base"] = kernel.output_atom
-        for g in range(self.gpus):
-            state.gpu["first_workgroup"][g] = kernel.first_workgroup(g)
+        for row in range(len(state.gpu)):
+            of_context, g = self.kernels[row // self.gpus], row % self.gpus
+            state.gpu["first_workgroup"][row] = of_context.first_workgroup(g)
             first = scattered(g, 0, kernel.gpus)
-            state.gpu["tracked_first"][g] = kernel.chunk_workgroups(first)
+            state.gpu["tracked_first"][row] = of_context.chunk_workgroups(first)
 
-    def _set_up_kernel(self, state: State, mode: int) -> None:
-        system, kernel, gpu = self.system, self.kernel, self.system.gpu
+    def _set_up_kernels(self, state: State, mode: int) -> None:
+        first_row = 0
+        for context, kernel in enumerate(self.kernels):
+            self._set_up_kernel(state, mode, context, first_row)
+            first_row += kernel.workgroups
+
+    def _set_up_kernel(self, state: State, mode: int, context: int, first_row: int) -> None:
+        system, kernel, gpu = self.system, self.kernels[context], self.system.gpu
 
         def cu_cycles(cycles: float) -> int:
             return system.cycles(cycles / gpu.clock_mhz * 1e3)
@@ -411,7 +449,9 @@ class Machine:
         set_up(
             state,
             kernel,
-            self._output_atoms,
+            self._atoms_of[context],
+            rows=slice(context * self.gpus, (context + 1) * self.gpus),
+            first_row=first_row,
             mode=mode,
             compute_units=self._kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
@@ -455,6 +495,7 @@ class Machine:
             mirror_shift=kernel.workgroups // kernel.gpus,
             stall_share=link_stall,
             seed=seed,
+            contexts=len(self.kernels),
         )
         # A packet that the link has no room for waits at the port.
         rooms = CHANNEL_INPUTS * np.arange(self.channels) + I.link_room

@@ -22,14 +22,51 @@ __all__ = [
     "CONTEXT_COLLECTIVE",
     "CONTEXT_GEMM",
     "CONTEXT_NONE",
+    "gemm_space",
     "offer_read",
     "offer_store",
 ]
 
+# Address spaces.
 CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
 
 # Whose access a port offers, or took last.
 _TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
+
+
+@inlined
+def gemm_space(context: int) -> int:
+    """Address space of a GEMM that runs in this context: odd, so that none is a collective's."""
+    return CONTEXT_GEMM + 2 * context
+
+
+@inlined
+def _reading(s, g, c):
+    """Context whose kernel's read is offered: what is offered stays, then it is the next one's
+    turn that has any."""
+    f, channel = s.fixed[0], s.channel[g * s.fixed[0].channels + c]
+    context = channel.reading_context
+    if f.contexts == 1 or channel.read_offer == _KERNEL:
+        return context
+    for _ in range(f.contexts):
+        context = context + 1 if context + 1 < f.contexts else 0
+        if s.channel[(context * f.gpus + g) * f.channels + c].misses > 0:
+            return context
+    return context
+
+
+@inlined
+def _storing(s, g, c):
+    """Likewise of stores."""
+    f, channel = s.fixed[0], s.channel[g * s.fixed[0].channels + c]
+    context = channel.storing_context
+    if f.contexts == 1 or channel.store_offer == _KERNEL:
+        return context
+    for _ in range(f.contexts):
+        context = context + 1 if context + 1 < f.contexts else 0
+        if s.channel[(context * f.gpus + g) * f.channels + c].store_count > 0:
+            return context
+    return context
 
 
 @inlined
@@ -47,9 +84,11 @@ def offer_read(s, g, c, now, inputs, ready):
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
+    context = _reading(s, g, c)
+    kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     inputs[I.reads_valid] = 0
     atom, wave = np.int64(-1), np.int64(0)
-    if gpu.operands and _collective_first(channel.read_offer, channel.misses, True):
+    if gpu.operands and _collective_first(channel.read_offer, kernel.misses, True):
         atom, wave = collective_next_read(s, gpu, channel, c, now)
         if f.loads_look_up and atom >= 0:
             if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.channel_bits)):
@@ -62,27 +101,30 @@ def offer_read(s, g, c, now, inputs, ready):
         channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
         if ready:
             collective_read_taken(f, gpu, channel)
-    elif channel.misses > 0:
+    elif kernel.misses > 0:
         channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
+        channel.reading_context = context
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = system_atom(
-            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.channel_bits
+            c, kernel.miss_atom[kernel.miss_head], f.offset_bits, f.channel_bits
         )
-        inputs[I.reads_tag] = 0
+        inputs[I.reads_tag] = context
         if ready:
-            channel.miss_head = (channel.miss_head + 1) & (MISSES - 1)
-            channel.misses -= 1
+            kernel.miss_head = (kernel.miss_head + 1) & (MISSES - 1)
+            kernel.misses -= 1
 
 
 @inlined
-def _gemm_store(s, g, channel, now, inputs, ready):
-    """Offer the oldest store or end-of-tile marker of the kernel."""
+def _gemm_store(s, g, c, context, now, inputs, ready):
+    """Offer the oldest store or end-of-tile marker of a context's kernel."""
     f = s.fixed[0]
-    head = channel.store_head
-    w, what = np.int64(channel.store_workgroup[head]), np.int64(channel.store_what[head])
+    row = context * f.gpus + g
+    kernel = s.channel[row * f.channels + c]
+    head = kernel.store_head
+    w, what = np.int64(kernel.store_workgroup[head]), np.int64(kernel.store_what[head])
     inputs[I.stores_valid] = 1
-    inputs[I.stores_context] = CONTEXT_GEMM
-    inputs[I.stores_workgroup] = w
+    inputs[I.stores_context] = gemm_space(context)
+    inputs[I.stores_workgroup] = w - s.gpu[row].first_row
     if what >= 0:
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[what]
@@ -98,7 +140,7 @@ def _gemm_store(s, g, channel, now, inputs, ready):
         inputs[I.stores_outer_edge] = s.outer_edge[w]
         inputs[I.stores_inner_edge] = s.inner_edge[w]
     if ready:
-        pop_store(s, g, channel, now)
+        pop_store(s, row, kernel, now)
 
 
 @inlined
@@ -123,7 +165,9 @@ def offer_store(s, g, c, now, inputs, ready, link_free):
     """
     f, gpu = s.fixed[0], s.gpu[g]
     channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
-    waiting = l2.write_backs if f.cached_stores else channel.store_count
+    context = _storing(s, g, c)
+    kernel = s.channel[(context * f.gpus + g) * f.channels + c]
+    waiting = l2.write_backs if f.cached_stores else kernel.store_count
     inputs[I.stores_valid] = 0
     atom = np.int64(-1)
     if gpu.operands and _collective_first(channel.store_offer, waiting, link_free):
@@ -142,7 +186,8 @@ def offer_store(s, g, c, now, inputs, ready, link_free):
                 gpu.kept += 1
     elif waiting > 0:
         channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
+        channel.storing_context = context
         if f.cached_stores:
             _offer_write_back(f, l2, c, inputs, ready)
         else:
-            _gemm_store(s, g, channel, now, inputs, ready)
+            _gemm_store(s, g, c, context, now, inputs, ready)

@@ -6,7 +6,7 @@ from itertools import count
 from typing import TypeVar
 
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
-from rtl.registers.map import load
+from rtl.registers.map import CONTEXT, PAGE_BITS, load
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
 from sysmodel.driver import T3, Context, Recorder, Ring, Transfer
@@ -16,6 +16,7 @@ from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.lib.ring import scattered
 
 __all__ = [
+    "abort_writes",
     "collective_writes",
     "copy_writes",
     "credit_windows",
@@ -41,13 +42,15 @@ _FULL = 7 / 8
 _STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
-def register_address(name: str) -> int:
-    return load()[name].address
+def register_address(name: str, context: int = 0) -> int:
+    return load()[name].address_in(context)
 
 
 def register_at(address: int) -> str:
-    """Name of the register at an address."""
-    return next(register.name for register in load().values() if register.address == address)
+    """Name of the register at an address, of whatever context."""
+    place = min(address >> PAGE_BITS, CONTEXT), address & ((1 << PAGE_BITS) - 1)
+    registers = load().values()
+    return next(one.name for one in registers if (one.page, one.offset) == place)
 
 
 def fields_of(name: str, word: int) -> dict[str, int]:
@@ -76,8 +79,9 @@ def staging_offset(channel_bits: int) -> int:
     )
 
 
-def credit_windows(kernel: Kernel, system: System) -> tuple[int, int]:
-    """Workgroups that the credit window and the command queue admit.
+def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[int, int]:
+    """Workgroups that the credit window and the command queue of one of the contexts admit; they
+    share the tracker's ways.
 
     Raises
     ------
@@ -85,9 +89,8 @@ def credit_windows(kernel: Kernel, system: System) -> tuple[int, int]:
         If a chunk is larger than that: the ring could not move.
     """
     t3 = system.t3
-    credit_window = min(
-        t3.credit_window_workgroups, t3.tracker_sets * (t3.tracker_ways // kernel.waves)
-    )
+    ways = t3.tracker_ways // contexts
+    credit_window = min(t3.credit_window_workgroups, t3.tracker_sets * (ways // kernel.waves))
     if t3.group_workgroups > 1:
         credit_window = min(credit_window, t3.credit_window_workgroups - t3.group_workgroups)
     per_workgroup = kernel.waves if t3.granularity == "wavefront" else 1
@@ -97,7 +100,7 @@ def credit_windows(kernel: Kernel, system: System) -> tuple[int, int]:
         raise InputError(
             "t3.credit_window_workgroups",
             f"a chunk of {chunk} workgroups exceeds the {credit_window} that the tracker's "
-            f"{t3.tracker_sets} sets of {t3.tracker_ways} ways and a credit window of "
+            f"{t3.tracker_sets} sets of {ways} ways and a credit window of "
             f"{t3.credit_window_workgroups} hold; allowed: at least the chunk",
         )
     if commands < chunk + credit_window:
@@ -129,15 +132,19 @@ def map_writes(
     dtype: str = "fp16",
     policy: str = "round-robin",
     updates_per_atom: int = 2,
+    number: int = 0,
+    contexts: int = 1,
 ) -> Writes:
     """Map the output for a ring reduce-scatter that the GEMM's stores drive.
 
     Operation, data type and policy have the names of their codes in small letters, as ``"mca"``.
+    ``context`` is the address space; ``number`` that of the context, one of ``contexts`` which get
+    equal parts of the tracker. Context 0's program has the policy, which is the GPU's.
     """
-    credit_window, commands = credit_windows(kernel, system)
+    credit_window, commands = credit_windows(kernel, system, contexts)
     t3, bus = system.t3, Recorder()
-    ours = Context(bus)
-    ours.assign(context)
+    ours = Context(bus, number)
+    ours.assign(context, ways=_ways(t3.tracker_ways, number, contexts))
     ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
     shared_run = kernel.inner_waves > 1
     ours.reduce_scatter(
@@ -167,8 +174,17 @@ def map_writes(
         ),
         region=_OUTPUT,
     )
-    _arbitrate(T3(bus), kernel, system, policy)
+    if number == 0:
+        _arbitrate(T3(bus), kernel, system, policy)
     return bus.writes
+
+
+def _ways(ways: int, number: int, contexts: int) -> int | None:
+    """A context's part of the tracker's ways, a bit for each; None: the only context has all."""
+    if contexts == 1:
+        return None
+    share = ways // contexts
+    return ((1 << share) - 1) << number * share
 
 
 def _waves(kernel: Kernel) -> tuple[int, int, int, int]:
@@ -207,9 +223,16 @@ def _share(numbers: Sequence[int], depth: int) -> list[int]:
     return [min(max(1, round(n * depth / _PAPER_QUEUE_DEPTH)), MOST_OCCUPANCY) for n in numbers]
 
 
-def launch_writes() -> Writes:
+def launch_writes(context: int = 0) -> Writes:
     bus = Recorder()
-    Context(bus).launch()
+    Context(bus, context).launch()
+    return bus.writes
+
+
+def abort_writes(context: int) -> Writes:
+    """Give up the context's launch."""
+    bus = Recorder()
+    Context(bus, context).abort()
     return bus.writes
 
 

@@ -2,6 +2,10 @@
 
 A record's fields are those that the modules of the loop list as theirs. ``fixed`` has one record;
 ``channel`` has GPU *g*'s channel *c* at ``g * channels + c``.
+
+Each context's kernel has rows of its own, with compute units and an L2 for it alone: of context *n*
+on GPU *g* it is row ``n * gpus + g`` of what is counted ``[row]``, of ``gpu``, and of what stands
+for *g* in the place of a channel. What the contexts share is in GPU *g*'s row: bus, memory, link.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +34,7 @@ _FIRST_INTERVAL = 256
 _FIXED = np.dtype(
     [
         ("channels", np.int64),
+        ("contexts", np.int64),  # in which kernels run
         ("offset_bits", np.int64),
         ("channel_bits", np.int64),
         ("queue_depth", np.int64),  # of the DRAM
@@ -108,11 +113,11 @@ class State(NamedTuple):
     copied_atom: np.ndarray
     copied_channel: np.ndarray
     packet: np.ndarray  # scratch
-    stage_begin: np.ndarray  # [g, stage]: cycle, or -1
+    stage_begin: np.ndarray  # [row, stage]: cycle, or -1
     stage_end: np.ndarray
-    launch_late: np.ndarray  # [g, dispatch index]: cycles beyond a workgroup's launch time
-    withheld: np.ndarray  # [g, dispatch index]: cycles that flow control kept it from a free slot
-    hold: np.ndarray  # [g, dispatch index]: cycles for which the dispatcher is to keep it from one
+    launch_late: np.ndarray  # [row, dispatch index]: cycles beyond a workgroup's launch time
+    withheld: np.ndarray  # likewise: that flow control kept it from a free slot
+    hold: np.ndarray  # likewise: for which the dispatcher is to keep it from one
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
     partial: np.ndarray  # [g, atom, 4]: the GEMM's result, which its stores carry
@@ -124,15 +129,16 @@ class State(NamedTuple):
     outputs: np.ndarray
 
 
-def new_state(gpus: int, channels: int, stages: int, **tables: Any) -> State:
+def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tables: Any) -> State:
     """All zero but for ``tables``, fields of :class:`State`, and what starts as "never"."""
+    rows = gpus * contexts
     fixed = np.zeros(1, _FIXED)
-    fixed["channels"] = channels
+    fixed["channels"], fixed["contexts"] = channels, contexts
     fixed["sample_interval"] = _FIRST_INTERVAL
-    gpu = np.zeros(gpus, _GPU)
+    gpu = np.zeros(rows, _GPU)
     for name in ("finish_cycle", "done_cycle", "refused", "read_address"):
         gpu[name] = -1
-    per_workgroup = gpus, len(tables["tile_row"])
+    per_workgroup = rows, len(tables["tile_row"])
     tables |= mirror_tables(
         tables["output_start"],
         tables["output_wave"],
@@ -143,9 +149,9 @@ def new_state(gpus: int, channels: int, stages: int, **tables: Any) -> State:
     return State(
         fixed=fixed,
         gpu=gpu,
-        channel=np.zeros(gpus * channels, _CHANNEL),
-        stage_begin=np.full((gpus, stages), -1, np.int64),
-        stage_end=np.full((gpus, stages), -1, np.int64),
+        channel=np.zeros(rows * channels, _CHANNEL),
+        stage_begin=np.full((rows, stages), -1, np.int64),
+        stage_end=np.full((rows, stages), -1, np.int64),
         launch_late=np.zeros(per_workgroup, np.int64),
         withheld=np.zeros(per_workgroup, np.int64),
         hold=np.zeros(per_workgroup, np.int64),

@@ -1,18 +1,41 @@
 """How a system's GEMM kernel cuts a problem: macro-tiles, and launches if one cannot track it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import gcd
 
 import numpy as np
 
 from sysmodel.config.limits import MOST_WORKGROUPS
 from sysmodel.config.system import System, Tile
-from sysmodel.gpu.kernel import Kernel
+from sysmodel.gpu.kernel import (
+    A_ATOM,
+    ATOM_BYTES,
+    B_ATOM,
+    MOST_OUTPUT_ATOMS,
+    OUTPUT_ATOM,
+    Kernel,
+)
 from sysmodel.lib.errors import InputError
 
 from .program import credit_windows
 
-__all__ = ["kernel_of", "launches"]
+__all__ = ["apart", "kernel_of", "launches"]
+
+_PAGE_ATOMS = 4096 // ATOM_BYTES
+
+
+def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
+    """The kernels with buffers of their own: the outputs one after the other, on pages."""
+    placed: list[Kernel] = []
+    output = OUTPUT_ATOM
+    for number, kernel in enumerate(kernels):
+        operands = number * MOST_OUTPUT_ATOMS
+        a, b = A_ATOM + operands, B_ATOM + operands
+        placed.append(replace(kernel, output_atom=output, a_atom=a, b_atom=b))
+        output = -(-placed[-1].output_end // _PAGE_ATOMS) * _PAGE_ATOMS
+    return tuple(placed)
 
 
 def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
@@ -27,9 +50,11 @@ def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
     return kernel
 
 
-def launches(system: System, m: int, n: int, k: int, gpus: int) -> tuple[Kernel, ...]:
+def launches(
+    system: System, m: int, n: int, k: int, gpus: int, contexts: int = 1
+) -> tuple[Kernel, ...]:
     """The launches in which T3 tracks a GEMM, each with a ring of its own: one, or as few slices of
-    the output as the tracker's window and the workgroup ids allow.
+    the output as the tracker's window, of one of ``contexts``, and the workgroup ids allow.
 
     The output is cut across the direction in which it is contiguous, so that a slice is contiguous
     too. Of the macro-tiles, in their order, the first that makes the chunks of all slices alike is
@@ -41,13 +66,13 @@ def launches(system: System, m: int, n: int, k: int, gpus: int) -> tuple[Kernel,
         Not even a macro-tile for each GPU fits.
     """
     whole = kernel_of(system, m, n, k, gpus)
-    refused = _refusal(system, whole)
+    refused = _refusal(system, whole, contexts)
     if refused is None:
         return (whole,)
     first: tuple[Kernel, ...] = ()
     for tile in system.kernel.tiles:
         with suppress(ValueError):  # too large for so many GPUs
-            slices = _slices(system, _tiled(system, tile, m, n, k, gpus))
+            slices = _slices(system, _tiled(system, tile, m, n, k, gpus), contexts)
             if slices and all(one.uniform for one in set(slices)):
                 return slices
             first = first or slices
@@ -68,7 +93,7 @@ def _tiled(system: System, tile: Tile, m: int, n: int, k: int, gpus: int) -> Ker
     )
 
 
-def _refusal(system: System, kernel: Kernel) -> InputError | None:
+def _refusal(system: System, kernel: Kernel, contexts: int) -> InputError | None:
     """Why the hardware cannot track a kernel in one launch."""
     if kernel.workgroups > MOST_WORKGROUPS:
         return InputError(
@@ -77,13 +102,13 @@ def _refusal(system: System, kernel: Kernel) -> InputError | None:
             f"allowed: {MOST_WORKGROUPS}",
         )
     try:
-        credit_windows(kernel, system)
+        credit_windows(kernel, system, contexts)
     except InputError as error:
         return error
     return None
 
 
-def _slices(system: System, kernel: Kernel) -> tuple[Kernel, ...]:
+def _slices(system: System, kernel: Kernel, contexts: int) -> tuple[Kernel, ...]:
     """The fewest slices of a kernel's output that the hardware can track, about equal; none if
     there are none.
 
@@ -101,6 +126,6 @@ def _slices(system: System, kernel: Kernel) -> tuple[Kernel, ...]:
             starts = [0, *(end * kernel.outer_extent for end in ends)]
             lengths = np.diff([*starts, kernel.outer_total])
             with suppress(ValueError):  # a slice is too small for so many GPUs
-                if _refusal(system, kernel.slice(int(lengths.max()))) is None:
+                if _refusal(system, kernel.slice(int(lengths.max())), contexts) is None:
                     return tuple(kernel.slice(int(length)) for length in lengths)
     return ()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, O
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K, O
 from sysmodel.gpu.collective import step_done
 from sysmodel.lib.compiled import inlined
 from sysmodel.memory.dram import dram_level
@@ -55,9 +55,16 @@ def _arrived(s, g):
 
 
 @inlined
-def reached(s, g, until):
-    """Whether the condition holds on GPU ``g``."""
-    gpu = s.gpu[g]
+def _idle(s, g, context):
+    """Nothing of the context is left in the hardware."""
+    first = s.fixed[0].channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
+    return s.outputs[g, first + K.idle]
+
+
+@inlined
+def reached(s, g, context, until):
+    """Whether the condition holds for a context on GPU ``g``."""
+    gpu = s.gpu[context * s.fixed[0].gpus + g]
     if until == NEVER or not bus_idle(gpu):
         return False
     if until == UNTIL_GEMM:
@@ -65,11 +72,11 @@ def reached(s, g, until):
     if until == UNTIL_REDUCED:
         if gpu.finish_cycle < 0 or gpu.done_cycle < 0:
             return False
-        return s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + K.idle] and _quiet(s, g)
+        return _idle(s, g, context) and _quiet(s, g)
     if until == UNTIL_COLLECTIVE:
         return step_done(s, g) and _arrived(s, g)
     if until == UNTIL_QUIET:
         return _quiet(s, g)
     if until == UNTIL_COPIED:
-        return _arrived(s, g) and s.outputs[g, s.fixed[0].channels * CHANNEL_OUTPUTS + K.idle]
+        return _arrived(s, g) and _idle(s, g, context)
     return True

@@ -65,6 +65,9 @@ CHANNEL_FIELDS = [
     # Whose access the compute ports offer or took last, kernel or collective.
     ("read_offer", np.int64),
     ("store_offer", np.int64),
+    # Context of the kernel whose that is.
+    ("reading_context", np.int64),
+    ("storing_context", np.int64),
     # Atoms in the reduce unit.
     ("in_unit", np.int64, (_IN_UNIT,)),
     ("in_unit_head", np.int64),

@@ -37,6 +37,7 @@ LAG = 16384
 _HEADER_WORDS, _PACKET_WORDS = PACKET.data_0, len(PACKET)
 
 FIXED_FIELDS = [
+    ("gpus", np.int64),
     ("link_rate_bytes", np.float64),  # per cycle, for all simulated channels of a GPU
     ("link_latency", np.int64),
     ("link_packets", np.int64),  # on the wire and waiting at the receiver, per channel
@@ -75,8 +76,9 @@ def set_up_link(
     mirror_shift: int,
     stall_share: float,
     seed: int,
+    contexts: int = 1,
 ) -> None:
-    """Connect the GPUs of ``state`` in a ring.
+    """Connect the GPUs of ``state`` in a ring; of each there is a row for each of its contexts.
 
     ``buffer_packets`` is the receiver's buffer beyond what the wire itself holds, per channel;
     ``mirror`` is 0, or ``EVEN`` or ``UNEVEN`` if one GPU stands for all.
@@ -94,6 +96,7 @@ def set_up_link(
             f"link: {in_flight} atoms on the wire of a channel, {latency_cycles} cycles long, are "
             f"more than the {PACKETS - buffer_packets} atoms and {LAG - 1} cycles of the model"
         )
+    fixed["gpus"] = len(state.gpu) // contexts
     fixed["link_rate_bytes"] = rate_bytes_per_cycle
     fixed["link_latency"] = latency_cycles
     fixed["link_packets"] = in_flight + buffer_packets
@@ -128,7 +131,7 @@ def receiver_of(s, g: int, c: int) -> np.record:
     """Channel queue at which what GPU ``g`` sends arrives."""
     f = s.fixed[0]
     if not f.mirror:
-        g = downstream(g, s.gpu.shape[0])
+        g = downstream(g, f.gpus)
     receiver: np.record = s.channel[g * f.channels + c]
     return receiver
 
@@ -182,7 +185,7 @@ def _send_spread(s, gpu, now, outputs):
     for word in range(_HEADER_WORDS):
         ours[word] = outputs[LINK_OUT + word]
     first, count = spread(s, gpu, ours)
-    of_other(f, ours)
+    of_other(s, ours)
     for number in range(first, first + count):
         c = arriving(s, ours, number)
         i = _on_wire(f, s.channel[c], now)

@@ -80,9 +80,9 @@ def _nth_of_channel(s, start, c, atom):
 
 
 @inlined
-def _one_chunk_on(f, workgroup):
-    other = workgroup + f.mirror_shift
-    return other - f.workgroups if other >= f.workgroups else other
+def _one_chunk_on(s, workgroup):
+    workgroups, other = s.gpu[0].workgroups, workgroup + s.fixed[0].mirror_shift
+    return other - workgroups if other >= workgroups else other
 
 
 @inlined
@@ -98,7 +98,7 @@ def mirrored(s, c, packet):
         packet[PACKET.atom] = other_atom
         return
     workgroup = np.int64(packet[PACKET.workgroup])
-    other = _one_chunk_on(f, workgroup)
+    other = _one_chunk_on(s, workgroup)
     start, end = s.output_start[workgroup], s.output_start[workgroup + 1]
     packet[PACKET.workgroup] = other
     if f.channels == 1:
@@ -129,7 +129,7 @@ def spread(s, gpu, packet):
         gpu.copied += 1
     else:
         workgroup, wave = np.int64(packet[PACKET.workgroup]), np.int64(packet[PACKET.wavefront])
-        other = _one_chunk_on(f, workgroup)
+        other = _one_chunk_on(s, workgroup)
         ours, theirs = s.per_wave[workgroup, wave], s.per_wave[other, wave]
         sent, base = s.wave_sent[workgroup, wave], s.wave_entries[other, wave]
         s.wave_sent[workgroup, wave] += 1
@@ -150,7 +150,7 @@ def arriving(s, packet, number):
 
 
 @inlined
-def of_other(f, packet):
+def of_other(s, packet):
     """The upstream GPU's workgroup in place of ours."""
     if packet[PACKET.kind] == PACKET_UPDATE:
-        packet[PACKET.workgroup] = _one_chunk_on(f, np.int64(packet[PACKET.workgroup]))
+        packet[PACKET.workgroup] = _one_chunk_on(s, np.int64(packet[PACKET.workgroup]))

@@ -67,5 +67,5 @@ def bare_state(
     )
     state.fixed["offset_bits"] = OFFSET_BITS
     state.fixed["channel_bits"] = channel_bits
-    state.fixed["workgroups"] = kernel.workgroups
+    state.gpu["workgroups"] = kernel.workgroups
     return state, output_atoms

@@ -27,10 +27,10 @@ _BUFFER_PACKETS = 8  # what an idle link has saved up may leave at once
 _MOST_CHANNELS = 128
 
 _FIXED = np.dtype(
-    [("channels", np.int64), ("workgroups", np.int64), *link.FIXED_FIELDS, *memory.FIXED_FIELDS],
+    [("channels", np.int64), *link.FIXED_FIELDS, *memory.FIXED_FIELDS],
     align=True,
 )
-_GPU = np.dtype([*link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
+_GPU = np.dtype([("workgroups", np.int64), *link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
 _CHANNEL = np.dtype(link.CHANNEL_FIELDS, align=True)
 
 

@@ -45,7 +45,7 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
                 stores[used[1]] = c, np.int64(w), what, now
                 used[1] += 1
                 pop_store(s, 0, channel, now)
-        if gpu.finished == f.workgroups:
+        if gpu.finished == gpu.workgroups:
             gpu.finish_cycle = now
             return now + 1
     return end
