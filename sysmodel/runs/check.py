@@ -1,31 +1,21 @@
 """Data mode: a GEMM with real values through the hardware, against the ring-order reduction."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import ml_dtypes
 import numpy as np
 
 from sysmodel.config.system import System, load_system
-from sysmodel.gpu.kernel import ELEMENTS, Kernel
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, SimulationError
-from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import CONTEXT_GEMM
-from sysmodel.machine.program import Writes, map_writes
-from sysmodel.machine.tiling import launches
-from sysmodel.machine.until import UNTIL_REDUCED
+from sysmodel.machine.tiling import apart, launches
 
-from .check_options import CheckOptions, CheckResult, Mismatch
+from .check_options import CheckOptions, CheckResult, Problem
+from .data_launch import DTYPES, SHOWN, DataLaunch, Work
 
-__all__ = ["check", "reference"]
+__all__ = ["check", "launches_of"]
 
-_DTYPES = {
-    "fp16": (np.dtype(np.float16), 0x7E00),
-    "bf16": (np.dtype(ml_dtypes.bfloat16), 0x7FC0),
-}
 _COMPUTE_UNITS = 4
-_SHOWN = 5
-_SETTLING_CYCLES = 16  # in which an error that comes late shows
 
 
 def _system(channels: int, granularity: str) -> System:
@@ -53,109 +43,20 @@ def _system(channels: int, granularity: str) -> System:
     )
 
 
-def _products(options: CheckOptions, dtype: np.dtype) -> np.ndarray:
+def _products(problem: Problem, gpus: int, seed: int | list[int]) -> np.ndarray:
     """Each GPU's product of random operands, accumulated in fp32: (gpus, m, n)."""
-    random = np.random.default_rng(options.seed)
-    products = np.empty((options.gpus, options.m, options.n), dtype)
-    for g in range(options.gpus):
-        a = random.standard_normal((options.m, options.k), np.float32).astype(dtype)
-        b = random.standard_normal((options.k, options.n), np.float32).astype(dtype)
+    random = np.random.default_rng(seed)
+    dtype, _ = DTYPES[problem.dtype]
+    products = np.empty((gpus, problem.m, problem.n), dtype)
+    for g in range(gpus):
+        a = random.standard_normal((problem.m, problem.k), np.float32).astype(dtype)
+        b = random.standard_normal((problem.k, problem.n), np.float32).astype(dtype)
         products[g] = (a.astype(np.float32) @ b.astype(np.float32)).astype(dtype)
     return products
 
 
-def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
-    """A matrix in the layout of the output buffer: (atoms, 4) words. Padding is zero."""
-    rows = matrix.T if kernel.column_major else matrix
-    padded = np.zeros((rows.shape[0], kernel.stride * ELEMENTS), matrix.dtype)
-    padded[:, : rows.shape[1]] = rows
-    return padded.view(np.uint64).reshape(-1, 4)
-
-
-def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The inverse of :func:`_words`."""
-    rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.outer_total, -1)
-    along = kernel.m if kernel.column_major else kernel.n
-    matrix = rows[:, :along]
-    return matrix.T if kernel.column_major else matrix
-
-
-def _chunk_of_element(kernel: Kernel) -> np.ndarray:
-    """Which chunk each element of the output belongs to: (m, n)."""
-    row, column = kernel.tiles
-    chunk = np.empty((kernel.grid_m, kernel.grid_n), np.int64)
-    chunk[row, column] = np.repeat(np.arange(kernel.gpus), np.diff(kernel.chunk_start))
-    tiles = np.repeat(np.repeat(chunk, kernel.tile_m, axis=0), kernel.tile_n, axis=1)
-    return tiles[: kernel.m, : kernel.n]
-
-
-def reference(products: np.ndarray, nan: int) -> np.ndarray:
-    """The ring's sum as each GPU in turn would have it for its own chunk: (gpus, m, n).
-
-    Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. NaN is the
-    reduce unit's.
-    """
-    gpus = len(products)
-    sums = np.empty_like(products)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for x in range(gpus):
-            total = products[x - 1]
-            for hop in range(2, gpus + 1):
-                total = products[(x - hop) % gpus] + total
-            sums[x] = total
-    sums.view(np.uint16)[np.isnan(sums)] = nan
-    return sums
-
-
-def _maps(machine: Machine, dtype: str) -> list[Writes]:
-    """The program of every GPU: the output mapped for the reduce-scatter."""
-    return [
-        map_writes(machine.kernel, machine.system, g, context=CONTEXT_GEMM, op="sum", dtype=dtype)
-        for g in range(machine.gpus)
-    ]
-
-
-def _reduce(
-    machine: Machine, options: CheckOptions, progress: Callable[[str, float], None]
-) -> tuple[str, ...]:
-    """Let GEMM and reduce-scatter run; returns what went wrong."""
-    finished = machine.state.gpu["finished"]
-    total = machine.kernel.workgroups * machine.gpus
-    try:
-        machine.launch(_maps(machine, options.dtype), skew_cycles=options.skew)
-        machine.run(UNTIL_REDUCED, lambda _: progress("Checking", finished.sum() / total))
-        machine.idle(_SETTLING_CYCLES)
-    except SimulationError as error:
-        return (str(error),)
-    return ()
-
-
-def _compare(
-    kernel: Kernel, expected: np.ndarray, found: list[np.ndarray], corner: tuple[int, int]
-) -> tuple[int, tuple[Mismatch, ...]]:
-    """How many bit patterns differ in the chunk that each GPU owns, and the first of them."""
-    chunk = _chunk_of_element(kernel)
-    mismatches = 0
-    first: list[Mismatch] = []
-    for g in range(kernel.gpus):
-        wanted, got = expected[g].view(np.uint16), found[g].view(np.uint16)
-        wrong = (wanted != got) & (chunk == g)
-        mismatches += int(wrong.sum())
-        first += [
-            Mismatch(
-                gpu=g,
-                row=corner[0] + int(row),
-                column=corner[1] + int(column),
-                expected=int(wanted[row, column]),
-                found=int(got[row, column]),
-            )
-            for row, column in np.argwhere(wrong)[: _SHOWN - len(first)]
-        ]
-    return mismatches, tuple(first)
-
-
 def check(options: CheckOptions, progress: Callable[[str, float], None]) -> CheckResult:
-    """Run the GEMM on every GPU and channel, all values through the hardware, and compare.
+    """Run the GEMMs on every GPU and channel, all values through the hardware, and compare.
 
     An output whose chunks exceed the tracker's window is computed slice by slice.
 
@@ -163,75 +64,110 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
     ------
     InputError
         If the matrix is too small for the ring, or not even a macro-tile for each GPU fits into
-        the tracker.
+        the tracker; or, with several contexts, if an output does not fit in one launch.
     """
-    dtype, _ = _DTYPES[options.dtype]
-    system = _system(options.channels, options.granularity)
-    try:
-        slices = launches(system, options.m, options.n, options.k, options.gpus)
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError("m, n, gpus", str(error)) from error
-    products = _products(options, dtype)
-    results = []
-    row = column = 0
-    for kernel in slices:
-        part = products[:, row : row + kernel.m, column : column + kernel.n]
-        results.append(_check_slice(system, kernel, part, options, progress, (row, column)))
-        if kernel.column_major:
-            column += kernel.n
-        else:
-            row += kernel.m
+    launched, system = launches_of(options)
+    results = [_check_launch(system, works, options, progress) for works in launched]
     mismatches = sum(one.mismatches for one in results)
     errors = tuple(error for one in results for error in one.errors)
     return CheckResult(
         passed=not mismatches and not errors,
-        elements=options.m * options.n,
+        elements=sum(one.elements for one in results),
         mismatches=mismatches,
         cycles=sum(one.cycles for one in results),
         wall_s=sum(one.wall_s for one in results),
-        launches=len(slices),
-        first_mismatches=tuple(m for one in results for m in one.first_mismatches)[:_SHOWN],
+        launches=len(results),
+        first_mismatches=tuple(m for one in results for m in one.first_mismatches)[:SHOWN],
         errors=errors,
     )
 
 
-def _check_slice(
+def launches_of(options: CheckOptions) -> tuple[Iterable[tuple[Work, ...]], System]:
+    """What the contexts compute, launch by launch, and the GPU on which they do."""
+    system = _system(options.channels, options.granularity)
+    launched = _in_slices if options.contexts == 1 else _together
+    return launched(system, options), system
+
+
+def _kernels(system: System, problem: Problem, options: CheckOptions) -> tuple[Kernel, ...]:
+    """Those of the launches in which a context computes the problem."""
+    shape = problem.m, problem.n, problem.k
+    try:
+        return launches(system, *shape, options.gpus, options.contexts)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError("m, n, gpus", str(error)) from error
+
+
+def _in_slices(system: System, options: CheckOptions) -> Iterator[tuple[Work]]:
+    """One context's launches, each with a slice of the output."""
+    (problem,) = options.problems
+    slices = _kernels(system, problem, options)
+    products = _products(problem, options.gpus, options.seed)
+    row = column = 0
+    for kernel in slices:
+        part = products[:, row : row + kernel.m, column : column + kernel.n]
+        yield (Work(kernel, problem.dtype, part, (row, column)),)
+        if kernel.column_major:
+            column += kernel.n
+        else:
+            row += kernel.m
+
+
+def _together(system: System, options: CheckOptions) -> Iterator[tuple[Work, ...]]:
+    """The one launch of all contexts."""
+    kernels: list[Kernel] = []
+    for problem in options.problems:
+        slices = _kernels(system, problem, options)
+        if len(slices) > 1:
+            raise InputError(
+                "contexts",
+                f"{options.contexts} is not allowed with {problem}, which takes {len(slices)} "
+                "launches; allowed: 1, or outputs that one launch computes",
+            )
+        kernels += slices
+    yield tuple(
+        Work(kernel, problem.dtype, _products(problem, options.gpus, [options.seed, context]))
+        for context, (kernel, problem) in enumerate(
+            zip(apart(kernels), options.problems, strict=True)
+        )
+    )
+
+
+def _check_launch(
     system: System,
-    kernel: Kernel,
-    products: np.ndarray,
+    works: Sequence[Work],
     options: CheckOptions,
     progress: Callable[[str, float], None],
-    corner: tuple[int, int],
 ) -> CheckResult:
-    """A launch on a part of the output that begins at row and column ``corner``."""
-    dtype, nan = _DTYPES[options.dtype]
-    with Machine(
+    """A launch of each context, all at the same time."""
+    with DataLaunch(
         system,
-        kernel,
+        works,
         engine=options.engine,
         channels=options.channels,
-        mirror=False,
-        partial=np.stack([_words(kernel, one) for one in products]),
         link_stall=options.back_pressure / 100,
         seed=options.seed,
         progress=progress,
-    ) as machine:
+    ) as launch:
         begin = time.perf_counter()
-        errors = _reduce(machine, options, progress)
+        errors: tuple[str, ...] = ()
+        try:
+            launch.begin(skew_cycles=options.skew)
+            launch.finish(lambda done: progress("Checking", done))
+        except SimulationError as error:
+            errors = (str(error),)
         wall_s = time.perf_counter() - begin
-        found = [
-            np.ascontiguousarray(_matrix(kernel, words, dtype)) for words in machine.state.stored
-        ]
-        cycles = machine.now
-    mismatches, first = _compare(kernel, reference(products, nan), found, corner)
+        compared = [launch.compare(context) for context in range(len(works))]
+        cycles = launch.machine.now
+    mismatches = sum(count for count, _ in compared)
     return CheckResult(
         passed=not mismatches and not errors,
-        elements=kernel.m * kernel.n,
+        elements=sum(work.kernel.m * work.kernel.n for work in works),
         mismatches=mismatches,
         cycles=cycles,
         wall_s=wall_s,
-        first_mismatches=first,
+        first_mismatches=tuple(one for _, first in compared for one in first),
         errors=errors,
     )

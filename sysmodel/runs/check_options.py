@@ -10,13 +10,14 @@ from sysmodel.lib.errors import InputError
 
 from .result import ENGINES, EngineName
 
-__all__ = ["CheckOptions", "CheckResult", "Mismatch"]
+__all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
 
 _BOUNDS = {
     "gpus": (2, 8),
     "m": (1, LARGEST["m"]),
     "n": (1, LARGEST["n"]),
     "k": (1, LARGEST["k"]),
+    "contexts": (1, 2),
     "channels": (1, 32),
     "skew": (0, 1_000_000),
     "back_pressure": (0, 95),
@@ -24,9 +25,22 @@ _BOUNDS = {
 }
 
 
+@dataclass(frozen=True)
+class Problem:
+    """A GEMM on each GPU, of m × n × k, whose results the ring adds up."""
+
+    m: int
+    n: int
+    k: int
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.m} x {self.n} x {self.k} {self.dtype}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """A GEMM with real values on every GPU and channel.
+    """A GEMM with real values on every GPU and channel, or two at the same time.
 
     Parameters
     ----------
@@ -36,6 +50,8 @@ class CheckOptions:
         Size of each GPU's GEMM.
     dtype : str
         ``fp16`` or ``bf16``.
+    contexts : int
+        2: a second context works at the same time, on an output of n × m in the other format.
     granularity : str
         ``workgroup`` or ``wavefront``: whose complete tile is sent on.
     engine : str
@@ -60,6 +76,7 @@ class CheckOptions:
     n: int = 384
     k: int = 128
     dtype: Literal["fp16", "bf16"] = "fp16"
+    contexts: int = 1
     granularity: GranularityName = "workgroup"
     engine: EngineName = "rtl"
     channels: int = 2
@@ -96,12 +113,20 @@ class CheckOptions:
                 raise InputError(name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
 
     @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What each context computes."""
+        (other,) = set(DTYPE_BYTES) - {self.dtype}
+        first = Problem(self.m, self.n, self.k, self.dtype)
+        return (first, Problem(self.n, self.m, self.k, other))[: self.contexts]
+
+    @property
     def needed_bytes(self) -> int:
-        """Memory that the check takes: each GPU's product, what the hardware makes of it, and what
-        it should be, all of 2 bytes an element, with its epochs; operands and product in fp32."""
+        """Memory that the check takes, for each context: each GPU's product, what the hardware
+        makes of it, and what it should be, all of 2 bytes an element, with its epochs; operands and
+        product in fp32."""
         output = self.m * self.n
         operands = (self.m + self.n) * self.k
-        return self.gpus * output * 16 + (output + 2 * operands) * 4
+        return self.contexts * (self.gpus * output * 16 + (output + 2 * operands) * 4)
 
 
 def _memory_bytes() -> int:
@@ -117,6 +142,7 @@ class Mismatch:
     column: int
     expected: int
     found: int
+    context: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -194,7 +194,7 @@ def _energy(result: RunResult) -> RichTable:
 def print_check(options: CheckOptions, result: CheckResult) -> None:
     """Print whether every bit agrees, and if not, where."""
     console = terminal()
-    shape = f"{options.m} x {options.n} x {options.k} {options.dtype} on {options.gpus} GPUs"
+    shape = f"{' beside '.join(map(str, options.problems))} on {options.gpus} GPUs"
     if result.passed:
         console.print(f"[bold green]passed[/]: {shape}, {result.elements:,} elements bit for bit")
     else:
@@ -203,8 +203,9 @@ def print_check(options: CheckOptions, result: CheckResult) -> None:
             "elements differ"
         )
     for one in result.first_mismatches:
+        context = f"context {one.context}, " if options.contexts > 1 else ""
         console.print(
-            f"  GPU {one.gpu}, row {one.row}, column {one.column}: "
+            f"  {context}GPU {one.gpu}, row {one.row}, column {one.column}: "
             f"expected 0x{one.expected:04x}, found 0x{one.found:04x}"
         )
     for error in result.errors:

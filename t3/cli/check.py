@@ -25,6 +25,9 @@ def check(
     dtype: Annotated[
         Literal["fp16", "bf16"], choice("Format of operands and output.", tuple(DTYPE_BYTES))
     ] = CheckOptions.dtype,
+    contexts: Annotated[
+        int, integer_option("2: a second context sums N x M at the same time, in the other format.")
+    ] = CheckOptions.contexts,
     granularity: Annotated[
         GranularityName, choice("Whose complete tile is sent on.", GRANULARITIES)
     ] = CheckOptions.granularity,
@@ -45,7 +48,8 @@ def check(
     """Run real values through the hardware and compare every bit.
 
     Compares every element of the reduce-scattered GEMM, on every GPU and channel, with NumPy's
-    reduction in the order of the ring. The exit code is 0 only if all agree.
+    reduction in the order of the ring; with two contexts, of two GEMMs that run at the same time.
+    The exit code is 0 only if all agree.
     """
     options = CheckOptions(
         gpus=gpus,
@@ -53,6 +57,7 @@ def check(
         n=n,
         k=k,
         dtype=dtype,
+        contexts=contexts,
         granularity=granularity,
         engine=engine,
         channels=channels,

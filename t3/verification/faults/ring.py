@@ -18,7 +18,7 @@ from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import Writes, credit_windows, map_writes
 from sysmodel.machine.until import UNTIL_REDUCED
-from sysmodel.runs.check import reference
+from sysmodel.runs.data_launch import reference
 
 from .hook import FAULT, FaultyInstance, Hooked
 

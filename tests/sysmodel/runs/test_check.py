@@ -7,8 +7,9 @@ from small_system import scaled
 from sysmodel.config.system import GRANULARITIES, load_system
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
-from sysmodel.runs.check import check, reference
+from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
+from sysmodel.runs.data_launch import reference
 
 TILE_M, TILE_N = 128, 96
 
@@ -88,7 +89,7 @@ def test_a_wrong_bit_in_a_later_slice_is_where_it_is(narrow_window, monkeypatch)
         sums[0].view(np.uint16)[5, 7] ^= 1
         return sums
 
-    monkeypatch.setattr("sysmodel.runs.check.reference", one_off)
+    monkeypatch.setattr("sysmodel.runs.data_launch.reference", one_off)
     result = check(CheckOptions(gpus=2, m=256, n=384, k=8, engine="golden"), no_progress)
     assert not result.passed and result.launches == 2
     assert {(one.row, one.column) for one in result.first_mismatches} == {(5, 7), (5, 192 + 7)}
@@ -136,7 +137,7 @@ def test_reference_rounds_in_ring_order():
 
 def test_a_wrong_bit_is_found(monkeypatch):
     """The comparison can fail: one element of one partial product is changed behind its back."""
-    import sysmodel.runs.check as module
+    import sysmodel.runs.data_launch as module
 
     words = module._words
     calls = []

@@ -15,6 +15,8 @@ _BAD_CHECKS = [
     (["--gpus", "1"], "--gpus: 1 is not allowed; allowed: an integer from 2 to 8"),
     (["--dtype", "fp8"], "--dtype: 'fp8' is not allowed; allowed: fp16, bf16"),
     (["--engine", "x"], "--engine: 'x' is not allowed; allowed: rtl, golden"),
+    (["--contexts", "0"], "--contexts: 0 is not allowed; allowed: an integer from 1 to 2"),
+    (["--contexts", "3"], "--contexts: 3 is not allowed; allowed: an integer from 1 to 2"),
     (["--channels", "all"], "--channels: 'all' is not allowed; allowed: an integer"),
     (["--channels", "5"], "--channels: 5 is not allowed; allowed: 1, 2, 4, 8, 16, 32"),
     (["--skew", "-1"], "--skew: -1 is not allowed"),
@@ -55,3 +57,16 @@ def test_check(capsys, monkeypatch, passed):
     options = asked[0]
     assert (options.gpus, options.dtype, options.skew, options.back_pressure) == (8, "bf16", 90, 30)
     assert (options.m, options.n, options.k) == (512, 384, 128)
+    assert options.contexts == 1
+
+
+def test_check_of_two_contexts(capsys, monkeypatch):
+    wrong = Mismatch(gpu=1, row=2, column=3, expected=1, found=2, context=1)
+    failed = CheckResult(
+        passed=False, elements=8, mismatches=1, cycles=5, wall_s=0.5, first_mismatches=(wrong,)
+    )
+    monkeypatch.setattr(command, "_check", lambda *_: failed)
+    assert main(["check", "--contexts", "2"]) == 1
+    printed = capsys.readouterr().out
+    assert "512 x 384 x 128 fp16 beside 384 x 512 x 128 bf16 on 4 GPUs" in printed
+    assert "context 1, GPU 1, row 2, column 3: expected 0x0001" in printed

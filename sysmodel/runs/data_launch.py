@@ -1,0 +1,215 @@
+"""Launches with real values: what each context computes goes through the hardware and comes out to
+be compared."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from sysmodel.config.system import System
+from sysmodel.engine.ports import DATA_WORDS
+from sysmodel.gpu.kernel import ELEMENTS, Kernel
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.offers import gemm_space
+from sysmodel.machine.program import Writes, map_writes
+from sysmodel.machine.until import UNTIL_REDUCED
+
+from .check_options import Mismatch
+
+__all__ = ["DTYPES", "SHOWN", "DataLaunch", "Work", "reference"]
+
+DTYPES = {
+    "fp16": (np.dtype(np.float16), 0x7E00),
+    "bf16": (np.dtype(ml_dtypes.bfloat16), 0x7FC0),
+}
+"""NumPy's type of a format, and the only NaN that the reduce unit gives in it."""
+
+SHOWN = 5
+"""Mismatches that are told one by one."""
+
+_SETTLING_CYCLES = 16  # in which an error that comes late shows
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a context computes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    dtype : str
+        ``fp16`` or ``bf16``.
+    products : array
+        Each GPU's product: (gpus, m, n).
+    corner : (int, int)
+        Row and column of a larger output from which on this is a part of it.
+    """
+
+    kernel: Kernel
+    dtype: str
+    products: np.ndarray
+    corner: tuple[int, int] = (0, 0)
+
+
+class DataLaunch:
+    """A launch of each context, all at the same time, on a ring of GPUs; a context manager.
+
+    Parameters
+    ----------
+    system : System
+    works : sequence of Work
+        Of the contexts in turn, with buffers one after the other.
+    engine, channels, link_stall, seed, progress
+        See :class:`Machine`.
+
+    Attributes
+    ----------
+    machine : Machine
+    """
+
+    def __init__(
+        self,
+        system: System,
+        works: Sequence[Work],
+        *,
+        engine: str,
+        channels: int,
+        link_stall: float = 0.0,
+        seed: int = 0,
+        progress: Callable[[str, float], None] | None = None,
+    ):
+        self.works = works
+        base, end = works[0].kernel.output_atom, works[-1].kernel.output_end
+        self._buffers = [
+            slice(work.kernel.output_atom - base, work.kernel.output_end - base) for work in works
+        ]
+        partial = np.zeros((works[0].kernel.gpus, end - base, DATA_WORDS), np.uint64)
+        for work, buffer in zip(works, self._buffers, strict=True):
+            partial[:, buffer] = [_words(work.kernel, one) for one in work.products]
+        with ExitStack() as opened:
+            self.machine = opened.enter_context(
+                Machine(
+                    system,
+                    works[0].kernel,
+                    beside=[work.kernel for work in works[1:]],
+                    engine=engine,
+                    channels=channels,
+                    mirror=False,
+                    partial=partial,
+                    link_stall=link_stall,
+                    seed=seed,
+                    progress=progress,
+                )
+            )
+            self._exit = opened.pop_all()
+
+    def __enter__(self) -> "DataLaunch":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exit.close()
+
+    def begin(self, *, skew_cycles: int = 0) -> None:
+        """Program the contexts and start their kernels; see :meth:`Machine.launch`."""
+        maps = [
+            [write for context in range(len(self.works)) for write in self._map(context, g)]
+            for g in range(self.machine.gpus)
+        ]
+        self.machine.launch(maps, skew_cycles=skew_cycles)
+
+    def _map(self, context: int, gpu: int) -> Writes:
+        work = self.works[context]
+        return map_writes(
+            work.kernel,
+            self.machine.system,
+            gpu,
+            context=gemm_space(context),
+            op="sum",
+            dtype=work.dtype,
+            number=context,
+            contexts=len(self.works),
+        )
+
+    def finish(self, progress: Callable[[float], None] = lambda done: None) -> None:
+        """Let GEMMs and reduce-scatters run to their end.
+
+        Raises
+        ------
+        SimulationError
+            See :meth:`Machine.run`.
+        """
+        finished = self.machine.state.gpu["finished"]
+        total = sum(work.kernel.workgroups for work in self.works) * self.machine.gpus
+        self.machine.run(UNTIL_REDUCED, lambda _: progress(finished.sum() / total))
+        self.machine.idle(_SETTLING_CYCLES)
+
+    def compare(self, context: int) -> tuple[int, tuple[Mismatch, ...]]:
+        """How many bit patterns differ in the chunk that each GPU owns, and the first of them."""
+        work = self.works[context]
+        dtype, nan = DTYPES[work.dtype]
+        expected = reference(work.products, nan)
+        chunk = _chunk_of_element(work.kernel)
+        mismatches = 0
+        first: list[Mismatch] = []
+        for g, words in enumerate(self.machine.state.stored[:, self._buffers[context]]):
+            found = np.ascontiguousarray(_matrix(work.kernel, words, dtype))
+            wanted, got = expected[g].view(np.uint16), found.view(np.uint16)
+            wrong = (wanted != got) & (chunk == g)
+            mismatches += int(wrong.sum())
+            first += [
+                Mismatch(
+                    gpu=g,
+                    row=work.corner[0] + int(row),
+                    column=work.corner[1] + int(column),
+                    expected=int(wanted[row, column]),
+                    found=int(got[row, column]),
+                    context=context,
+                )
+                for row, column in np.argwhere(wrong)[: SHOWN - len(first)]
+            ]
+        return mismatches, tuple(first)
+
+
+def reference(products: np.ndarray, nan: int) -> np.ndarray:
+    """The ring's sum as each GPU in turn would have it for its own chunk: (gpus, m, n).
+
+    Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. NaN is the
+    reduce unit's.
+    """
+    gpus = len(products)
+    sums = np.empty_like(products)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for x in range(gpus):
+            total = products[x - 1]
+            for hop in range(2, gpus + 1):
+                total = products[(x - hop) % gpus] + total
+            sums[x] = total
+    sums.view(np.uint16)[np.isnan(sums)] = nan
+    return sums
+
+
+def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
+    """A matrix in the layout of the output buffer: (atoms, 4) words. Padding is zero."""
+    rows = matrix.T if kernel.column_major else matrix
+    padded = np.zeros((rows.shape[0], kernel.stride * ELEMENTS), matrix.dtype)
+    padded[:, : rows.shape[1]] = rows
+    return padded.view(np.uint64).reshape(-1, 4)
+
+
+def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The inverse of :func:`_words`."""
+    rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.outer_total, -1)
+    along = kernel.m if kernel.column_major else kernel.n
+    matrix = rows[:, :along]
+    return matrix.T if kernel.column_major else matrix
+
+
+def _chunk_of_element(kernel: Kernel) -> np.ndarray:
+    """Which chunk each element of the output belongs to: (m, n)."""
+    row, column = kernel.tiles
+    chunk = np.empty((kernel.grid_m, kernel.grid_n), np.int64)
+    chunk[row, column] = np.repeat(np.arange(kernel.gpus), np.diff(kernel.chunk_start))
+    tiles = np.repeat(np.repeat(chunk, kernel.tile_m, axis=0), kernel.tile_n, axis=1)
+    return tiles[: kernel.m, : kernel.n]
