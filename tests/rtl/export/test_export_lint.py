@@ -3,33 +3,32 @@
 import json
 import os
 import re
-from dataclasses import replace
 
 import pyslang
 import pytest
-from exported import EXAMPLE, SMALL, exported, needs, run, verilate, written
+from exported import (
+    EXAMPLE,
+    LEAST,
+    LINK,
+    SMALL,
+    TWO_CONTEXTS,
+    exported,
+    needs,
+    run,
+    verilate,
+    with_links,
+    written,
+)
 
 from rtl.link.parameters import LinkParameters
-from rtl.parameters import T3Parameters
 
-LEAST = T3Parameters(
-    contexts=1,
-    system_channels=1,
-    commands=1,
-    regions=1,
-    ranges=1,
-    wavefronts=1,
-    ways=1,
-    sets=16,
-    banks=1,
-)
 PARAMETERS = pytest.mark.parametrize(
     "p",
     [
         pytest.param(SMALL, id="two-channels", marks=pytest.mark.verify),
-        pytest.param(EXAMPLE, id="example", marks=pytest.mark.verify),
-        pytest.param(LEAST, id="least"),
-        pytest.param(replace(LEAST, contexts=2), id="two-contexts"),
+        pytest.param(EXAMPLE, id="example"),
+        pytest.param(LEAST, id="least", marks=pytest.mark.verify),
+        pytest.param(TWO_CONTEXTS, id="two-contexts", marks=pytest.mark.verify),
     ],
 )
 LATCH = "module bad(input e, d, output reg q); always @* if (e) q = d; endmodule"
@@ -51,23 +50,13 @@ def test_verilator(p, tmp_path):
 
 def test_verilator_reads_a_top_with_its_links(tmp_path):
     """Whose ports are wires to the neighbours, in place of those that stand for a link."""
-    p = replace(LEAST, contexts=2)
-    link = LinkParameters(
-        replay_depth=8,
-        receive_depth=8,
-        sequence_bits=8,
-        timeout_cycles=64,
-        down_cycles=256,
-        lifetime_cycles=64,
-        contexts=2,
-    )
-    files = exported(p, "gpu", link)
+    files = with_links()
     folder = written(tmp_path, files)
     for file in ("gpu.v", "gpu_link_endpoint.v"):
         done = verilate("--lint-only", "-Wall", folder / "gpu.vlt", folder / file)
         assert (done.returncode, done.stderr) == (0, ""), file
     manifest = json.loads(files["manifest.json"])
-    assert LinkParameters(**manifest["link"]) == link
+    assert LinkParameters(**manifest["link"]) == LINK
     entries = {entry["file"]: entry for entry in manifest["files"]}
     ports = {port["name"]: port for port in entries["gpu.v"]["ports"]}
     assert ports["channel__0__occupancy"]["description"] == "Entries of that queue."
@@ -143,7 +132,7 @@ def test_linters_can_fail(tmp_path):
     """Else silence would say nothing."""
     path = tmp_path / "bad.v"
     path.write_text(LATCH)
-    written(tmp_path, exported(LEAST))
+    written(tmp_path, exported(EXAMPLE))
     assert "LATCH" in verilate("--lint-only", "-Wall", tmp_path / "t3.vlt", path).stderr
     assert any(
         map(matters, slang("module bad(input [4:0] b, output [3:0] a); assign a = b; endmodule"))

@@ -4,18 +4,17 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from exported import SMALL, exported
+from exported import EXAMPLE, SMALL, exported, with_links
 
 from rtl.export.files import export_files
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 
 ROOT = Path(__file__).parents[3]
-LARGER = replace(SMALL, channels=4, system_channels=4, ways=1)
 SCRIPT = """
 import json, sys
 from rtl.export.files import export_files
@@ -48,9 +47,8 @@ def test_same_bytes_in_every_process(tmp_path):
 
 def test_files_are_self_contained_and_go_together():
     """Every module has one definition in all files of two exports, beside its first use."""
-    other = verilog(exported(LARGER, "gpu"))
     defined = {}
-    for file, text in (verilog(exported()) | other).items():
+    for file, text in (verilog(exported()) | verilog(with_links())).items():
         modules = MODULE.findall(text)
         name = file.removesuffix(".v")
         assert modules[0] == name
@@ -62,11 +60,11 @@ def test_files_are_self_contained_and_go_together():
 
 def test_equal_modules_are_shared():
     """More channels are more instances, not more modules."""
-    several = ((exported(), "t3", SMALL), (exported(LARGER, "gpu"), "gpu", LARGER))
-    for files, name, p in several:
-        text = files[f"{name}.v"]
-        assert len(re.findall(rf"^module {name}__channel ", text, re.MULTILINE)) == 1
-        assert len(re.findall(rf"^  {name}__channel \w+ \($", text, re.MULTILINE)) == p.channels
+    for p in (EXAMPLE, SMALL):
+        text = exported(p)["t3.v"]
+        assert len(re.findall(r"^module t3__channel ", text, re.MULTILINE)) == 1
+        assert len(re.findall(r"^  t3__channel \w+ \($", text, re.MULTILINE)) == p.channels
+    assert EXAMPLE.channels < SMALL.channels
 
 
 def test_only_plain_identifiers():

@@ -52,6 +52,7 @@ def lint(path):
                 banks=1,
             ),
             id="least",
+            marks=pytest.mark.verify,
         ),
     ],
 )

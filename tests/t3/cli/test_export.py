@@ -1,37 +1,41 @@
 import json
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import pytest
+from exported import LINK, TWO_CONTEXTS, exported
 
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from t3.cli import main as cli
-
-SMALL = ["--sets", "8", "--ways", "1", "--banks", "1"]
-SMALL += ["--credit-window", "8", "--command-depth", "8"]
 
 
 def t3(*arguments):
     return cli.main(["export", *map(str, arguments)])
 
 
-def test_writes_what_the_manifest_says(tmp_path, capsys):
-    assert (
-        t3("--out", tmp_path / "a" / "b", "--name", "gpu", *SMALL, "--with-data", "--with-links")
-        == 0
+def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
+    """What it asks for is made once for all tests."""
+    monkeypatch.setattr(
+        "rtl.export.files.export_files", lambda p, name, _, *, link: exported(p, name, link)
     )
     folder = tmp_path / "a" / "b"
+    given = [
+        text
+        for name, value in asdict(TWO_CONTEXTS).items()
+        if value is not False
+        for text in (f"--{name.replace('_', '-')}", value)
+    ]
+    assert t3("--out", folder, "--name", "gpu", *given, "--with-links") == 0
     manifest = json.loads((folder / "manifest.json").read_text())
-    asked = T3Parameters(sets=8, ways=1, banks=1, credit_window=8, command_depth=8, with_data=True)
-    assert T3Parameters(**manifest["parameters"]) == asked
-    assert LinkParameters(**manifest["link"]) == LinkParameters(contexts=asked.contexts)
+    assert T3Parameters(**manifest["parameters"]) == TWO_CONTEXTS
+    assert LinkParameters(**manifest["link"]) == LINK
     (top,) = (entry for entry in manifest["files"] if entry["file"] == "gpu.v")
     assert "channel__0__downstream__send__payload" in {port["name"] for port in top["ports"]}
     written = {path.name for path in folder.iterdir()}
     assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}
-    assert {"gpu.v", "gpu_nmc_unit.v", "gpu.core", "gpu_registers.vh"} <= written
+    assert {"gpu.v", "gpu_link_endpoint.v", "gpu.core", "gpu_registers.vh"} <= written
     assert f"{len(written)} files in {folder}" in capsys.readouterr().out
 
 
