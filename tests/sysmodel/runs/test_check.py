@@ -50,7 +50,8 @@ def test_random_problems_on_the_golden_engine(seed):
 
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_random_problems_on_the_rtl(seed):
-    require_pass(random_options(seed, "rtl", channels=2))
+    # Of one channel: more take long to build.
+    require_pass(random_options(seed, "rtl", channels=1))
 
 
 @pytest.fixture

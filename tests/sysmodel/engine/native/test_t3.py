@@ -102,9 +102,8 @@ def traffic(p, cycles, seed):
     return inputs, begin
 
 
-@pytest.mark.parametrize(
-    ("channels", "with_data"), [(2, False), pytest.param(1, True, marks=pytest.mark.verify)]
-)
+@pytest.mark.verify  # builds of their own; tests/lockstep compares the same with the golden model
+@pytest.mark.parametrize(("channels", "with_data"), [(2, False), (1, True)])
 def test_as_amaranths_simulator(channels, with_data):
     p = T3Parameters(
         contexts=1,
