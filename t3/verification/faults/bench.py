@@ -16,23 +16,24 @@ class Bench:
 
     Parameters
     ----------
-    hooked : :class:`Hooked` or None
-        The hardware, if faults of rings are wanted.
+    hooked : dict of :class:`Hooked`
+        The hardware by its contexts, for those with which faults of rings are wanted.
     endpoint : Path or None
         The link endpoint's library, if faults of links are.
     """
 
-    def __init__(self, hooked: Hooked | None, endpoint: Path | None):
+    def __init__(self, hooked: dict[int, Hooked], endpoint: Path | None):
         self._hooked, self._endpoint = hooked, endpoint
         self._exit = ExitStack()
         self._rings: dict[Setup, Ring] = {}
 
     def ring(self, setup: Setup) -> Ring:
         """The ring that computes what the setup says."""
-        if self._hooked is None:
-            raise ValueError("No hardware was built")
+        if setup.contexts not in self._hooked:
+            raise ValueError(f"No hardware with {setup.contexts} contexts was built")
         if setup not in self._rings:
-            self._rings[setup] = self._exit.enter_context(Ring(self._hooked, setup))
+            hooked = self._hooked[setup.contexts]
+            self._rings[setup] = self._exit.enter_context(Ring(hooked, setup))
         return self._rings[setup]
 
     @cached_property

@@ -23,11 +23,12 @@ constexpr uint64_t kNoBit = ~0ULL;
 
 struct Seen {
     void* handle;
-    uint64_t cycle, error;
+    uint64_t cycle;
+    std::vector<uint64_t> errors;  // of each context
 };
 
 Fault* fault = nullptr;
-uint64_t irq_word = 0;
+uint64_t irq_word = 0, irq_words_apart = 0, contexts = 0;
 std::vector<Seen> seen;
 std::vector<std::vector<unsigned char>> before;
 uint64_t wait = 0;
@@ -40,7 +41,7 @@ Memory memory_of(void* handle, uint64_t index) {
 Seen& seen_of(void* handle) {
     for (auto& one : seen)
         if (one.handle == handle) return one;
-    seen.push_back({handle, 0, kNoBit});
+    seen.push_back({handle, 0, std::vector<uint64_t>(contexts, kNoBit)});
     return seen.back();
 }
 
@@ -103,9 +104,11 @@ void turn_bits(void* handle, uint64_t cycle) {
 extern "C" {
 
 // From now on, until the next call; cycles are counted from this one on.
-void t3_arm(Fault* armed, uint64_t irq) {
+void t3_arm(Fault* armed, uint64_t irq, uint64_t apart, uint64_t count) {
     fault = armed;
     irq_word = irq;
+    irq_words_apart = apart;
+    contexts = count;
     seen.clear();
     before.clear();
     found = false;
@@ -113,8 +116,10 @@ void t3_arm(Fault* armed, uint64_t irq) {
 
 uint64_t t3_fault_words() { return sizeof(Fault) / sizeof(uint64_t); }
 
-// Cycle after which an error was first pending; all ones if none was.
-uint64_t t3_error_cycle(void* handle) { return seen_of(handle).error; }
+// Cycle after which an error of the context was first pending; all ones if none was.
+uint64_t t3_error_cycle(void* handle, uint64_t context) {
+    return seen_of(handle).errors[context];
+}
 
 void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
     auto& own = seen_of(handle);
@@ -141,7 +146,9 @@ void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
     t3_step(handle, in, out);
     if (here && (fault->action == kTurnRow || fault->action == kTurnWritten))
         turn_bits(handle, cycle + 1);
-    if (out[irq_word] && own.error == kNoBit) own.error = cycle + 1;
+    for (uint64_t context = 0; context < contexts; ++context)
+        if (out[irq_word + context * irq_words_apart] && own.errors[context] == kNoBit)
+            own.errors[context] = cycle + 1;
 }
 
 }  // extern "C"

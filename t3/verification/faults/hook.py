@@ -11,7 +11,14 @@ from sysmodel.engine.native.build import WRAPPER, library, words_header
 from sysmodel.engine.native.engine import Instance
 from sysmodel.engine.native.flatten import Flat
 from sysmodel.engine.native.verilate import Toolchain
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, input_words, output_words, top_words
+from sysmodel.engine.ports import (
+    CHANNEL_OUTPUTS,
+    CONTEXT_OUTPUTS,
+    K,
+    input_words,
+    output_words,
+    top_words,
+)
 from sysmodel.lib.progress import Report, no_progress
 
 from .memories import Memory, find_memories, memories_header
@@ -93,14 +100,14 @@ class FaultyInstance(Instance):
         p = hooked.parameters
         super().__init__(hooked.path, input_words(p), output_words(p))
         functions = self._library.functions
-        functions.t3_arm.argtypes = [_POINTER, _WORD]
+        functions.t3_arm.argtypes = [_POINTER, _WORD, _WORD, _WORD]
         functions.t3_arm.restype = None
-        functions.t3_error_cycle.argtypes = [_POINTER]
+        functions.t3_error_cycle.argtypes = [_POINTER, _WORD]
         functions.t3_error_cycle.restype = _WORD
         functions.t3_fault_words.restype = _WORD
         if functions.t3_fault_words() != len(_FAULT_WORDS):
             raise RuntimeError(f"{hooked.path} has another kind of fault")
-        self._irq = p.channels * CHANNEL_OUTPUTS + K.irq
+        self._irqs = p.channels * CHANNEL_OUTPUTS + K.irq, CONTEXT_OUTPUTS, p.contexts
         self.step_address = ctypes.cast(functions.t3_fault_step, _POINTER).value or 0
 
     def arm(self, fault: np.ndarray) -> None:
@@ -108,10 +115,9 @@ class FaultyInstance(Instance):
 
         It holds for all instances of the library in this process.
         """
-        self._library.functions.t3_arm(fault.ctypes.data, self._irq)
+        self._library.functions.t3_arm(fault.ctypes.data, *self._irqs)
 
-    @property
-    def error_cycle(self) -> int | None:
-        """Cycle in which an error was first pending, counted from :meth:`arm` on."""
-        cycle = self._library.functions.t3_error_cycle(self.handle)
+    def error_cycle(self, context: int) -> int | None:
+        """Cycle in which an error of the context was first pending, counted from :meth:`arm` on."""
+        cycle = self._library.functions.t3_error_cycle(self.handle, context)
         return None if cycle == NO_BIT else cycle

@@ -13,7 +13,9 @@ _LEAST_ROWS = 8  # what is shorter is flip-flops in any technology
 
 _METHOD = """\
 One fault in each run, at a random time and place. Memories and GPUs: a ring of three GPUs computes
-a sum with real values in the compiled RTL, and every bit of it is compared with NumPy's. Links: two
+a sum with real values in the compiled RTL, and every bit of it is compared with NumPy's. With two
+contexts at work (`contexts-` kinds) each computes a sum of its own on the same ring: what the fault
+does not concern must come out right, whatever the other context reports. Links: two
 compiled link endpoints exchange random packets both ways, and what is delivered is compared with
 what was sent.
 
@@ -21,7 +23,7 @@ what was sent.
 - *reported*: an error is pending, with an expected cause, and the expected tile where the fault
   tells which;
 - *harmless*: the result is right, and there was nothing to correct;
-- *misreported*: another cause or tile;
+- *misreported*: another cause or tile, or another context whose sum is not there;
 - *silent corruption*: a wrong result and no error;
 - *hang*: neither the end nor a report within the bound.
 

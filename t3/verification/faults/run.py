@@ -17,7 +17,7 @@ from .hook import build_hooked
 from .link import build_endpoint
 from .memories import Memory
 from .outcome import Kind, Result
-from .registry import KINDS, needs_endpoint, needs_ring
+from .registry import KINDS, contexts_needed, needs_endpoint
 from .ring import ring_parameters
 
 __all__ = ["Campaign", "Tally", "inject_all", "shares"]
@@ -183,7 +183,10 @@ def inject_all(
     SimulationError
         If the hardware fails without a fault.
     """
-    hooked = build_hooked(ring_parameters(), progress) if needs_ring(kinds) else None
+    hooked = {
+        contexts: build_hooked(ring_parameters(contexts), progress)
+        for contexts in contexts_needed(kinds)
+    }
     endpoint = build_endpoint(progress) if needs_endpoint(kinds) else None
     counts = shares(kinds, faults)
     tasks = [
@@ -207,4 +210,5 @@ def inject_all(
         for done, (name, number, result) in enumerate(results, 1):
             tallies[name].add(number, result)
             progress("Injecting", done / sum(counts))
-    return Campaign(seed, list(tallies.values()), hooked.memories if hooked else [])
+    memories = hooked[min(hooked)].memories if hooked else []
+    return Campaign(seed, list(tallies.values()), memories)

@@ -13,7 +13,9 @@ import rtl.tracker.table
 from sysmodel.lib.errors import InputError
 from t3.cli.faults import faults
 from t3.verification.faults import run
+from t3.verification.faults.context_kinds import KINDS as CONTEXT_KINDS
 from t3.verification.faults.link_kinds import KINDS as LINK_KINDS
+from t3.verification.faults.outcome import Outcome
 from t3.verification.faults.registry import KINDS
 from t3.verification.seeded_bugs.bug import SeededBug
 from t3.verification.seeded_bugs.table import bug_of
@@ -108,7 +110,7 @@ def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
 
 @pytest.mark.verify
 def test_gpus(tmp_path):
-    kinds = [kind for kind in KINDS if kind not in LINK_KINDS]
+    kinds = [kind for kind in KINDS if kind not in (*LINK_KINDS, *CONTEXT_KINDS)]
     found, page = assert_all_is_well(tmp_path, kinds, 200, 885)
     assert "channel_0.lane.data" in page.partition("What is not protected")[2]
     assert found["tracker-entry-single"]["outcomes"]["corrected"] > 0
@@ -116,6 +118,18 @@ def test_gpus(tmp_path):
     assert found["tracker-entry-double"]["outcomes"]["reported"] > 0
     assert found["gpu-never-starts"]["outcomes"]["reported"] > 0
     assert set(found["table-full"]["codes"]) == {"SET_FULL"}
+
+
+@pytest.mark.verify
+def test_two_contexts(tmp_path):
+    found, _ = assert_all_is_well(tmp_path, CONTEXT_KINDS, 240, 887)
+    for kind in ("contexts-tracker-entry", "contexts-issue_ack", "contexts-ready-command"):
+        assert found[f"{kind}-single"]["outcomes"]["corrected"] > 0
+        assert found[f"{kind}-double"]["outcomes"]["reported"] > 0
+    assert found["contexts-aborted"]["outcomes"] == {
+        outcome.value: 20 * (outcome is Outcome.HARMLESS) for outcome in Outcome
+    }
+    assert found["contexts-kernel-stops"]["codes"].keys() == {"TIMEOUT"}
 
 
 @pytest.mark.verify

@@ -1,11 +1,12 @@
 """Verdicts on runs, and how they are counted."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from rtl.interface.encodings import ErrorCode
-from t3.verification.faults.judge import judge
+from t3.verification.faults.judge import judge, judge_all
 from t3.verification.faults.outcome import Kind, Outcome, Result
 from t3.verification.faults.registry import KINDS
 from t3.verification.faults.ring import RingRun
@@ -15,8 +16,8 @@ CYCLES, TIMEOUT_CYCLES = 1000, 3000
 RING = SimpleNamespace(
     fault_free=SimpleNamespace(cycles=CYCLES),
     setup=SimpleNamespace(timeout_cycles=TIMEOUT_CYCLES),
-    kernel=SimpleNamespace(workgroups=12),
-    dispatch_index_of=lambda gpu, workgroup: workgroup - 4 * gpu,
+    kernels=[SimpleNamespace(workgroups=12)] * 2,
+    dispatch_index_of=lambda gpu, workgroup, context: workgroup - 4 * gpu,
 )
 
 
@@ -85,6 +86,43 @@ def test_a_late_report_is_a_hang():
     assert verdict(**report(cycle=late)).outcome is Outcome.HANG
 
 
+FINE = RingRun(finished=True, right=True, reports={}, corrected=0, cycles=CYCLES)
+WRONG = replace(FINE, right=False)
+LOST = replace(FINE, **report(code=ErrorCode.TRACKER_CORRUPT))
+WAITS = replace(FINE, **report())
+TOLD = replace(FINE, reports=LOST.reports)
+
+
+@pytest.mark.parametrize(
+    "runs, outcome",
+    [
+        ([FINE, FINE], Outcome.HARMLESS),
+        ([LOST, FINE], Outcome.REPORTED),
+        ([WAITS, TOLD], Outcome.REPORTED),  # another one's event found what this one lost
+        ([FINE, LOST], Outcome.MISREPORTED),  # what was lost is not of the second context
+        ([LOST, WAITS], Outcome.MISREPORTED),
+        ([WRONG, TOLD], Outcome.SILENT),  # that the other one was told is no report
+        ([LOST, WRONG], Outcome.SILENT),
+        ([LOST, replace(FINE, finished=False, right=False)], Outcome.HANG),
+    ],
+)
+def test_two_contexts_of_which_the_first_one_is_hit(runs, outcome):
+    codes = ErrorCode.TRACKER_CORRUPT, ErrorCode.TIMEOUT
+    found = judge_all(RING, runs, {0}, injected="x", begin=500, codes=codes, also_told=codes[:1])
+    assert found.outcome is outcome
+
+
+def test_either_may_lose_what_is_of_both_but_not_both():
+    for runs, outcome in (
+        ([FINE, WAITS], Outcome.REPORTED),
+        ([WAITS, FINE], Outcome.REPORTED),
+        ([WAITS, WAITS], Outcome.MISREPORTED),
+    ):
+        codes = (ErrorCode.TIMEOUT,)
+        found = judge_all(RING, runs, {0, 1}, injected="x", begin=500, codes=codes)
+        assert found.outcome is outcome
+
+
 def some_kind(name, share):
     return Kind(name, "", "", share, lambda bench, rng: None)
 
@@ -114,4 +152,4 @@ def test_shares(faults):
 
 def test_names_of_kinds():
     names = [kind.name for kind in KINDS]
-    assert len(set(names)) == len(names) == 23
+    assert len(set(names)) == len(names) == 35

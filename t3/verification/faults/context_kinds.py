@@ -1,0 +1,120 @@
+"""Faults while two contexts are at work: what one loses must not touch the other."""
+
+from functools import partial
+
+import numpy as np
+
+from rtl.interface.encodings import ErrorCode
+
+from .bench import Bench
+from .hook import FAULT
+from .judge import judge, judge_all, report_bound, run_bound
+from .memory_kinds import TARGETS, Target, described, may_report, memory_fault
+from .outcome import Kind, Outcome, Result
+from .ring import GPUS, Ring, Setup
+
+__all__ = ["CONTEXTS", "KINDS"]
+
+CONTEXTS = 2
+_SETUP = Setup(contexts=CONTEXTS, timeout_cycles=4096)
+
+
+def _inject(target: Target, bits: int, bench: Bench, rng: np.random.Generator) -> Result | None:
+    ring = bench.ring(_SETUP)
+    fault, gpu = memory_fault(ring, target, bits, rng)
+    runs = ring.run_all(fault, _SETUP, bound=run_bound(ring))
+    if not fault["done"]:
+        return None
+    return judge_all(
+        ring,
+        runs,
+        _concerned(ring, target, int(fault["where"])),
+        injected=f"GPU {gpu}, {described(ring, fault)}",
+        begin=int(fault["when"]),
+        codes=(target.code, ErrorCode.TIMEOUT) if bits == 2 else (),
+        also_told=(target.code,) if bits == 2 and target.shared else (),
+        tile=partial(may_report, ring, target, fault, gpu),
+    )
+
+
+def _concerned(ring: Ring, target: Target, number: int) -> set[int]:
+    """Contexts of which a memory's rows may be."""
+    if target.name == "tracker-entry":
+        group = ring.hooked.group(target.pattern)  # a memory for each way, of which each has half
+        return {(number - group[0]) * CONTEXTS // len(group)}
+    if target.shared:
+        return set(range(CONTEXTS))
+    return {number - ring.hooked.group(target.pattern)[0]}
+
+
+def _any_cycle(ring: Ring, rng: np.random.Generator) -> int:
+    return int(rng.integers(ring.launch_cycle, ring.fault_free.cycles))
+
+
+def _aborted(bench: Bench, rng: np.random.Generator) -> Result:
+    ring = bench.ring(_SETUP)
+    context, cycle = int(rng.integers(CONTEXTS)), _any_cycle(ring, rng)
+    nothing = np.zeros((), FAULT)
+    runs = ring.run_all(nothing, _SETUP, bound=run_bound(ring), abort=(context, cycle))
+    injected = f"context {context} is aborted in cycle {cycle}"
+    if runs[context].aborting:
+        return Result(Outcome.HANG, injected, detail="the abort does not end")
+    other = 1 - context
+    return judge(ring, runs[other], injected=injected, begin=cycle, codes=(), context=other)
+
+
+def _kernel_stops(bench: Bench, rng: np.random.Generator) -> Result:
+    ring = bench.ring(_SETUP)
+    gpu, context = int(rng.integers(GPUS)), int(rng.integers(CONTEXTS))
+    cycle = _any_cycle(ring, rng)
+    nothing, row = np.zeros((), FAULT), context * GPUS + gpu
+    runs = ring.run_all(nothing, _SETUP, bound=run_bound(ring), stop=(row, cycle))
+    return judge_all(
+        ring,
+        runs,
+        {context},
+        injected=f"the kernel of context {context} on GPU {gpu} stops in cycle {cycle}",
+        begin=cycle,
+        codes=(ErrorCode.TIMEOUT,),
+    )
+
+
+_REQUIRED = {
+    1: "Both sums are right.",
+    2: "{code} or `TIMEOUT` of the context that lost it, or harmless; the other's sum is right"
+    "{though}.",
+}
+_THOUGH = ", though it may be told `TRACKER_CORRUPT`, too"
+
+KINDS = (
+    *(
+        Kind(
+            name=f"contexts-{target.name}-{'single' if bits == 1 else 'double'}",
+            injected=f"Two contexts at work. {'One bit' if bits == 1 else 'Two bits'} of "
+            f"{target.words}.",
+            required=_REQUIRED[bits].format(
+                code=f"`{target.code.name}`", though=_THOUGH if target.shared else ""
+            ),
+            share=1,
+            inject=partial(_inject, target, bits),
+            report_bound=report_bound(_SETUP) if bits == 2 else None,
+        )
+        for target in TARGETS
+        for bits in (1, 2)
+    ),
+    Kind(
+        name="contexts-aborted",
+        injected="Two contexts at work. The driver aborts one of them on all GPUs at any time.",
+        required="Harmless: the other's sum is right, and the abort ends.",
+        share=1,
+        inject=_aborted,
+    ),
+    Kind(
+        name="contexts-kernel-stops",
+        injected="Two contexts at work. The kernel of one stops for ever on a GPU.",
+        required="`TIMEOUT` of that context, or harmless; the other's sum is right.",
+        share=1,
+        inject=_kernel_stops,
+        report_bound=report_bound(_SETUP),
+    ),
+)
