@@ -196,7 +196,9 @@ class Ring:
         self.kernels = apart([self._kernel(*shape) for shape in shapes])
         self.kernel = self.kernels[0]
         self.credit_window, _ = credit_windows(self.kernel, self._system, setup.contexts)
-        self.most_credit_window = self._system.t3.credit_window_workgroups
+        # A launch with a larger one is refused.
+        t3 = self._system.t3
+        self.most_credit_window = t3.credit_window_workgroups - t3.group_workgroups + 1
         base = self.kernel.output_atom
         random = np.random.default_rng(1)
         partial = np.zeros((GPUS, self.kernels[-1].output_end - base, DATA_WORDS), np.uint64)
