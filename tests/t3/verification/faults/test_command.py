@@ -112,7 +112,7 @@ def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
 def test_gpus(tmp_path):
     kinds = [kind for kind in KINDS if kind not in (*LINK_KINDS, *CONTEXT_KINDS)]
     found, page = assert_all_is_well(tmp_path, kinds, 200, 885)
-    assert "channel_0.lane.data" in page.partition("What is not protected")[2]
+    assert "channel_0.lane_0.data" in page.partition("What is not protected")[2]
     assert found["tracker-entry-single"]["outcomes"]["corrected"] > 0
     assert found["trigger-row-single"]["outcomes"]["corrected"] > 0
     assert found["tracker-entry-double"]["outcomes"]["reported"] > 0
