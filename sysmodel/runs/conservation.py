@@ -137,13 +137,7 @@ def _operand_reads(state: State) -> tuple[int, int]:
         np.append(output_atoms, 0), np.minimum(state.line_request_start[:, 0], len(output_atoms))
     )
     per_tile[state.line_request_start[:, 0] == state.line_request_start[:, -1]] = 0
-    rows = int(state.tile_row.max()) + 1
-    uses = np.concatenate(
-        [
-            np.bincount(state.tile_row, minlength=rows),
-            np.bincount(state.tile_column, minlength=len(per_tile) - rows),
-        ]
-    )
+    uses = np.bincount(np.concatenate([state.tile_row, state.tile_column]), minlength=len(per_tile))
     # Lines of neighbouring steps may share an atom.
     mask = state.line_request_mask
     line = (state.line_request_channel << 48) | state.line_request_line << LINE_ATOM_BITS
