@@ -7,7 +7,7 @@ import pytest
 from native_lockstep import Lockstep, LockstepMachine
 from small_system import context_of
 
-import sysmodel.runs.check
+import sysmodel.runs.data_launch
 import sysmodel.runs.phases
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
@@ -38,7 +38,7 @@ def machines(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(sysmodel.runs.phases, "Machine", Recorded)
-    monkeypatch.setattr(sysmodel.runs.check, "Machine", Recorded)
+    monkeypatch.setattr(sysmodel.runs.data_launch, "Machine", Recorded)
     return made
 
 
@@ -69,9 +69,9 @@ def random_cycles(machines, monkeypatch, policy: Policy, *, least: int, channels
 
     The problems' own policy is round-robin, so it is replaced.
     """
-    map_writes = sysmodel.runs.check.map_writes
+    map_writes = sysmodel.runs.data_launch.map_writes
     monkeypatch.setattr(
-        sysmodel.runs.check,
+        sysmodel.runs.data_launch,
         "map_writes",
         lambda *arguments, **options: map_writes(*arguments, **options, policy=named(policy)),
     )
