@@ -209,7 +209,7 @@ async def program_and_start(dut):
     """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     master = await _start(dut, rng, pauses=True)
-    dut.context__1__idle.value = 1  # so that a reset and an abort end
+    dut.context__1__gone.value = 1  # so that a reset and an abort end
     dut.context__1__over.value = 1
     launches = []
 

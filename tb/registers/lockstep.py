@@ -10,6 +10,7 @@ from rtl.interface.configuration import (
     AddressSpace,
     ArbiterConfiguration,
     ContextView,
+    Inbound,
     Injection,
     LaunchConfiguration,
     MapConfiguration,
@@ -17,7 +18,9 @@ from rtl.interface.configuration import (
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.interface.layouts import Copy, ErrorReport
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 from rtl.registers.error_log import ERROR_LOG_DEPTH
+from rtl.registers.map import CONTEXT, GLOBAL
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
 from tb.inside import inside
@@ -43,6 +46,7 @@ _REPORT, _COPY = Fields(ErrorReport(PARAMETERS)), Fields(Copy(PARAMETERS))
 _CONFIGURATIONS = {
     "launch_configuration": Fields(LaunchConfiguration(PARAMETERS)),
     "address_space": Fields(AddressSpace(PARAMETERS)),
+    "inbound": Fields(Inbound()),
 }
 _FORMER = Fields(ContextView(PARAMETERS).members["former"])
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
@@ -54,6 +58,7 @@ _STATUS = dict.fromkeys(_FLAGS, 1) | {
     "oldest": PARAMETERS.credit_limit_bits,
     "credit_limit": PARAMETERS.credit_limit_bits,
 }
+_AT_REST = {"done": 1, "over": 1, "gone": 1, "clearing": 0}
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,
@@ -61,7 +66,13 @@ _LAUNCH_ERRORS = (
     ConfigurationError.EPOCH,
 )
 _CODES = [code.value for code in ErrorCode if code.value]
-_CYCLES = 4000
+# Of each page's log, what counts a kind of error: in the order of their codes.
+_LOGS = {GLOBAL: "gpu.log"} | {CONTEXT + context: f"context_{context}.log" for context in _CONTEXTS}
+_COUNTERS = [
+    [name for code in ErrorCode if (name := f"{prefix}COUNT_{code.name}") in register_map.load()]
+    for prefix in ("", "GPU_")
+]
+_CYCLES = 9000
 _CLEARING = 300  # cycles at the end
 
 expect(
@@ -117,6 +128,10 @@ class _Bus:
         for name in ("aw", "w", "ar"):
             if outputs[f"{name}ready"]:
                 self._offered.pop(name, None)
+
+
+# Whose the error is, is said by the port that it comes to.
+_NOT_KEPT = ("owner", "stray")
 
 
 def _random_failure(rng: random.Random) -> dict[str, int]:
@@ -175,6 +190,7 @@ class _Hardware:
         self.corrected, self.armed, self.patrolled = 0, False, 0
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
+        self.at_rest = False  # nothing is left that a launch or an abort waits for
 
     def drive(self, model: Model) -> list[dict[str, int] | None]:
         """One cycle's status; gives the error reports of the contexts, and of none."""
@@ -189,6 +205,8 @@ class _Hardware:
             if rng.random() < 0.3:
                 name = rng.choice([*_STATUS])
                 status[name] = rng.getrandbits(_STATUS[name])
+            if self.at_rest:
+                status |= _AT_REST
             # Without a launch there is nothing that could be left of it.
             status["over"] |= not model.flags(context)["launched"]
             for name, value in status.items():
@@ -201,18 +219,23 @@ class _Hardware:
         failure = _random_failure(self._rng) if self._rng.random() < self.failing else None
         getattr(self._dut, f"{port}__valid").value = int(failure is not None)
         if failure:
-            getattr(self._dut, f"{port}__report").value = _REPORT.pack(failure)
+            told = {name: failure[name] for name in failure if name not in _NOT_KEPT}
+            getattr(self._dut, f"{port}__report").value = _REPORT.pack(told, rest=self._rng)
         return failure
 
 
 def _preset_counts(dut, model: Model, rng: random.Random) -> None:
-    for context in _CONTEXTS:
-        errors = rng.choice(
-            [model.errors(context), (1 << rng.randrange(33)) - 1, rng.getrandbits(32)]
-        )
-        inside(dut, f"context_{context}.log.total").value = errors
-        model.preset_errors(context, errors)
-    epoch = rng.choice([model.next_epoch, 254, 256, rng.randrange(1, 256)])
+    for page, place in _LOGS.items():
+        errors = rng.choice([model.errors(page), (1 << rng.randrange(33)) - 1, rng.getrandbits(32)])
+        inside(dut, f"{place}.total").value = errors
+        model.preset_errors(page, errors)
+        for number, register in enumerate(_COUNTERS[page == GLOBAL]):
+            if rng.random() < 0.5:
+                count = rng.choice([(1 << rng.randrange(17)) - 1, rng.getrandbits(16)])
+                inside(dut, f"{place}.counts__{number}").value = count
+                model.preset_count(page, register, count)
+    # Mostly such that there are epochs left.
+    epoch = rng.choice([model.next_epoch, 254, 256, *[rng.randrange(1, 256)] * 4])
     inside(dut, "gpu.next_epoch").value = epoch
     model.preset_epoch(epoch)
 
@@ -227,17 +250,19 @@ async def every_cycle(dut):
     await reset(dut, [*inputs, "corrected", "armed", "patrolled", "error__valid"])
     model, bus, hardware = Model(PARAMETERS), _Bus(rng), _Hardware(dut, rng)
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
-    pace = Pace(rng, (*CHANNELS, *copies), rates=(0.1, 0.5, 1, 1, 1), cycles=100)
+    pace = Pace(rng, tuple(CHANNELS), rates=(0.1, 0.5, *[1] * 7), cycles=100)
+    takers = Pace(rng, tuple(copies), rates=(0, 0.1, 0.5, 1), cycles=100)
     checker = StreamChecker(dut, copies)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 400 == 0:
             hardware.failing = rng.choice([0, 0.02, 0.5])
+            hardware.at_rest = rng.random() < 0.3
             _preset_counts(dut, model, rng)
         if cycle == scaled(_CYCLES) - _CLEARING:
             # With an error in every cycle there is one in that in which they are cleared.
             hardware.failing = 1
             bus.traffic.put(rng.choice(_CONTEXTS), "CONTROL", clear_error=1)
-        acts = pace.acts()
+        acts = pace.acts() | takers.acts()
         inputs = bus.inputs(acts)
         for name, value in inputs.items():
             getattr(dut, f"bus__{name}").value = value

@@ -95,9 +95,9 @@ class Model:
     def ways(self, context: int) -> int:
         return self._value(context, "ways")
 
-    def errors(self, context: int) -> int:
+    def errors(self, page: int) -> int:
         """Cycles with an error since they were cleared."""
-        return int(self.state.logs[CONTEXT + context]["total"])
+        return int(self.state.logs[page]["total"])
 
     def logged(self, context: int) -> int:
         """Errors in the log."""
@@ -112,9 +112,13 @@ class Model:
         _, low, _ = F.EPOCHS_next
         self.state.registers[GLOBAL][R.EPOCHS]["value"] = epoch << low
 
-    def preset_errors(self, context: int, count: int) -> None:
+    def preset_errors(self, page: int, count: int) -> None:
         """Go on as if there had been so many."""
-        self.state.logs[CONTEXT + context]["total"] = count
+        self.state.logs[page]["total"] = count
+
+    def preset_count(self, page: int, register: str, count: int) -> None:
+        """Go on as if there had been so many of the kind that the register counts."""
+        self.state.registers[page][getattr(R, register)]["value"] = count
 
     def configuration_error(self, context: int) -> ConfigurationError:
         """Why the last commit, copy or launch was refused."""
@@ -125,7 +129,7 @@ class Model:
         return maps(self.state, context)
 
     def configuration(self, context: int, name: str) -> list[int]:
-        """Fields of a context's launch or address space, in order."""
+        """Fields of a context's launch, of its address space or of what it takes, in order."""
         own = self.state.contexts[context]
         return words(own["launch" if name == "launch_configuration" else name])
 

@@ -2,8 +2,11 @@
 
 import random
 
+from rtl.interface.configuration import GENERATION_BITS
+from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.registers.fields import LAUNCH_CONFIGURATION
 
 __all__ = ["BusTraffic"]
 
@@ -20,6 +23,13 @@ _GROUPS = {
 _IN_GROUPS = {name for group in _GROUPS.values() for name in group} | set(_GROUPS)
 _OTHERS = sorted(set(_MAP) - _IN_GROUPS)
 _WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
+# A write to these does something, once.
+_ACTS = {"CONTROL", "GPU_CONTROL", "SCRUB", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
+_LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
+_OFTEN = [*["CONTROL"] * 4, *["GPU_CONTROL", "INJECT"] * 2]
+_STAGED = sorted(_IN_GROUPS - set(_GROUPS))
+_OF_A_LAUNCH = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
+_SETTINGS = [name for name in _WRITABLE if name not in _ACTS | {"LOCK", "GPU_LOCK"}]
 
 
 def _pairs(ends: list[int]) -> list[tuple[int, int]]:
@@ -38,6 +48,7 @@ class BusTraffic:
     def __init__(self, rng: random.Random, p: T3Parameters):
         self._rng, self._p = rng, p
         self._context = 0
+        self._privileged = 0.85  # how likely a write is so
         self._coming: list[tuple[int, int, int]] = []
         self._data: list[tuple[int, int]] = []
 
@@ -48,11 +59,12 @@ class BusTraffic:
     def write_address(self) -> tuple[int, int]:
         """Address and protection of the next write; its data come from :meth:`write_data`."""
         if not self._coming:
-            self._context = self._rng.randrange(self._p.contexts)
+            self._context, self._privileged = self._rng.randrange(self._p.contexts), 0.85
             self._coming = self._program()
         address, word, strobe = self._coming.pop(0)
         self._data.append((word, strobe))
-        return address, self._rng.getrandbits(3) | (self._rng.random() < 0.7)
+        privileged = self._rng.random() < self._privileged
+        return address, self._rng.getrandbits(3) & 0b110 | privileged
 
     def put(self, context: int, name: str, **fields: int) -> None:
         """Let the next write be this one."""
@@ -65,21 +77,40 @@ class BusTraffic:
 
     def _address(self, name: str) -> int:
         rng, address = self._rng, _MAP[name].address_in(self._context)
-        if rng.random() < 0.08:
+        if rng.random() < 0.04:
             address ^= 1 << rng.randrange(_ADDRESS_BITS)
         return address
 
     def _program(self) -> list[tuple[int, int, int]]:
         rng = self._rng
-        if rng.random() < 0.04:
-            return [(self._address(name), word, 15) for name, word in self._tables()]
+        if rng.random() < 0.06:
+            self._privileged = 0.4
+            writes = self._locked()
+            return [(self._address(name), word, 15) for name, word in writes]
+        if rng.random() < 0.06:
+            self._privileged = 1
+            # A launch that waits keeps the tables as they are.
+            abort = "CONTROL", _MAP["CONTROL"].pack(abort=1)
+            writes = [
+                abort,
+                *self._tables(),
+                *self._copies(),
+                *self._settings(),
+                *self._launch(fits=True),
+            ]
+            return [(self._address(name), word, 15) for name, word in writes]
         if rng.random() < 0.15:
-            return [(self._address(name), word, 15) for name, word in self._launch()]
+            # What comes behind the launch may find it waiting.
+            commits = [(name, self._word(name)) for name in rng.sample([*_GROUPS], 2)]
+            writes = self._launch() + self._late() + commits
+            if rng.random() < 0.3:
+                writes += [("CONTROL", _MAP["CONTROL"].pack(abort=1))]
+            return [(self._address(name), word, 15) for name, word in writes]
         if rng.random() < 0.02:
             return self._scrub()
         commit = rng.choice([*_GROUPS, "COPY", None, None, None])
         names = (
-            [rng.choice([rng.choice(_OTHERS), *_WRITABLE, *["CONTROL"] * 4])]
+            [rng.choice([rng.choice(_OTHERS), *_WRITABLE, *_OFTEN])]
             if commit is None
             else [*_GROUPS[commit], commit]
         )
@@ -96,26 +127,60 @@ class BusTraffic:
             for name in names
         ]
 
-    def _launch(self) -> list[tuple[str, int]]:
-        """A launch at the limits, or beyond one of them."""
+    def _locked(self) -> list[tuple[str, int]]:
+        """Locks, and writes that they forbid the user; then no lock."""
+        rng, locks = self._rng, ("LOCK", "GPU_LOCK")
+        names = rng.sample([*_GROUPS["REGION_COMMIT"], *_LOCKABLE], len(_LOCKABLE)) + ["INJECT"]
+        return [
+            *((name, rng.choice([0xFFFFFFFF, rng.getrandbits(32)])) for name in locks * 3),
+            *((name, self._word(name)) for name in names),
+            *((name, 0) for name in locks * 4),  # as one that is privileged, too
+        ]
+
+    def _settings(self) -> list[tuple[str, int]]:
+        """All that is no strobe, and with any bits what is staged for the next entries."""
+        rng = self._rng
+        writes = [(name, self._word(name)) for name in _SETTINGS]
+        writes += [(name, rng.getrandbits(32)) for name in _STAGED]
+        return rng.sample(writes, len(writes))
+
+    def _late(self) -> list[tuple[str, int]]:
+        """Registers of a launch, which refuse what comes while one waits."""
+        names = self._rng.sample(_OF_A_LAUNCH, self._rng.choice([0, len(_OF_A_LAUNCH)]))
+        return [(name, self._word(name)) for name in names]
+
+    def _launch(self, *, fits: bool = False) -> list[tuple[str, int]]:
+        """A launch at the limits, or beyond one of them; or one that fits whatever is sent."""
         rng, p = self._rng, self._p
-        workgroups = rng.choice([1, rng.randrange(1, 1 << p.workgroup_bits), 1 << p.workgroup_bits])
+        most = 1 << p.workgroup_bits
+        workgroups = rng.choice([1, rng.randrange(1, most), most, most])
         end = rng.choice([workgroups, rng.randrange(workgroups + 1)])
         fields = {
-            "FIRST_WORKGROUP.workgroup": workgroups - 1,
+            "FIRST_WORKGROUP.workgroup": rng.choice([workgroups - 1, rng.randrange(workgroups)]),
             "WORKGROUPS.count": workgroups,
-            "TRACKED_FIRST.dispatch_index": rng.choice([end, rng.randrange(end + 1)]),
+            "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),
             "TRACKED_END.dispatch_index": end,
             "CREDIT_WINDOW.workgroups": rng.choice([1, p.credit_window, p.credit_window - 127]),
             "COMMAND_WINDOW.workgroups": rng.choice([1, p.command_depth, p.command_depth // 15]),
             "TRACKING.updates_per_atom": rng.randrange(1, 4),
         }
-        if rng.random() < 0.6:
+        beside = {"TRACKING": {"generation": rng.getrandbits(GENERATION_BITS)}}
+        if fits:
+            fields["CREDIT_WINDOW.workgroups"] = rng.randint(1, p.credit_window - 127)
+            most = rng.choice([p.command_depth // 15, p.command_depth // 15, p.command_depth])
+            fields["COMMAND_WINDOW.workgroups"] = rng.randint(1, most)
+        elif rng.random() < 0.6:
             name = rng.choice([*fields])
             fields[name] = max(0, fields[name] + rng.choice([-1, 1]))
             fields[name] = rng.choice([fields[name], 0])
         writes = [
-            (register, _MAP[register].pack(**{field: min(value, _MAP[register][field].mask)}))
+            (
+                register,
+                _MAP[register].pack(
+                    **{field: min(value, _MAP[register][field].mask)},
+                    **beside.get(register, {}),
+                ),
+            )
             for register, field, value in (
                 (*name.split("."), value) for name, value in fields.items()
             )
@@ -134,7 +199,7 @@ class BusTraffic:
         return [*aborts, *[(scrub.address, scrub.pack(scrubbed=1), 15)] * 20]
 
     def _tables(self) -> list[tuple[str, int]]:
-        """All regions, ranges and offsets, new: anywhere, none over another."""
+        """All regions, ranges and commands, new: regions and ranges anywhere, none over another."""
         rng, p = self._rng, self._p
         indices = {"REGION_COMMIT": range(p.regions), "RANGE_COMMIT": range(p.ranges)}
         writes = [
@@ -159,8 +224,18 @@ class BusTraffic:
                 ("RANGE_COMMIT", _MAP["RANGE_COMMIT"].pack(index=index, enable=1)),
             ]
         for index in range(p.commands):
+            writes += [(name, self._word(name)) for name in _GROUPS["COMMAND_COMMIT"][:5]]
             writes += self._address_words("COMMAND_OFFSET", rng.getrandbits(p.atom_address_bits))
             writes += [("COMMAND_COMMIT", _MAP["COMMAND_COMMIT"].pack(index=index))]
+        return writes
+
+    def _copies(self) -> list[tuple[str, int]]:
+        """From anywhere, by any command."""
+        rng, p = self._rng, self._p
+        writes = []
+        for _ in range(4):
+            writes += self._address_words("COPY_START", rng.getrandbits(p.atom_address_bits))
+            writes += [("COPY", _MAP["COPY"].pack(command=rng.randrange(p.commands)))]
         return writes
 
     def _address_words(self, name: str, atom: int) -> list[tuple[str, int]]:
@@ -173,7 +248,7 @@ class BusTraffic:
         if rng.random() < 0.1:
             return rng.getrandbits(32)
         register = _MAP[name]
-        if name == "CONTROL" and rng.random() < 0.3:
+        if name in ("CONTROL", "GPU_CONTROL") and rng.random() < 0.3:
             return register.pack(drop_error=1)
         if name in _GROUPS:
             fields = {field.name: rng.randrange(2) for field in register.fields}
@@ -187,9 +262,12 @@ class BusTraffic:
         if name == "RANGE_ACTION":
             return register.pack(
                 region=rng.randrange(p.regions),
-                action=rng.randrange(4),
+                action=rng.choice([*Action, Action.DMA]).value,
                 command=rng.randrange(p.commands),
             )
+        if name == "INJECT":
+            fields = {"target": rng.choice([0, rng.randrange(8)]), "double": rng.getrandbits(1)}
+            return register.pack(**fields, instance=rng.choice([0, 1, rng.getrandbits(8)]))
         if name == "COMMAND_STRIDE":
             return register.pack(stride=rng.getrandbits(24), region=rng.randrange(p.regions))
         if name.endswith("_HI"):
