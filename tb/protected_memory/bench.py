@@ -26,6 +26,9 @@ expect(
     "stays while nothing is read",
     "injected: one bit corrected",
     "injected: two bits lost",
+    "the patrol corrects",
+    "the patrol gives way to reads",
+    "the patrol gives way to writes",
 )
 
 
@@ -47,12 +50,13 @@ class _Bench:
         read: int | None = None,
         write: tuple[int, int] | None = None,
         inject: int | None = None,
-    ) -> None:
+        patrol: bool = False,
+    ) -> bool:
         """One cycle, with a row to read, a row and a word to write, and the number of bits that
-        shall be wrong in the next word."""
+        shall be wrong in the next word. Gives whether the patrol writes."""
         dut = self.dut
         dut.read.value, dut.read_address.value = int(read is not None), read or 0
-        dut.write.value = int(write is not None)
+        dut.write.value, dut.patrol.value = int(write is not None), int(patrol)
         dut.write_address.value, dut.i.value = write or (0, 0)
         dut.inject__set.value = int(inject is not None)
         dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
@@ -72,13 +76,23 @@ class _Bench:
             wrong = self._read[1] if read >= _FIRST else 0
             cover("injected: one bit corrected", wrong == 1)
             cover("injected: two bits lost", wrong == 2)
+        elif patrol:
+            self._read = None  # the patrol may read something else
         if write:
             self._rows[write[0]] = write[1], self._injected
             self._injected = 0
         if inject is not None:
             self._injected = inject
         self._written = write[0] if write else None
+        patrolled = bool(dut.patrolled.value)
         await next_cycle(dut)
+        return patrolled
+
+    def patrol(self) -> int:
+        """Whatever has one wrong bit shall be right from now on; how many words that are."""
+        found = sum(wrong == 1 for _, wrong in self._rows)
+        self._rows = [(word, 0 if wrong == 1 else wrong) for word, wrong in self._rows]
+        return found
 
 
 @cocotb.test()
@@ -116,3 +130,26 @@ async def random_words(dut):
             write=write,
             inject=rng.randrange(3) if acts["inject"] else None,
         )
+
+
+@cocotb.test()
+async def patrol(dut):
+    """It corrects every word of which one bit is wrong, once, where the traffic leaves it time."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for row in range(_FIRST, DEPTH):
+        await bench.cycle(write=(row, row % (1 << WIDTH)))
+    reads = [await bench.cycle(read=DEPTH - 1, patrol=True) for _ in range(DEPTH)]
+    assert not any(reads)
+    cover("the patrol gives way to reads")
+    writes = [await bench.cycle(write=(DEPTH - 1, 0), patrol=True) for _ in range(DEPTH)]
+    assert not any(writes)
+    cover("the patrol gives way to writes")
+    wrong = bench.patrol()
+    # Two cycles for a row, and a few more for one that is corrected and looked at again.
+    walk = [await bench.cycle(patrol=True) for _ in range(2 * DEPTH + 4 * wrong)]
+    assert sum(walk) == wrong > 0
+    cover("the patrol corrects")
+    for row in range(DEPTH):
+        await bench.cycle(read=row)
+    await bench.cycle()
