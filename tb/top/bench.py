@@ -25,6 +25,7 @@ from rtl.top import T3
 from sysmodel.engine.golden import new_state, step
 from sysmodel.engine.golden import reset as reset_state
 from sysmodel.engine.golden.errors import oldest_error
+from sysmodel.engine.golden.state import R
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -38,7 +39,7 @@ from sysmodel.engine.ports import (
 )
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.stream import StreamChecker
-from tb.top.host import Host, Kernel, Reprogramming
+from tb.top.host import Host, Injections, Kernel, Reprogramming
 from tb.top.points import cover_cycle, waiting_commands
 from tb.top.ports import TopPorts
 from tb.top.traffic import Storm, Traffic
@@ -362,6 +363,40 @@ async def contexts_reprogrammed(dut):
         await bench.cycle(traffic)
         reported = [count + bench.value(K.irq, one) for one, count in enumerate(reported)]
     assert all(reported)
+
+
+class _Patrols:
+    """Writes of PATROL_INTERVAL: a walk at any pace, or none."""
+
+    def __init__(self, rng: np.random.Generator):
+        self._rng = rng
+
+    def __call__(self) -> tuple[int, int] | None:
+        if self._rng.random() > 0.1:
+            return None
+        register = register_map.load()["PATROL_INTERVAL"]
+        return register.address, register.pack(cycles=int(self._rng.choice([0, 1, 1, 2, 3, 10])))
+
+
+@cocotb.test()
+async def wrong_bits(dut):
+    """Injected into any memory; corrected as they are read or by the patrol, or reported. Launches
+    that lost a tile are given up for the next ones."""
+    bench, rng = await _start(dut), _rng(50)
+    control = register_map.load()["CONTROL"]
+    kernels = _kernels(bench.p, granularity=Granularity.WORKGROUP, group_log2=1)
+    writes = [(control.address_in(kernel.number), control.pack(abort=1)) for kernel in kernels]
+    writes += [write for kernel in kernels for write in kernel.program(bench.p)]
+    strobe = _AnyOf(rng, Injections(rng, bench.p, chance=0.5), _Patrols(rng))
+    first, second = kernels
+    host = Host(rng, bench.p, writes, strobe)
+    traffic = Traffic(rng, bench.p, first, host, second, pace=0.3)
+    for _ in range(scaled(2)):
+        for _ in range(1000):
+            await bench.cycle(traffic)
+        traffic.begin(Host(rng, bench.p, writes, strobe))
+    counts = bench.state.registers[register_map.GLOBAL]["value"]
+    assert counts[R.CORRECTED] and counts[R.PATROLLED]
 
 
 @cocotb.test()

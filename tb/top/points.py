@@ -25,6 +25,8 @@ from tb.cover import cover, expect
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 
 _ALSO = (
+    ErrorCode.TRACKER_CORRUPT,
+    ErrorCode.TRIGGER_CORRUPT,
     ErrorCode.DMA_OUTSIDE,
     ErrorCode.PACKET_MISMATCH,
     ErrorCode.PACKET_FORBIDDEN,
