@@ -8,6 +8,7 @@ __all__ = ["BLOCKS"]
 
 _REQUEST = "data|tag|owner|dispatch_index|wavefront|access|dtype|op|origin"
 
+_OFF = "no copy is of a region that is off"
 _CONTEXT = r"(context_\d\.)?context__(\d__)?"  # of its ports, in the registers
 
 BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -39,6 +40,10 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
             rf"toggle registers\.{_CONTEXT}launch_configuration(\$\d+)?\.(credit|command)_window",
             "a launch with a window that the hardware has no room for does not begin",
         ),
+        (
+            r"toggle registers\.\S*(copies\S*|\.o__payload)\.region(\.enable)?",
+            _OFF,
+        ),
     ),
     "tracker_bank": (
         (r"toggle tracker_bank\.code", CODES),
@@ -59,7 +64,7 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "map_table": (
         (
             r"toggle map_table\.(copies.*|o__payload)\.region(\.enable)?",
-            "no copy is of a region that is off",
+            _OFF,
         ),
     ),
     "credit_window": (

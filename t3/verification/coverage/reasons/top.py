@@ -49,6 +49,10 @@ TOP: tuple[tuple[str, str], ...] = (
         r"toggle top\.bus__(awaddr|awprot|arprot)",
         "addresses of no register, and who asks; the registers' bench has them",
     ),
+    (
+        r"toggle top\.(channel__\d__)?stores_room",
+        "few stores of these kernels leave over the link; the channel's bench fills their room",
+    ),
     (r"toggle top\.bus__[br]resp", "OKAY and SLVERR, which differ in one bit"),
     (
         r"toggle top\.(context_\d\.)?congested",
