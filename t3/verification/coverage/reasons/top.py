@@ -53,6 +53,14 @@ TOP: tuple[tuple[str, str], ...] = (
         r"toggle top\.(channel__\d__)?stores_room",
         "few stores of these kernels leave over the link; the channel's bench fills their room",
     ),
+    (
+        r"toggle top\.(errors__2__)?valid",
+        "no issue acknowledgement waits in its memory here; the channel's bench loses some there",
+    ),
+    (
+        r"line top\.\d+ cond_then",
+        "no error to choose: none is of an issue acknowledgement, none of the tracker is stray",
+    ),
     (r"toggle top\.bus__[br]resp", "OKAY and SLVERR, which differ in one bit"),
     (
         r"toggle top\.(context_\d\.)?congested",
