@@ -20,16 +20,19 @@ _COMPUTE_UNITS = 4
 
 def _system(channels: int, granularity: str) -> System:
     """A GPU small enough for a check: a few CUs, ``channels`` memory channels with their share of
-    the L2 and of the link."""
+    the L2, of the link and of the tracker's banks."""
     full = load_system()
     share = channels / full.dram.channels
     slices = full.l2.slices // full.dram.channels
+    banks = max(1, full.t3.tracker_banks * channels // full.dram.channels)
     return full.model_copy(
         update={
             "name": f"{full.name}, {channels} channels",
             "gpu": full.gpu.model_copy(update={"compute_units": _COMPUTE_UNITS}),
             "dram": full.dram.model_copy(update={"channels": channels}),
-            "t3": full.t3.model_copy(update={"granularity": granularity}),
+            "t3": full.t3.model_copy(
+                update={"granularity": granularity, "tracker_banks": banks},
+            ),
             "l2": full.l2.model_copy(
                 update={
                     "slices": slices * channels,
