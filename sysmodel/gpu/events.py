@@ -4,7 +4,19 @@ import numpy as np
 
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["heap_pop", "heap_push", "next_event"]
+__all__ = [
+    "DATA",
+    "DONE",
+    "EPILOGUE",
+    "LAUNCHED",
+    "READY",
+    "STORE",
+    "heap_pop",
+    "heap_push",
+    "next_event",
+]
+
+LAUNCHED, DATA, READY, DONE, STORE, EPILOGUE = range(6)  # the low bits of a code
 
 _CODE_BITS = 24
 _NEVER = np.int64(1) << 62

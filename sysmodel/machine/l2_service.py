@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from sysmodel.gpu.fetch import buffer_progress
 from sysmodel.gpu.kernel import LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.l2 import l2_access
 from sysmodel.gpu.l2_write import l2_flush, l2_write
-from sysmodel.gpu.producer import REQUESTS, STORES, buffer_progress, pop_store
+from sysmodel.gpu.stores import pop_store
+from sysmodel.gpu.workgroups import REQUESTS, STORES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.memory.accesses import MISSES

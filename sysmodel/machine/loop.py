@@ -17,8 +17,9 @@ from sysmodel.engine.ports import (
     O,
 )
 from sysmodel.gpu.collective import collective_hits_back, collective_read_back
+from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
-from sysmodel.gpu.producer import buffer_progress, produce, workgroup_at
+from sysmodel.gpu.producer import produce
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.lib.phases import AG, GEMM, RS

@@ -13,7 +13,7 @@ from sysmodel.gpu.collective import (
 )
 from sysmodel.gpu.l2 import l2_holds
 from sysmodel.gpu.l2_write import next_write_back, pop_write_back
-from sysmodel.gpu.producer import pop_store
+from sysmodel.gpu.stores import pop_store
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.interleave import local_of_atom, system_atom
 from sysmodel.memory.accesses import COLLECTIVE_TAG, MISSES, value_of

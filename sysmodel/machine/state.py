@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sysmodel.engine.ports import PACKET
-from sysmodel.gpu import collective, producer
+from sysmodel.gpu import collective, workgroups
 from sysmodel.gpu.l2 import MAX_WAITERS, L2State
 from sysmodel.memory import accesses as memory
 from sysmodel.memory.dram import DramState
@@ -49,7 +49,7 @@ _FIXED = np.dtype(
         ("sample_count", np.int64),
         ("sample_interval", np.int64),
         ("sample_next", np.int64),
-        *producer.FIXED_FIELDS,
+        *workgroups.FIXED_FIELDS,
         *collective.FIXED_FIELDS,
         *link.FIXED_FIELDS,
         *memory.FIXED_FIELDS,
@@ -64,7 +64,7 @@ _GPU = np.dtype(
         ("store_context", np.int64),  # of the collective's stores
         ("expected", np.int64),  # arrivals to wait for
         ("stalls", np.int64),  # cycles in which the tracker kept a channel's DRAM from issuing
-        *producer.GPU_FIELDS,
+        *workgroups.GPU_FIELDS,
         *collective.GPU_FIELDS,
         *link.GPU_FIELDS,
         *bus.GPU_FIELDS,
@@ -74,7 +74,7 @@ _GPU = np.dtype(
 )
 _CHANNEL = np.dtype(
     [
-        *producer.CHANNEL_FIELDS,
+        *workgroups.CHANNEL_FIELDS,
         *collective.CHANNEL_FIELDS,
         *link.CHANNEL_FIELDS,
         *memory.CHANNEL_FIELDS,

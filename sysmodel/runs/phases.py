@@ -10,7 +10,7 @@ import numpy as np
 from sysmodel.config.system import System
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
-from sysmodel.gpu.producer import MODE_GEMM
+from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.machine import Machine

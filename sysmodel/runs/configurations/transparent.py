@@ -1,6 +1,6 @@
 """T3: the GEMM's stores drive the reduce-scatter; then the all-gather by the DMA engine."""
 
-from sysmodel.gpu.producer import MODE_SCATTER
+from sysmodel.gpu.workgroups import MODE_SCATTER
 from sysmodel.lib.phases import AG, RS
 from sysmodel.lib.ring import gathered
 from sysmodel.machine.offers import CONTEXT_GEMM

@@ -5,17 +5,11 @@ import pytest
 from model_fixtures import bare_state, channel_by_hand, small_kernel
 from numba import njit
 
+from sysmodel.gpu.fetch import buffer_progress
 from sysmodel.gpu.kernel import A_ATOM, B_ATOM, ELEMENTS
-from sysmodel.gpu.producer import (
-    MODE_GEMM,
-    MODE_SCATTER,
-    REQUESTS,
-    STORES,
-    buffer_progress,
-    pop_store,
-    produce,
-    set_up,
-)
+from sysmodel.gpu.producer import produce
+from sysmodel.gpu.stores import pop_store
+from sysmodel.gpu.workgroups import MODE_GEMM, MODE_SCATTER, REQUESTS, STORES, set_up
 from sysmodel.lib.interleave import system_atom
 
 NO_LIMIT = 1 << 40

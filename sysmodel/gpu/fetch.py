@@ -1,0 +1,100 @@
+"""The compute units' reads: a step's tiles of the operands, or a tile of the output."""
+
+from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.interleave import channel_of_atom, local_of_atom
+
+from .events import DATA, heap_push
+from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+from .workgroups import REQUESTS
+
+__all__ = ["buffer_progress", "fetch", "fetch_output", "has_room", "workgroup_at"]
+
+
+@inlined
+def _request(channel, line, mask, buffer):
+    i = (channel.request_head + channel.request_count) & (REQUESTS - 1)
+    channel.request_line[i] = line
+    channel.request_mask[i] = mask
+    channel.request_token[i] = buffer
+    channel.request_count += 1
+
+
+@inlined
+def has_room(s, g):
+    """Whether every channel's queue takes a step's requests."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    for c in range(f.channels):
+        if s.channel[g * f.channels + c].request_count > REQUESTS - gpu.most_line_requests:
+            return False
+    return True
+
+
+@inlined
+def workgroup_at(gpu, dispatch_index):
+    """Workgroup at a dispatch index of the GPU's dispatch order, by its row in the tables."""
+    w = dispatch_index + gpu.first_workgroup
+    return gpu.first_row + (w - gpu.workgroups if w >= gpu.workgroups else w)
+
+
+@inlined
+def _fetch_tile(s, g, tile, step, buffer):
+    """Request the lines of an operand's tile that lie in the simulated channels."""
+    first, end = s.line_request_start[tile, step], s.line_request_start[tile, step + 1]
+    for i in range(first, end):
+        channel = s.channel[g * s.fixed[0].channels + s.line_request_channel[i]]
+        _request(channel, s.line_request_line[i], s.line_request_mask[i], buffer)
+    return end - first
+
+
+@compiled
+def fetch(s, g, slot, step, now):
+    """Ask for the A and B tiles of one step."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    buffer = slot * f.prefetch + step % f.prefetch
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    count = _fetch_tile(s, g, s.tile_row[w], step, buffer)
+    count += _fetch_tile(s, g, s.tile_column[w], step, buffer)
+    _expect(f, gpu, buffer, count, now)
+
+
+@compiled
+def fetch_output(s, g, slot, now):
+    """Ask for the workgroup's own output tile."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    buffer = slot * f.prefetch
+    count = 0
+    i = s.output_start[w]
+    while i < s.output_start[w + 1]:
+        atom = s.output_atom[i]
+        line = atom >> LINE_ATOM_BITS
+        mask = 0
+        while i < s.output_start[w + 1] and s.output_atom[i] >> LINE_ATOM_BITS == line:
+            mask |= 1 << (s.output_atom[i] & (LINE_ATOMS - 1))
+            i += 1
+        local = local_of_atom(atom, f.offset_bits, f.channel_bits)
+        c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
+        _request(s.channel[g * f.channels + c], local >> LINE_ATOM_BITS, mask, buffer)
+        count += 1
+    _expect(f, gpu, buffer, count, now)
+
+
+@inlined
+def _expect(f, gpu, buffer, count, now):
+    gpu.pending[buffer] = count
+    gpu.arrived[buffer] = 0
+    gpu.ready_at[buffer] = now + gpu.fetch_cycles
+    if count == 0:
+        # Nothing of this step lies in the simulated channels.
+        gpu.ready_at[buffer] = now + max(gpu.fetch_cycles, f.hit_latency)
+        heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + DATA)
+
+
+@compiled
+def buffer_progress(gpu, buffer, change, at):
+    """Outstanding line requests of a buffer change; the last one's arrival ``at`` completes it."""
+    gpu.pending[buffer] += change
+    if at > gpu.ready_at[buffer]:
+        gpu.ready_at[buffer] = at
+    if gpu.pending[buffer] == 0:
+        heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + DATA)

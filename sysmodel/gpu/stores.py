@@ -1,0 +1,100 @@
+"""The compute units' stores: a workgroup's output tile, then the ends of its wavefronts' tiles."""
+
+import numpy as np
+
+from sysmodel.lib.compiled import compiled, inlined
+
+from .events import STORE, heap_push
+from .fetch import workgroup_at
+from .workgroups import MODE_SCATTER, STORES
+
+__all__ = ["begin_stores", "emit", "pop_store"]
+
+
+@compiled
+def begin_stores(s, g, slot, now):
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    ends = 0
+    for v in range(gpu.waves):
+        if s.per_wave[w, v] > 0:
+            ends += 1
+    gpu.emit_from[slot] = now
+    gpu.emitted[slot] = 0
+    output_atoms = s.output_start[w + 1] - s.output_start[w]
+    if f.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= gpu.tracked_first:
+        gpu.emitted[slot] = output_atoms
+        output_atoms = 0
+    gpu.remaining[slot] = output_atoms + ends
+    if gpu.remaining[slot] == 0:
+        _finish(s, g, slot, now)
+    else:
+        heap_push(gpu, now, slot * 8 + STORE)
+
+
+@inlined
+def _queue_store(s, g, channel, slot, w, what, now):
+    """A store leaves the CU when it is in the store buffer, the first part of the queue."""
+    i = (channel.store_head + channel.store_count) & (STORES - 1)
+    channel.store_slot[i] = slot
+    channel.store_workgroup[i] = w
+    channel.store_what[i] = what
+    channel.store_count += 1
+    if channel.store_count <= s.fixed[0].store_buffer:
+        _store_left(s, g, slot, now)
+
+
+@inlined
+def pop_store(s, g, channel, now):
+    """The oldest store has been taken; the first one that waits enters the store buffer."""
+    depth = s.fixed[0].store_buffer
+    if channel.store_count > depth:
+        i = (channel.store_head + depth) & (STORES - 1)
+        _store_left(s, g, np.int64(channel.store_slot[i]), now)
+    channel.store_head = (channel.store_head + 1) & (STORES - 1)
+    channel.store_count -= 1
+
+
+@compiled
+def emit(s, g, slot, now):
+    """Give the channels what the CU has put out by now; a CU stores at its own pace."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    first = s.output_start[w]
+    output_atoms = s.output_start[w + 1] - first
+    i = gpu.emitted[slot]
+    while i < output_atoms:
+        due = gpu.emit_from[slot] + i * gpu.store_cycles // output_atoms
+        channel = s.channel[g * f.channels + s.output_channel[first + i]]
+        if due > now or channel.store_count == STORES:
+            gpu.emitted[slot] = i
+            heap_push(gpu, max(due, now + 1), slot * 8 + STORE)
+            return
+        _queue_store(s, g, channel, slot, w, first + i, now)
+        i += 1
+    gpu.emitted[slot] = i
+    channel = s.channel[g * f.channels + gpu.dispatch_index[slot] % f.channels]
+    if channel.store_count > STORES - gpu.waves:
+        heap_push(gpu, now + 1, slot * 8 + STORE)
+        return
+    for v in range(gpu.waves):
+        if s.per_wave[w, v] > 0:
+            _queue_store(s, g, channel, slot, w, -1 - v, now)
+
+
+@inlined
+def _store_left(s, g, slot, now):
+    """A store or tile end of a slot has left the CU."""
+    gpu = s.gpu[g]
+    gpu.remaining[slot] -= 1
+    if gpu.remaining[slot] == 0:
+        _finish(s, g, slot, now)
+
+
+@compiled
+def _finish(s, g, slot, now):
+    f, gpu = s.fixed[0], s.gpu[g]
+    gpu.finished += 1
+    s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now
+    gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot
+    gpu.free_count += 1

@@ -1,0 +1,238 @@
+"""The state of a machine at cycle 0: tables of its kernels, and what its parts are set up with."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rtl.parameters import T3Parameters
+from sysmodel.config import system as config
+from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
+from sysmodel.gpu.collective import set_up_collective
+from sysmodel.gpu.kernel import ELEMENT_BYTES, Kernel, OutputAtoms
+from sysmodel.gpu.l2 import L2Parameters, new_l2
+from sysmodel.gpu.l2_write import check_room
+from sysmodel.gpu.tables import joined_tables, kernel_tables
+from sysmodel.gpu.workgroups import set_up
+from sysmodel.lib.ring import scattered
+from sysmodel.memory.accesses import set_up_memory
+from sysmodel.memory.dram import new_dram
+from sysmodel.network.link import set_up_link
+
+from .sampling import output_atoms, require_output_atoms, symmetry
+from .state import State, new_state
+from .variation import Variation
+
+__all__ = ["Assembly"]
+
+_LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire holds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """What a machine's state is made of; see :class:`~.machine.Machine`.
+
+    Raises
+    ------
+    ValueError
+        If a mirrored ring would not be symmetric, a wavefront has no atom in the simulated
+        channels, or the GPU is larger than the model has room for; when that is looked at.
+    """
+
+    system: config.System
+    kernels: tuple[Kernel, ...]
+    parameters: T3Parameters
+    gpus: int
+    channels: int
+    mirror: bool
+    mode: int
+    collective_cus: int
+    cached_stores: bool
+    partial: np.ndarray | None
+    variation: Variation | None
+    link_stall: float
+    seed: int
+
+    def state(self) -> State:
+        """At cycle 0."""
+        state = self._empty()
+        self._set_up_ring(state)
+        self._set_up_kernels(state)
+        if self.variation is not None:
+            state.launch_late[:] = self.variation.workgroup[: self.gpus]
+        self._set_up_collective(state)
+        self._set_up_link(state)
+        set_up_memory(
+            state,
+            read_latency_cycles=self.system.read_latency_cycles,
+            queue_depth=self.system.dram.queue_depth,
+            clock_divider=self.system.t3.clock_divider,
+        )
+        return state
+
+    @cached_property
+    def _atoms_of(self) -> list[OutputAtoms]:
+        """Output atoms of each kernel in the simulated channels."""
+        found = []
+        for kernel in self.kernels:
+            atoms = output_atoms(self.system, kernel, self.channels)
+            require_output_atoms(kernel, atoms, self.channels, self.system.dram.channels)
+            found.append(atoms)
+        return found
+
+    def _symmetry(self) -> int:
+        return symmetry(self.kernels[0], self._atoms_of[0], self.channels) if self.mirror else 0
+
+    @cached_property
+    def chunks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Atoms of each chunk, channel by channel: where they start, and a row of them."""
+        kernel, output_atoms = self.kernels[0], self._atoms_of[0]
+        owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
+        chunk = np.searchsorted(kernel.chunk_start, owner, side="right") - 1
+        starts = np.zeros((self.channels, kernel.gpus + 1), np.int64)
+        rows = []
+        for c in range(self.channels):
+            here = output_atoms.channel == c
+            order = np.lexsort((output_atoms.atom[here], chunk[here]))
+            rows.append(output_atoms.atom[here][order])
+            starts[c, 1:] = np.cumsum(np.bincount(chunk[here], minlength=kernel.gpus))
+        atoms = np.zeros((self.channels, max(map(len, rows))), np.int64)
+        for c, row in enumerate(rows):
+            atoms[c, : len(row)] = row
+        return starts, atoms
+
+    @property
+    def _kernel_cus(self) -> int:
+        return self.system.gpu.compute_units - self.collective_cus
+
+    @property
+    def _slices_per_channel(self) -> int:
+        return max(1, self.system.l2.slices // self.system.dram.channels)
+
+    def _empty(self) -> State:
+        """Tables of the kernel, and memories that hold nothing of this reduction."""
+        system, gpus, channels = self.system, self.gpus, self.channels
+        slots = self._kernel_cus * system.gpu.workgroups_per_cu
+        rows = gpus * len(self.kernels)
+        chunk_start, chunk_atom = self.chunks
+        partial = self.partial
+        values = 0 if partial is None else partial.shape[1]
+        l2 = L2Parameters(
+            slices=self._slices_per_channel,
+            sets=system.l2_sets_per_slice,
+            ways=system.l2.ways,
+            mshrs=system.l2.mshrs_per_slice,
+        )
+        # What was there before is random, and of another epoch.
+        before = np.random.default_rng(self.seed).integers(0, 1 << 63, (gpus, values, DATA_WORDS))
+        return new_state(
+            gpus,
+            channels,
+            max(-(-one.workgroups // slots) for one in self.kernels),
+            contexts=len(self.kernels),
+            **joined_tables(
+                [
+                    kernel_tables(one, atoms, channels, system.offset_bits, system.channel_bits)
+                    for one, atoms in zip(self.kernels, self._atoms_of, strict=True)
+                ]
+            ),
+            chunk_start=chunk_start,
+            chunk_atom=chunk_atom,
+            stored=before.astype(np.uint64),
+            epoch=np.zeros((gpus, values), np.uint64),
+            partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
+            dram=new_dram(system.dram.timing_cycles, gpus * channels),
+            l2=new_l2(l2, rows * channels),
+            inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
+            outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
+        )
+
+    def _set_up_ring(self, state: State) -> None:
+        system, kernel, fixed = self.system, self.kernels[0], state.fixed
+        fixed["offset_bits"] = self.system.offset_bits
+        fixed["channel_bits"] = self.system.channel_bits
+        fixed["queue_depth"] = system.dram.queue_depth
+        fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
+        fixed["l2_requests"] = self._slices_per_channel
+        fixed["cached_stores"] = self.cached_stores
+        fixed["flushes"] = self.system.l2.flush_at_kernel_end
+        write_back_queue = system.l2.write_back_atoms * self._slices_per_channel
+        check_room(write_back_queue, self._slices_per_channel, system.l2.mshrs_per_slice)
+        fixed["write_back_queue"] = write_back_queue
+        fixed["work"] = 1
+        fixed["with_data"] = self.partial is not None
+        fixed["contents_base"] = kernel.output_atom
+        for row in range(len(state.gpu)):
+            of_context, g = self.kernels[row // self.gpus], row % self.gpus
+            state.gpu["first_workgroup"][row] = of_context.first_workgroup(g)
+            first = scattered(g, 0, kernel.gpus)
+            state.gpu["tracked_first"][row] = of_context.chunk_workgroups(first)
+
+    def _set_up_kernels(self, state: State) -> None:
+        first_row = 0
+        for context, kernel in enumerate(self.kernels):
+            self._set_up_kernel(state, context, first_row)
+            first_row += kernel.workgroups
+
+    def _set_up_kernel(self, state: State, context: int, first_row: int) -> None:
+        system, kernel, gpu = self.system, self.kernels[context], self.system.gpu
+
+        def cu_cycles(cycles: float) -> int:
+            return system.cycles(cycles / gpu.clock_mhz * 1e3)
+
+        tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
+        store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
+        set_up(
+            state,
+            kernel,
+            self._atoms_of[context],
+            rows=slice(context * self.gpus, (context + 1) * self.gpus),
+            first_row=first_row,
+            mode=self.mode,
+            compute_units=self._kernel_cus,
+            workgroups_per_cu=gpu.workgroups_per_cu,
+            prefetch=system.kernel.prefetch_depth,
+            step_cycles=system.matrix_cycles(kernel.step_flops),
+            launch_cycles=system.cycles(gpu.workgroup_launch_ns)
+            + cu_cycles(system.kernel.prologue_cycles),
+            lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
+            epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
+            fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
+            store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
+            by_stage=gpu.dispatch == "stages",
+        )
+
+    def _set_up_collective(self, state: State) -> None:
+        dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
+        # A batch that has no atom for each channel: fewer wavefronts with as many bytes in flight.
+        atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
+        set_up_collective(
+            state,
+            cus=self.collective_cus or gpu.compute_units,
+            waves_per_cu=max(1, round(collective.waves_per_cu * min(1.0, atoms))),
+            batch_atoms=max(1, int(atoms)),
+            port_cycles=dram.channels
+            * dram.atom_bytes
+            / gpu.cu_bandwidth_bytes_per_cycle
+            * (self.system.clock_mhz / gpu.clock_mhz),
+        )
+
+    def _set_up_link(self, state: State) -> None:
+        dram, link, kernel = self.system.dram, self.system.link, self.kernels[0]
+        share = self.channels / dram.channels
+        set_up_link(
+            state,
+            rate_bytes_per_cycle=link.bandwidth_gb_per_s * self.system.cycle_ns * share,
+            latency_cycles=max(1, self.system.cycles(link.latency_ns)),
+            buffer_packets=_LINK_BUFFER,
+            mirror=self._symmetry(),
+            mirror_shift=kernel.workgroups // kernel.gpus,
+            stall_share=self.link_stall,
+            seed=self.seed,
+            contexts=len(self.kernels),
+        )
+        # A packet that the link has no room for waits at the port.
+        rooms = CHANNEL_INPUTS * np.arange(self.channels) + I.link_room
+        state.inputs[:, rooms] = (1 << self.parameters.contexts) - 1
