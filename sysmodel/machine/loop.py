@@ -124,11 +124,10 @@ def _channel(s, g, c, now, inputs, outputs):
         _read_back(s, g, q, now, inputs)
     if channel.hit_count > 0:
         collective_hits_back(s, g, channel, now)
-    for context in range(f.contexts):
-        row = context * f.gpus + g
-        kernel = s.channel[row * f.channels + c]
+    for own in range(q, q + f.contexts * f.gpus * f.channels, f.gpus * f.channels):
+        kernel = s.channel[own]
         if kernel.request_count > 0 or f.cached_stores and kernel.store_count > 0:
-            serve_l2(s, row, row * f.channels + c, now)
+            serve_l2(s, own // f.channels, own, now)
     offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
     sending = can_send(s, gpu, channel, receiver)
@@ -181,31 +180,32 @@ def _sample(s, now):
 
 
 @inlined
-def _compute(s, row, now, outputs):
-    """The compute units that work for one context."""
+def _compute(s, row, now, outputs, own):
+    """The compute units that work for one context; ``own`` is where its outputs begin."""
     f, gpu = s.fixed[0], s.gpu[row]
     if f.work and now >= gpu.start and gpu.finish_cycle < 0:
         limit = _NO_LIMIT
         if f.flow:
-            limit = np.int64(outputs[K.dispatch_limit])
+            limit = np.int64(outputs[own + K.dispatch_limit])
         produce(s, row, now, limit)
         if gpu.finished == gpu.workgroups and drained(s, row):
             gpu.finish_cycle = now
-    if gpu.done_cycle < 0 and outputs[K.done]:
+    if gpu.done_cycle < 0 and outputs[own + K.done]:
         gpu.done_cycle = now
 
 
 @inlined
-def _tell_context(s, row, receiver, now, inputs, outputs):
-    """What the dispatcher and the downstream GPU tell a context of the hardware."""
+def _tell_context(s, row, receiver, now, inputs, told, outputs, own):
+    """What the dispatcher and the downstream GPU tell a context of the hardware; its inputs begin
+    at ``told``, its outputs at ``own``."""
     f, gpu = s.fixed[0], s.gpu[row]
-    gpu.credit_limits[now & (LAG - 1)] = np.int64(outputs[K.credit_limit_out])
+    gpu.credit_limits[now & (LAG - 1)] = np.int64(outputs[own + K.credit_limit_out])
     sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
-    inputs[J.credit_limit_in] = np.uint64(sent)
-    inputs[J.dispatched] = np.uint64(gpu.next_dispatch_index)
+    inputs[told + J.credit_limit_in] = np.uint64(sent)
+    inputs[told + J.dispatched] = np.uint64(gpu.next_dispatch_index)
     # The next launch of a collective is programmed when the kernel of the one before has ended.
     ended = gpu.finished if gpu.phase == GEMM else gpu.workgroups
-    inputs[J.finished] = np.uint64(ended)
+    inputs[told + J.finished] = np.uint64(ended)
 
 
 @inlined
@@ -216,7 +216,7 @@ def _gpu(s, g, now):
     own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
     for context in range(f.contexts):
-        _compute(s, context * f.gpus + g, now, own_outputs[context * CONTEXT_OUTPUTS :])
+        _compute(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
     offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
     first = now % f.channels if f.channels > 1 else np.int64(0)
@@ -228,9 +228,8 @@ def _gpu(s, g, now):
     receiver = 0 if f.mirror else downstream(g, f.gpus)
     for context in range(f.contexts):
         others = context * f.gpus
-        context_inputs = own_inputs[context * CONTEXT_INPUTS :]
-        context_outputs = own_outputs[context * CONTEXT_OUTPUTS :]
-        _tell_context(s, others + g, others + receiver, now, context_inputs, context_outputs)
+        told, own = context * CONTEXT_INPUTS, context * CONTEXT_OUTPUTS
+        _tell_context(s, others + g, others + receiver, now, own_inputs, told, own_outputs, own)
 
 
 @inlined

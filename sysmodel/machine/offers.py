@@ -41,30 +41,17 @@ def gemm_space(context: int) -> int:
 
 
 @inlined
-def _reading(s, g, c):
-    """Context whose kernel's read is offered: what is offered stays, then it is the next one's
-    turn that has any."""
-    f, channel = s.fixed[0], s.channel[g * s.fixed[0].channels + c]
-    context = channel.reading_context
-    if f.contexts == 1 or channel.read_offer == _KERNEL:
-        return context
+def _whose_turn(s, g, c, offer, last, stores):
+    """Context whose kernel's access is offered, after ``last``: what is offered stays, then it is
+    the next one's turn that has any."""
+    f = s.fixed[0]
+    if f.contexts == 1 or offer == _KERNEL:
+        return last
+    context = last
     for _ in range(f.contexts):
         context = context + 1 if context + 1 < f.contexts else 0
-        if s.channel[(context * f.gpus + g) * f.channels + c].misses > 0:
-            return context
-    return context
-
-
-@inlined
-def _storing(s, g, c):
-    """Likewise of stores."""
-    f, channel = s.fixed[0], s.channel[g * s.fixed[0].channels + c]
-    context = channel.storing_context
-    if f.contexts == 1 or channel.store_offer == _KERNEL:
-        return context
-    for _ in range(f.contexts):
-        context = context + 1 if context + 1 < f.contexts else 0
-        if s.channel[(context * f.gpus + g) * f.channels + c].store_count > 0:
+        kernel = s.channel[(context * f.gpus + g) * f.channels + c]
+        if (kernel.store_count if stores else kernel.misses) > 0:
             return context
     return context
 
@@ -84,7 +71,7 @@ def offer_read(s, g, c, now, inputs, ready):
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
-    context = _reading(s, g, c)
+    context = _whose_turn(s, g, c, channel.read_offer, channel.reading_context, False)
     kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     inputs[I.reads_valid] = 0
     atom, wave = np.int64(-1), np.int64(0)
@@ -165,7 +152,7 @@ def offer_store(s, g, c, now, inputs, ready, link_free):
     """
     f, gpu = s.fixed[0], s.gpu[g]
     channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
-    context = _storing(s, g, c)
+    context = _whose_turn(s, g, c, channel.store_offer, channel.storing_context, True)
     kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     waiting = l2.write_backs if f.cached_stores else kernel.store_count
     inputs[I.stores_valid] = 0
