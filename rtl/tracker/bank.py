@@ -37,8 +37,8 @@ class TrackerBank(wiring.Component):
     count reach ``tile_atoms * updates_per_atom`` frees the entry; its completion leaves four cycles
     after it came at the earliest.
 
-    An entry that the memory has lost counts as free, so its tile never completes; the event that
-    finds it is reported.
+    An entry that the memory has lost counts as free, so its tile never completes. An event that
+    finds it in a way of its context is reported.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ class TrackerBank(wiring.Component):
             update.old.eq(compare.stored),
             update.change.eq(Mux(compared.end, ~compare.threshold, compared.count)),
             update.no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
-            update.lossy.eq(self.table.lost),
+            update.lossy.eq((self.table.lost & allowed).any()),
         ]
 
     def _look_up(self, m: Module) -> None:

@@ -55,7 +55,7 @@ class Update:
     old: Signal
     change: Signal  # without its carry, if an end-of-tile marker's
     no_atoms: Signal
-    lossy: Signal  # an entry of the set is lost
+    lossy: Signal  # an entry of the set is lost, in a way of the event's context
 
     @classmethod
     def of(cls, p: T3Parameters, entry: data.StructLayout) -> "Update":

@@ -35,8 +35,8 @@ class TrackerTable(wiring.Component):
     row : Out(array of ``entry``)
     corrected : Out(1)
         In *t + 1*: an entry of the set had a wrong bit.
-    lost : Out(1)
-        In *t + 2*: one had more.
+    lost : Out(ways)
+        In *t + 2*: those that had more.
     write_ways : In(ways)
         Entries of ``write_set`` that become ``write``.
     write_set, write : In
@@ -88,7 +88,7 @@ class TrackerTable(wiring.Component):
                 "read_set": In(range(depth)),
                 "row": Out(entry).array(ways),
                 "corrected": Out(1),
-                "lost": Out(1),
+                "lost": Out(ways),
                 "write_ways": In(ways),
                 "write_set": In(range(depth)),
                 "write": In(entry),
@@ -193,7 +193,7 @@ class TrackerTable(wiring.Component):
             self.fixed.eq(one_hot_select(first, list(self.row))),
         ]
         m.d.comb += self.corrected.eq(self.checking & corrected.any())
-        m.d.sync += self.lost.eq(self.checking & lost.any())
+        m.d.sync += self.lost.eq(Mux(self.checking, lost, 0))
         for way, (memory, read) in enumerate(zip(self.entries, self.read_ports, strict=True)):
             m.submodules[f"entries_{way}"] = memory
             m.submodules[f"check_{way}"] = check = SecdedCheck(self._entry)

@@ -76,7 +76,7 @@ LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
 LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "source forbidden stray")
 # An event with the bank that it falls into, and one on its way through that bank.
 CANDIDATE = record([("tile", TILE)], "bank")
-EVENT = record([("tile", TILE)], "threshold ways lossy")
+EVENT = record([("tile", TILE)], "threshold ways lost")
 # A packet before the link, with its context and the GPU's number.
 LINK_PACKET = record([("packet", PACKET)], "owner source")
 # An egress slot.

@@ -117,13 +117,13 @@ def _row_of(s, dispatch_index):
 
 @inlined
 def _check_row(s, number, row):
-    """A row is read in this cycle, and corrected in the next one; gives whether it has lost an
-    entry."""
-    lost = False
+    """A row is read in this cycle, and corrected in the next one; gives the ways in which it has
+    lost an entry."""
+    lost = 0
     for way in range(s.config.ways):
         entry = s.entries[natural(number), natural(row), way]
         if entry.wrong and entry.since <= s.gpu.cycle:
-            lost |= entry.wrong == LOST
+            lost |= (entry.wrong == LOST) << way
             s.gpu.corrected_next |= entry.wrong == CORRECTED
     return lost
 
@@ -140,7 +140,7 @@ def read_row(s, number, comes):
     bank = s.banks[natural(number)]
     if comes:
         event = bank.events[_slot(s.gpu.cycle - 1)]
-        event.lossy = _check_row(s, number, _row_of(s, event.tile.dispatch_index))
+        event.lost = _check_row(s, number, _row_of(s, event.tile.dispatch_index))
     elif bank.forgetting and bank.row < s.config.rows:
         _check_row(s, number, bank.row)
 
@@ -240,7 +240,7 @@ def step_bank(s, number):
         s.contexts[natural(bank.events[updated].tile.owner)].flying -= 1
         event = bank.events[updated]
         failure = _update(s, natural(number), event)
-        if event.lossy:
+        if event.lost & event.ways:
             tile = event.tile
             return error(_CORRUPT, natural(tile.owner), tile.dispatch_index, tile.wavefront)
         return failure

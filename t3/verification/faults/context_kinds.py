@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import IssueAck
 
 from .bench import Bench
 from .hook import FAULT
@@ -32,7 +33,7 @@ def _inject(target: Target, bits: int, bench: Bench, rng: np.random.Generator) -
         injected=f"GPU {gpu}, {described(ring, fault)}",
         begin=int(fault["when"]),
         codes=(target.code, ErrorCode.TIMEOUT) if bits == 2 else (),
-        also_told=(target.code,) if bits == 2 and target.shared else (),
+        also_told=(target.code,) if bits == 2 and target.payload is IssueAck else (),
         tile=partial(may_report, ring, target, fault, gpu),
     )
 
@@ -93,7 +94,7 @@ KINDS = (
             injected=f"Two contexts at work. {'One bit' if bits == 1 else 'Two bits'} of "
             f"{target.words}.",
             required=_REQUIRED[bits].format(
-                code=f"`{target.code.name}`", though=_THOUGH if target.shared else ""
+                code=f"`{target.code.name}`", though=_THOUGH if target.payload is IssueAck else ""
             ),
             share=1,
             inject=partial(_inject, target, bits),

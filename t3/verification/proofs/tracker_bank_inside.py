@@ -260,7 +260,7 @@ def _relate_compare(m: Module, dut, kept, tile) -> None:
     of_walk = walk.clears & (walk.row_cleared == tile.set)
     with m.If(of_event | of_walk):
         m.d.comb += [
-            invariant(~table.lost, "compare: lost"),
+            invariant(~table.lost.any(), "compare: lost"),
             invariant(
                 of_walk | (dut.compare.two_ahead_in_set == (table.written_set == tile.set)),
                 "compare: another set",

@@ -43,15 +43,17 @@ class TrackerTableHarness(Elaboratable):
         ask = self._ask(m, dut)
         injected = self._inject(m, dut)
         entries = [self._follow(m, dut, way, ask, injected) for way in range(_WAYS)]
-        one, two = (Cat(entry.wrong_bits == number for entry in entries).any() for number in (1, 2))
-        two_before, held = Signal(), Signal()
+        one, two = (Cat(entry.wrong_bits == number for entry in entries) for number in (1, 2))
+        two_before, held = Signal(_WAYS), Signal()
         m.d.sync += [two_before.eq(two), held.eq(dut.walk.holds)]
         m.d.comb += [
-            Assert(~ask.asked | (dut.corrected == one), "corrected: not if one bit was wrong"),
             Assert(
-                ~ask.asked_before | (dut.lost == two_before), "lost: not if two bits were wrong"
+                ~ask.asked | (dut.corrected == one.any()), "corrected: not if one bit was wrong"
             ),
-            Cover(ask.asked & one & two, "an entry corrected, one lost"),
+            Assert(
+                ~ask.asked_before | (dut.lost == two_before), "lost: not where two bits were wrong"
+            ),
+            Cover(ask.asked & one.any() & two.any(), "an entry corrected, one lost"),
             Cover(held & dut.written_ways.any(), "the patrol gives way"),
             invariant(~dut.fixes.all(), "two ways at a time"),
             invariant(~(dut.walk.looks & dut.walk.holds), "two steps at a time"),

@@ -1,5 +1,7 @@
 """Wrong bits in a tracker bank's memory, seen from its ports."""
 
+from dataclasses import replace
+
 import pytest
 from amaranth.sim import Simulator
 
@@ -9,7 +11,8 @@ from rtl.tracker.bank import TrackerBank
 
 P = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3)
 ROW = 1  # of dispatch index 1
-CODE_BITS = 61 + 8  # of an entry and its check bits
+CODE_BITS = 61 + 8  # of an entry and its check bits, with one context
+TWO = replace(P, contexts=2)
 
 
 class Bank:
@@ -17,7 +20,8 @@ class Bank:
 
     def __init__(self, ctx, dut):
         self.ctx, self.dut = ctx, dut
-        self.errors, self.corrected, self.completions = [], 0, []
+        self.errors, self.owners = [], []
+        self.corrected, self.completions = 0, []
 
     async def tick(self, cycles=1):
         ctx, dut = self.ctx, self.dut
@@ -25,6 +29,7 @@ class Bank:
             if ctx.get(dut.error.valid):
                 report = ctx.get(dut.error.report)
                 self.errors.append((report.code, report.dispatch_index, report.wavefront))
+                self.owners.append(report.owner)
             self.corrected += ctx.get(dut.corrected)
             if ctx.get(dut.o.valid):
                 self.completions.append((ctx.get(dut.o.p.dispatch_index), ctx.get(dut.o.p.start)))
@@ -40,19 +45,19 @@ class Bank:
     def turn(self, *bits):
         """Turn bits of the entry that the first tile of the set has."""
         memory = self.dut.table.entries[0].data
-        assert memory.shape.size == CODE_BITS
         value = self.ctx.get(memory[ROW]).as_bits()
         for bit in bits:
             value ^= 1 << bit
         self.ctx.set(memory[ROW], memory.shape.from_bits(value))
 
 
-def simulate(bench):
-    dut = TrackerBank(P)
+def simulate(bench, p=P, ways=(-1,)):
+    dut = TrackerBank(p)
 
     async def run(ctx):
-        ctx.set(dut.updates_per_atom[0], 1)
-        ctx.set(dut.ways[0], -1)
+        for context, own in enumerate(ways):
+            ctx.set(dut.updates_per_atom[context], 1)
+            ctx.set(dut.ways[context], own)
         ctx.set(dut.o.ready, 1)
         await ctx.tick().repeat(P.sets + 1)
         await bench(Bank(ctx, dut))
@@ -96,3 +101,19 @@ def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
         assert len(bank.errors) == 1
 
     simulate(bench)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_lost_entry_is_told_to_a_context_that_has_its_way(shared):
+    async def bench(bank):
+        await bank.event(owner=0, atom=9, count=1)  # in the first way
+        bank.turn(0, 1)
+        await bank.event(owner=1, atom=7, count=1)
+        assert bank.owners == [1] * shared
+        await bank.event(owner=0, atom=5, count=1)
+        # Its own tile takes the place of the lost one, if it may.
+        assert bank.owners == ([1] if shared else [0])
+        assert {code for code, *_ in bank.errors} == {ErrorCode.TRACKER_CORRUPT}
+
+    # The second context's tile finds room in the second way.
+    simulate(bench, TWO, (0b11, 0b11) if shared else (0b01, 0b10))
