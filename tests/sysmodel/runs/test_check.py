@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from random_check import random_check
 from small_system import scaled
 
 from sysmodel.config.system import GRANULARITIES, load_system
@@ -10,30 +11,6 @@ from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import reference
-
-TILE_M, TILE_N = 128, 96
-
-
-def random_options(seed: int, engine: str, channels: int | None = None) -> CheckOptions:
-    random = np.random.default_rng(seed)
-    while True:
-        gpus = int(random.integers(2, 9))
-        m, n = int(random.integers(1, 700)), int(random.integers(1, 600))
-        if -(-m // TILE_M) * -(-n // TILE_N) >= gpus:
-            break
-    return CheckOptions(
-        gpus=gpus,
-        m=m,
-        n=n,
-        k=int(random.integers(1, 130)),
-        dtype=str(random.choice(["fp16", "bf16"])),
-        engine=engine,
-        channels=channels or int(random.choice([1, 2, 4])),
-        skew=int(random.choice([0, 100, 5000, 40000])),
-        back_pressure=int(random.choice([0, 30, 80])),
-        granularity=str(random.choice(GRANULARITIES)),
-        seed=seed,
-    )
 
 
 def require_pass(options: CheckOptions) -> None:
@@ -45,13 +22,13 @@ def require_pass(options: CheckOptions) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_random_problems_on_the_golden_engine(seed):
-    require_pass(random_options(seed, "golden"))
+    require_pass(random_check(seed, "golden"))
 
 
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_random_problems_on_the_rtl(seed):
     # Of one channel: more take long to build.
-    require_pass(random_options(seed, "rtl", channels=1))
+    require_pass(random_check(seed, "rtl", channels=1))
 
 
 @pytest.fixture
@@ -111,7 +88,7 @@ def test_models_own_widths_are_taken():
 @pytest.mark.verify
 @pytest.mark.parametrize("seed", range(1000, 1200))
 def test_many_random_problems(seed):
-    require_pass(random_options(seed, "rtl" if seed % 2 else "golden"))
+    require_pass(random_check(seed, "rtl" if seed % 2 else "golden"))
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from random_check import random_check
 
 from rtl.interface.encodings import ErrorCode, InjectTarget
-from sysmodel.config.system import GRANULARITIES
 from sysmodel.driver import T3, Recorder
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import no_progress
@@ -13,7 +13,6 @@ from sysmodel.runs.check import check, launches_of
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import DataLaunch, reference
 
-TILE_M, TILE_N = 128, 96
 BOTH = 0, 1
 CORRUPT = {
     InjectTarget.TRACKER: ErrorCode.TRACKER_CORRUPT,
@@ -21,32 +20,8 @@ CORRUPT = {
 }
 
 
-def tiles(m, n):
-    return -(-m // TILE_M) * -(-n // TILE_N)
-
-
 def random_options(seed, engine):
-    print(f"seed {seed}")
-    random = np.random.default_rng(seed)
-    while True:
-        gpus = int(random.integers(2, 6))
-        m, n = (int(size) for size in random.integers(1, 500, 2))
-        if min(tiles(m, n), tiles(n, m)) >= gpus:
-            break
-    return CheckOptions(
-        gpus=gpus,
-        m=m,
-        n=n,
-        k=int(random.integers(1, 130)),
-        dtype=str(random.choice(["fp16", "bf16"])),
-        contexts=2,
-        engine=engine,
-        channels=2 if engine == "rtl" else int(random.choice([1, 2, 4])),
-        skew=int(random.choice([0, 100, 5000, 40000])),
-        back_pressure=int(random.choice([0, 30, 80])),
-        granularity=str(random.choice(GRANULARITIES)),
-        seed=seed,
-    )
+    return random_check(seed, engine, contexts=2, channels=2 if engine == "rtl" else None)
 
 
 def require_pass(options):
