@@ -19,11 +19,12 @@ STAGES = ((1, 1), (2, 2), (6, 3))
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a block's mutants.
+    """What became of a block's mutants of one seed.
 
     Attributes
     ----------
     block : str
+    seed : int
     mutants : list of Mutant
     deaths : dict
         By the number of the mutant.
@@ -33,6 +34,7 @@ class Outcome:
     """
 
     block: str
+    seed: int
     mutants: list[Mutant]
     deaths: dict[int, Death]
     equivalent: set[int]
@@ -47,25 +49,15 @@ class Outcome:
             if mutant.number not in self.deaths and mutant.number not in self.equivalent
         ]
 
-    @property
-    def different(self) -> int:
-        """Mutants that are not proved equivalent."""
-        return len(self.mutants) - len(self.equivalent)
-
-    @property
-    def score(self) -> float:
-        """Share of them that was noticed; 1 if there is none."""
-        return len(self.deaths) / self.different if self.different else 1.0
-
     def record(self) -> dict[str, Any]:
         """As JSON."""
         return {
             "block": self.block,
+            "seed": self.seed,
             "mutants": len(self.mutants),
             "killed": len(self.deaths),
             "survived": len(self.survivors),
             "equivalent": len(self.equivalent),
-            "score": round(self.score, 4),
             "seconds": round(self.seconds, 1),
             "survivors": [
                 {
@@ -114,4 +106,4 @@ def run_block(name: str, *, count: int, seed: int, folder: Path) -> Outcome:
         if number == 0:
             same = equivalent(left, name, folder)
             left = [mutant for mutant in left if mutant.number not in same]
-    return Outcome(name, mutants, deaths, same, time.perf_counter() - begin)
+    return Outcome(name, seed, mutants, deaths, same, time.perf_counter() - begin)

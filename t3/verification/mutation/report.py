@@ -1,43 +1,50 @@
 """The mutation scores as JSON and as a page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sysmodel.lib.markdown import table
 from t3.verification.failing_bench import FailingBench, as_section, parted
 
 from .campaign import STAGES, Outcome
+from .score import Score
 
-__all__ = ["LEAST", "LEAST_OF_A_BLOCK", "as_dict", "as_markdown", "holds", "overall"]
+__all__ = ["LEAST", "LEAST_OF_A_BLOCK", "as_dict", "as_markdown", "by_block", "holds"]
 
 LEAST, LEAST_OF_A_BLOCK = 0.97, 0.95
 """The share of the mutants, not counting equivalent ones, that must be noticed."""
 
 
-def overall(outcomes: Sequence[Outcome]) -> float:
-    """Score of all blocks together."""
-    different = sum(outcome.different for outcome in outcomes)
-    return sum(len(outcome.deaths) for outcome in outcomes) / different if different else 1.0
+def by_block(outcomes: Sequence[Outcome]) -> dict[str, Score]:
+    """The score of each block, of all its seeds together."""
+    return _by(lambda outcome: outcome.block, outcomes)
+
+
+def _by(key: Callable[[Outcome], str], outcomes: Sequence[Outcome]) -> dict[str, Score]:
+    parts: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        parts.setdefault(key(outcome), []).append(outcome)
+    return {name: Score.of(part) for name, part in parts.items()}
 
 
 def holds(found: Sequence[Outcome | FailingBench]) -> bool:
     """Whether no bench fails by itself, and enough was noticed, in each block and in all."""
     outcomes, failing = parted(found)
-    each = all(outcome.score >= LEAST_OF_A_BLOCK for outcome in outcomes)
-    return not failing and each and overall(outcomes) >= LEAST
+    each = all(score.share >= LEAST_OF_A_BLOCK for score in by_block(outcomes).values())
+    return not failing and each and Score.of(outcomes).share >= LEAST
 
 
-def as_dict(found: Sequence[Outcome | FailingBench], seed: int) -> dict[str, Any]:
+def as_dict(found: Sequence[Outcome | FailingBench], seeds: Sequence[int]) -> dict[str, Any]:
     """Everything, for JSON."""
     outcomes, failing = parted(found)
     return {
-        "seed": seed,
-        "stages": [{"scale": scale, "seed": seed + offset} for scale, offset in STAGES],
+        "seeds": list(seeds),
+        "stages": [{"scale": scale, "added_to_seed": offset} for scale, offset in STAGES],
         "least_score": LEAST,
         "least_score_of_a_block": LEAST_OF_A_BLOCK,
-        "mutants": sum(len(outcome.mutants) for outcome in outcomes),
-        "score": round(overall(outcomes), 4),
-        "blocks": [outcome.record() for outcome in outcomes],
+        "all": Score.of(outcomes).record(),
+        "blocks": {block: score.record() for block, score in by_block(outcomes).items()},
+        "outcomes": [outcome.record() for outcome in outcomes],
         "failing_benches": [one.record() for one in failing],
     }
 
@@ -45,15 +52,10 @@ def as_dict(found: Sequence[Outcome | FailingBench], seed: int) -> dict[str, Any
 def as_markdown(found: Sequence[Outcome | FailingBench]) -> str:
     """The page's text and tables."""
     outcomes, failing = parted(found)
-    kinds = ("mutants", "deaths", "survivors", "equivalent")
-    counts = [[len(getattr(outcome, kind)) for kind in kinds] for outcome in outcomes]
-    rows = [
-        [outcome.block, *map(str, count), f"{outcome.score:.1%}", f"{outcome.seconds:.0f}"]
-        for outcome, count in zip(outcomes, counts, strict=True)
-    ]
-    sums = [str(sum(count[index] for count in counts)) for index in range(len(kinds))]
-    seconds = sum(outcome.seconds for outcome in outcomes)
-    rows.append(["**all**", *sums, f"{overall(outcomes):.1%}", f"{seconds:.0f}"])
+    whole = [["**all**", *Score.of(outcomes).cells()]]
+    blocks = [[block, *score.cells()] for block, score in by_block(outcomes).items()]
+    seeds = _by(lambda outcome: str(outcome.seed), outcomes).items()
+    each_seed = [[f"seed {seed}", *score.cells()] for seed, score in seeds if len(seeds) > 1]
     scales = ", ".join(str(scale) for scale, _ in STAGES)
     reading = (
         "A mutant is the block's netlist with one bit of one cell's port inverted, stuck, or "
@@ -65,17 +67,23 @@ def as_markdown(found: Sequence[Outcome | FailingBench]) -> str:
         f"{LEAST_OF_A_BLOCK:.0%} of each block. The seconds are of one of two that run side by "
         "side."
     )
-    headings = ["block:", "mutants", "noticed", "survived", "equivalent", "score", "s"]
-    parts = [reading, table(headings, rows), *as_section(failing), *_survivors(outcomes)]
+    rows = table(["block:", *Score.HEADINGS], blocks + each_seed + whole)
+    parts = [reading, rows, *as_section(failing), *_survivors(outcomes)]
     return "\n\n".join(parts)
 
 
 def _survivors(outcomes: Sequence[Outcome]) -> list[str]:
     rows = [
-        [outcome.block, mutant.mode, f"`{mutant.place}`", ", ".join(mutant.sources)]
+        [
+            outcome.block,
+            str(outcome.seed),
+            mutant.mode,
+            f"`{mutant.place}`",
+            ", ".join(mutant.sources),
+        ]
         for outcome in outcomes
         for mutant in outcome.survivors
     ]
     if not rows:
         return []
-    return ["## Survivors", table(["block:", "mode:", "where:", "source:"], rows)]
+    return ["## Survivors", table(["block:", "seed", "mode:", "where:", "source:"], rows)]

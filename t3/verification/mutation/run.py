@@ -17,38 +17,42 @@ __all__ = ["run"]
 
 
 def _quietly(name: str, count: int, seed: int, folder: Path) -> Outcome | FailingBench:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     with contextlib.redirect_stdout(None):
         try:
             return run_block(name, count=count, seed=seed, folder=folder)
         except AssertionError as error:
-            return FailingBench(name, str(error))
+            return FailingBench(name, f"seed {seed}: {error}")
 
 
 def _played(folder: Path) -> int:
     """Mutants that were played so far."""
-    files = folder.glob(f"*/{PLAYED}")
+    files = folder.glob(f"*/*/{PLAYED}")
     return sum(file.read_bytes().count(b"\n") for file in files)
 
 
 def run(
-    names: Sequence[str], *, count: int, seed: int, progress: Report = no_progress
+    names: Sequence[str], *, count: int, seeds: Sequence[int], progress: Report = no_progress
 ) -> list[Outcome | FailingBench]:
-    """Mutate blocks, two at a time; the outcomes are in the order of the names.
+    """Mutate blocks, two at a time; the outcomes are in the order of the names, then of the seeds.
 
     Parameters
     ----------
     names : sequence of str
         Of :data:`~t3.verification.targets.BLOCKS`, the longest first.
-    count, seed : int
-        Mutants of each block, and what makes them random.
+    count : int
+        Mutants of each block for each seed.
+    seeds : sequence of int
+        What makes them random.
     progress : callable
     """
     warm_up()
     with tempfile.TemporaryDirectory(prefix="t3-mutate-") as root:
 
         def waits(_: float) -> None:
-            progress("mutants", min(_played(Path(root)) / (len(names) * count), 1.0))
+            progress("mutants", min(_played(Path(root)) / (len(tasks) * count), 1.0))
 
-        tasks = [(name, count, seed, Path(root) / name) for name in names]
+        tasks = [
+            (name, count, seed, Path(root) / name / str(seed)) for name in names for seed in seeds
+        ]
         return side_by_side(_quietly, tasks, waits)
