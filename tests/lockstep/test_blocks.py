@@ -6,8 +6,8 @@ Inputs are random and independent of each other: harsher than what the rest of t
 import numpy as np
 import pytest
 from amaranth.hdl import Value
-from amaranth.sim import Simulator
 from golden_state import fresh_state
+from reused import device, simulate
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
@@ -50,13 +50,6 @@ SMALL = dict(
 )
 
 
-def simulate(dut, bench):
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
-
-
 @pytest.fixture(params=range(3))
 def rng(request):
     print(f"seed {request.param}")
@@ -73,7 +66,7 @@ def words(values, names):
 
 
 def test_arbiter(rng):
-    dut = Arbiter(T3Parameters(**SMALL))
+    dut = device(Arbiter, T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
     arbiter, channel = state.config["arbiter"], state.channels[0]
 
@@ -126,7 +119,7 @@ def test_arbiter(rng):
 
 
 def test_credit_window(rng):
-    dut = CreditWindow(T3Parameters(**SMALL))
+    dut = device(CreditWindow, T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
     gpu = state.contexts[0]
 
@@ -188,7 +181,7 @@ def test_credit_window(rng):
 
 def test_criticality(rng):
     p = T3Parameters(**SMALL, channels=3)
-    dut = Criticality(p)
+    dut = device(Criticality, p)
     state = fresh_state(**SMALL, channels=3)
     config, own = state.contexts[0]["launch"], state.contexts[0]["criticality"]
     dispatcher = Dispatcher(rng, p)
@@ -265,7 +258,7 @@ def set_commands(state, commands):
 
 
 def test_trigger(rng):
-    dut = Trigger(T3Parameters(**SMALL))
+    dut = device(Trigger, T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
     own, bank = state.contexts[0], state.banks[0]
     commands = [random_command(rng) for _ in range(4)]
@@ -370,7 +363,7 @@ def test_engine(rng, channels, walkers):
     parameters = SMALL | dict(
         channels=channels, first_channel=4 - channels and 2, dma_walkers=walkers
     )
-    dut = DmaEngine(T3Parameters(**parameters))
+    dut = device(DmaEngine, T3Parameters(**parameters))
     state = fresh_state(**parameters)
     own = state.contexts[0]
     report = ErrorReport(T3Parameters(**parameters)).members

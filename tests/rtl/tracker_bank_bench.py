@@ -3,7 +3,8 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from amaranth.sim import Simulator
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, ErrorReport
@@ -40,7 +41,7 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
     which cycles the ends are willing; ``clear`` holds the cycles of the strobe. Runs until all is
     done, or for ``cycles``.
     """
-    dut, model, seen = TrackerBank(p), Model(p), Seen()
+    dut, model, seen = device(TrackerBank, p), Model(p), Seen()
     completion, report = Fields(Completion(p)), Fields(ErrorReport(p))
     model.state.contexts[0]["launch"]["updates_per_atom"] = updates_per_atom
 
@@ -91,8 +92,5 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
             cycle += 1
 
     waiting = deque(events)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate_device(dut, bench)
     return seen

@@ -2,7 +2,8 @@ import random
 
 import pytest
 from amaranth.hdl import Value
-from amaranth.sim import Simulator
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.encodings import Policy
@@ -22,15 +23,12 @@ DEFAULT = {
 
 
 def simulate(bench):
-    dut = Arbiter(P)
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
+    dut = device(Arbiter, P)
 
     async def run(ctx):
         await bench(ctx, dut)
 
-    sim.add_testbench(run)
-    sim.run()
+    simulate_device(dut, run)
 
 
 async def cycle(ctx, dut, c, m, *, ready=1, occupancy=0, start=0, told=("active",)):

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.unit import NmcUnit
@@ -21,7 +22,7 @@ def simulate(requests: list[dict | None], *, atom_bytes: int = ATOM_BYTES) -> li
 
     A request may set ``current``, the unit's epoch in its cycle.
     """
-    unit = NmcUnit(T3Parameters(contexts=1, with_data=True, atom_bytes=atom_bytes))
+    unit = device(NmcUnit, T3Parameters(contexts=1, with_data=True, atom_bytes=atom_bytes))
     results = []
 
     async def bench(ctx):
@@ -40,10 +41,7 @@ def simulate(requests: list[dict | None], *, atom_bytes: int = ATOM_BYTES) -> li
                 results.append(None)
             await ctx.tick()
 
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate_device(unit, bench)
     return results
 
 

@@ -2,18 +2,11 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.sim import Simulator
+from reused import device, simulate
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.tracker import Tracker
-
-
-def run(dut, bench):
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
 
 
 def updates(dispatch_index, wavefront, atom, count=1):
@@ -41,7 +34,7 @@ def drive(p, streams, *, updates_per_atom=2, stall=lambda: False):
     completions, errors : list
         ``(cycle, completion)``, and ``(cycle, bank, code, dispatch_index, wavefront)``.
     """
-    dut = Tracker(p)
+    dut = device(Tracker, p)
     waiting = {key: deque(events) for key, events in streams.items()}
     accepted, completions, errors = {}, [], []
 
@@ -86,7 +79,7 @@ def drive(p, streams, *, updates_per_atom=2, stall=lambda: False):
             await ctx.tick()
             cycle += 1
 
-    run(dut, bench)
+    simulate(dut, bench)
     assert not any(waiting.values())
     return accepted, completions, errors
 
@@ -193,7 +186,7 @@ def test_errors_of_each_bank():
 def test_contexts():
     """A tile of the same name in each, with its own number of updates and ways, in every bank."""
     p = T3Parameters(sets=8, ways=3, banks=2, contexts=2)
-    dut = Tracker(p)
+    dut = device(Tracker, p)
     seen = []
 
     async def give(ctx, kind, event):
@@ -242,13 +235,13 @@ def test_contexts():
             assert ctx.get(dut.clearing) == 0 and ctx.get(dut.empty) == 3
             seen.clear()
 
-    run(dut, bench)
+    simulate(dut, bench)
 
 
 @pytest.mark.parametrize("again", [0, 1, 4, 6])
 def test_clear(again):
     """Of what is being forgotten already, a clear makes no second walk; nor does one of nothing."""
-    dut = Tracker(T3Parameters(contexts=1, sets=8, banks=2))
+    dut = device(Tracker, T3Parameters(contexts=1, sets=8, banks=2))
 
     async def bench(ctx):
         ctx.set(dut.ways[0], 1)
@@ -272,4 +265,4 @@ def test_clear(again):
             assert not ctx.get(dut.clearing) and ctx.get(dut.empty)
             await ctx.tick()
 
-    run(dut, bench)
+    simulate(dut, bench)

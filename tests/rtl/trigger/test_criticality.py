@@ -1,7 +1,8 @@
 """The criticality unit on its ports: kernels and links of a known pace."""
 
 import pytest
-from amaranth.sim import Simulator
+from reused import device
+from reused import simulate as simulate_device
 
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
@@ -64,15 +65,12 @@ class Bench:
 
 
 def simulate(bench):
-    dut = Criticality(P)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
+    dut = device(Criticality, P)
 
     async def run(ctx):
         await bench(Bench(ctx, dut))
 
-    simulator.add_testbench(run)
-    simulator.run()
+    simulate_device(dut, run)
 
 
 def verdict(now, finished, sent, kernel_pace, link_pace):
