@@ -2,6 +2,7 @@
 
 import random
 from bisect import bisect
+from functools import cache
 
 from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.sim import Simulator
@@ -22,9 +23,8 @@ class Side:
     """Drives and watches one endpoint; ``sent`` and ``received`` hold ``(cycle, packet)``, and
     ``opened`` the cycles in which sessions begin."""
 
-    def __init__(self, link, rng):
-        self.dut = dut = LinkEndpoint(P, link)
-        self.reset = Signal()
+    def __init__(self, dut, reset, link, rng):
+        self.dut, self.reset = dut, reset
         self.offer = self.take = 1.0  # probabilities per cycle
         self.most = None  # packets to offer in all
         self.sent, self.received, self.errors, self.opened = [], [], [], []
@@ -105,13 +105,32 @@ def _steady(before, now, taken):
     return None if taken else now
 
 
+@cache
+def _simulator(link):
+    """Of two endpoints, which takes a second to make, with their resets, and what runs next."""
+    duts, resets = [LinkEndpoint(P, link) for _ in range(2)], [Signal() for _ in range(2)]
+    m, played = Module(), {}
+    m.submodules += [ResetInserter(reset)(dut) for dut, reset in zip(duts, resets, strict=True)]
+    sim = Simulator(m)
+    sim.add_clock(1e-9)
+
+    async def run(ctx):
+        await played["bench"](ctx)
+
+    sim.add_testbench(run)
+    return sim, duts, resets, played
+
+
 class Pair:
     """Two sides, ``channels[i]`` from side ``i`` to the other."""
 
     def __init__(self, seed, faults=CLEAN, *, link=LINK):
         print("seed", seed)
         self.rng = random.Random(seed)
-        self.sides = [Side(link, self.rng) for _ in range(2)]
+        self._simulator, duts, resets, self._played = _simulator(link)
+        self.sides = [
+            Side(dut, reset, link, self.rng) for dut, reset in zip(duts, resets, strict=True)
+        ]
         bits = Flit(LinkPacket(P), link).size
         self.channels = [Wire(self.rng, faults, bits) for _ in range(2)]
         self.cycle = 0
@@ -121,10 +140,6 @@ class Pair:
 
         What has arrived in each session is then what was sent in one, once and in order.
         """
-        m = Module()
-        m.submodules += [ResetInserter(side.reset)(side.dut) for side in self.sides]
-        sim = Simulator(m)
-        sim.add_clock(1e-9)
 
         async def run(ctx):
             self._ctx = ctx
@@ -132,8 +147,10 @@ class Pair:
                 await self.open()
             await bench(self)
 
-        sim.add_testbench(run)
-        sim.run()
+        if self._played:
+            self._simulator.reset()
+        self._played["bench"] = run
+        self._simulator.run()
         for here, there in (self.sides, self.sides[::-1]):
             sent = iter(here.sessions(here.sent))
             for arrived in there.sessions(there.received):
