@@ -12,7 +12,15 @@ from rtl.interface.configuration import (
     ArbiterConfiguration,
     ContextView,
 )
-from rtl.interface.encodings import Access, ErrorCode, Operation, Origin, PacketKind, Policy
+from rtl.interface.encodings import (
+    Access,
+    Action,
+    ErrorCode,
+    Operation,
+    Origin,
+    PacketKind,
+    Policy,
+)
 from rtl.interface.layouts import ErrorReport
 from tb.arbiter.model import TOLD
 from tb.channel.flips import injected_bits, one_wrong_bit, two_wrong_bits
@@ -446,15 +454,23 @@ async def markers_wait(dut):
 @cocotb.test()
 async def a_link_without_room_for_one(dut):
     """One context's remote stores and packets wait; the other's leave in every second cycle."""
+    for stopped, atom in enumerate((1500, 3200)):
+        await _stop_one(dut, stopped, atom)
+
+
+async def _stop_one(dut, stopped: int, atom: int) -> None:
     rng = random.Random(cocotb.RANDOM_SEED + 9)
     bench = await _start(dut, rng)
     _plain(bench)
-    bench.link_room = 0b10
+    for entry in bench.views[stopped]["maps"]["ranges"]:
+        if entry != UNUSED and entry["first"] == 0:
+            entry["action"] = Action.REMOTE.value
+    bench.link_room = 0b11 ^ 1 << stopped
     bench.configure()
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
+    _repeat(bench, "stores", kind=0, atom=atom, context=1 + stopped, workgroup=3)
     for _ in range(100):
         await bench.cycle(("stores", *_SEGMENTS), _OUT)
-    assert int(dut.stores_room.value) == 0b10
+    assert int(dut.stores_room.value) == bench.link_room
     before = bench.checker.transfers["link_out"]
     for _ in range(100):
         await bench.cycle(_SEGMENTS, _OUT)
