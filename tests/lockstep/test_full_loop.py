@@ -4,13 +4,13 @@ import ctypes
 
 import numpy as np
 import pytest
+from lockstep_geometries import BANKS, GEOMETRIES
 from native_lockstep import Lockstep, LockstepMachine
 from small_system import context_of
 
 import sysmodel.runs.data_launch
 import sysmodel.runs.phases
 from rtl.interface.encodings import Policy
-from rtl.parameters import T3Parameters
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import known_workloads
 from sysmodel.engine.ports import input_words, output_words
@@ -109,9 +109,10 @@ def test_million_random_cycles(machines, monkeypatch, policy):
 
 
 def test_a_difference_is_found():
-    outputs = np.zeros(output_words(T3Parameters(contexts=1)), np.uint64)
-    inputs = np.zeros(input_words(T3Parameters(contexts=1)), np.uint64)
-    with Lockstep(T3Parameters(contexts=1)) as lockstep:
+    parameters = GEOMETRIES[BANKS]
+    outputs = np.zeros(output_words(parameters), np.uint64)
+    inputs = np.zeros(input_words(parameters), np.uint64)
+    with Lockstep(parameters) as lockstep:
         lockstep.reset(outputs)
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(lockstep.step_address)
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)

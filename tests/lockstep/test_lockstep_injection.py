@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from lockstep_bench import Recording, record, replay
-from test_lockstep_top import GEOMETRIES
+from lockstep_geometries import BANKS, GEOMETRIES
 
 from rtl.interface.encodings import Granularity, InjectTarget
 from rtl.registers import map as register_map
@@ -13,7 +13,7 @@ from tb.top.host import Host, Injections, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
 
 MAP = register_map.load()
-PARAMETERS = GEOMETRIES["two of four, banks"]
+PARAMETERS = GEOMETRIES[BANKS]
 TARGETS = [target for target in InjectTarget if target is not InjectTarget.NONE]
 # Workgroups in pairs, so that they are counted, too; by wavefront there are more commands.
 IN_PAIRS = Kernel(group_log2=1, own=17)

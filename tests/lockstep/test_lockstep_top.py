@@ -3,37 +3,12 @@
 import numpy as np
 import pytest
 from lockstep_bench import record, replay
+from lockstep_geometries import GEOMETRIES
 
 from rtl.interface.encodings import Granularity, Policy
-from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import H, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
-
-SMALL = dict(
-    contexts=1,
-    system_channels=4,
-    interleave_atoms=4,
-    address_bits=28,
-    workgroup_bits=10,
-    wavefronts=4,
-    tile_atom_bits=4,
-    sets=8,
-    ways=4,
-    credit_window=16,
-    command_depth=16,
-    egress_slots=8,
-)
-GEOMETRIES = {
-    "one channel": T3Parameters(**SMALL),
-    "two of four, banks": T3Parameters(
-        **SMALL
-        | dict(
-            channels=2, first_channel=1, banks=4, sets=16, ways=2, regions=3, ranges=5, commands=3
-        )
-    ),
-    "all, payload": T3Parameters(**SMALL, channels=4, banks=2, with_data=True),
-}
 
 
 @pytest.fixture(

@@ -188,5 +188,6 @@ PROOFS = (
         reason="Times only have to exceed each other",
         depth=12,
         cover_depth=48,
+        slow=True,
     ),
 )

@@ -10,7 +10,7 @@ from rtl.export.back_end import verilog_text
 from rtl.export.names import identifier
 
 CYCLES = 1000
-_SLOW = {TOP, "channel", "location_lookup"}  # for Icarus
+_SLOW = {TOP, "channel", "location_lookup", "range_lookup"}  # for Icarus
 SEED = 20241
 
 
