@@ -111,7 +111,7 @@ def test_an_arbitration_policy(tree):
     )
     arbiter = "tests/rtl/channel/test_arbiter.py"
     shutil.copy(tree / arbiter, tree / "test_arbiter.py")
-    options = ("-q", "-p", "no:cacheprovider", "--override-ini=pythonpath=.")
+    options = ("-q", "-p", "no:cacheprovider", "--override-ini=pythonpath=. tests/rtl")
     shown = run(
         tree,
         "-m",
