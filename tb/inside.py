@@ -1,6 +1,9 @@
 """What only the simulator can reach: signals and memories behind the ports."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import reduce
+from operator import getitem
 
 __all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "inside", "preset", "turn"]
 
@@ -8,27 +11,28 @@ BLOCK_BITS = 8
 """Of a :class:`~rtl.lib.wide_counter.WideCounter`, which steps in blocks."""
 
 
-def inside(dut, path: str):
+def inside(dut, *paths: str):
     """A signal or a memory of a module, by the names that lead to it, joined by dots.
 
     Parameters
     ----------
     dut
         With its hierarchy, or flat: then names have the dots in them.
-    path : str
+    paths : str
+        One, or several of the same register: what is made flat keeps any of them. The first that
+        is there counts.
 
     Raises
     ------
     KeyError
         If there is none.
     """
-    try:
-        return dut[f"\\{path} "]
-    except KeyError:
-        handle = dut
-        for name in path.split("."):
-            handle = handle[name]
-        return handle
+    for path in paths:
+        with suppress(KeyError):
+            return dut[f"\\{path} "]
+        with suppress(KeyError):
+            return reduce(getitem, path.split("."), dut)
+    raise KeyError(f"{dut._name} has no {' or '.join(paths)}")
 
 
 def turn(word, *bits: int) -> None:

@@ -236,7 +236,8 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
                 model.preset_count(page, register, count)
     # Mostly such that there are epochs left.
     epoch = rng.choice([model.next_epoch, 254, 256, *[rng.randrange(1, 256)] * 4])
-    inside(dut, "gpu.next_epoch").value = epoch
+    # Made flat, it has the name of the pages that it goes to.
+    inside(dut, "gpu.next_epoch", "context_0.next_epoch").value = epoch
     model.preset_epoch(epoch)
 
 
