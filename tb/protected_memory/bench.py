@@ -7,13 +7,12 @@ import cocotb
 
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.protected_memory.dut import DEPTH, WIDTH, WORDS, WRONG, faulty_memory
+from tb.protected_memory.dut import DEPTH, FREE, WIDTH, WORDS, WRONG, faulty_memory
 from tb.stream import Pace
 
 make_dut = faulty_memory
 
 _INPUTS = inputs_of(make_dut())
-_FIRST = len(WORDS)  # of the rows that are written
 _CYCLES = 1500
 
 expect(
@@ -38,8 +37,8 @@ class _Bench:
     def __init__(self, dut):
         self.dut = dut
         rows = zip(WORDS, WRONG, strict=True)
-        self._rows = [(word, wrong.bit_count()) for word, wrong in rows]
-        self._rows += [(0, 0)] * (DEPTH - _FIRST)
+        self._rows = [(0, 0)] * FREE
+        self._rows += [(word, wrong.bit_count()) for word, wrong in rows]
         self._read: tuple[int, int] | None = None  # word and wrong bits of what stands at `o`
         self._written: int | None = None
         self._injected = 0  # bits of the next word that are wrong
@@ -73,7 +72,7 @@ class _Bench:
         assert bool(dut.inject__armed.value) == (self._injected > 0)
         if read is not None:
             self._read = self._rows[read]
-            wrong = self._read[1] if read >= _FIRST else 0
+            wrong = self._read[1] if read < FREE else 0
             cover("injected: one bit corrected", wrong == 1)
             cover("injected: two bits lost", wrong == 2)
         elif patrol:
@@ -89,9 +88,11 @@ class _Bench:
         return patrolled
 
     def patrol(self) -> int:
-        """Whatever has one wrong bit shall be right from now on; how many words that are."""
-        found = sum(wrong == 1 for _, wrong in self._rows)
-        self._rows = [(word, 0 if wrong == 1 else wrong) for word, wrong in self._rows]
+        """What was written with one wrong bit shall be right from now on; how many words."""
+        found = sum(wrong == 1 for _, wrong in self._rows[:FREE])
+        self._rows[:FREE] = [
+            (word, 0 if wrong == 1 else wrong) for word, wrong in self._rows[:FREE]
+        ]
         return found
 
 
@@ -101,7 +102,7 @@ async def wrong_bits(dut):
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     for row, wrong in enumerate(WRONG):
-        await bench.cycle(read=row)
+        await bench.cycle(read=FREE + row)
         cover("right word", not wrong)
         cover("corrected a bit of the word", wrong.bit_count() == 1 and wrong < 1 << WIDTH)
         cover("corrected a check bit", wrong.bit_count() == 1 and wrong >= 1 << WIDTH)
@@ -115,15 +116,15 @@ async def random_words(dut):
     """What was written last is read; a read does not see the write in its cycle."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
-    bench, row = _Bench(dut), _FIRST
-    for each in range(_FIRST, DEPTH):
+    bench, row = _Bench(dut), 0
+    for each in range(FREE):
         await bench.cycle(write=(each, rng.getrandbits(WIDTH)))
     pace = Pace(rng, ("read", "write", "other row", "inject"))
     for _ in range(scaled(_CYCLES)):
         acts = pace.acts()
         before = row
         if acts["other row"]:
-            row = rng.randrange(_FIRST, DEPTH)
+            row = rng.randrange(FREE)
         write = (row, rng.getrandbits(WIDTH)) if acts["write"] else None
         await bench.cycle(
             read=rng.choice([before, row]) if acts["read"] else None,
@@ -137,18 +138,23 @@ async def patrol(dut):
     """It corrects every word of which one bit is wrong, once, where the traffic leaves it time."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
-    for row in range(_FIRST, DEPTH):
+    for row in range(FREE):
+        await bench.cycle(inject=int(row % 3 == 0))
         await bench.cycle(write=(row, row % (1 << WIDTH)))
-    reads = [await bench.cycle(read=DEPTH - 1, patrol=True) for _ in range(DEPTH)]
+    reads = [await bench.cycle(read=1, patrol=True) for _ in range(DEPTH)]
     assert not any(reads)
     cover("the patrol gives way to reads")
-    writes = [await bench.cycle(write=(DEPTH - 1, 0), patrol=True) for _ in range(DEPTH)]
+    writes = [await bench.cycle(write=(1, 0), patrol=True) for _ in range(DEPTH)]
     assert not any(writes)
     cover("the patrol gives way to writes")
     wrong = bench.patrol()
-    # Two cycles for a row, and a few more for one that is corrected and looked at again.
-    walk = [await bench.cycle(patrol=True) for _ in range(2 * DEPTH + 4 * wrong)]
-    assert sum(walk) == wrong > 0
+    # Two cycles for a row, and a few more for one that is corrected and looked at again. It ends
+    # before the rows that are wrong from the beginning, which other tests read.
+    found = cycles = 0
+    while found < wrong and cycles < 2 * FREE + 4 * wrong:
+        found += await bench.cycle(patrol=True)
+        cycles += 1
+    assert found == wrong > 0
     cover("the patrol corrects")
     for row in range(DEPTH):
         await bench.cycle(read=row)

@@ -9,15 +9,17 @@ from amaranth.sim import Simulator
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.secded import code_word, encode
 
-__all__ = ["DEPTH", "WIDTH", "WORDS", "WRONG", "faulty_memory"]
+__all__ = ["DEPTH", "FREE", "WIDTH", "WORDS", "WRONG", "faulty_memory"]
 
 WIDTH = 8
 _BITS = code_word(WIDTH).size
 # No wrong bit, each one, and each pair.
 WRONG = [sum(1 << bit for bit in bits) for n in range(3) for bits in combinations(range(_BITS), n)]
 WORDS = [row * 37 % (1 << WIDTH) for row in range(len(WRONG))]
-"""What is in the rows of which bits are wrong; those behind them are 0."""
+"""What is in the rows of which bits are wrong, the last ones; those before them are 0."""
 DEPTH = 1 << len(WRONG).bit_length()
+FREE = DEPTH - len(WRONG)
+"""Rows before them."""
 
 
 def _code_words(words: list[int]) -> list[int]:
@@ -37,6 +39,6 @@ def faulty_memory(block: type[ProtectedMemory] = ProtectedMemory) -> ProtectedMe
     """A memory, or a copy of it, with ``WORDS`` and what is ``WRONG`` in them."""
     memory = block(WIDTH, depth=DEPTH)
     layout = code_word(WIDTH)
-    rows = zip(_code_words(WORDS), WRONG, strict=True)
+    rows = zip(_code_words([0] * FREE + WORDS), [0] * FREE + WRONG, strict=True)
     memory.words.init = [layout.from_bits(code ^ wrong) for code, wrong in rows]
     return memory
