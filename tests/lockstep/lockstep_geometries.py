@@ -1,10 +1,11 @@
-"""Geometries of a top with one context, of which the tests share what was built."""
+"""Small geometries: of a top with one context, of which the tests share what was built, and what
+others have in common with them."""
 
 from rtl.parameters import T3Parameters
 
-__all__ = ["BANKS", "GEOMETRIES"]
+__all__ = ["BANKS", "GEOMETRIES", "SMALL"]
 
-_SMALL = dict(
+SMALL = dict(
     contexts=1,
     system_channels=4,
     interleave_atoms=4,
@@ -20,12 +21,12 @@ _SMALL = dict(
 )
 BANKS = "two of four, banks"
 GEOMETRIES = {
-    "one channel": T3Parameters(**_SMALL),
+    "one channel": T3Parameters(**SMALL),
     BANKS: T3Parameters(
-        **_SMALL
+        **SMALL
         | dict(
             channels=2, first_channel=1, banks=4, sets=16, ways=2, regions=3, ranges=5, commands=3
         )
     ),
-    "all, payload": T3Parameters(**_SMALL, channels=4, banks=2, with_data=True),
+    "all, payload": T3Parameters(**SMALL, channels=4, banks=2, with_data=True),
 }

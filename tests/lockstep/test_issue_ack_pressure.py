@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from lockstep_bench import record, replay
+from lockstep_geometries import SMALL
 
 from rtl.parameters import T3Parameters
 from rtl.registers.map import CONTEXT
@@ -11,20 +12,6 @@ from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
 
 pytestmark = pytest.mark.verify  # each geometry is a build
-SMALL = dict(
-    contexts=1,
-    system_channels=8,
-    interleave_atoms=4,
-    address_bits=28,
-    workgroup_bits=10,
-    wavefronts=4,
-    tile_atom_bits=4,
-    sets=16,
-    ways=4,
-    credit_window=16,
-    command_depth=16,
-    egress_slots=8,
-)
 
 
 @pytest.fixture(
@@ -34,7 +21,8 @@ SMALL = dict(
 )
 def parameters(request):
     channels, banks = request.param
-    return T3Parameters(**SMALL, channels=channels, banks=banks)
+    shape = dict(system_channels=8, sets=16, channels=channels, banks=banks)
+    return T3Parameters(**SMALL | shape)
 
 
 def run(p, kernel, cycles, *, seed, traffic, **options):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from lockstep_bench import record, replay
+from lockstep_geometries import SMALL
 
 from rtl.interface.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
@@ -12,22 +13,7 @@ from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
 
-P = T3Parameters(
-    system_channels=4,
-    interleave_atoms=4,
-    address_bits=28,
-    workgroup_bits=10,
-    wavefronts=4,
-    tile_atom_bits=4,
-    sets=8,
-    ways=6,
-    credit_window=16,
-    command_depth=16,
-    egress_slots=8,
-    channels=2,
-    banks=2,
-    contexts=2,
-)
+P = T3Parameters(**SMALL | dict(channels=2, banks=2, ways=6, contexts=2))
 
 
 def kernels(p, **options):
