@@ -10,6 +10,9 @@ __all__ = ["ContextCount"]
 class ContextCount(wiring.Component):
     """Counts a context's entries, and its completions that wait.
 
+    Entries that the memory has lost stay counted, and others take their places. A count of all ones
+    is therefore more than there can be; it stays until it is cleared, and never is 0 by mistake.
+
     Parameters
     ----------
     entries, completions : int
@@ -47,7 +50,7 @@ class ContextCount(wiring.Component):
                 "none": Out(1),
             }
         )
-        self.in_use = Signal(range(entries + 1))
+        self.in_use = Signal(range(entries + 2))
         self.waiting = Signal(range(completions + 1))
 
     def elaborate(self, platform):
@@ -57,10 +60,11 @@ class ContextCount(wiring.Component):
         # Both sums at once, before it is known which of them counts.
         one_more, no_more = Mux(self.leaves, waiting, waiting + 1), waiting - self.leaves
         m.d.sync += waiting.eq(Mux(self.completes, one_more, no_more))
+        counts = ~in_use.all()
         with m.If(self.clear):
             m.d.sync += in_use.eq(0)
-        with m.Elif(self.more):
+        with m.Elif(self.more & counts):
             m.d.sync += in_use.eq(in_use + 1)
-        with m.Elif(self.fewer):
+        with m.Elif(self.fewer & counts):
             m.d.sync += in_use.eq(in_use - 1)
         return m

@@ -60,9 +60,9 @@ NMC_LATENCY = NmcUnit.LATENCY
 # The instance's parameters, and the decoded registers.
 _CONFIG = record(
     "channels first_channel channel_bits offset_bits interleave atom_mask atom_shift "
-    "dispatch_index_mask wavefront_mask credit_limit_mask count_mask contexts regions ranges "
-    "commands rows row_bits ways banks bank_bits slots slot_bits walkers credit_window_slots depth "
-    "remote_depth with_data",
+    "dispatch_index_mask wavefront_mask credit_limit_mask count_mask full_bank contexts regions "
+    "ranges commands rows row_bits ways banks bank_bits slots slot_bits walkers "
+    "credit_window_slots depth remote_depth with_data",
     [("arbiter", ARBITER)],
 )
 
@@ -165,12 +165,17 @@ _CHANNEL = record(
 
 # One tracker bank: a bit for each event on its way, clearing after reset, the front's choice for
 # it, the contexts that the next walk over its rows and this one are for, rings of completions and
-# of events.
+# of events, and what it counts of each context's entries.
 COMPLETIONS, EVENTS = 8, 8
 _BANK = record(
     "flying level head clearing row pointer best best_channel pending forgetting "
     "wrote held fixes fixed_way",
-    [("walk", _WALK), ("completions", COMPLETION, (COMPLETIONS,)), ("events", EVENT, (EVENTS,))],
+    [
+        ("walk", _WALK),
+        ("completions", COMPLETION, (COMPLETIONS,)),
+        ("events", EVENT, (EVENTS,)),
+        ("in_use", np.int64, (MOST_CONTEXTS,)),
+    ],
 )
 # Wrong bits are in the memory from the cycle `since` on.
 _ENTRY = record("valid owner tag ended balance outer_edge inner_edge start wrong since")
@@ -339,6 +344,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         wavefront_mask=(1 << p.wavefront_bits) - 1,
         credit_limit_mask=(1 << p.credit_limit_bits) - 1,
         count_mask=(1 << p.count_bits) - 1,
+        full_bank=(1 << (p.sets // p.banks * p.ways + 1).bit_length()) - 1,
         contexts=p.contexts,
         regions=p.regions,
         ranges=p.ranges,

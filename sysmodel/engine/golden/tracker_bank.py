@@ -195,7 +195,11 @@ def _update(s, number, event):
 
     complete = ended and balance == 0
     gone = complete or code != 0
-    own.entries_change += int(fresh) - int(gone)
+    # A count that lost entries have made too large stays.
+    if fresh != gone and s.banks[number].in_use[owner] != config.full_bank:
+        change = 1 if fresh else -1
+        s.banks[number].in_use[owner] += change
+        own.entries_change += change
     own.entries_moved |= fresh and not gone
     if gone:
         clear_record(entry)
@@ -327,6 +331,8 @@ def count_entries(s, context, clear):
     clearing = bank.clearing or (bank.pending | bank.forgetting) >> context & 1
     if clear or clearing:
         own.entries = 0
+        for index in range(s.config.banks):
+            s.banks[index].in_use[context] = 0
     else:
         own.entries += own.entries_change
     own.entries_change = 0

@@ -117,3 +117,23 @@ def test_a_lost_entry_is_told_to_a_context_that_has_its_way(shared):
 
     # The second context's tile finds room in the second way.
     simulate(bench, TWO, (0b11, 0b11) if shared else (0b01, 0b10))
+
+
+def test_however_many_entries_are_lost_the_bank_is_not_empty_before_it_is_cleared():
+    async def bench(bank):
+        ctx, dut = bank.ctx, bank.dut
+        for _ in range(8 * P.sets * P.ways):
+            await bank.event(atom=9, count=1)
+            assert not ctx.get(dut.empty)
+            bank.turn(0, 1)
+        ctx.set(dut.clear, 1)
+        await bank.tick()
+        ctx.set(dut.clear, 0)
+        await bank.tick(2 * P.sets)
+        assert ctx.get(dut.empty)
+        await bank.event(atom=9, count=1)
+        assert not ctx.get(dut.empty)
+        await bank.event(end=1, tile_atoms=1)
+        assert ctx.get(dut.empty) and bank.completions == [(1, 9)]
+
+    simulate(bench)
