@@ -106,7 +106,7 @@ class RoundRobinPick(wiring.Component):
     Proofs and benches may read these; nothing outside drives them.
 
     first : Signal
-        The pointer: one bit, of the request that goes first.
+        The pointer: one bit, of the request that goes first. Constant with one request.
 
     Raises
     ------
@@ -123,6 +123,9 @@ class RoundRobinPick(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        if len(self.requests) == 1:
+            m.d.comb += self.grant.eq(self.requests)
+            return m
         m.d.comb += self.grant.eq(self.requests & ~_blocked(m, self.requests, self.first))
         with m.If(self.take & self.requests.any()):
             m.d.sync += self.first.eq(self.grant.rotate_left(1))
