@@ -74,9 +74,9 @@ def _set_carries(dut, path: str, value: int, bits: int) -> None:
 
 
 def blocks_of_a_count(bits: int) -> Iterator[tuple[int, int]]:
-    """Where blocks that have one below and one above begin in a counter of so many ``bits``, with
-    all that such a block may say when it gets full or nearly so: ones, or one of them missing."""
+    """Where blocks that have one above begin in a counter of so many ``bits``, with all that such a
+    block may say when it gets full or nearly so: ones, or one of them missing."""
     ones = (1 << BLOCK_BITS) - 1
-    for at in range(BLOCK_BITS, bits - BLOCK_BITS, BLOCK_BITS):
+    for at in range(0, bits - BLOCK_BITS, BLOCK_BITS):
         for missing in (0, *(1 << bit for bit in range(BLOCK_BITS))):
             yield at, ones ^ missing

@@ -84,6 +84,10 @@ class Model:
         measure(arbiter, channel, start)
         return _STREAMS[offered]
 
+    def preset_waits(self, cycles: int) -> None:
+        """Go on as if both had waited for so many cycles."""
+        self._channel["starved"] = self._channel["compute_starved"] = cycles
+
     def preset(self, samples: int, total: int) -> None:
         """Go on as if so many samples with this sum had been taken."""
         self._channel["count"], self._channel["sum"] = samples, total

@@ -116,8 +116,9 @@ class _Bench:
         """One cycle, in which the workgroup of ``dispatch_index`` completes."""
         dut, state = self.dut, self.state
         dut.complete.value = int(dispatch_index is not None)
-        if dispatch_index is not None:
-            dut.complete_dispatch_index.value = dispatch_index
+        port = dut.complete_dispatch_index
+        nothing = dispatch_index is None
+        port.value = self._rest.getrandbits(len(port)) if nothing else dispatch_index
         dut.own.value, dut.issued.value = int(own), int(issued)
         dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
         dut.unfinished.value, dut.aborting.value = int(unfinished), int(aborting)

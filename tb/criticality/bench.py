@@ -267,7 +267,7 @@ async def congestion_comes_and_goes(dut):
             held_up = others | here * int(rng.random() < share)
             values = {"dispatched": dispatched, "dispatch_limit": 9, **inputs}
             bench.preset(phase=LOOK_PHASE - 2)
-            for cycle in range(4):
+            for cycle in range(int(rng.integers(4, 6))):
                 only = cycle == 2  # the look
                 await bench.cycle(held_up=held_up if only else everywhere ^ held_up, **values)
         bench.preset(phase=LOOK_PHASE - 2, congestion=400)
