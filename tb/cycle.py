@@ -7,10 +7,11 @@ next falling edge ends the cycle. The rising edge between sees what was checked.
 import os
 from collections.abc import Iterable
 
+import cocotb
 from amaranth.lib.wiring import Component
 from cocotb.clock import Clock
 from cocotb.task import Task
-from cocotb.triggers import FallingEdge, Timer
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from rtl.export.back_end import ports_of
 
@@ -19,8 +20,10 @@ __all__ = ["SCALE", "inputs_of", "next_cycle", "reset", "scaled", "settled", "sk
 # Set by `tb.runner`: how much longer than the shortest useful run.
 SCALE = "T3_BENCH_SCALE"
 _PERIOD_NS = 2
+_HELD_CYCLES = 100
 
 _clocks: list[Task] = []  # the one that runs, if it has not ended with its test
+_holds: list[Task] = []  # likewise, that of :func:`_over_falling_edges`
 
 
 def scaled(cycles: int) -> int:
@@ -33,19 +36,33 @@ def inputs_of(component: Component) -> list[str]:
     return [name for name, (_, kind) in ports_of(component).items() if kind.value == "input"]
 
 
-async def reset(dut, inputs: Iterable[str]) -> None:
+async def reset(dut, inputs: Iterable[str], *, hold: bool = True) -> None:
     """Start the clock, set the inputs to 0, reset, and stop at the start of the first cycle.
 
-    A test may do so again, and so may one that is called by another.
+    A test may do so again, and so may one that is called by another. ``hold`` the reset over the
+    falling edges of some cycles more, unless something beside the block looks at it.
     """
     if all(clock.done() for clock in _clocks):
         _clocks[:] = [Clock(dut.clk, _PERIOD_NS, "ns").start()]
+    for task in _holds:
+        task.cancel()
     for name in inputs:
         getattr(dut, name).value = 0
     dut.rst.value = 1
     for _ in range(2):
         await FallingEdge(dut.clk)
     dut.rst.value = 0
+    if hold:
+        _holds[:] = [cocotb.start_soon(_over_falling_edges(dut))]
+
+
+async def _over_falling_edges(dut) -> None:
+    """Hold the reset where no register may look at it."""
+    for _ in range(_HELD_CYCLES):
+        await RisingEdge(dut.clk)
+        dut.rst.value = 1
+        await FallingEdge(dut.clk)
+        dut.rst.value = 0
 
 
 async def settled() -> None:

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["Pace", "StreamChecker"]
+__all__ = ["Pace", "StreamChecker", "offer"]
 
 
 def _value(handle) -> int:
@@ -13,6 +13,14 @@ def _value(handle) -> int:
         return int(value)
     except ValueError:
         raise AssertionError(f"{handle._name} is {value}") from None
+
+
+def offer(dut, name: str, payload: int | None) -> None:
+    """Set a stream's ``valid`` and its payload; without one its bits are drawn, of which a block
+    must not depend."""
+    port = getattr(dut, f"{name}__payload")
+    getattr(dut, f"{name}__valid").value = int(payload is not None)
+    port.value = random.getrandbits(len(port)) if payload is None else payload
 
 
 class StreamChecker:

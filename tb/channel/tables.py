@@ -48,11 +48,8 @@ REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
 # Of each context: its buffer, and its address space at first.
 _BUFFERS = ((1000, 2000), (3000, 3500))
 _SPACES = (1, 2)
-# The first one's dispatch indices leave, are updated and sent on, or stay.
-_RANGES = (
-    ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN)),
-    ((0, WORKGROUPS - 1, None),),
-)
+# The first context's dispatch indices leave, are updated and sent on, or stay.
+_RANGES = ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN))
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
 
@@ -86,6 +83,9 @@ def _anywhere(rng: random.Random, entries: list[dict[str, int]], size: int) -> l
 
 
 def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[str, int]]:
+    """Of the first context as its tests want them, of the other two that meet anywhere."""
+    cut = rng.randrange(WORKGROUPS - 1)
+    halves = (0, cut, None), (cut + 1, WORKGROUPS - 1, None)
     ranges = [
         {
             "enable": int(rng.random() < 0.95),
@@ -95,7 +95,7 @@ def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[s
             "action": (action or rng.choice(list(Action)[1:])).value,
             "command": rng.randrange(PARAMETERS.commands),
         }
-        for first, last, action in _RANGES[context]
+        for first, last, action in (_RANGES if context == 0 else halves)
     ]
     return _anywhere(rng, ranges, PARAMETERS.ranges)
 

@@ -26,7 +26,7 @@ from tb.dma_engine.tables import (
 )
 from tb.golden import error_report, set_launch_configuration, set_maps
 from tb.payload import Fields, flatten
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
@@ -129,9 +129,8 @@ class _Bench:
             ("ready", self.ready, _READY),
             ("copies", self.copy, _COPY),
         ):
-            getattr(dut, f"{name}__valid").value = int(payload is not None)
-            if payload:
-                getattr(dut, f"{name}__payload").value = fields.pack(flatten(payload))
+            packed = None if payload is None else fields.pack(flatten(payload))
+            offer(dut, name, packed)
         for lane, room in zip(_LANES, rooms, strict=True):
             getattr(dut, f"{lane}__ready").value = int(room)
         dut.credit_limit_in.value, dut.aborting.value = credit_limit_in, int(aborting)

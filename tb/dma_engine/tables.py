@@ -102,7 +102,7 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
     minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
     long = (1 << rng.randrange(4, 12)) + rng.randrange(4)
     short = rng.randint(1, PARAMETERS.dma_walkers)  # each walker has a long row in its turn
-    wave_outer_extent, run_log2 = rng.getrandbits(rng.randrange(1, 15)), rng.randrange(16)
+    wave_outer_extent, run_log2 = rng.getrandbits(rng.randrange(1, 17)), rng.randrange(16)
     if rng.random() < 0.3:
         granularity = Granularity.WORKGROUP
         outer_extent, inner_extent = rng.choice([(long, short), (short, long)])
@@ -138,9 +138,9 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
 def _start(rng: random.Random, regions: _Regions) -> int:
     """Anywhere, or around an end of a region."""
     end = rng.choice([region[end] for region in regions for end in ("base", "limit")])
-    near = (end + rng.randrange(-20, 8)) % _ATOMS
+    near = (end + rng.choice([rng.randrange(-20, 8), rng.randint(-3, 3)])) % _ATOMS
     anywhere = rng.randrange(_ATOMS)
-    return rng.choice([anywhere, anywhere & -4, _ATOMS - 2, near, end])
+    return rng.choice([anywhere, anywhere & -4, _ATOMS - 2, near, near, end])
 
 
 def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict[str, int]:

@@ -16,7 +16,7 @@ from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, put, words
 from tb.payload import Fields
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 
 PARAMETERS = T3Parameters(
     contexts=1, address_bits=24, workgroup_bits=8, sets=8, ways=2, egress_slots=8, with_data=True
@@ -116,15 +116,13 @@ class _Bench:
     ) -> None:
         """One cycle: the segment is offered, and an outstanding read returns."""
         dut = self.dut
-        dut.segments__valid.value = int(self.segment is not None)
-        if self.segment:
-            dut.segments__payload.value = _SEGMENT.pack(self.segment)
+        segment = None if self.segment is None else _SEGMENT.pack(self.segment)
+        offer(dut, "segments", segment)
         dut.reads__ready.value, dut.sends__ready.value = int(read), int(send)
         dut.aborting.value = int(aborting)
         data = _random_data(self.rng)
-        dut.returns__valid.value = int(slot is not None)
-        if slot is not None:
-            dut.returns__payload.value = _RETURN.pack([slot, *data])
+        comes_back = None if slot is None else _RETURN.pack([slot, *data])
+        offer(dut, "returns", comes_back)
         await settled()
         self.checker.sample()
         self._compare()
@@ -260,6 +258,19 @@ async def full_rate(dut):
         await bench.cycle(read=True, send=True, slot=slot)
     assert bench.checker.transfers["sends"] > 300 - 12
     await _drain(bench)
+
+
+@cocotb.test()
+async def what_nobody_asked_for(dut):
+    """A return without a read sends nothing."""
+    rng = random.Random(cocotb.RANDOM_SEED + 4)
+    for slot in range(PARAMETERS.egress_slots):
+        bench = await _start(dut, rng)
+        bench.outstanding.append(slot)
+        await bench.cycle(read=True, send=True, slot=slot)
+        for _ in range(4):
+            await bench.cycle(read=True, send=True)
+        assert not bench.checker.transfers["sends"]
 
 
 @cocotb.test()

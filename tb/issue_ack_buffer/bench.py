@@ -14,7 +14,7 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.issue_ack_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer
 from tb.issue_ack_buffer.model import Buffer, Kept
 from tb.payload import Fields
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 
 make_dut = FaultyBuffer
 
@@ -66,7 +66,7 @@ class _Bench:
         """One cycle; gives whether the issue acknowledgement was taken. ``inject`` is the number of
         wrong bits to come, None without the strobe."""
         dut, model = self.dut, self.model
-        dut.i__valid.value, dut.i__payload.value = int(issue_ack is not None), issue_ack or 0
+        offer(dut, "i", issue_ack)
         dut.o__ready.value, dut.turned.value = int(ready), turned
         dut.inject__set.value = int(inject is not None)
         dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)

@@ -15,7 +15,7 @@ from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, words
 from tb.payload import Fields
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 
 PARAMETERS = T3Parameters(
     address_bits=20, workgroup_bits=6, sets=8, ways=2, wavefronts=4, contexts=2
@@ -66,9 +66,8 @@ class _Bench:
     async def cycle(self, issue_ack: dict[str, int] | None, *, ready: bool) -> bool:
         """One cycle; gives whether the issue acknowledgement was taken."""
         dut = self.dut
-        dut.i__valid.value = int(issue_ack is not None)
-        if issue_ack:
-            dut.i__payload.value = _ISSUE_ACK.pack(issue_ack)
+        payload = None if issue_ack is None else _ISSUE_ACK.pack(issue_ack)
+        offer(dut, "i", payload)
         dut.o__ready.value = int(ready)
         await settled()
         self.checker.sample()

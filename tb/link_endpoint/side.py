@@ -9,6 +9,7 @@ from rtl.link.layouts import Control, ControlWord, Flit, SessionState
 from tb.cover import cover, expect
 from tb.link_endpoint.dut import LINK, PARAMETERS
 from tb.payload import Fields
+from tb.stream import offer
 
 __all__ = ["FLIT", "Side"]
 
@@ -140,15 +141,15 @@ class Side:
             self._offered = rng.getrandbits(_PACKET.width)
         if rng.random() < self.tell:
             context = rng.randrange(LINK.contexts)
-            self._words[context] = rng.getrandbits(_WORD.width)
+            # Another one, or the same but for a bit.
+            near = self._words[context] ^ 1 << rng.randrange(_WORD.width)
+            self._words[context] = rng.choice([near, rng.getrandbits(_WORD.width)])
             self._told_since[context].append((cycle, self._words[context]))
         self._ready, self._busy = rng.random() < self.take, busy
-        self._port("packets__valid").value = int(self._offered is not None)
-        self._port("packets__payload").value = self._offered or 0
+        offer(self._dut, f"{self._name}__packets", self._offered)
         self._port("o__ready").value = int(self._ready)
         self._port("send__ready").value = int(not busy)
-        self._port("receive__valid").value = int(arrives is not None)
-        self._port("receive__payload").value = arrives or 0
+        offer(self._dut, f"{self._name}__receive", arrives)
         self._port("tell").value = sum(
             word << _WORD.width * context for context, word in enumerate(self._words)
         )
@@ -310,10 +311,13 @@ class Side:
         cover("control word sent")
         context = control["context"]
         word = _WORD.pack([control[f"word_{field}"] for field in _WORD.names])
-        since, _ = self._last_words[context]
-        wanted = [cycle for cycle, value in self._told_since[context] if value == word]
+        since, before = self._last_words[context]
+        told_since = self._told_since[context]
+        wanted = [cycle for cycle, value in told_since if value == word]
         assert wanted, f"{name} tells what was not to be told"
         assert wanted[-1] >= since, f"{name} tells {word:#x} after something newer"
+        changed = any(cycle > since and value != before for cycle, value in told_since)
+        assert word != before or changed, f"{name} tells {word:#x} again, for nothing"
         # What was taken by the first cycle in which it was to be told goes before it.
         first = min(cycle for cycle in wanted if cycle >= since)
         early = sum(cycle <= first for cycle, _ in self.sent[packet:])

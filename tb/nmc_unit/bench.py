@@ -15,7 +15,7 @@ from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled
 from tb.nmc_unit.operands import from_word, special_values, structured, to_word
 from tb.nmc_unit.reference import BITS, reduce_bits
-from tb.stream import StreamChecker
+from tb.stream import StreamChecker, offer
 
 PARAMETERS = T3Parameters(contexts=1, with_data=True)
 _REQUEST = NmcRequest(PARAMETERS)
@@ -117,11 +117,11 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
             cover("epoch changed under way", any(pending))
         dut.epoch.value = epoch
         valid = case is not None and rng.random() >= idle
-        dut.i__valid.value = int(valid)
+        payload = None
         if valid:
             touched = rng.random() >= first
             tag = epoch if touched else epoch ^ int(rng.integers(1, 256))
-            dut.i__payload.value = _bits(
+            payload = _bits(
                 _REQUEST,
                 stored=case.stored,
                 stored_epoch=tag,
@@ -138,6 +138,7 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
         else:
             cover("idle cycle", any(pending))
             pending.append(None)
+        offer(dut, "i", payload)
         await next_cycle(dut)
         checker.sample()
         due = pending.pop(0)

@@ -19,7 +19,7 @@ from sysmodel.engine.golden.queues import (
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.queue.dut import DEPTHS, WIDTH, Queues
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 
 make_dut = Queues
 
@@ -43,8 +43,9 @@ class _Bench:
     """One of the queues and its model."""
 
     def __init__(self, dut, depth: int):
+        self._dut = dut
         names = ("valid", "ready", "payload")
-        self._put = [getattr(dut, f"i{depth}__{name}") for name in names]
+        self._room = getattr(dut, f"i{depth}__ready")
         self._take = [getattr(dut, f"o{depth}__{name}") for name in names]
         self._drop, self._level = getattr(dut, f"drop{depth}"), getattr(dut, f"level{depth}")
         self.depth, self.queue = depth, _MODELS[depth]
@@ -54,8 +55,7 @@ class _Bench:
         self._was_full = False
 
     def drive(self, payload: int | None, *, ready: bool, drop: bool) -> None:
-        valid, _, data = self._put
-        valid.value, data.value = int(payload is not None), payload or 0
+        offer(self._dut, f"i{self.depth}", payload)
         self._take[1].value, self._drop.value = int(ready), int(drop)
         self._inputs = payload, ready, drop
 
@@ -65,7 +65,7 @@ class _Bench:
         level = waiting(self.levels, queue)
         can, gives = room(self.levels, queue, self.depth), has(self.levels, queue)
         assert int(self._level.value) == level, f"depth {self.depth}"
-        assert bool(self._put[1].value) == can, f"depth {self.depth}"
+        assert bool(self._room.value) == can, f"depth {self.depth}"
         assert bool(self._take[0].value) == gives, f"depth {self.depth}"
         if gives:
             oldest = self.ring[front(self.heads, queue)]

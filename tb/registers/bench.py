@@ -76,7 +76,7 @@ def _at_reset(register: register_map.Register) -> int:
 
 
 async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
-    await reset(dut, _INPUTS)
+    await reset(dut, _INPUTS, hold=False)
     master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bus_"), dut.clk, dut.rst)
     if pauses:
         write, read = master.write_if, master.read_if

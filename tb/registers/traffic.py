@@ -31,6 +31,8 @@ _STAGED = sorted(_IN_GROUPS - set(_GROUPS))
 _OF_A_LAUNCH = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
 _SETTINGS = [name for name in _WRITABLE if name not in _ACTS | {"LOCK", "GPU_LOCK"}]
 
+_GROUP_SIZES = [1 << log2 for log2 in range(8)]  # workgroups that share a command
+
 
 def _pairs(ends: list[int]) -> list[tuple[int, int]]:
     return list(zip(ends[::2], ends[1::2], strict=True))
@@ -160,8 +162,11 @@ class BusTraffic:
             "WORKGROUPS.count": workgroups,
             "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),
             "TRACKED_END.dispatch_index": end,
-            "CREDIT_WINDOW.workgroups": rng.choice([1, p.credit_window, p.credit_window - 127]),
-            "COMMAND_WINDOW.workgroups": rng.choice([1, p.command_depth, p.command_depth // 15]),
+            # With room for any group, and for any number of commands of a workgroup.
+            "CREDIT_WINDOW.workgroups": rng.choice(
+                [1, p.credit_window + 1 - rng.choice(_GROUP_SIZES)]
+            ),
+            "COMMAND_WINDOW.workgroups": rng.choice([1, p.command_depth // rng.randint(1, 15)]),
             "TRACKING.updates_per_atom": rng.randrange(1, 4),
         }
         beside = {"TRACKING": {"generation": rng.getrandbits(GENERATION_BITS)}}

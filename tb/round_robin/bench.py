@@ -9,7 +9,7 @@ import cocotb
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.round_robin.dut import MERGES, PICKS, WIDTH, RoundRobin
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 
 make_dut = RoundRobin
 
@@ -71,8 +71,7 @@ class _Bench:
             for port in inputs:
                 if asks[port] and port not in self.offered:
                     self.offered[port] = rng.getrandbits(WIDTH)
-                getattr(dut, f"{port}__valid").value = int(port in self.offered)
-                getattr(dut, f"{port}__payload").value = self.offered.get(port, 0)
+                offer(dut, port, self.offered.get(port))
         for name, inputs in _PICKS.items():
             requests[name] = [asks[f"{name}{index}"] for index in range(inputs)]
             getattr(dut, f"{name}__take").value = int(asks[name])

@@ -5,7 +5,6 @@ The same traffic as in the lockstep with the compiled hardware; what it offers a
 harsher than the protocol of streams, so only what the top offers is held to that.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import cocotb
@@ -21,108 +20,16 @@ from rtl.interface.encodings import (
 )
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from rtl.top import T3
-from sysmodel.engine.golden import new_state, step
-from sysmodel.engine.golden import reset as reset_state
 from sysmodel.engine.golden.errors import oldest_error
 from sysmodel.engine.golden.state import R
-from sysmodel.engine.ports import (
-    CHANNEL_INPUTS,
-    CHANNEL_OUTPUTS,
-    CONTEXT_OUTPUTS,
-    I,
-    J,
-    K,
-    O,
-    input_words,
-    output_words,
-)
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.stream import StreamChecker
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, J, K, O
+from tb.cycle import scaled
+from tb.top.driver import Strobe, host_of, make_dut, start
 from tb.top.host import Host, Injections, Kernel, Reprogramming
-from tb.top.points import cover_cycle, waiting_commands
-from tb.top.ports import TopPorts
+from tb.top.points import waiting_commands
 from tb.top.traffic import Storm, Traffic
 
-_Stimulus = Callable[[np.ndarray, np.ndarray], None]
-_Strobe = Callable[[], tuple[int, int] | None]
-_GEOMETRY = dict(
-    channels=2,
-    first_channel=1,
-    system_channels=4,
-    interleave_atoms=4,
-    address_bits=28,
-    workgroup_bits=8,
-    wavefronts=4,
-    tile_atom_bits=3,
-    sets=8,
-    ways=2,
-    banks=2,
-    credit_window=8,
-    command_depth=16,
-    egress_slots=8,
-    contexts=2,
-)
-
-
-def make_dut(block: type = T3, *, with_data: bool = False):
-    return block(T3Parameters(**_GEOMETRY, with_data=with_data))
-
-
-class _Bench:
-    """The top, and the model with the same inputs."""
-
-    def __init__(self, dut, p: T3Parameters):
-        self.dut, self.p = dut, p
-        self.state = new_state(p)
-        self.inputs = np.zeros(input_words(p), np.uint64)
-        self.outputs = np.zeros(output_words(p), np.uint64)
-        reset_state(self.state, self.outputs)
-        self._ports = TopPorts(dut, p)
-        streams = ("link_out", "dram", "nmc_out") if p.with_data else ("link_out", "dram")
-        names = [f"channel__{index}__{name}" for index in range(p.channels) for name in streams]
-        self.checker = StreamChecker(dut, names)
-        self.checker.add("bus b", "bus__bvalid", "bus__bready", "bus__bresp")
-        self.checker.add("bus r", "bus__rvalid", "bus__rready", "bus__rdata", "bus__rresp")
-
-    def value(self, column: int, context: int = 0) -> int:
-        """An output of a context."""
-        first = self.p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
-        return int(self.outputs[first + column])
-
-    async def cycle(self, stimulus: _Stimulus) -> None:
-        """One cycle, whose inputs follow its outputs."""
-        stimulus(self.outputs, self.inputs)
-        self._ports.give(self.inputs)
-        await settled()
-        self.checker.sample()
-        self._ports.compare(self.outputs)
-        cover_cycle(self.state, self.inputs, self.outputs)
-        step(self.state, self.inputs, self.outputs)
-        await next_cycle(self.dut)
-
-    async def finish(self, stimulus: _Stimulus, *contexts: int) -> None:
-        """Until each launch was done with nothing left to send, in a bounded time."""
-        left = set(contexts or (0,))
-        for _ in range(10_000 * len(left)):
-            await self.cycle(stimulus)
-            left -= {one for one in left if self.value(K.done, one) and self.value(K.idle, one)}
-            if not left:
-                return
-        raise AssertionError("The launch does not end")
-
-
-async def _start(dut) -> _Bench:
-    with_data = hasattr(dut, "channel__0__nmc_in__valid")
-    await reset(dut, inputs_of(make_dut(with_data=with_data)))
-    return _Bench(dut, T3Parameters(**_GEOMETRY, with_data=with_data))
-
-
-def _host(
-    rng: np.random.Generator, bench: _Bench, *kernels: Kernel, strobe: _Strobe = lambda: None
-) -> Host:
-    writes = [write for kernel in kernels for write in kernel.program(bench.p)]
-    return Host(rng, bench.p, writes, strobe)
+__all__ = ["make_dut"]
 
 
 def _rng(number: int) -> np.random.Generator:
@@ -140,8 +47,8 @@ def _rng(number: int) -> np.random.Generator:
 )
 async def launch_configuration(dut, kernel):
     """Every tile completes and is sent on, without an error."""
-    bench, rng = await _start(dut), _rng(kernel.policy.value)
-    await bench.finish(Traffic(rng, bench.p, kernel, _host(rng, bench, kernel), pace=0.6))
+    bench, rng = await start(dut), _rng(kernel.policy.value)
+    await bench.finish(Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=0.6))
     assert not bench.value(K.irq)
 
 
@@ -164,9 +71,9 @@ class _Gated(Traffic):
 @cocotb.test()
 async def downstream_admits_nothing(dut):
     """Commands wait until the command window is used up; then the launch goes on."""
-    bench, rng = await _start(dut), _rng(10)
+    bench, rng = await start(dut), _rng(10)
     kernel = Kernel(credit_window=6, command_window=8)
-    traffic = _Gated(rng, bench.p, kernel, _host(rng, bench, kernel), pace=1.0)
+    traffic = _Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
     traffic.closed = "limit"
     for _ in range(1500):
         await bench.cycle(traffic)
@@ -181,9 +88,9 @@ async def downstream_admits_nothing(dut):
 @cocotb.test()
 async def link_stands_still(dut):
     """Everything fills up behind the link; packets still come in, and nothing is lost."""
-    bench, rng = await _start(dut), _rng(11)
+    bench, rng = await start(dut), _rng(11)
     kernel = Kernel(credit_window=6)
-    traffic = _Gated(rng, bench.p, kernel, _host(rng, bench, kernel), pace=1.0)
+    traffic = _Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
     traffic.closed = "link"
     for _ in range(600):
         await bench.cycle(traffic)
@@ -205,10 +112,10 @@ class _LastAtom(Traffic):
 @cocotb.parametrize(granularity=list(Granularity))
 async def tiles_over_the_end_of_their_region(dut, granularity):
     """Nothing beyond the region is read or sent, and the launch ends."""
-    bench, rng = await _start(dut), _rng(15)
+    bench, rng = await start(dut), _rng(15)
     # Whose last atom's channel is served.
     kernel = Kernel(credit_window=6, granularity=granularity, limit=(1 << 16) - 4)
-    traffic = _LastAtom(rng, bench.p, kernel, _host(rng, bench, kernel))
+    traffic = _LastAtom(rng, bench.p, kernel, host_of(rng, bench, kernel))
     read = set()
 
     def watch(outputs: np.ndarray, inputs: np.ndarray) -> None:
@@ -231,10 +138,10 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
 async def early_traffic(dut):
     """Stores and packets beyond the credit window are reported again and again; software forgets
     them."""
-    bench, rng = await _start(dut), _rng(12)
+    bench, rng = await start(dut), _rng(12)
     kernel, control = Kernel(credit_window=2), register_map.load()["CONTROL"]
     forget = control.address, control.pack(clear_error=1)
-    host = _host(rng, bench, kernel, strobe=lambda: forget if rng.random() < 0.05 else None)
+    host = host_of(rng, bench, kernel, strobe=lambda: forget if rng.random() < 0.05 else None)
     traffic = Traffic(rng, bench.p, kernel, host, noise=1.0)
     reported = 0
     for _ in range(600):
@@ -246,9 +153,9 @@ async def early_traffic(dut):
 @cocotb.test()
 async def late_traffic(dut):
     """Stores and packets of a launch that is done are reported, and count for nothing."""
-    bench, rng = await _start(dut), _rng(13)
+    bench, rng = await start(dut), _rng(13)
     kernel = Kernel(credit_window=6)
-    await bench.finish(Traffic(rng, bench.p, kernel, _host(rng, bench, kernel)))
+    await bench.finish(Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel)))
     tiles = bench.value(K.tiles)
     late = Traffic(rng, bench.p, kernel, Host(rng, bench.p, []), noise=1.0)
     for _ in range(400):
@@ -259,9 +166,9 @@ async def late_traffic(dut):
 @cocotb.test()
 async def aborts(dut):
     """Several in a row, while tiles are counted and triggered; then all is launched anew."""
-    bench, rng = await _start(dut), _rng(14)
+    bench, rng = await start(dut), _rng(14)
     kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
-    traffic = Traffic(rng, bench.p, kernel, _host(rng, bench, kernel), pace=1.0)
+    traffic = Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
     for _ in range(scaled(6)):
         for _ in range(int(rng.integers(300, 900))):
             await bench.cycle(traffic)
@@ -269,14 +176,14 @@ async def aborts(dut):
         traffic.begin(Host(rng, bench.p, again))
         for _ in range(100):
             await bench.cycle(traffic)
-        traffic.begin(_host(rng, bench, kernel))
+        traffic.begin(host_of(rng, bench, kernel))
     await bench.finish(traffic)
 
 
 @cocotb.test()
 async def aborts_in_a_storm(dut):
     """Several in a row, while events of few tiles are tracked without rhyme or reason."""
-    bench, rng = await _start(dut), _rng(15)
+    bench, rng = await start(dut), _rng(15)
     kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
     pending = []
 
@@ -286,7 +193,7 @@ async def aborts_in_a_storm(dut):
             pending.extend([*again, control.pack(launch=1)])
         return (control.address, pending.pop(0)) if pending else None
 
-    host = _host(rng, bench, kernel, strobe=strobe)
+    host = host_of(rng, bench, kernel, strobe=strobe)
     traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
     for _ in range(scaled(1500)):
         await bench.cycle(traffic)
@@ -312,9 +219,9 @@ def _kernels(p: T3Parameters, **options: Any) -> list[Kernel]:
 @cocotb.test()
 async def two_contexts(dut):
     """Both kernels' tiles complete and are sent on, without an error."""
-    bench, rng = await _start(dut), _rng(40)
+    bench, rng = await start(dut), _rng(40)
     first, second = _kernels(bench.p)
-    host = _host(rng, bench, first, second)
+    host = host_of(rng, bench, first, second)
     await bench.finish(Traffic(rng, bench.p, first, host, second, pace=0.6), 0, 1)
     assert not any(bench.value(K.irq, context) for context in range(2))
 
@@ -322,12 +229,12 @@ async def two_contexts(dut):
 @cocotb.test()
 async def one_of_two_aborted(dut):
     """In the middle of it; the other context's launch ends as if nothing had been."""
-    bench, rng = await _start(dut), _rng(42)
+    bench, rng = await start(dut), _rng(42)
     control = register_map.load()["CONTROL"]
     first, second = _kernels(bench.p)
     traffic = Traffic(rng, bench.p, first, Host(rng, bench.p, []), second, pace=0.8)
     for number in range(scaled(3)):
-        host = _host(rng, bench, first, second)
+        host = host_of(rng, bench, first, second)
         traffic.begin(host)
         while not host.programmed:
             await bench.cycle(traffic)
@@ -343,7 +250,7 @@ async def one_of_two_aborted(dut):
 class _AnyOf:
     """Writes into the pages of several contexts."""
 
-    def __init__(self, rng: np.random.Generator, *sources: _Strobe):
+    def __init__(self, rng: np.random.Generator, *sources: Strobe):
         self._rng, self._sources = rng, sources
 
     def __call__(self) -> tuple[int, int] | None:
@@ -353,10 +260,10 @@ class _AnyOf:
 @cocotb.test()
 async def contexts_reprogrammed(dut):
     """Aborts, launches and changes of both contexts, at any time."""
-    bench, rng = await _start(dut), _rng(41)
+    bench, rng = await start(dut), _rng(41)
     first, second = _kernels(bench.p, timeout=60)
     both = _AnyOf(rng, *(Reprogramming(rng, bench.p, kernel) for kernel in (first, second)))
-    host = _host(rng, bench, first, second, strobe=both)
+    host = host_of(rng, bench, first, second, strobe=both)
     traffic = Traffic(rng, bench.p, first, host, second, noise=0.05)
     reported = [0] * bench.p.contexts
     for _ in range(scaled(2000)):
@@ -382,7 +289,7 @@ class _Patrols:
 async def wrong_bits(dut):
     """Injected into any memory; corrected as they are read or by the patrol, or reported. Launches
     that lost a tile are given up for the next ones."""
-    bench, rng = await _start(dut), _rng(50)
+    bench, rng = await start(dut), _rng(50)
     control = register_map.load()["CONTROL"]
     kernels = _kernels(bench.p, granularity=Granularity.WORKGROUP, group_log2=1)
     writes = [(control.address_in(kernel.number), control.pack(abort=1)) for kernel in kernels]
@@ -403,9 +310,9 @@ async def wrong_bits(dut):
 @cocotb.parametrize(number=[0, 1])
 async def reprogramming_on_the_run(dut, number):
     """Registers are written, and tables committed or refused, while traffic with errors passes."""
-    bench, rng = await _start(dut), _rng(20 + number)
+    bench, rng = await start(dut), _rng(20 + number)
     kernel = Kernel(granularity=Granularity(number), credit_window=6, timeout=40)
-    host = _host(rng, bench, kernel, strobe=Reprogramming(rng, bench.p, kernel))
+    host = host_of(rng, bench, kernel, strobe=Reprogramming(rng, bench.p, kernel))
     traffic = Traffic(rng, bench.p, kernel, host, noise=0.05)
     reported = 0
     for _ in range(scaled(2000)):
@@ -418,9 +325,9 @@ async def reprogramming_on_the_run(dut, number):
 async def tracker_errors(dut):
     """Acknowledgements and end-of-tile markers of few tiles, later aborted and launched again under
     way."""
-    bench, rng = await _start(dut), _rng(30)
+    bench, rng = await start(dut), _rng(30)
     changes, reported, half = Reprogramming(rng, bench.p, Kernel()), 0, scaled(1000)
-    host = _host(rng, bench, Kernel(), strobe=lambda: changes() if cycle >= half else None)
+    host = host_of(rng, bench, Kernel(), strobe=lambda: changes() if cycle >= half else None)
     traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
     cycle = 0
     while cycle < 2 * half:
@@ -434,7 +341,7 @@ async def tracker_errors(dut):
 async def register_configuration_errors(dut):
     """Each reason to refuse a commit, a copy or a launch but EPOCH, which takes 255 launches,
     while nothing leaves towards DRAM or link."""
-    bench, rng = await _start(dut), _rng(40)
+    bench, rng = await start(dut), _rng(40)
     p, kernel = bench.p, Kernel()
     bank = register_map.load()
     last = kernel.base * p.atom_bytes + p.atom_bytes

@@ -17,7 +17,7 @@ from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report
 from tb.payload import Fields
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_bank.events import end, update
 from tb.tracker_bank.flips import PARAMETERS, one_wrong_bit, two_wrong_bits, wrong_bits_under_way
 from tb.tracker_bank.model import Model
@@ -111,9 +111,8 @@ class _Bench:
         """One cycle, in which the front would choose the event; gives whether there is room.
         ``inject`` is the number of wrong bits to come, None without the strobe."""
         dut, model = self.dut, self.model
-        dut.i__valid.value = int(self._coming is not None)
-        if self._coming:
-            dut.i__payload.value = _INPUT.pack(self._coming)
+        coming = None if self._coming is None else _INPUT.pack(self._coming)
+        offer(dut, "i", coming)
         dut.o__ready.value, dut.clear.value, dut.aborting.value = int(take), clear, aborting
         dut.patrol.value = int(patrol)
         dut.inject__set.value = int(inject is not None)
@@ -222,6 +221,7 @@ async def random_injections(dut):
 async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
     bench = await _start(dut)
     pace = Pace(rng, ("put", "take"), rates=(0.05, 0.3, 0.6, 1, 1, 1), cycles=50)
+    atom = 0
     for cycle in range(scaled(_CYCLES)):
         if cycle % 100 == 0:
             # One tile, the tiles of one set, or more than the table holds; of few dispatch indices.
@@ -245,7 +245,9 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges, owner=owner)
         else:
             count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
-            atom = rng.getrandbits(PARAMETERS.atom_address_bits)
+            # Another one, or the last but for a bit, which then decides which is the lower.
+            near = atom ^ 1 << rng.randrange(PARAMETERS.atom_address_bits)
+            atom = rng.choice([near, rng.getrandbits(PARAMETERS.atom_address_bits)])
             event = update(*tile, atom, count_, owner=owner)
         acts = pace.acts()
         clears = rng.random() < (0.15 if bench.model.clearing else 0.004)

@@ -16,7 +16,7 @@ from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report
 from tb.payload import Fields
-from tb.stream import StreamChecker
+from tb.stream import StreamChecker, offer
 from tb.tracker_bank.events import end, update
 from tb.tracker_bank.model import Model
 
@@ -126,9 +126,7 @@ class _Bench:
     async def cycle(self, event: Mapping[str, int] | None, *, take: bool) -> bool:
         """One cycle, in which the front would choose the event; gives whether there is room."""
         dut, model, coming = self.dut, self.model, self._stages[0]
-        dut.i__valid.value = int(coming is not None)
-        if coming:
-            dut.i__payload.value = _INPUT.pack(coming)
+        offer(dut, "i", None if coming is None else _INPUT.pack(coming))
         dut.o__ready.value = int(take)
         _cover(coming, self._stages[1:])
         await settled()

@@ -12,7 +12,7 @@ from rtl.tracker.front import TrackerFront
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_front.model import Model
 
 PARAMETERS = T3Parameters(
@@ -75,9 +75,7 @@ class _Bench:
                 port, offered = f"{name}__{channel}", self.offered[channel]
                 if name in names and name not in offered:
                     offered[name] = self._event(name)
-                getattr(dut, f"{port}__valid").value = int(name in offered)
-                if name in offered:
-                    getattr(dut, f"{port}__payload").value = fields.pack(offered[name])
+                offer(dut, port, fields.pack(offered[name]) if name in offered else None)
         dut.room.value = sum(room << bank for bank, room in enumerate(rooms))
         await settled()
         self.checker.sample()

@@ -14,7 +14,7 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report, set_maps
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
-from tb.stream import Pace, StreamChecker
+from tb.stream import Pace, StreamChecker, offer
 from tb.trigger.flips import one_wrong_bit, two_wrong_bits
 from tb.trigger.model import INJECTED, Model, Outcome
 from tb.trigger.tables import (
@@ -103,9 +103,8 @@ class _Bench:
         """One cycle; the completion is offered until it is taken. ``inject`` as the model has
         it."""
         dut, model = self.dut, self.model
-        dut.completions__valid.value = int(self.completion is not None)
-        if self.completion:
-            dut.completions__payload.value = _COMPLETION.pack(self.completion)
+        completion = self.completion
+        offer(dut, "completions", None if completion is None else _COMPLETION.pack(completion))
         dut.ready__ready.value, dut.clear.value = int(ready), int(clear)
         self._drive_injection(inject)
         dut.patrol.value = int(patrol)

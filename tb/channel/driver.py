@@ -1,0 +1,180 @@
+# amaranth: UnusedElaboratable=no
+"""A channel behind its ports, in every cycle against the golden model."""
+
+import random
+from collections.abc import Collection
+
+from rtl.channel.channel import Channel
+from rtl.interface.configuration import ArbiterConfiguration, ContextView
+from rtl.interface.encodings import Access, ErrorCode, Origin
+from rtl.interface.layouts import ErrorReport
+from tb.arbiter.model import TOLD
+from tb.channel.model import Model
+from tb.channel.points import cover_cycle
+from tb.channel.tables import PARAMETERS, Traffic, random_arbiter
+from tb.cover import cover
+from tb.cycle import inputs_of, next_cycle, reset, settled
+from tb.golden import error_report, set_arbiter, set_view
+from tb.payload import Fields
+from tb.stream import StreamChecker, offer
+
+__all__ = ["CONTEXTS", "IN", "OUT", "SEGMENTS", "Bench", "make_dut", "start"]
+
+_VIEW = Fields(ContextView(PARAMETERS))
+_ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
+_REPORT = Fields(ErrorReport(PARAMETERS))
+CONTEXTS = range(PARAMETERS.contexts)
+SEGMENTS = tuple(f"segments__{context}" for context in CONTEXTS)
+IN = ("reads", "stores", "link_in", "issue_acks", *SEGMENTS, "nmc_in")
+OUT = ("dram", "link_out", "tile_issue_acks", "end_of_tile_markers", "nmc_out")
+
+
+def make_dut(block: type = Channel):
+    return block(PARAMETERS)
+
+
+_COMPONENT = make_dut()
+_INPUTS = inputs_of(_COMPONENT)
+_FIELDS = {
+    name: Fields(getattr(_COMPONENT, name).payload.shape())
+    for name in (*IN, *OUT)
+    if name not in SEGMENTS
+} | dict.fromkeys(SEGMENTS, Fields(_COMPONENT.segments[0].payload.shape()))
+_RETURNS = Fields(_COMPONENT.returns.payload.shape())
+
+
+class Bench:
+    """The channel, its model, and what was offered to both and not yet taken."""
+
+    def __init__(self, dut, rng: random.Random):
+        self.dut, self.rng = dut, rng
+        self.model, self.traffic = Model(PARAMETERS), Traffic(rng)
+        self.checker = StreamChecker(dut, (*IN, *OUT, "returns"))
+        self.offered: dict[str, dict[str, int]] = {}
+        self.outstanding: list[int] = []  # slots of the DMA reads that left
+        self.updates = 0  # that the tracker took
+        self.failures: list[ErrorCode] = []
+        self.views = [self.traffic.view(context) for context in CONTEXTS]
+        self.arbiter = random_arbiter(rng)
+        self.link_room = (1 << len(CONTEXTS)) - 1
+        self.number = rng.randrange(32)
+        self.admit(12, 30)
+        self.configure()
+
+    def admit(self, oldest: int, credit_limit: int, *contexts: int) -> None:
+        """The dispatch indices that may be updated, of these contexts or of all."""
+        for context in contexts or CONTEXTS:
+            self.views[context] |= {"oldest": oldest, "credit_limit": credit_limit}
+
+    def configure(self) -> None:
+        """Give both what they know of the contexts, and the policy, as they are now; and the
+        channel anything else of what is in a view."""
+        dut, state = self.dut, self.model.state
+        dut.contexts.value = sum(
+            _VIEW.pack(view, rest=self.rng) << context * _VIEW.width
+            for context, view in enumerate(self.views)
+        )
+        dut.arbiter.value = _ARBITER.pack(self.arbiter)
+        dut.link_room.value = self.link_room
+        dut.number.value = state.gpu["number"] = self.number
+        for context, view in enumerate(self.views):
+            set_view(state, view, context)
+        set_arbiter(state, self.arbiter)
+
+    async def cycle(
+        self,
+        offers: Collection[str],
+        takes: Collection[str],
+        *,
+        returns: bool = True,
+        occupancy: int = 0,
+        start: bool = False,
+        told: Collection[str] = ("active",),
+    ) -> None:
+        """One cycle: inputs that offer something new if they can, outputs that are ready, and those
+        of the criticality unit that are on."""
+        dut, model = self.dut, self.model
+        for stream in IN:
+            if stream in offers and stream not in self.offered:
+                self.offered[stream] = self.traffic.next(stream)
+            offered = self.offered.get(stream)
+            payload = None if offered is None else _FIELDS[stream].pack(offered)
+            offer(dut, stream, payload)
+        for stream in OUT:
+            if stream != "nmc_out":
+                getattr(dut, f"{stream}__ready").value = int(stream in takes)
+        dut.occupancy.value, dut.start.value = occupancy, int(start)
+        for name in TOLD:
+            getattr(dut, name).value = int(name in told)
+        inputs = dict(self.offered)
+        comes_back = None
+        if returns and self.outstanding:
+            slot = self.outstanding.pop(self.rng.randrange(len(self.outstanding)))
+            data = {f"data_{index}": self.rng.getrandbits(64) for index in range(4)}
+            inputs["returns"] = {"slot": slot, **data}
+            comes_back = _RETURNS.pack(inputs["returns"])
+        offer(dut, "returns", comes_back)
+        await settled()
+        self.checker.sample()
+        self._compare(takes)
+        cover_cycle(model, self.offered, takes, self.arbiter, told)
+        over = model.over
+        idle, gone = model.step(
+            inputs,
+            set(takes),
+            occupancy=occupancy,
+            start=start,
+            told=told,
+            link_room=self.link_room,
+        )
+        assert int(dut.idle.value) == idle
+        assert int(dut.gone.value) == gone
+        assert int(dut.over.value) == over
+        self._compare_error()
+        await next_cycle(dut)
+
+    def _compare(self, takes: Collection[str]) -> None:
+        """The outputs; then what is taken is no longer offered."""
+        dut, model = self.dut, self.model
+        assert int(dut.stored.value) == model.stored
+        assert int(dut.stores_room.value) == model.stores_room
+        assert bool(dut.held_up.value) == model.held_up
+        assert not int(dut.corrected.value)
+        for stream in OUT:
+            fields = _FIELDS[stream]
+            expected = model.offers(stream, fields.names)
+            assert bool(getattr(dut, f"{stream}__valid").value) == (expected is not None), stream
+            if expected is None:
+                continue
+            found = fields.unpack(int(getattr(dut, f"{stream}__payload").value))
+            assert found == expected, stream
+            if stream == "tile_issue_acks" and stream in takes:
+                self.updates += expected[fields.names.index("count")]
+            if stream == "dram" and stream in takes:
+                request = dict(zip(fields.names, expected, strict=True))
+                dma = request["origin"] == Origin.COMMUNICATION.value
+                if dma and request["access"] == Access.READ.value:
+                    self.outstanding.append(request["tag"])
+        self._taken = [name for name in self.offered if name == "nmc_in" or model.ready(name)]
+        for stream in IN:
+            if stream != "nmc_in":
+                ready = bool(getattr(dut, f"{stream}__ready").value)
+                assert ready == model.ready(stream), stream
+
+    def _compare_error(self) -> None:
+        failures = zip([*self.model.failures, 0], [*self.model.places, 0], strict=True)
+        for number, (failure, place) in enumerate(failures):
+            error = f"errors__{number}"
+            assert bool(getattr(self.dut, f"{error}__valid").value) == (failure != 0)
+            if failure:
+                found = _REPORT.unpack(int(getattr(self.dut, f"{error}__report").value))
+                assert found == error_report(failure, place)
+                self.failures.append(ErrorCode(failure & 0xFF))
+                cover(self.failures[-1].name)
+        for stream in self._taken:
+            del self.offered[stream]
+
+
+async def start(dut, rng: random.Random) -> Bench:
+    await reset(dut, _INPUTS)
+    return Bench(dut, rng)
