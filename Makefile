@@ -33,7 +33,7 @@ reproduce: $(READY)        ## The paper's evaluation, a part with the RTL in the
 docs: $(READY)             ## Run evaluation, validation, area, timing, evidence; write their pages into docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) machines --page docs/machines.md
-	@$(T3) validate --out docs/validation
+	-@$(T3) validate --out docs/validation  # a bound that is broken is in the page
 	@$(T3) area --scaling --out docs/hardware
 	@$(T3) timing --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
