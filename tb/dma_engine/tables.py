@@ -102,7 +102,8 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
     minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
     long = (1 << rng.randrange(4, 12)) + rng.randrange(4)
     short = rng.randint(1, PARAMETERS.dma_walkers)  # each walker has a long row in its turn
-    wave_outer_extent, run_log2 = rng.getrandbits(rng.randrange(1, 17)), rng.randrange(16)
+    wave_outer_extent = rng.getrandbits(rng.choice([rng.randrange(1, 15), 16]))
+    run_log2 = rng.randrange(16)
     if rng.random() < 0.3:
         granularity = Granularity.WORKGROUP
         outer_extent, inner_extent = rng.choice([(long, short), (short, long)])
