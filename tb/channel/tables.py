@@ -133,6 +133,7 @@ class Traffic:
         self._rng = rng
         self.generation = GENERATION
         self._spaces = _SPACES
+        self._atom = 0
         self._numbers = np.random.default_rng(rng.getrandbits(32))
 
     def change(self) -> None:
@@ -217,9 +218,12 @@ class Traffic:
 
     def _issue_acks(self) -> dict[str, int]:
         rng = self._rng
+        # Often the last one but for a bit, which then decides which is the lower.
+        near = self._atom ^ 1 << rng.randrange(PARAMETERS.atom_address_bits)
+        self._atom = rng.choice([near, rng.randrange(_ATOMS)])
         return {
             "access": rng.choices([0, 1, 2], (1, 4, 12))[0],
-            "atom": rng.randrange(_ATOMS),
+            "atom": self._atom,
             "owner": rng.choice([0, 0, 1]),
             "dispatch_index": rng.choice([3, 3, rng.randrange(WORKGROUPS)]),
             "wavefront": rng.choice([0, 0, rng.randrange(PARAMETERS.wavefronts)]),

@@ -118,11 +118,12 @@ class _Bench:
             cover("same tile of another context", any(t[:2] == tile[:2] for t in tiles[1:]))
 
 
-def _random_issue_ack(rng: random.Random, tiles: int) -> dict[str, int]:
-    tile = rng.randrange(tiles)
+def _random_issue_ack(rng: random.Random, tiles: int, last_atom: int) -> dict[str, int]:
+    """Its atom is often the last one's but for a bit, which then decides which is the lower."""
+    tile, bits = rng.randrange(tiles), PARAMETERS.atom_address_bits
     return {
         "access": rng.randrange(3),  # not looked at
-        "atom": rng.getrandbits(PARAMETERS.atom_address_bits),
+        "atom": rng.choice([last_atom ^ 1 << rng.randrange(bits), rng.getrandbits(bits)]),
         "owner": int(rng.random() < 0.2),
         "dispatch_index": [0, 0, 1, 1, 33, 63, 62, 31, 15, 47][tile % 10],
         "wavefront": [0, 1, 0, 1, 2, 3, 3, 3, 2, 1][tile % 10],
@@ -134,14 +135,15 @@ async def random_traffic(dut):
     """No update is lost: what went in and what left differ by what waits."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
-    bench, issue_ack = _Bench(dut), None
+    bench, issue_ack, atom = _Bench(dut), None, 0
     pace = Pace(rng, ("put", "take"), rates=(0.05, 0.5, 0.9, 1))
     for cycle in range(scaled(_CYCLES)):
         if cycle % 50 == 0:
             tiles = rng.choice([1, 2, 4, 10])
         acts = pace.acts()
         if issue_ack is None and acts["put"]:
-            issue_ack = _random_issue_ack(rng, tiles)
+            issue_ack = _random_issue_ack(rng, tiles, atom)
+            atom = issue_ack["atom"]
         if await bench.cycle(issue_ack, ready=acts["take"]):
             issue_ack = None
     for _ in range(D.issue_acks + 3):  # what is still offered goes in, too: a stream keeps it

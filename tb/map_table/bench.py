@@ -115,6 +115,18 @@ class _Bench:
         self._last: tuple[Table, int] | None = None  # commit of the cycle before
         self.staged: dict[str, int] = dict.fromkeys(_STAGING.names, 0)
 
+    async def commit(
+        self,
+        expected: ConfigurationError,
+        table: Table,
+        index: int,
+        enable: int = 1,
+        **staged: int,
+    ) -> None:
+        """A commit of what is staged, with these changes, and what comes of it."""
+        self.staged |= staged
+        assert await self.cycle(table, index, enable=enable) == expected.value
+
     async def cycle(
         self,
         table: Table,
@@ -244,47 +256,81 @@ async def bounds(dut):
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
 
-    async def commit(
-        expected: ConfigurationError, table: Table, index: int, enable: int = 1, **staged: int
-    ):
-        bench.staged |= staged
-        assert await bench.cycle(table, index, enable=enable) == expected.value
-
     ok, last_atom = ConfigurationError.NONE, _SPACE // _ATOM - 1
     region, range_ = Table.REGION, Table.RANGE
-    await commit(ok, region, 0, **_stage_region(10, 20))
-    await commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(19, 30))
-    await commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, 11))
-    await commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, last_atom))
-    await commit(ok, region, 1, **_stage_region(20, last_atom))
-    await commit(ok, region, 2, **_stage_region(9, 10))
-    await commit(ConfigurationError.EMPTY, region, 0, **_stage_region(10, 10))
-    await commit(ConfigurationError.OUT_OF_SPACE, region, 0, **_stage_region(10, last_atom + 1))
-    await commit(
+    await bench.commit(ok, region, 0, **_stage_region(10, 20))
+    await bench.commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(19, 30))
+    await bench.commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, 11))
+    await bench.commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, last_atom))
+    await bench.commit(ok, region, 1, **_stage_region(20, last_atom))
+    await bench.commit(ok, region, 2, **_stage_region(9, 10))
+    await bench.commit(ConfigurationError.EMPTY, region, 0, **_stage_region(10, 10))
+    await bench.commit(
+        ConfigurationError.OUT_OF_SPACE, region, 0, **_stage_region(10, last_atom + 1)
+    )
+    await bench.commit(
         ConfigurationError.UNKNOWN_INDEX, region, PARAMETERS.regions, **_stage_region(2, 3)
     )
-    await commit(ok, region, 0, **_stage_region(10, 20))
-    await commit(ok, range_, 0, **_stage_range(0, 4, 6))
-    await commit(ConfigurationError.OVERLAP, range_, 1, **_stage_range(0, 6, 9))
-    await commit(ok, range_, 1, **_stage_range(0, 7, 9))
-    await commit(ok, range_, 2, **_stage_range(1, 4, 6))
-    await commit(ConfigurationError.EMPTY, range_, 0, **_stage_range(0, 6, 5))
-    await commit(ConfigurationError.REGION_IN_USE, region, 0, enable=0)
+    await bench.commit(ok, region, 0, **_stage_region(10, 20))
+    await bench.commit(ok, range_, 0, **_stage_range(0, 4, 6))
+    await bench.commit(ConfigurationError.OVERLAP, range_, 1, **_stage_range(0, 6, 9))
+    await bench.commit(ok, range_, 1, **_stage_range(0, 7, 9))
+    await bench.commit(ok, range_, 2, **_stage_range(1, 4, 6))
+    await bench.commit(ConfigurationError.EMPTY, range_, 0, **_stage_range(0, 6, 5))
+    await bench.commit(ConfigurationError.REGION_IN_USE, region, 0, enable=0)
     for index in (0, 1):
-        await commit(ok, range_, index, enable=0)
-    await commit(ok, region, 0, enable=0)
-    await commit(ConfigurationError.REGION_DISABLED, range_, 0, **_stage_range(0, 1, 2))
-    await commit(ConfigurationError.REGION_IN_USE, region, 1, enable=0)
+        await bench.commit(ok, range_, index, enable=0)
+    await bench.commit(ok, region, 0, enable=0)
+    await bench.commit(ConfigurationError.REGION_DISABLED, range_, 0, **_stage_range(0, 1, 2))
+    await bench.commit(ConfigurationError.REGION_IN_USE, region, 1, enable=0)
     beyond = PARAMETERS.regions
-    await commit(ConfigurationError.UNKNOWN_INDEX, Table.COMMAND, 1, command_region=beyond)
-    await commit(ConfigurationError.REGION_DISABLED, Table.COPY, 1)
-    await commit(ok, Table.COMMAND, 1, command_region=1)
+    await bench.commit(ConfigurationError.UNKNOWN_INDEX, Table.COMMAND, 1, command_region=beyond)
+    await bench.commit(ConfigurationError.REGION_DISABLED, Table.COPY, 1)
+    await bench.commit(ok, Table.COMMAND, 1, command_region=1)
     top = last_atom * _ATOM
-    await commit(
+    await bench.commit(
         ConfigurationError.OUT_OF_SPACE, Table.COPY, 1, copy_start_0=0, copy_start_1=_SPACE >> 32
     )
     for _ in range(2):
-        await commit(ok, Table.COPY, 1, copy_start_0=top & 0xFFFFFFFF, copy_start_1=top >> 32)
-    await commit(ConfigurationError.QUEUE_FULL, Table.COPY, 1)
-    await commit(ConfigurationError.MISALIGNED, Table.COPY, 1, copy_start_0=8)
-    await commit(ConfigurationError.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)
+        await bench.commit(ok, Table.COPY, 1, copy_start_0=top & 0xFFFFFFFF, copy_start_1=top >> 32)
+    await bench.commit(ConfigurationError.QUEUE_FULL, Table.COPY, 1)
+    await bench.commit(ConfigurationError.MISALIGNED, Table.COPY, 1, copy_start_0=8)
+    await bench.commit(ConfigurationError.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)
+
+
+def _apart_in(bit: int, width: int, rng: random.Random) -> tuple[int, int]:
+    """Two numbers, the lower one first, that differ in a bit; none has all bits on."""
+    while True:
+        low = rng.getrandbits(width) & ~(1 << bit)
+        if low | 1 << bit != (1 << width) - 1:
+            return low, low | 1 << bit
+
+
+@cocotb.test()
+async def ends_that_differ_in_a_bit(dut):
+    """Which of them is the higher one, and whether an entry begins behind another one."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    await reset(dut, _INPUTS)
+    bench, p = _Bench(dut), PARAMETERS
+    ok, empty = ConfigurationError.NONE, ConfigurationError.EMPTY
+    overlap = ConfigurationError.OVERLAP
+    for bit in [*range(p.atom_address_bits)] * scaled(1):
+        low, high = _apart_in(bit, p.atom_address_bits, rng)
+        one, other = rng.sample(range(p.regions), 2)
+        await bench.commit(empty, Table.REGION, one, **_stage_region(high, low))
+        await bench.commit(ok, Table.REGION, one, **_stage_region(low, high))
+        await bench.commit(overlap, Table.REGION, other, **_stage_region(high - 1, high + 1))
+        await bench.commit(ok, Table.REGION, other, **_stage_region(high, high + 1))
+        for index in (one, other):
+            await bench.commit(ok, Table.REGION, index, enable=0)
+    region = rng.randrange(p.regions)
+    await bench.commit(ok, Table.REGION, region, **_stage_region(1, 2))
+    for bit in [*range(p.dispatch_index_bits)] * scaled(1):
+        low, high = _apart_in(bit, p.dispatch_index_bits, rng)
+        one, other = rng.sample(range(p.ranges), 2)
+        await bench.commit(empty, Table.RANGE, one, **_stage_range(region, high, low))
+        await bench.commit(ok, Table.RANGE, one, **_stage_range(region, low, high))
+        await bench.commit(overlap, Table.RANGE, other, **_stage_range(region, high, high + 1))
+        await bench.commit(ok, Table.RANGE, other, **_stage_range(region, high + 1, high + 1))
+        for index in (one, other):
+            await bench.commit(ok, Table.RANGE, index, enable=0)

@@ -104,8 +104,8 @@ expect(
 class _Bus:
     """What is offered on the channels, until it is taken."""
 
-    def __init__(self, rng: random.Random):
-        self.traffic = BusTraffic(rng, PARAMETERS)
+    def __init__(self, rng: random.Random, model: Model):
+        self.traffic = BusTraffic(rng, PARAMETERS, model.needs)
         self._offered: dict[str, dict[str, int]] = {}
 
     def inputs(self, acts: dict[str, bool]) -> dict[str, int]:
@@ -245,11 +245,14 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
 async def every_cycle(dut):
     """Programs, status, errors and copies, all channels of the bus at their own pace."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
-    inputs = [f"bus__{name}" for name in (*_Bus(rng).inputs(dict.fromkeys(CHANNELS, True)),)]
+    model = Model(PARAMETERS)
+    bus, hardware = _Bus(rng, model), _Hardware(dut, rng)
+    inputs = [f"bus__{name}ready" for name in ("b", "r")]
+    for name in ("aw", "w", "ar"):
+        inputs += [f"bus__{port}" for port in (f"{name}valid", *CHANNELS[name])]
     ports = [*_STATUS, "error__valid", "copies__ready"]
     inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
     await reset(dut, [*inputs, "corrected", "armed", "patrolled", "error__valid"])
-    model, bus, hardware = Model(PARAMETERS), _Bus(rng), _Hardware(dut, rng)
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
     pace = Pace(rng, tuple(CHANNELS), rates=(0.1, 0.5, *[1] * 7), cycles=100)
     takers = Pace(rng, tuple(copies), rates=(0, 0.1, 0.5, 1), cycles=100)

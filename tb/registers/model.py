@@ -11,7 +11,7 @@ from sysmodel.engine.golden.errors import error, interrupts, place_of, tell_of_c
 from sysmodel.engine.golden.patrol import follow_patrol
 from sysmodel.engine.golden.registers import follow_launch, next_epoch, step_bus, take_launch
 from sysmodel.engine.golden.state import F, R
-from sysmodel.engine.golden.tables import write_register
+from sysmodel.engine.golden.tables import launch_needs, write_register
 from sysmodel.engine.golden.trigger import IDLE
 from sysmodel.engine.ports import GPU_INPUTS, G
 from tb.golden import golden_state, maps, words
@@ -83,6 +83,12 @@ class Model:
     def irq(self) -> bool:
         """Something interrupts that is no context's."""
         return bool(interrupts(self.state, GLOBAL))
+
+    def needs(self, context: int) -> tuple[int, int]:
+        """What a launch needs room for, as the tables are: most commands of a workgroup, and most
+        members of a group beside one."""
+        commands, others = launch_needs(self.state, context)
+        return int(commands), int(others)
 
     def pending(self, context: int) -> bool:
         """A launch waits."""

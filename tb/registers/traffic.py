@@ -1,6 +1,8 @@
 """What is on the bus of the register port's bench: good programs, with bad accesses among them."""
 
 import random
+from collections import deque
+from collections.abc import Callable
 
 from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Action
@@ -31,6 +33,7 @@ _STAGED = sorted(_IN_GROUPS - set(_GROUPS))
 _OF_A_LAUNCH = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
 _SETTINGS = [name for name in _WRITABLE if name not in _ACTS | {"LOCK", "GPU_LOCK"}]
 
+_BETWEEN_ENDS = {"REGION_COMMIT": "region", "RANGE_COMMIT": "range"}
 _GROUP_SIZES = [1 << log2 for log2 in range(8)]  # workgroups that share a command
 
 
@@ -45,10 +48,20 @@ class BusTraffic:
     ----------
     rng : :class:`random.Random`
     p : :class:`T3Parameters`
+    needs : callable
+        Gives what a launch of a context needs room for, as its tables are: most commands of a
+        workgroup, and most members of a group beside one.
     """
 
-    def __init__(self, rng: random.Random, p: T3Parameters):
-        self._rng, self._p = rng, p
+    def __init__(
+        self, rng: random.Random, p: T3Parameters, needs: Callable[[int], tuple[int, int]]
+    ):
+        self._rng, self._p, self._needs = rng, p, needs
+        # Ends of regions and ranges that were written.
+        self._ends = {
+            "region": deque([0], maxlen=2 * p.regions),
+            "range": deque([0], maxlen=2 * p.ranges),
+        }
         self._context = 0
         self._privileged = 0.85  # how likely a write is so
         self._coming: list[tuple[int, int, int]] = []
@@ -116,6 +129,9 @@ class BusTraffic:
             if commit is None
             else [*_GROUPS[commit], commit]
         )
+        if commit in _BETWEEN_ENDS and rng.random() < 0.5:
+            writes = [*self._between_ends(_BETWEEN_ENDS[commit]), (commit, self._word(commit))]
+            return [(self._address(name), word, 15) for name, word in writes]
         if commit:
             # Mostly what is staged is used again, with a difference or two.
             staged = rng.sample(names[:-1], rng.choice([0, 1, 1, 2, len(names) - 1]))
@@ -154,7 +170,7 @@ class BusTraffic:
     def _launch(self, *, fits: bool = False) -> list[tuple[str, int]]:
         """A launch at the limits, or beyond one of them; or one that fits whatever is sent."""
         rng, p = self._rng, self._p
-        most = 1 << p.workgroup_bits
+        most, (commands, others) = 1 << p.workgroup_bits, self._needs(self._context)
         workgroups = rng.choice([1, rng.randrange(1, most), most, most])
         end = rng.choice([workgroups, rng.randrange(workgroups + 1)])
         fields = {
@@ -162,11 +178,13 @@ class BusTraffic:
             "WORKGROUPS.count": workgroups,
             "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),
             "TRACKED_END.dispatch_index": end,
-            # With room for any group, and for any number of commands of a workgroup.
+            # With just room for the largest group and the most commands, or for any.
             "CREDIT_WINDOW.workgroups": rng.choice(
-                [1, p.credit_window + 1 - rng.choice(_GROUP_SIZES)]
+                [1, p.credit_window - others, p.credit_window + 1 - rng.choice(_GROUP_SIZES)]
             ),
-            "COMMAND_WINDOW.workgroups": rng.choice([1, p.command_depth // rng.randint(1, 15)]),
+            "COMMAND_WINDOW.workgroups": rng.choice(
+                [1, p.command_depth // commands, p.command_depth // rng.randint(1, 15)]
+            ),
             "TRACKING.updates_per_atom": rng.randrange(1, 4),
         }
         beside = {"TRACKING": {"generation": rng.getrandbits(GENERATION_BITS)}}
@@ -242,6 +260,26 @@ class BusTraffic:
             writes += self._address_words("COPY_START", rng.getrandbits(p.atom_address_bits))
             writes += [("COPY", _MAP["COPY"].pack(command=rng.randrange(p.commands)))]
         return writes
+
+    def _between_ends(self, kind: str) -> list[tuple[str, int]]:
+        """A region or a range, whose ends are mostly like others but for one or a bit."""
+        rng, p, ends = self._rng, self._p, self._ends[kind]
+        bits = p.atom_address_bits if kind == "region" else p.dispatch_index_bits
+        pair = []
+        for _ in range(2):
+            known = rng.choice(ends)
+            near = [known, known + 1, known - 1, known ^ 1 << rng.randrange(bits)]
+            pair.append(rng.choice([*near, rng.getrandbits(bits)]) % (1 << bits))
+        first, last = pair if rng.random() < 0.1 else sorted(pair)
+        ends += first, last
+        if kind == "region":
+            base, limit = (
+                self._address_words(f"REGION_{name}", atom)
+                for name, atom in (("BASE", first), ("LIMIT", last))
+            )
+            return base + limit
+        indices = _MAP["RANGE_DISPATCH_INDICES"].pack(first=first, last=last)
+        return [("RANGE_DISPATCH_INDICES", indices), ("RANGE_ACTION", self._word("RANGE_ACTION"))]
 
     def _address_words(self, name: str, atom: int) -> list[tuple[str, int]]:
         address = atom * self._p.atom_bytes

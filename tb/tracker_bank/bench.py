@@ -19,10 +19,22 @@ from tb.golden import error_report
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_bank.events import end, update
-from tb.tracker_bank.flips import PARAMETERS, one_wrong_bit, two_wrong_bits, wrong_bits_under_way
+from tb.tracker_bank.flips import (
+    PARAMETERS,
+    one_wrong_bit,
+    the_patrol_finds_it,
+    two_wrong_bits,
+    wrong_bits_under_way,
+)
 from tb.tracker_bank.model import Model
 
-__all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits", "wrong_bits_under_way"]
+__all__ = [
+    "make_dut",
+    "one_wrong_bit",
+    "the_patrol_finds_it",
+    "two_wrong_bits",
+    "wrong_bits_under_way",
+]
 
 _INPUT = Fields(TrackerInput(PARAMETERS))
 _COMPLETION, _REPORT = Fields(Completion(PARAMETERS)), Fields(ErrorReport(PARAMETERS))

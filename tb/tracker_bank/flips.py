@@ -13,7 +13,13 @@ from tb.cycle import next_cycle, reset, scaled, settled
 from tb.inside import inside, turn
 from tb.payload import Fields
 
-__all__ = ["PARAMETERS", "one_wrong_bit", "two_wrong_bits", "wrong_bits_under_way"]
+__all__ = [
+    "PARAMETERS",
+    "one_wrong_bit",
+    "the_patrol_finds_it",
+    "two_wrong_bits",
+    "wrong_bits_under_way",
+]
 
 PARAMETERS = T3Parameters(
     address_bits=20, workgroup_bits=6, wavefronts=4, tile_atom_bits=4, sets=4, ways=2, contexts=2
@@ -24,6 +30,7 @@ _STILL = 7  # cycles after which an event has changed the memory
 _UNDER_WAY = 2  # events behind one that have read the entry before it is known what is written
 _SET = 1
 _PAIRS = 40
+_ATOM_BITS = PARAMETERS.atom_address_bits
 # Two tiles of the set, of different contexts.
 _TILES = (
     {"owner": 0, "dispatch_index": 1, "wavefront": 0},
@@ -80,13 +87,22 @@ class _Bank:
         """An entry of the set, in the memory."""
         return inside(self.dut, f"table.entries_{way}")[_SET]
 
-    async def fill(self) -> list[int]:
+    async def fill(self, *atoms: int) -> list[int]:
         """One update of both tiles in an empty bank; gives the ways that they have."""
         await self.start()
-        await self.events(_update(0, 900))
+        of_first, of_second = atoms or (900, 800)
+        await self.events(_update(0, of_first))
         (first,) = (way for way in range(PARAMETERS.ways) if int(self.entry(way).value))
-        await self.events(_update(1, 800))
+        await self.events(_update(1, of_second))
         return [first, 1 - first]
+
+    async def patrol(self) -> None:
+        """A look at every set."""
+        for _ in range(PARAMETERS.sets):
+            self.dut.patrol.value = 1
+            await next_cycle(self.dut)
+            self.dut.patrol.value = 0
+            await self.events(None)
 
 
 def _update(tile: int, atom: int) -> dict[str, int]:
@@ -109,20 +125,38 @@ def _corrupt(tile: int) -> list[int]:
 @cocotb.test()
 async def one_wrong_bit(dut):
     """Each bit of an entry: corrected until the entry is written, and nothing else happens."""
+    rng = random.Random(cocotb.RANDOM_SEED + 5)
     bank = _Bank(dut)
     width = len(bank.entry(0))
     for bit, wrong in itertools.product(range(width), (0, 1)):
-        ways = await bank.fill()
+        # Any two of each, of which the first, which is in the memory, may be the lower one.
+        first, second = ([rng.getrandbits(_ATOM_BITS) for _ in range(2)] for _ in range(2))
+        ways = await bank.fill(first[0], second[0])
         turn(bank.entry(ways[wrong]), bit)
-        await bank.events(_update(0, 700))
+        await bank.events(_update(0, first[1]))
         assert bank.said() == (1, [], [])
-        await bank.events(_update(1, 600))
+        await bank.events(_update(1, second[1]))
         # The tile's own event has written it anew.
         assert bank.said() == (wrong, [], [])
         await bank.events(_end(0, 2), None, None, None, None, None, None, _end(1, 2))
-        assert bank.said() == (0, [], [_complete(0, 700), _complete(1, 600)])
+        assert bank.said() == (0, [], [_complete(0, min(first)), _complete(1, min(second))])
         assert int(dut.empty.value) == 0b11
         cover("corrected")
+
+
+@cocotb.test()
+async def the_patrol_finds_it(dut):
+    """Each bit of an entry, before an event does: the memory has what it had."""
+    rng = random.Random(cocotb.RANDOM_SEED + 6)
+    bank = _Bank(dut)
+    for bit, wrong in itertools.product(range(len(bank.entry(0))), (0, 1)):
+        ways = await bank.fill(*(rng.getrandbits(_ATOM_BITS) for _ in range(2)))
+        entries = [bank.entry(way) for way in range(PARAMETERS.ways)]
+        before = [int(entry.value) for entry in entries]
+        turn(bank.entry(ways[wrong]), bit)
+        await bank.patrol()
+        assert [int(entry.value) for entry in entries] == before, f"bit {bit}"
+        assert not bank.said()[1]
 
 
 @cocotb.test()

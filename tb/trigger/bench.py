@@ -347,19 +347,22 @@ async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
 
 @cocotb.test()
 async def the_table_fills_and_empties(dut):
-    """While nobody takes commands, none is lost; then they leave in order."""
+    """While nobody takes commands, none is lost; then they leave in order. Also from other levels
+    than the fullest."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     bench.configure(_plain_maps(granularity=Granularity.WAVEFRONT.value, waves=[2] * 4))
-    starts = []
-    while not bench.model.full:
-        assert len(starts) <= 2 * PARAMETERS.command_depth
-        bench.completion = random_completion(rng, range(DISPATCH_INDICES))
-        starts.append(bench.completion["start"])
-        await _work_off(bench, ready=False)
-    assert len(starts) >= PARAMETERS.command_depth
-    await _work_off(bench)
-    assert [command[_COLUMN["start"]] for command in bench.commands] == starts
+    depth = PARAMETERS.command_depth
+    for most in (2 * depth, *rng.sample(range(2, depth), 5)):
+        starts = []
+        bench.commands.clear()
+        while not bench.model.full and len(starts) < most:
+            bench.completion = random_completion(rng, range(DISPATCH_INDICES))
+            starts.append(bench.completion["start"])
+            await _work_off(bench, ready=False)
+        assert depth <= len(starts) < most or len(starts) == most < depth
+        await _work_off(bench)
+        assert [command[_COLUMN["start"]] for command in bench.commands] == starts
 
 
 @cocotb.test()

@@ -23,7 +23,14 @@ from .registers import (
 )
 from .state import F, R
 
-__all__ = ["commit_command", "commit_range", "commit_region", "start_copy", "write_register"]
+__all__ = [
+    "commit_command",
+    "commit_range",
+    "commit_region",
+    "launch_needs",
+    "start_copy",
+    "write_register",
+]
 
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
 _MISALIGNED = ConfigurationError.MISALIGNED.value
@@ -224,6 +231,22 @@ def start_copy(s, context, word, copies, busy):
 
 
 @compiled
+def launch_needs(s, context):
+    """Most commands of a workgroup, and most members of a group beside one, of what is sent."""
+    commands, others = 1, 0
+    for number in range(s.config.ranges):
+        entry = s.programmed_ranges[context, number]
+        if entry.enable and entry.action == _DMA:
+            command = s.programmed_commands[context, entry.command]
+            if command.granularity == _WAVEFRONT:
+                for edge in range(4):
+                    commands = max(commands, command.waves[edge])
+            else:
+                others = max(others, (1 << command.group_log2) - 1)
+    return commands, others
+
+
+@compiled
 def check_launch(s, context, busy):
     """Whether a launch may begin as the registers are; gives the configuration error."""
     config, launch = s.config, s.contexts[context].programmed
@@ -238,16 +261,7 @@ def check_launch(s, context, busy):
         or launch.updates_per_atom == 0
     ):
         return _LAUNCH_RANGE
-    commands, others = 1, 0
-    for number in range(config.ranges):
-        entry = s.programmed_ranges[context, number]
-        if entry.enable and entry.action == _DMA:
-            command = s.programmed_commands[context, entry.command]
-            if command.granularity == _WAVEFRONT:
-                for edge in range(4):
-                    commands = max(commands, command.waves[edge])
-            else:
-                others = max(others, (1 << command.group_log2) - 1)
+    commands, others = launch_needs(s, context)
     if launch.credit_window == 0 or launch.credit_window + others > config.credit_window_slots:
         return _WINDOW
     if launch.command_window == 0 or launch.command_window * commands > config.depth:
