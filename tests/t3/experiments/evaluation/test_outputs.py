@@ -12,20 +12,23 @@ from t3.experiments.evaluation import outputs as module
 from t3.experiments.evaluation.figures import FIGURES
 from t3.experiments.evaluation.outputs import Outputs
 from t3.experiments.evaluation.tables import DETAILS
+from t3.experiments.evaluation.tables.details import Detail
 
 _PICTURES = {one.file for one in FIGURES.values()}
 _BESIDE = _PICTURES | {f"{name}.csv" for name in DETAILS}
 
 
 @pytest.fixture
-def no_drawing(monkeypatch):
-    """Figures without content, in no time."""
+def no_content(monkeypatch):
+    """Pages, tables and figures that say nothing, in no time."""
 
     def draw(study, folder):
         for name in _PICTURES:
             (folder / name).write_bytes(b"empty")
 
     monkeypatch.setattr(module, "draw_figures", draw)
+    monkeypatch.setattr(module, "page", lambda study, *_, **__: f"# {len(study.rtl)} results\n")
+    monkeypatch.setattr(Detail, "csv", lambda *_: "nothing\n")
 
 
 def names(folder):
@@ -41,20 +44,22 @@ def test_results_and_copy(tmp_path):
     assert names(out / "evaluation") == names(tmp_path / "docs" / "evaluation") == _BESIDE
     assert names(tmp_path / "docs") == {"evaluation.md", "evaluation"}
     for page in (out / "evaluation.md", copy):
-        links = re.findall(r"\]\((evaluation/[^)]+)\)", page.read_text(encoding="utf-8"))
+        text = page.read_text(encoding="utf-8")
+        assert "equal in every number" in text
+        links = re.findall(r"\]\((evaluation/[^)]+)\)", text)
         assert len(links) == len(_BESIDE)
         for link in links:
             assert (page.parent / link).is_file(), link
 
 
-def test_files_are_replaced(tmp_path, no_drawing):
+def test_files_are_replaced(tmp_path, no_content):
     for _ in range(2):
         with Outputs(tmp_path, None) as outputs:
             outputs.write(made_up_study())
         assert names(tmp_path) == {"evaluation.md", "report.html", "evaluation"}
 
 
-def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):
+def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch, no_content):
     def fail(study, folder):
         (folder / "speedups.svg").write_text("half")
         raise RuntimeError("in the middle")
@@ -66,7 +71,7 @@ def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):
     assert names(tmp_path) == set()
 
 
-def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys, no_drawing):
+def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys, no_content):
     from t3.experiments.evaluation import measure
 
     def measured(*arguments):
@@ -79,7 +84,8 @@ def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys, no_drawi
     assert asked == [(tmp_path, "golden", 3, None)]
     printed = capsys.readouterr().out.split()
     assert printed == [str(tmp_path / "evaluation.md"), str(tmp_path / "report.html")]
-    assert "equal in every number" in (tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    shown = (tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    assert shown == f"# {len(made_up_study().rtl)} results\n"
 
 
 @pytest.mark.parametrize("where", ["results", "docs"])
