@@ -61,6 +61,7 @@ def test_delays_are_those_of_the_system_model():
     assert {name: int(value) for name, value in given} == clocks("hbm2", 1000)
 
 
+@pytest.mark.verify
 def test_is_synthesizable(build):
     """Yosys takes it: no latch, no loop, nothing with two drivers."""
     steps = [

@@ -50,6 +50,7 @@ def t3(tree, *arguments):
     return run(tree, "-m", "t3", *arguments)
 
 
+@pytest.mark.verify
 def test_an_arbitration_policy(tree):
     """Communication first: RTL and golden model agree on it in every cycle."""
     insert(tree, "rtl/interface/encodings.py", "MCA = 2", "COMMUNICATION_FIRST = 5")
