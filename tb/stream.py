@@ -16,8 +16,8 @@ def _value(handle) -> int:
 
 
 def offer(dut, name: str, payload: int | None) -> None:
-    """Set a stream's ``valid`` and its payload; without one its bits are drawn, of which a block
-    must not depend."""
+    """Set a stream's ``valid`` and its payload; without one its bits are drawn, since a block must
+    not depend on them."""
     port = getattr(dut, f"{name}__payload")
     getattr(dut, f"{name}__valid").value = int(payload is not None)
     port.value = random.getrandbits(len(port)) if payload is None else payload
