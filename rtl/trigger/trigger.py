@@ -271,8 +271,10 @@ class Trigger(wiring.Component):
             self.taken.eq(self.completions.valid & self.completions.ready),
             self.complete_dispatch_index.eq(self.tile.dispatch_index),
         ]
+        # All are of one owner: that is not kept.
+        kept = [name for name in self.tile.shape().members if name != "owner"]
         with m.If(self.taken):
-            m.d.sync += self.tile.eq(self.completions.p)
+            m.d.sync += [self.tile[name].eq(self.completions.p[name]) for name in kept]
 
     def _fetch_row(self, m: Module) -> None:
         fetch, table = self.fetch, self.table

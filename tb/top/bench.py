@@ -164,6 +164,33 @@ async def late_traffic(dut):
 
 
 @cocotb.test()
+async def copies_forbidden(dut):
+    """The context takes no GPU's copies: each is dropped and reported, and the launch ends."""
+    bench, rng = await start(dut), _rng(16)
+    kernel, refused = Kernel(credit_window=6), register_map.load()["INBOUND_STORES"]
+    writes = [(refused.address, refused.pack(sources=0)), *kernel.program(bench.p)]
+    traffic = Traffic(rng, bench.p, kernel, Host(rng, bench.p, writes))
+    written = 0
+
+    def watch(outputs: np.ndarray, inputs: np.ndarray) -> None:
+        nonlocal written
+        traffic(outputs, inputs)
+        for number in range(bench.p.channels):
+            out = outputs[number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
+            kind = out[O.dram_origin], out[O.dram_access]
+            written += bool(out[O.dram_valid]) and kind == (
+                Origin.COMMUNICATION.value,
+                Access.WRITE.value,
+            )
+
+    await bench.finish(watch)
+    assert not written
+    assert bench.value(K.irq)
+    log = bench.state.logs[register_map.CONTEXT]
+    assert oldest_error(log) & 0xFF == ErrorCode.PACKET_FORBIDDEN.value
+
+
+@cocotb.test()
 async def aborts(dut):
     """Several in a row, while tiles are counted and triggered; then all is launched anew."""
     bench, rng = await start(dut), _rng(14)
