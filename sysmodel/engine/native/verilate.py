@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,7 @@ from sysmodel.lib.cache import digest
 __all__ = ["NoCompilerError", "Toolchain"]
 
 COMPILE_JOBS = 2
+_UNIT_BYTES = 2_000_000
 VERILATOR_FLAGS = [
     *"--cc --top-module t3 --prefix Vt3".split(),
     *"-O3 --x-assign fast --x-initial fast --no-timing --no-assert".split(),
@@ -50,6 +51,32 @@ def _run(command: Sequence[str | Path], **options: Any) -> str:
         raise RuntimeError(f"{command[0]} failed with status {done.returncode}:\n{printed}")
     output: str = done.stdout
     return output
+
+
+def _units(sources: Sequence[Path], folder: Path) -> list[tuple[Path, str]]:
+    """Files that include sources, written into a folder, and their levels of optimisation.
+
+    Each would read the same headers, for as long as the rest of it takes.
+    """
+    units = []
+    # Slow files run once, when a model is made.
+    for level, slow in ("-O2", False), ("-O0", True):
+        left = [source for source in sources if ("Slow" in source.stem) is slow]
+        left.sort(key=lambda source: (-source.stat().st_size, source.name))
+        while left:
+            unit, size, rest = [], 0, []
+            for source in left:
+                size += source.stat().st_size
+                if unit and size > _UNIT_BYTES:
+                    size -= source.stat().st_size
+                    rest.append(source)
+                else:
+                    unit.append(source)
+            path = folder / f"unit_{len(units)}.cpp"
+            path.write_text("".join(f'#include "{source}"\n' for source in unit))
+            units.append((path, level))
+            left = rest
+    return units
 
 
 class Toolchain:
@@ -96,23 +123,22 @@ class Toolchain:
         )
 
     def _compile(
-        self, sources: Iterable[Path], folder: Path, done: Callable[[float], None]
+        self, sources: Sequence[Path], folder: Path, done: Callable[[float], None]
     ) -> list[Path]:
         """Objects of sources, compiled into a folder, some at a time."""
 
-        def compile_one(source: Path) -> Path:
-            target = folder / f"{source.stem}.o"
-            # Slow files run once, when a model is made.
-            level = "-O0" if "Slow" in source.stem else "-O2"
-            _run([*self._compiler, *self._flags, f"-I{folder}", level, "-c", "-o", target, source])
+        def compile_one(unit: Path, level: str) -> Path:
+            target = unit.with_suffix(".o")
+            _run([*self._compiler, *self._flags, f"-I{folder}", level, "-c", "-o", target, unit])
             return target
 
-        sources = sorted(sources, key=lambda source: -source.stat().st_size)
+        units = _units(sources, folder)
         objects = []
         with ThreadPoolExecutor(COMPILE_JOBS) as pool:
-            for job in as_completed(pool.submit(compile_one, source) for source in sources):
+            jobs = [pool.submit(compile_one, unit, level) for unit, level in units]
+            for job in as_completed(jobs):
                 objects.append(job.result())
-                done(len(objects) / len(sources))
+                done(len(objects) / len(units))
         return sorted(objects)
 
     def runtime(self, cache: Path) -> list[Path]:
@@ -130,7 +156,7 @@ class Toolchain:
                 except OSError:
                     if not folder.exists():  # else another process was quicker
                         raise
-        return [folder / f"{name}.o" for name in names]
+        return sorted(folder.glob("*.o"))
 
     def make_library(
         self,
@@ -164,7 +190,7 @@ class Toolchain:
             )
             done(0.1)
             objects = self._compile(
-                folder.glob("*.cpp"), folder, lambda fraction: done(0.1 + 0.8 * fraction)
+                list(folder.glob("*.cpp")), folder, lambda fraction: done(0.1 + 0.8 * fraction)
             )
             library = folder / "library"
             _run([*self._compiler, "-shared", "-o", library, *objects, *runtime, "-lpthread"])
