@@ -1,6 +1,6 @@
 """The energy of the sublayers under other constants: counts stay, so nothing is simulated again."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import pandas as pd
@@ -59,10 +59,8 @@ def energies(table: pd.DataFrame, study: Study, constants: Constants) -> Energy:
 
 def reductions(study: Study, case: Case, constants: Constants, group: str = "main") -> pd.Series:
     """Percent of sequential's energy that T3-MCA saves on every sublayer."""
-    table = study.table[study.table["configuration"].isin((BASE, REPRODUCED))]
-    total = energies(table, study, constants).total
-    moved = replace(study, table=table.assign(energy_total_j=total))
-    wide = moved.points("energy_total_j", case, group=group)
+    total: Any = energies(study.table, study, constants).total
+    wide = study.spread(total, case, group=group)
     return 100 * (1 - wide[REPRODUCED] / wide[BASE])
 
 

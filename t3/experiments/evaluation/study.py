@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -145,7 +146,10 @@ class Study:
     efficiency: Sequence[tuple[int, Mapping[str, float], float]]
     timelines: "Mapping[str, Timeline]" = field(default_factory=dict)
     system: System
-    _points: dict[tuple[object, ...], pd.DataFrame] = field(
+    _chosen: dict[tuple[object, ...], pd.DataFrame] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _made: dict[tuple[object, ...], pd.DataFrame] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -157,7 +161,7 @@ class Study:
         for case in self.cases:
             self.points("total_ns", case)
 
-    @property
+    @cached_property
     def cases(self) -> list[Case]:
         """Cases of the matrix, the system's own link rate first, and its own dispatch in each."""
         rate, dispatch = self.system.link.bandwidth_gb_per_s, self.system.gpu.dispatch
@@ -202,33 +206,43 @@ class Study:
             A point lacks a configuration that others have, or has it twice.
         """
         units = compute_units or self.compute_units
+        # Tables and claims ask for the same ones again and again.
         key = (column, case, group, layers and tuple(layers), units)
-        if key not in self._points:  # tables and claims ask for the same ones again and again
-            self._points[key] = self._pivot(column, case, group, layers, units)
-        made: pd.DataFrame = self._points[key].copy()
+        if key not in self._made:
+            chosen = self._choose(case, group, layers and tuple(layers), units)
+            wide = _spread(chosen, self.table[column])
+            if wide.isna().any(axis=None):
+                empty: Any = wide.isna().stack().idxmax()  # labels of the row and of the column
+                model, tp, layer, name = empty
+                problem = f"{model} {layer}, TP {tp}, lacks {name} at {case.label}"
+                raise InputError("table", problem)
+            self._made[key] = wide
+        made: pd.DataFrame = self._made[key].copy()
         return made
 
-    def _pivot(
-        self, column: str, case: Case, group: str, layers: Sequence[str] | None, units: int
+    def spread(self, values: pd.Series, case: Case, *, group: str = "all") -> pd.DataFrame:
+        """Values of the matrix's rows, as ``points`` gives those of a column."""
+        return _spread(self._choose(case, group, None, self.compute_units), values)
+
+    def _choose(
+        self, case: Case, group: str, layers: tuple[str, ...] | None, units: int
     ) -> pd.DataFrame:
-        rows = self.table[
-            (self.table[DISPATCH] == case.dispatch)
-            & (self.table[LINK] == case.link)
-            & (self.table[CUS] == units)
-            & self.table["tp"].isin(GROUPS[group])
-        ]
-        if layers is not None:
-            rows = rows[rows["layer"].isin(layers)]
-        where = f"at {case.label}"
-        if rows.duplicated([*POINT, "configuration"]).any():
-            raise InputError("table", f"a point has a configuration twice {where}")
-        wide = rows.pivot(index=POINT, columns="configuration", values=column)
-        if wide.isna().any(axis=None):
-            empty: Any = wide.isna().stack().idxmax()  # labels of the row and of the column
-            model, tp, layer, name = empty
-            raise InputError("table", f"{model} {layer}, TP {tp}, lacks {name} {where}")
-        ordered: pd.DataFrame = wide.reindex(_order(rows, POINT))
-        return ordered
+        """What the matrix's rows of some sublayers are of, these in their order."""
+        key = (case, group, layers, units)
+        if key not in self._chosen:
+            rows = self.table.loc[
+                (self.table[DISPATCH] == case.dispatch)
+                & (self.table[LINK] == case.link)
+                & (self.table[CUS] == units)
+                & self.table["tp"].isin(GROUPS[group]),
+                [*POINT, "configuration"],
+            ]
+            if layers is not None:
+                rows = rows[rows["layer"].isin(layers)]
+            if rows.duplicated().any():
+                raise InputError("table", f"a point has a configuration twice at {case.label}")
+            self._chosen[key] = rows
+        return self._chosen[key]
 
     def model_points(
         self,
@@ -255,9 +269,20 @@ class Study:
         return ordered
 
 
+def _spread(chosen: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
+    """A row for each sublayer and a column for each configuration."""
+    rows = chosen.assign(value=values.loc[chosen.index])
+    wide = rows.pivot(index=POINT, columns="configuration", values="value")
+    ordered: pd.DataFrame = wide.reindex(_order(chosen, POINT))
+    return ordered
+
+
 def _order(rows: pd.DataFrame, keys: list[str]) -> pd.MultiIndex:
     """Points key by key, each in the order in which the table first has it."""
-    points = rows[keys].drop_duplicates()
-    places = pd.DataFrame({name: pd.factorize(points[name])[0] for name in keys}, points.index)
-    ordered: pd.MultiIndex = pd.MultiIndex.from_frame(points.loc[places.sort_values(keys).index])
-    return ordered
+    columns = [rows[name].tolist() for name in keys]
+    places = [{value: place for place, value in enumerate(dict.fromkeys(one))} for one in columns]
+    points = sorted(
+        dict.fromkeys(zip(*columns, strict=True)),
+        key=lambda point: [of[value] for of, value in zip(places, point, strict=True)],
+    )
+    return pd.MultiIndex.from_tuples(points, names=keys)

@@ -135,16 +135,19 @@ def _point_rows(
 
 def _simulated(reduced: list[Operator], rows: pd.DataFrame, where: str) -> tuple[float, float]:
     """Time of the all-reduced sublayers' GEMMs, and of their communication on top."""
+    of_layer: dict[object, list[dict[str, Any]]] = {}
+    for row in rows[["layer", *_SHAPE, *_TIMES]].to_dict("records"):
+        of_layer.setdefault(row["layer"], []).append(row)
     gemm_ns = communication_ns = 0.0
     for one in reduced:
-        found = rows[rows["layer"] == one.sublayer]
+        found = of_layer.get(one.sublayer, [])
         if len(found) != 1:
-            problem = "lacks" if found.empty else "has twice"
+            problem = "has twice" if found else "lacks"
             raise InputError("table", f"{where}: {problem} layer {one.sublayer}")
-        row = found.iloc[0]
+        (row,) = found
         assert one.gemm is not None  # what is all-reduced is a GEMM's output
         ours = (one.gemm.m, one.gemm.n, one.gemm.k)
-        if tuple(row[_SHAPE]) != ours:
+        if tuple(row[name] for name in _SHAPE) != ours:
             raise InputError(
                 "table",
                 f"{where}: {one.sublayer} is {row['m']} x {row['n']} x {row['k']}; "
