@@ -58,20 +58,21 @@ def _units(sources: Sequence[Path], folder: Path) -> list[tuple[Path, str]]:
 
     Each would read the same headers, for as long as the rest of it takes.
     """
-    units = []
+    units: list[tuple[Path, str]] = []
     # Slow files run once, when a model is made.
     for level, slow in ("-O2", False), ("-O0", True):
         left = [source for source in sources if ("Slow" in source.stem) is slow]
         left.sort(key=lambda source: (-source.stat().st_size, source.name))
         while left:
-            unit, size, rest = [], 0, []
-            for source in left:
-                size += source.stat().st_size
-                if unit and size > _UNIT_BYTES:
-                    size -= source.stat().st_size
+            unit, size = [left[0]], left[0].stat().st_size
+            rest = []
+            for source in left[1:]:
+                more = source.stat().st_size
+                if size + more > _UNIT_BYTES:
                     rest.append(source)
                 else:
                     unit.append(source)
+                    size += more
             path = folder / f"unit_{len(units)}.cpp"
             path.write_text("".join(f'#include "{source}"\n' for source in unit))
             units.append((path, level))

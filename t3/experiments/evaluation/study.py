@@ -206,10 +206,11 @@ class Study:
             A point lacks a configuration that others have, or has it twice.
         """
         units = compute_units or self.compute_units
+        only = None if layers is None else tuple(layers)
         # Tables and claims ask for the same ones again and again.
-        key = (column, case, group, layers and tuple(layers), units)
+        key = (column, case, group, only, units)
         if key not in self._made:
-            chosen = self._choose(case, group, layers and tuple(layers), units)
+            chosen = self._choose(case, group, only, units)
             wide = _spread(chosen, self.table[column])
             if wide.isna().any(axis=None):
                 empty: Any = wide.isna().stack().idxmax()  # labels of the row and of the column
@@ -285,4 +286,5 @@ def _order(rows: pd.DataFrame, keys: list[str]) -> pd.MultiIndex:
         dict.fromkeys(zip(*columns, strict=True)),
         key=lambda point: [of[value] for of, value in zip(places, point, strict=True)],
     )
-    return pd.MultiIndex.from_tuples(points, names=keys)
+    ordered: pd.MultiIndex = pd.MultiIndex.from_tuples(points, names=keys)
+    return ordered
