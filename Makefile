@@ -10,7 +10,7 @@ EVIDENCE := prove exhaust mutate coverage faults
 # What must agree cycle by cycle: each block and the top, RTL against golden model.
 CORE := tests/lockstep tests/sysmodel/engine/golden
 
-.PHONY: run reproduce test quick verify lint format bench verilog area timing docs clean help
+.PHONY: run reproduce test loop quick verify lint format bench verilog area timing docs clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,8 +40,14 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, evidence
 	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
 
-test: lint                 ## Lint, then the tests (about 10 minutes on 2 cores)
+test: $(READY)             ## Lint, then the tests (about 10 minutes on 2 cores)
+	@$(MAKE) --no-print-directory --jobs 2 lint loop
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
+
+# The tests' processes would each compile it.
+loop: $(READY)
+	@$(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves > build/loop.log \
+	    || { cat build/loop.log; exit 1; }
 
 verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify

@@ -69,10 +69,10 @@ def test_types():
 @pytest.mark.parametrize(
     "values",
     [
-        {"address_bits": 8, "wavefronts": 1, "tile_atom_bits": 2, "credit_window": 1},
-        {"wavefronts": 8, "command_depth": 2, "egress_slots": 1, "ways": 1, "banks": 16},
-        {"system_channels": 1, "interleave_atoms": 1, "context_bits": 1, "tag_bits": 1},
-        {"workgroup_bits": 5, "regions": 1, "ranges": 1, "commands": 1, "dma_walkers": 1},
+        {"address_bits": 8, "wavefronts": 1, "tile_atom_bits": 2, "credit_window": 1}
+        | {"regions": 1, "ranges": 1, "commands": 1, "dma_walkers": 1, "tag_bits": 1},
+        {"system_channels": 1, "interleave_atoms": 1, "context_bits": 1, "workgroup_bits": 5}
+        | {"wavefronts": 8, "command_depth": 2, "egress_slots": 1, "ways": 1, "banks": 16},
     ],
     ids=str,
 )

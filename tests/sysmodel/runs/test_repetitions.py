@@ -59,7 +59,7 @@ def test_a_variation_of_nothing_changes_nothing(gpus):
     assert result.varied == (result.configurations,) * 2
 
 
-@pytest.mark.parametrize("gpus", ["mirror", "all"])
+@pytest.mark.parametrize("gpus", ["mirror", pytest.param("all", marks=pytest.mark.verify)])
 def test_no_repetition_loses_bytes(gpus):
     """Each is held against the closed form; what the reduction moves is the same in all."""
     system = small_system(compute_units=20)
