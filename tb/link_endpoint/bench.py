@@ -337,8 +337,9 @@ async def silence(dut):
 @cocotb.test()
 async def busy_wire(dut):
     """A flit waits for it, and nothing is sent again; if it takes nothing at all, it is down."""
-    bench = _Bench(dut, Faults(busy=0.5))
-    await bench.start()
+    bench = _Bench(dut)
+    await bench.start()  # on a free wire: a session that begins too late is down
+    bench.set_faults(Faults(busy=0.5))
     await bench.run(200)
     assert bench.values("replays") == [0, 0] and bench.no_errors()
     bench.set_faults(CLEAN)

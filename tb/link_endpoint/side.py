@@ -100,7 +100,10 @@ class Side:
         self._last, self._told, self._told_limit = -1, 0, LINK.receive_depth
         # What arrived: the awaited number, what is acknowledged, and the credits.
         self.awaited, self._base, self._limit = 0, 0, 0
-        # Acknowledged before each of the last cycles with a free wire.
+        # The last acknowledgement, and the one that it has seen for certain: it looks in every
+        # second cycle, and by then an older flit may be there.
+        self._acknowledged, self._seen = 0, 0
+        # Seen before each of the last cycles with a free wire.
         self._bases: deque[int] = deque([0] * _LATE_CYCLES, _LATE_CYCLES)
         self._went_back = False
 
@@ -172,8 +175,11 @@ class Side:
         self._check_session(cycle, other)
         arrived = self._arrives.popleft()
         self._counts_corrupt = arrived is not None and arrived[1]
+        before = self._acknowledged
         if arrived is not None:
             self._arrive(*arrived)
+        if self._acknowledged >= before:
+            self._seen = max(self._seen, before)
         self._check_delivery(cycle, other)
         self._went_back |= self.value("replays") != self._replays
         leaves = self._check_send(other)
@@ -263,7 +269,7 @@ class Side:
         control = _control_of(flit)
         if flit["body_data"] or control["session"] == SessionState.OPEN.value:
             self._check_flit(flit, control, other)
-            self._bases.append(self._base)
+            self._bases.append(self._seen)
         else:
             assert not control["told"], f"{self._name} tells a word without a session"
         return leaves
@@ -342,8 +348,10 @@ class Side:
         ahead = (body["body_acknowledge"] - self._base) % _NUMBERS
         if ahead <= self._taken - self._base:
             self._base += ahead
+            self._acknowledged = self._base
             cover("acknowledged beyond what was sent again", self._base > self._last + 1)
         else:
+            self._acknowledged = self._base + ahead - _NUMBERS
             cover("late acknowledgement")
         ahead = (body["body_limit"] - self._limit) % _NUMBERS
         if ahead < _NUMBERS // 2:
