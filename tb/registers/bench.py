@@ -89,6 +89,7 @@ async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
         ):
             # Each with a pattern of its own, so that addresses, data and responses drift apart.
             pattern = [rng.random() < 0.5 for _ in range(rng.randrange(7, 30))]
+            pattern.append(False)  # not for ever
             channel.set_pause_generator(itertools.cycle(pattern))
     dut.rst.value = 1
     for _ in range(3):
