@@ -399,6 +399,19 @@ async def long_measurement(dut):
 
 
 @cocotb.test()
+async def short_measurements(dut):
+    """Just above a cut, or below it by as much as a bit of the sum says."""
+    rng = random.Random(cocotb.RANDOM_SEED + 4)
+    bench = _Bench(dut)
+    await bench.start()
+    for log2 in [*range(6)] * scaled(4):
+        cut = bench.measure(rng, log2)
+        total = (cut << log2) - rng.choice([0, 1, 1 << rng.randrange(log2 + 6)])
+        await bench.cycle("m", start=True)
+        await bench.end_with(rng, max(total, 0), 1 << log2)
+
+
+@cocotb.test()
 async def the_end_of_any_measurement(dut):
     """Also of one that would take hours: the counters are put to where they are shortly before."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
