@@ -87,13 +87,23 @@ class _Bench:
         await next_cycle(dut)
         return patrolled
 
-    def patrol(self) -> int:
-        """What was written with one wrong bit shall be right from now on; how many words."""
-        found = sum(wrong == 1 for _, wrong in self._rows[:FREE])
-        self._rows[:FREE] = [
-            (word, 0 if wrong == 1 else wrong) for word, wrong in self._rows[:FREE]
+    def patrol(self, rows: int) -> int:
+        """What was written in so many rows with one wrong bit shall be right from now on; how many
+        words."""
+        found = sum(wrong == 1 for _, wrong in self._rows[:rows])
+        self._rows[:rows] = [
+            (word, 0 if wrong == 1 else wrong) for word, wrong in self._rows[:rows]
         ]
         return found
+
+    async def expect_patrol(self, rows: int) -> None:
+        """Two cycles for a row, and a few more for one that is corrected and looked at again."""
+        wrong = self.patrol(rows)
+        found = cycles = 0
+        while found < wrong and cycles < 2 * rows + 4 * wrong:
+            found += await self.cycle(patrol=True)
+            cycles += 1
+        assert found == wrong > 0
 
 
 @cocotb.test()
@@ -147,15 +157,25 @@ async def patrol(dut):
     writes = [await bench.cycle(write=(1, 0), patrol=True) for _ in range(DEPTH)]
     assert not any(writes)
     cover("the patrol gives way to writes")
-    wrong = bench.patrol()
-    # Two cycles for a row, and a few more for one that is corrected and looked at again. It ends
-    # before the rows that are wrong from the beginning, which other tests read.
-    found = cycles = 0
-    while found < wrong and cycles < 2 * FREE + 4 * wrong:
-        found += await bench.cycle(patrol=True)
-        cycles += 1
-    assert found == wrong > 0
+    # It ends before the rows that are wrong from the beginning, which other tests read.
+    await bench.expect_patrol(FREE)
     cover("the patrol corrects")
+    for row in range(DEPTH):
+        await bench.cycle(read=row)
+    await bench.cycle()
+
+
+@cocotb.test()
+async def every_row(dut):
+    """Each keeps its own word, and the patrol comes to each; what was wrong from the beginning is
+    overwritten."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for row in range(DEPTH):
+        await bench.cycle(inject=int(rng.random() < 0.5))
+        await bench.cycle(write=(row, rng.getrandbits(WIDTH)))
+    await bench.expect_patrol(DEPTH)
     for row in range(DEPTH):
         await bench.cycle(read=row)
     await bench.cycle()
