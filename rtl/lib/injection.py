@@ -39,17 +39,27 @@ class Injector(wiring.Component):
     flips : Out
         Its lowest bits that are turned: registers, so that no path to the memory is longer by more
         than the turn. A word that is written while one is on ends the injection.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(self):
         super().__init__(
-            {"port": In(InjectSignature()), "write": In(1), "flips": Out(FLIPPED_BITS)}
+            {
+                "port": In(InjectSignature()),
+                "write": In(1),
+                "flips": Out(FLIPPED_BITS),
+                "awake": Out(1),
+            }
         )
 
     def elaborate(self, platform):
         m = Module()
         port, flips = self.port, self.flips
-        m.d.comb += port.armed.eq(flips[0])
+        m.d.comb += [
+            port.armed.eq(flips[0]),
+            self.awake.eq(port.set | (self.write & flips.any())),
+        ]
         with m.If(port.set):
             m.d.sync += flips.eq(Cat(port.select, port.select & port.double))
         with m.Elif(self.write):

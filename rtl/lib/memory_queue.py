@@ -27,6 +27,8 @@ class MemoryQueue(wiring.Component):
     i, o : stream
     level : Out
         Payloads in the queue.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class MemoryQueue(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "level": Out(range(depth + 1)),
+                "awake": Out(1),
             }
         )
         self.storage = Memory(shape=shape, depth=self._rows, init=[])
@@ -80,6 +83,7 @@ class MemoryQueue(wiring.Component):
             write.en.eq(put),
             self.reads.eq((stored != 0) & (~self.o.valid | self.o.ready)),
             read.en.eq(self.reads),
+            self.awake.eq(put | self.reads | (self.o.valid & self.o.ready)),
         ]
         for port, moves in ((write, put), (read, self.reads)):
             pointer = Signal(range(self._rows))

@@ -1,7 +1,7 @@
 """A walk over a memory with check bits that writes corrected words back, in cycles without
 traffic."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -33,6 +33,8 @@ class Patrol(wiring.Component):
     holds : Out(1)
         In the cycle after that: what was corrected is written to ``row`` if the traffic does not
         write.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -57,13 +59,17 @@ class Patrol(wiring.Component):
                 "correctable": In(1),
                 "disturbed": In(1),
                 "holds": Out(1),
+                "awake": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         due, looks = self.due, self.looks
-        m.d.comb += self.reads.eq(due & self.free & ~looks & ~self.holds)
+        m.d.comb += [
+            self.reads.eq(due & self.free & ~looks & ~self.holds),
+            self.awake.eq(Cat(self.step, due, looks, self.looked, self.holds).any()),
+        ]
         m.d.sync += [
             due.eq(self.step | (due & ~self.reads)),
             looks.eq(self.reads),

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A memory whose words are kept with check bits."""
 
-from amaranth.hdl import Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -37,6 +37,8 @@ class ProtectedMemory(wiring.Component):
         Strobe: a step of the walk over all words is due (:class:`Patrol`).
     patrolled : Out(1)
         In this cycle the walk writes a corrected word.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -69,6 +71,7 @@ class ProtectedMemory(wiring.Component):
                 "inject": In(InjectSignature()),
                 "patrol": In(1),
                 "patrolled": Out(1),
+                "awake": Out(1),
             }
         )
         self.words = Memory(shape=code_word(shape), depth=depth, init=[])
@@ -88,7 +91,9 @@ class ProtectedMemory(wiring.Component):
         read, write = self.read_port, self.write_port
         word = Signal(Shape.cast(self._shape).width)
         written, fixed = self.written, self.fixed
-        m.d.sync += [written.eq(self.write), fixed.eq(check.o)]
+        m.d.sync += written.eq(self.write)
+        with m.If(walk.looks):
+            m.d.sync += fixed.eq(check.o)
         m.d.comb += [
             walk.step.eq(self.patrol),
             walk.free.eq(~self.read),
@@ -109,5 +114,6 @@ class ProtectedMemory(wiring.Component):
             Value.cast(write.data.word).eq(word ^ Mux(self.write, injector.flips, 0)),
             write.data.check.eq(encode(word)),
             injector.write.eq(self.write),
+            self.awake.eq(Cat(read.en, write.en, written, walk.awake, injector.awake).any()),
         ]
         return m

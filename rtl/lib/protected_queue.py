@@ -38,6 +38,8 @@ class ProtectedQueue(wiring.Component):
         With ``lost``: the payload as far as it can be read.
     inject : In(:class:`InjectSignature`)
         The next payload that comes gets wrong bits.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class ProtectedQueue(wiring.Component):
                 "lost": Out(1),
                 "suspect": Out(shape),
                 "inject": In(InjectSignature()),
+                "awake": Out(1),
             }
         )
         self.words = MemoryQueue(code_word(shape).size, depth=depth)
@@ -96,5 +99,6 @@ class ProtectedQueue(wiring.Component):
             self.corrected.eq(self.leaves & check.corrected),
             self.lost.eq(self.leaves & check.lost),
             self.suspect.eq(check.i.word),
+            self.awake.eq(words.awake | checked.awake | injector.awake),
         ]
         return m

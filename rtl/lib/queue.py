@@ -30,6 +30,8 @@ class Queue(wiring.Component):
         reach every bit of an entry.
     level : Out
         Entries in the queue.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class Queue(wiring.Component):
                 "o": Out(stream.Signature(shape)),
                 "drop": In(1),
                 "level": Out(range(depth + 1)),
+                "awake": Out(1),
             }
         )
         self.storage = Memory(shape=shape, depth=depth, init=[])
@@ -86,6 +89,7 @@ class Queue(wiring.Component):
             # Also of what is dropped: the next one takes its place.
             write.en.eq(self.i.valid & self.i.ready),
             self.o.p.eq(read.data),
+            self.awake.eq(write.en | take),
         ]
         for happens, address in ((put, write.addr), (take, read.addr)):
             pointer = Signal.like(address)

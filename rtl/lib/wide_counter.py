@@ -27,6 +27,8 @@ class WideCounter(wiring.Component):
         Back to 0; wins over ``step``.
     o : Out(width)
         A register.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Raises
     ------
@@ -41,7 +43,7 @@ class WideCounter(wiring.Component):
             raise TypeError(f"Width must be an integer, not {width!r}")
         if width < 1:
             raise ValueError(f"Width must be at least 1, not {width!r}")
-        super().__init__({"step": In(1), "clear": In(1), "o": Out(width)})
+        super().__init__({"step": In(1), "clear": In(1), "o": Out(width), "awake": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -61,4 +63,5 @@ class WideCounter(wiring.Component):
                 with m.If(self.clear):
                     m.d.sync += full.eq(0)
                 full_below.append(full)
+        m.d.comb += self.awake.eq(self.step | (self.clear & Cat(self.o, *full_below).any()))
         return m

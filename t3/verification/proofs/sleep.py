@@ -14,6 +14,11 @@ from amaranth.hdl import (
 )
 from amaranth.lib.wiring import In
 
+from rtl.lib.memory_queue import MemoryQueue
+from rtl.lib.protected_memory import ProtectedMemory
+from rtl.lib.protected_queue import ProtectedQueue
+from rtl.lib.queue import Queue
+from rtl.lib.wide_counter import WideCounter
 from rtl.registers.context_page import ContextPage
 from rtl.registers.global_page import GlobalPage
 
@@ -21,7 +26,7 @@ from .proof import Proof
 from .registers import GEOMETRY
 from .streams import free
 
-__all__ = ["PROOFS", "SleepHarness"]
+__all__ = ["PROOFS", "SleepHarness", "sleeps"]
 
 
 def _inside(fragment: Fragment) -> Iterator[Fragment]:
@@ -55,8 +60,8 @@ def _memory_enables(fragment: Fragment) -> list[Value]:
 class SleepHarness(Elaboratable):
     """Any inputs. The room's clock does not stop: what it would change shows in the next cycle."""
 
-    def __init__(self, room: type, *arguments):
-        self._room = room(*arguments)
+    def __init__(self, room: type, *arguments, **options):
+        self._room = room(*arguments, **options)
 
     def elaborate(self, platform):
         m = Module()
@@ -82,20 +87,44 @@ class SleepHarness(Elaboratable):
         return m
 
 
-def _sleeps(name: str, room: type, what: str) -> Proof:
+def sleeps(name: str, what: str, room: type, *arguments, geometry: str, **options) -> Proof:
+    """A room's promise, for its proof.
+
+    Parameters
+    ----------
+    name, what : str
+        Of the room: in the proof's name, and in its statement.
+    room : type
+    *arguments, **options
+        From which the room is made.
+    geometry : str
+        See :class:`Proof`.
+    """
     return Proof(
         name=f"sleep-{name}",
         statement=f"While {what} is not awake, no register and no word of a memory in it changes",
         blocks=(room,),
-        harness=lambda block: SleepHarness(block, GEOMETRY),
-        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
+        harness=lambda block: SleepHarness(block, *arguments, **options),
+        geometry=geometry,
         reason="no width is looked at",
         depth=2,
         cover_depth=12,
     )
 
 
+_PAGES = "2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits"
+_WORDS = "4 words of 8 bits"
+
 PROOFS = (
-    _sleeps("context-page", ContextPage, "a context's page of registers"),
-    _sleeps("gpu-page", GlobalPage, "the GPU's page of registers"),
+    sleeps("queue", "a queue", Queue, 8, depth=4, geometry=_WORDS),
+    sleeps("memory-queue", "a long queue", MemoryQueue, 8, depth=4, geometry=_WORDS),
+    sleeps(
+        "protected-queue", "a queue with check bits", ProtectedQueue, 8, depth=4, geometry=_WORDS
+    ),
+    sleeps(
+        "protected-memory", "a memory with check bits", ProtectedMemory, 8, depth=4, geometry=_WORDS
+    ),
+    sleeps("wide-counter", "a counter", WideCounter, 20, geometry="20 bits"),
+    sleeps("context-page", "a context's page of registers", ContextPage, GEOMETRY, geometry=_PAGES),
+    sleeps("gpu-page", "the GPU's page of registers", GlobalPage, GEOMETRY, geometry=_PAGES),
 )
