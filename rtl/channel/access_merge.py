@@ -1,6 +1,6 @@
 """All accesses to the DRAM, from the queues and lanes into one stream."""
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from .payloads import WriteRequest
 
 __all__ = ["AccessMerge"]
 
-_FOR_THE_ARBITER = ("occupancy", "start", "active", "relaxed", "critical", "congested")
+_FOR_THE_ARBITER = ("start", "active", "relaxed", "critical", "congested")
 
 
 class AccessMerge(wiring.Component):
@@ -38,8 +38,14 @@ class AccessMerge(wiring.Component):
         From the lanes; of ``tag`` the slot counts, to which the context is added.
     o : Out(stream)
         For the DRAM.
-    configuration, occupancy, start, active, relaxed, critical, congested : In
+    configuration, start, active, relaxed, critical, congested : In
         See :class:`Arbiter`.
+    occupancy : In(7)
+        Entries of the DRAM queue; counts from the next cycle on.
+    is_full : Out(1)
+        They are as many as the last cut.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -68,6 +74,8 @@ class AccessMerge(wiring.Component):
                 "relaxed": In(1),
                 "critical": In(1),
                 "congested": In(1),
+                "is_full": Out(1),
+                "awake": Out(1),
             }
         )
         self.compute, self.communication = (Merge2(DramRequest(p)) for _ in range(2))
@@ -104,7 +112,15 @@ class AccessMerge(wiring.Component):
         wiring.connect(m, compute.o, arbiter.compute)
         wiring.connect(m, communication.o, arbiter.communication)
         wiring.connect(m, arbiter.o, wiring.flipped(self.o))
-        m.d.comb += arbiter.configuration.eq(self.configuration)
+        occupancy = Signal(7)
+        m.d.sync += occupancy.eq(self.occupancy)
+        m.d.comb += [
+            arbiter.configuration.eq(self.configuration),
+            arbiter.occupancy.eq(occupancy),
+            self.is_full.eq(occupancy >= self.configuration.cuts[2]),
+            # The choices before the arbiter change only if one of them is taken.
+            self.awake.eq(arbiter.awake | (occupancy != self.occupancy)),
+        ]
         m.d.comb += [getattr(arbiter, name).eq(getattr(self, name)) for name in _FOR_THE_ARBITER]
         return m
 

@@ -1,7 +1,7 @@
 """The datapath of one memory channel: stores, link and DMA to the DRAM, and its acknowledgements
 back."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from rtl.lib.injection import InjectSignature
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.queue import Queue
 from rtl.lib.select import select_at
+from rtl.lib.sleep import may_sleep
 from rtl.lib.wide_counter import WideCounter
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
@@ -145,9 +146,13 @@ class Channel(wiring.Component):
         self.issue_ack_buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self.issue_ack_queue = IssueAckQueue(p, depth=ISSUE_ACK_EVENTS)
         self._store_check, self._packet_check = StoreCheck(p), PacketCheck(p)
+        self._stored_count = WideCounter(len(self.stored))
+        if p.with_data:
+            self._nmc = NmcUnit(p)
 
     def elaborate(self, platform):
         m = Module()
+        self._place(m, platform)
         self._connect(m)
         self._take_stores(m)
         self._take_packets(m)
@@ -160,17 +165,31 @@ class Channel(wiring.Component):
             self._reduce(m)
         return m
 
+    def _place(self, m: Module, platform) -> None:
+        """The parts that remember something: each sleeps by itself."""
+        rooms = {
+            **vars(self.queues),
+            **{f"lane_{number}": lane for number, lane in enumerate(self.lanes)},
+            **{f"remote_{number}": queue for number, queue in enumerate(self.remote)},
+            "access_merge": self.access_merge,
+            "link_merge": self.link_merge,
+            "watch": self.watch,
+            "issue_ack_buffer": self.issue_ack_buffer,
+            "issue_acks": self.issue_ack_queue,
+            "stored_count": self._stored_count,
+        }
+        if self._p.with_data:
+            rooms["nmc"] = self._nmc
+        for name, room in rooms.items():
+            m.submodules[name] = may_sleep(room, platform)
+
     def _connect(self, m: Module) -> None:
         """Queues and lanes to the ports."""
         queues = self.queues
-        for name, queue in vars(queues).items():
-            m.submodules[name] = queue
         wiring.connect(m, wiring.flipped(self.reads), queues.reads.i)
         wiring.connect(m, queues.issue.o, wiring.flipped(self.dram))
         slot = self.returns.p.slot
         for number, lane in enumerate(self.lanes):
-            m.submodules[f"lane_{number}"] = lane
-            m.submodules[f"remote_{number}"] = self.remote[number]
             wiring.connect(m, wiring.flipped(self.segments[number]), lane.segments)
             m.d.comb += [
                 lane.returns.valid.eq(self.returns.valid & (slot[self._p.slot_bits :] == number)),
@@ -259,8 +278,7 @@ class Channel(wiring.Component):
 
     def _take_issue_acks(self, m: Module) -> None:
         """The DRAM's acknowledgements: updates to the tracker, writes counted."""
-        m.submodules.issue_ack_buffer = buffer = self.issue_ack_buffer
-        m.submodules.issue_acks = issue_acks = self.issue_ack_queue
+        buffer, issue_acks = self.issue_ack_buffer, self.issue_ack_queue
         wiring.connect(m, buffer.o, issue_acks.i)
         wiring.connect(m, wiring.flipped(self.inject), buffer.inject)
         wiring.connect(m, issue_acks.o, wiring.flipped(self.tile_issue_acks))
@@ -271,12 +289,11 @@ class Channel(wiring.Component):
             self.issue_acks.ready.eq(buffer.i.ready),
             self.corrected.eq(buffer.corrected),
         ]
-        m.submodules.stored_count = stored = WideCounter(len(self.stored))
         m.d.comb += [
-            stored.step.eq(
+            self._stored_count.step.eq(
                 self.issue_acks.valid & self.issue_acks.ready & (access == Access.WRITE)
             ),
-            self.stored.eq(stored.o),
+            self.stored.eq(self._stored_count.o),
         ]
 
     def _tell_errors(self, m: Module) -> None:
@@ -286,8 +303,7 @@ class Channel(wiring.Component):
 
     def _send(self, m: Module) -> None:
         """Remote stores and the lanes' packets to the link."""
-        link, sent = self.queues.link, self.queues.link.o.p
-        m.submodules.link_merge = merge = self.link_merge
+        link, sent, merge = self.queues.link, self.queues.link.o.p, self.link_merge
         wiring.connect(m, merge.o, link.i)
         for number, (remote, lane) in enumerate(zip(self.remote, self.lanes, strict=True)):
             wiring.connect(m, remote.o, merge.remote[number])
@@ -307,8 +323,7 @@ class Channel(wiring.Component):
 
     def _access(self, m: Module) -> None:
         """All accesses to the DRAM."""
-        queues = self.queues
-        m.submodules.access_merge = merge = self.access_merge
+        queues, merge = self.queues, self.access_merge
         for queue, port in (
             (queues.reads, merge.reads),
             (queues.writes, merge.writes),
@@ -318,23 +333,20 @@ class Channel(wiring.Component):
         for lane, port in zip(self.lanes, merge.dma_reads, strict=True):
             wiring.connect(m, lane.reads, port)
         wiring.connect(m, merge.o, queues.issue.i)
-        occupancy = Signal(7)
-        m.d.sync += occupancy.eq(self.occupancy)
         m.d.comb += [
             merge.configuration.eq(self.arbiter),
-            merge.occupancy.eq(occupancy),
+            merge.occupancy.eq(self.occupancy),
             merge.start.eq(self.start),
             merge.active.eq(self.active),
             merge.relaxed.eq(self.relaxed),
             merge.critical.eq(self.critical),
             merge.congested.eq(self.congested),
-            self.held_up.eq((occupancy >= self.arbiter.cuts[2]) & ~queues.link.o.valid),
+            self.held_up.eq(merge.is_full & ~queues.link.o.valid),
         ]
 
     def _watch(self, m: Module) -> None:
         """What begins and ends, for the watch."""
-        queues, link = self.queues, self.queues.link
-        m.submodules.watch = watch = self.watch
+        queues, link, watch = self.queues, self.queues.link, self.watch
 
         def happens(event, stream, owned, *conditions):
             taken = Cat(stream.valid, stream.ready, *conditions).all()
@@ -375,7 +387,7 @@ class Channel(wiring.Component):
 
     def _reduce(self, m: Module) -> None:
         """The reduce unit, which the memory controller uses."""
-        m.submodules.nmc = nmc = NmcUnit(self._p)
+        nmc = self._nmc
         wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
         wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
         epochs = [view.launch_configuration.epoch for view in self.contexts]

@@ -41,6 +41,8 @@ class IssueAckBuffer(wiring.Component):
         The next issue acknowledgement that waits gets wrong bits.
     empty : Out(1)
         Nothing waits.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -58,6 +60,7 @@ class IssueAckBuffer(wiring.Component):
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
                 "empty": Out(1),
+                "awake": Out(1),
             }
         )
         self.waiting = ProtectedQueue(IssueAck(p), depth=depth)
@@ -76,6 +79,7 @@ class IssueAckBuffer(wiring.Component):
             self.o.p.eq(Mux(waiting.o.valid, waiting.o.p, self.i.p)),
             self.corrected.eq(waiting.corrected),
             self.empty.eq(waiting.empty),
+            self.awake.eq(waiting.awake),
             self.error.valid.eq(waiting.lost),
             self.error.report.eq(
                 Cat(

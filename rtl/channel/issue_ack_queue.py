@@ -31,6 +31,8 @@ class IssueAckQueue(wiring.Component):
         Issue acknowledgements of updates only; their ``access`` is not looked at.
     o : Out(stream)
         The updates, those of a tile together.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class IssueAckQueue(wiring.Component):
             {
                 "i": In(stream.Signature(IssueAck(p))),
                 "o": Out(stream.Signature(self._shape)),
+                "awake": Out(1),
             }
         )
         # The head is entry 0, and the entries that are valid come first.
@@ -81,9 +84,11 @@ class IssueAckQueue(wiring.Component):
             take.eq(self.i.valid & self.i.ready),
             push.eq(take & ~joins.any()),
             pop.eq(self.o.valid & self.o.ready),
+            self.awake.eq(take | pop),
         ]
         taken, taken_valid = self._put(m, push, take, joins)
-        m.d.sync += [self.entries.eq(taken), self.valid.eq(taken_valid)]
+        with m.If(take | pop):
+            m.d.sync += [self.entries.eq(taken), self.valid.eq(taken_valid)]
         with m.If(pop):
             m.d.sync += self.valid.eq(taken_valid >> 1)
             for index in range(self._depth - 1):

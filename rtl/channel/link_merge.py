@@ -1,6 +1,6 @@
 """All that leaves over the link, from the queues of the contexts into one."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,6 +34,8 @@ class LinkMerge(wiring.Component):
         Of this GPU.
     o : Out(stream)
         Packets with their context and the number.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class LinkMerge(wiring.Component):
                 "aborting": In(p.contexts),
                 "number": In(SOURCE_BITS),
                 "o": Out(stream.Signature(OwnedPacket(p))),
+                "awake": Out(1),
             }
         )
         self.own = [Merge2(Packet(p)) for _ in range(p.contexts)]
@@ -75,4 +78,6 @@ class LinkMerge(wiring.Component):
                 into.p.source.eq(self.number),
                 own.o.ready.eq((into.ready & room) | aborting),
             ]
+        taken = Cat(own.o.valid & own.o.ready for own in self.own)
+        m.d.comb += self.awake.eq(taken.any() | (merge.o.valid & merge.o.ready))
         return m

@@ -1,6 +1,6 @@
 """How much of a context's mapped traffic is not yet over in a channel."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,6 +29,8 @@ class UnderWay(wiring.Component):
         How many more end together.
     none : Out(1)
         Nothing is under way; what begins is counted in the next cycle, what ends in the one after.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -40,7 +42,15 @@ class UnderWay(wiring.Component):
     """
 
     def __init__(self, *, begins: int, ends: int):
-        super().__init__({"begin": In(begins), "end": In(ends), "end_count": In(4), "none": Out(1)})
+        super().__init__(
+            {
+                "begin": In(begins),
+                "end": In(ends),
+                "end_count": In(4),
+                "none": Out(1),
+                "awake": Out(1),
+            }
+        )
         self.begun, self.ended = Signal.like(self.begin), Signal.like(self.end)
         self.ended_together = Signal.like(self.end_count)
         self.count = Signal(COUNT_BITS)
@@ -52,6 +62,9 @@ class UnderWay(wiring.Component):
         m.d.comb += [
             difference.eq(count + sum(begun) - sum(ended) - ended_together),
             self.none.eq(~count.any() & ~begun.any()),
+            self.awake.eq(
+                Cat(self.begin, self.end, self.end_count, begun, ended, ended_together).any()
+            ),
         ]
         m.d.sync += [
             begun.eq(self.begin),

@@ -60,6 +60,8 @@ class ChannelWatch(wiring.Component):
     over : Out(contexts)
         No store of a mapped buffer and no update is on that way, of those that came before the
         last cycle.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -85,6 +87,7 @@ class ChannelWatch(wiring.Component):
                 "idle": Out(p.contexts),
                 "gone": Out(p.contexts),
                 "over": Out(p.contexts),
+                "awake": Out(1),
             }
         )
         self.under_way = [UnderWay(begins=2, ends=5) for _ in range(p.contexts)]
@@ -96,6 +99,10 @@ class ChannelWatch(wiring.Component):
         for number in range(len(self.on_link)):
             self._count(m, number)
             self._tell(m, number)
+        counts = (*self.under_way, *self.copies_under_way)
+        m.d.comb += self.awake.eq(
+            Cat(self.to_link.valid, self.from_link.valid, *(count.awake for count in counts)).any()
+        )
         return m
 
     def _count(self, m: Module, number: int) -> None:

@@ -1,6 +1,6 @@
 """Compute stream against communication stream, in front of the DRAM queue."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -45,6 +45,8 @@ class Arbiter(wiring.Component):
         Begin the measurement; the occupancy counts from the next cycle on.
     active, relaxed, critical, congested : In(1)
         What :class:`~rtl.trigger.criticality.Criticality` tells.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class Arbiter(wiring.Component):
                 "relaxed": In(1),
                 "critical": In(1),
                 "congested": In(1),
+                "awake": Out(1),
             }
         )
         self.measurement = Measurement(p)
@@ -141,3 +144,8 @@ class Arbiter(wiring.Component):
         ):
             waits = candidate.valid & ~candidate.ready
             m.d.sync += starved.eq(Mux(waits, starved + (starved != 0xFFFF), 0))
+        m.d.comb += self.awake.eq(
+            self.measurement.awake
+            | Cat(self.compute.valid, self.communication.valid).any()
+            | Cat(self.starved, self.compute_starved).any()
+        )

@@ -32,6 +32,8 @@ class Measurement(wiring.Component):
         Begin; the occupancy counts from the next cycle on.
     measured : Out(7)
         The threshold. A register.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class Measurement(wiring.Component):
                 "configuration": In(ArbiterConfiguration(p)),
                 "start": In(1),
                 "measured": Out(7, init=NO_LIMIT),
+                "awake": Out(1),
             }
         )
         # As many bits as the longest measurement has samples, and its sum carries.
@@ -71,9 +74,10 @@ class Measurement(wiring.Component):
         m.submodules.count = self.count
         m.submodules.carries = self.carries
         end = Signal()
-        m.d.comb += end.eq(
-            self.measuring & (self.count.o == (1 << self.configuration.measure_log2) - 1)
-        )
+        m.d.comb += [
+            end.eq(self.measuring & (self.count.o == (1 << self.configuration.measure_log2) - 1)),
+            self.awake.eq(self.start | self.measuring | self.averaging | self.choosing),
+        ]
         m.d.sync += [self.averaging.eq(end), self.choosing.eq(self.averaging)]
         self._add(m, end)
         self._choose(m)
@@ -110,6 +114,7 @@ class Measurement(wiring.Component):
         for cut, cut_level in zip(config.cuts, config.levels, strict=True):
             with m.If(self.average >= cut):
                 m.d.comb += level.eq(cut_level)
-        m.d.sync += self.average.eq(Cat(self.low, self.carries.o) >> config.measure_log2)
+        with m.If(self.averaging):
+            m.d.sync += self.average.eq(Cat(self.low, self.carries.o) >> config.measure_log2)
         with m.If(self.choosing):
             m.d.sync += self.measured.eq(level)
