@@ -1,21 +1,21 @@
 """The hardware of one GPU."""
 
-from collections.abc import Sequence
-
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
 from .channel.channel import Channel
 from .context.unit import ContextUnit
 from .interface.encodings import InjectTarget
-from .interface.signatures import ChannelSignature, ContextSignature, ErrorSignature, T3Signature
-from .lib.select import one_hot_first, one_hot_select
+from .interface.signatures import ChannelSignature, ContextSignature, T3Signature
+from .lib.follower import Follower
+from .lib.sleep import may_sleep
 from .lib.wide_counter import WideCounter
 from .link.errors import LinkErrors
 from .link.parameters import LinkParameters
 from .link.ring import RingLinks, WiredT3Signature
 from .parameters import T3Parameters
+from .registers.error_choice import ErrorChoice
 from .registers.port import Registers
 from .tracker.tracker import Tracker
 
@@ -72,19 +72,43 @@ class T3(wiring.Component):
         self.tracker = Tracker(p)
         self.contexts = [ContextUnit(p, number) for number in range(p.contexts)]
         self.channels = [Channel(p) for _ in range(p.channels)]
-        self._stray = ErrorSignature(p).create()
+        banks = len(self.tracker.errors)
+        self._error_choice = ErrorChoice(
+            p,
+            shared=[*(len(channel.errors) for channel in self.channels), *([1] * banks)],
+            own=len(self.contexts[0].errors),
+        )
+        self._link_errors = LinkErrors(p)
+        self._corrections = WideCounter(len(self.registers.corrected))
+        self._patrols = WideCounter(len(self.registers.patrolled))
+        # What is found out from all over the hardware, and known a cycle later.
+        found = dict.fromkeys(("idle", "gone", "sent"), p.contexts)
+        found |= dict.fromkeys(("corrected", "patrolled", "armed"), 1)
+        self._finding = Signal(data.StructLayout(found))
+        self._findings = Follower(len(Value.cast(self._finding)))
+        self._found = data.View(self._finding.shape(), self._findings.o)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.registers = self.registers
         m.submodules.tracker = self.tracker
         for number, unit in enumerate(self.contexts):
             m.submodules[f"context_{number}"] = unit
+        rooms = {
+            "registers": self.registers,
+            "error_choice": self._error_choice,
+            "link_errors": self._link_errors,
+            "corrections": self._corrections,
+            "patrols": self._patrols,
+            "findings": self._findings,
+        }
+        for name, room in rooms.items():
+            m.submodules[name] = may_sleep(room, platform)
         wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
         m.d.comb += self.irq.eq(self.registers.irq)
         if self._links is not None:
             m.submodules.links = self._links
             self._connect_wires(m)
+        m.d.comb += self._findings.i.eq(self._finding)
         self._connect_channels(m)
         self._distribute(m)
         for number in range(self._p.contexts):
@@ -152,13 +176,11 @@ class T3(wiring.Component):
             channel.link_out.valid & channel.link_out.ready & (channel.link_owner == number)
             for channel in self.channels
         )
-        idle, gone, sent = (Signal(name=f"{name}_{number}") for name in ("idle", "gone", "sent"))
         rests = unit.own_idle & tracker.empty[number]
-        m.d.sync += [
-            idle.eq(rests & Cat(channel.idle[number] for channel in self.channels).all()),
-            gone.eq(rests & Cat(channel.gone[number] for channel in self.channels).all()),
-            sent.eq(unit.sent & Cat(channel.sent[number] for channel in self.channels).all()),
-        ]
+        for name, here in (("idle", rests), ("gone", rests), ("sent", unit.sent)):
+            of_channels = Cat(getattr(channel, name)[number] for channel in self.channels)
+            m.d.comb += self._finding[name][number].eq(here & of_channels.all())
+        idle, gone, sent = (self._found[name][number] for name in ("idle", "gone", "sent"))
         m.d.comb += [
             unit.idle.eq(idle),
             unit.sends.eq(sends.any()),
@@ -182,19 +204,19 @@ class T3(wiring.Component):
         m.d.comb += [ports.idle.eq(idle), ports.irq.eq(registers.irq)]
 
     def _count_corrections(self, m: Module) -> None:
-        registers = self.registers
-        m.submodules.corrections = corrections = WideCounter(len(registers.corrected))
-        corrected = Cat(part.corrected for part in (*self.channels, *self.contexts))
-        m.d.comb += registers.corrected.eq(corrections.o)
-        m.d.sync += corrections.step.eq(corrected.any() | self.tracker.corrected)
-        m.submodules.patrols = patrols = WideCounter(len(registers.patrolled))
-        patrolled = Cat(unit.patrolled for unit in self.contexts)
+        registers, found, units = self.registers, self._found, self.contexts
+        corrected = Cat(part.corrected for part in (*self.channels, *units))
+        patrolled = Cat(unit.patrolled for unit in units)
         m.d.comb += [
-            registers.patrolled.eq(patrols.o),
+            self._finding.corrected.eq(corrected.any() | self.tracker.corrected),
+            self._corrections.step.eq(found.corrected),
+            registers.corrected.eq(self._corrections.o),
+            self._finding.patrolled.eq(patrolled.any() | self.tracker.patrolled),
+            self._patrols.step.eq(found.patrolled),
+            registers.patrolled.eq(self._patrols.o),
             self.tracker.patrol.eq(registers.patrol),
-            *(unit.patrol.eq(registers.patrol) for unit in self.contexts),
+            *(unit.patrol.eq(registers.patrol) for unit in units),
         ]
-        m.d.sync += patrols.step.eq(patrolled.any() | self.tracker.patrolled)
 
     def _inject(self, m: Module) -> None:
         """Wrong bits on demand: to each memory with check bits."""
@@ -215,27 +237,30 @@ class T3(wiring.Component):
                     port.double.eq(inject.double),
                 ]
                 armed.append(port.armed)
-        m.d.sync += self.registers.armed.eq(Cat(armed).any())
+        m.d.comb += [
+            self._finding.armed.eq(Cat(armed).any()),
+            self.registers.armed.eq(self._found.armed),
+        ]
 
     def _report_errors(self, m: Module) -> None:
-        """To each context its first error, and to the GPU the first of no context."""
-        shared = [[error] for error in self.tracker.errors]
+        """Of all blocks, in the order of the choice."""
+        choice = self._error_choice
+        shared = [error for channel in self.channels for error in channel.errors]
+        for sink, source in zip(choice.shared, [*shared, *self.tracker.errors], strict=True):
+            m.d.comb += [sink.valid.eq(source.valid), sink.report.eq(source.report)]
         for number, channel in enumerate(self.channels):
-            errors = [ErrorSignature(self._p).create() for _ in channel.errors]
-            for error, source in zip(errors, channel.errors, strict=True):
-                m.d.comb += [error.valid.eq(source.valid), error.report.eq(source.report)]
-                m.d.comb += error.report.channel.eq(number)
-            shared.insert(number, errors)
-        registers = self.registers
+            for sink in choice.shared[len(channel.errors) * number :][: len(channel.errors)]:
+                m.d.comb += sink.report.channel.eq(number)
         for number, unit in enumerate(self.contexts):
-            groups = [*shared, *([error] for error in unit.errors)]
-            self._choose(m, groups, number, registers.context[number].error)
-        self._choose(m, shared, None, self._stray)
+            for sink, source in zip(choice.own[number], unit.errors, strict=True):
+                m.d.comb += [sink.valid.eq(source.valid), sink.report.eq(source.report)]
+            error, report = self.registers.context[number].error, choice.contexts[number]
+            m.d.comb += [error.valid.eq(report.valid), error.report.eq(report.report)]
 
     def _report_links(self, m: Module) -> None:
         """To the GPU, when it has no other error."""
-        m.submodules.link_errors = links = LinkErrors(self._p)
-        out, stray, channels = self.registers.error, self._stray, range(self._p.channels)
+        links, stray = self._link_errors, self._error_choice.stray
+        out, channels = self.registers.error, range(self._p.channels)
         m.d.comb += [
             links.down.eq(Cat(self._channel_port(n, "link_down") for n in channels)),
             links.reset.eq(Cat(self._channel_port(n, "link_reset") for n in channels)),
@@ -243,16 +268,6 @@ class T3(wiring.Component):
             out.valid.eq(stray.valid | links.error.valid),
             out.report.eq(Mux(stray.valid, stray.report, links.error.report)),
         ]
-
-    def _choose(self, m: Module, groups: list[Sequence], owner: int | None, out) -> None:
-        """An owner's first error, registered before it is chosen among those of many blocks."""
-        registered = []
-        for errors in groups:
-            first, report = (ErrorSignature(self._p).create() for _ in range(2))
-            self._first_error(m, errors, owner, first)
-            m.d.sync += [report.valid.eq(first.valid), report.report.eq(first.report)]
-            registered.append(report)
-        self._first_error(m, registered, owner, out)
 
     def _connect_ports(self, m: Module, index: int, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():
@@ -278,16 +293,3 @@ class T3(wiring.Component):
         if self._links is not None and not hasattr(port, name):
             port = self._links.context[index]
         return getattr(port, name)
-
-    def _first_error(self, m: Module, errors: Sequence, owner: int | None, out) -> None:
-        """The first one that is an owner's, or of no context (None)."""
-        valid = Signal(len(errors))
-        for bit, error in zip(valid, errors, strict=True):
-            stray = error.report.stray
-            is_own = stray if owner is None else ~stray & (error.report.owner == owner)
-            m.d.comb += bit.eq(error.valid & is_own)
-        reports = [error.report for error in errors]
-        m.d.comb += [
-            out.valid.eq(valid.any()),
-            out.report.eq(one_hot_select(one_hot_first(valid), reports)),
-        ]

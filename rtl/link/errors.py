@@ -30,6 +30,8 @@ class LinkErrors(wiring.Component):
         Another error is told in this cycle.
     error : Out(:class:`ErrorSignature`)
         Of no context. Depends on ``hold``.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -46,6 +48,7 @@ class LinkErrors(wiring.Component):
                 "reset": In(p.channels),
                 "hold": In(1),
                 "error": Out(ErrorSignature(p)),
+                "awake": Out(1),
             }
         )
         self.waiting = Signal(2 * p.channels)
@@ -64,6 +67,7 @@ class LinkErrors(wiring.Component):
             ),
             error.report.channel.eq(one_hot_select(first, channels)),
             error.report.stray.eq(1),
+            self.awake.eq(waiting.any() | comes.any()),
         ]
         m.d.sync += waiting.eq((waiting & ~Mux(self.hold, 0, first)) | comes)
         return m

@@ -1,6 +1,6 @@
 """The register port: software's view of the hardware, and the configuration it writes."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -66,6 +66,8 @@ class Registers(wiring.Component):
         An injection waits for its word.
     patrol, patrolled
         See :class:`GlobalPage`.
+    awake : Out(1)
+        Of the port itself, not of its pages: see :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -101,6 +103,7 @@ class Registers(wiring.Component):
                 "armed": In(1),
                 "patrol": Out(1),
                 "patrolled": In(32),
+                "awake": Out(1),
             }
         )
         self.gpu_page = GlobalPage(p)
@@ -137,11 +140,12 @@ class Registers(wiring.Component):
             self.gpu_page.busy.eq(Cat(page.busy for page in self.pages).any()),
         ]
         ports = [self.gpu_page.port, *(page.port for page in self.pages)]
-        self._write(m, ports)
-        self._read(m, ports)
+        writes, reads = self._write(m, ports), self._read(m, ports)
+        m.d.comb += self.awake.eq(writes | reads)
         return m
 
-    def _write(self, m: Module, ports: list) -> None:
+    def _write(self, m: Module, ports: list) -> Value:
+        """Gives whether a write is under way."""
         bus = self.bus
         address, address_full, privileged = self.write_address, Signal(), self.privileged
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
@@ -176,8 +180,10 @@ class Registers(wiring.Component):
                 bus.bvalid.eq(1),
                 bus.bresp.eq(Mux(okay, Response.OKAY, Response.SLVERR)),
             ]
+        return Cat(bus.awvalid, bus.wvalid, address_full, word_full, bus.bvalid).any()
 
-    def _read(self, m: Module, ports: list) -> None:
+    def _read(self, m: Module, ports: list) -> Value:
+        """Gives whether a read is under way."""
         bus = self.bus
         address, full = Signal.like(bus.araddr), Signal()
         chosen = Cat(
@@ -196,3 +202,4 @@ class Registers(wiring.Component):
                 bus.rdata.eq(one_hot_select(chosen, [port.data for port in ports])),
                 bus.rresp.eq(Mux(chosen.any(), Response.OKAY, Response.SLVERR)),
             ]
+        return Cat(bus.arvalid, full, bus.rvalid).any()

@@ -1,6 +1,6 @@
 """Rooms that sleep: a clock while one is not awake changes nothing in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from amaranth.hdl import (
     Assert,
@@ -14,13 +14,17 @@ from amaranth.hdl import (
 )
 from amaranth.lib.wiring import In
 
+from rtl.lib.follower import Follower
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.queue import Queue
 from rtl.lib.wide_counter import WideCounter
+from rtl.link.errors import LinkErrors
 from rtl.registers.context_page import ContextPage
+from rtl.registers.error_choice import ErrorChoice
 from rtl.registers.global_page import GlobalPage
+from rtl.registers.port import Registers
 
 from .proof import Proof
 from .registers import GEOMETRY
@@ -29,16 +33,28 @@ from .streams import free
 __all__ = ["PROOFS", "SleepHarness", "sleeps"]
 
 
-def _inside(fragment: Fragment) -> Iterator[Fragment]:
-    yield fragment
-    for inner, *_ in fragment.subfragments:
-        yield from _inside(inner)
+class _Rooms:
+    """A platform that remembers the rooms within a room: each has a promise of its own."""
+
+    def __init__(self) -> None:
+        self.fragments: list[Fragment] = []
+
+    def stop_clock(self, room: Elaboratable) -> Elaboratable:
+        self.fragments.append(Fragment.get(room, self))
+        return self.fragments[-1]
+
+    def beside(self, fragment: Fragment) -> Iterator[Fragment]:
+        """What is in a fragment, but not in another room."""
+        yield fragment
+        for inner, *_ in fragment.subfragments:
+            if not any(inner is room for room in self.fragments):
+                yield from self.beside(inner)
 
 
-def _registers(fragment: Fragment) -> list[Signal]:
+def _registers(parts: Sequence[Fragment]) -> list[Signal]:
     found = [
         signal
-        for part in _inside(fragment)
+        for part in parts
         for domain, statements in part.statements.items()
         if domain != "comb"
         for signal in statements._lhs_signals()
@@ -46,11 +62,11 @@ def _registers(fragment: Fragment) -> list[Signal]:
     return list({id(signal): signal for signal in found}.values())
 
 
-def _memory_enables(fragment: Fragment) -> list[Value]:
+def _memory_enables(parts: Sequence[Fragment]) -> list[Value]:
     """Of what a clock does to the memories: each write, and each read into a register."""
     ports = [
         port
-        for part in _inside(fragment)
+        for part in parts
         if isinstance(part, MemoryInstance)
         for port in (*part._write_ports, *part._read_ports)
     ]
@@ -65,20 +81,21 @@ class SleepHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        room = self._room
-        fragment = Fragment.get(room, platform)
+        room, rooms = self._room, _Rooms()
+        fragment = Fragment.get(room, rooms)
+        parts = list(rooms.beside(fragment))
         m.submodules.room = fragment
         free(m, *(v for _, member, v in room.signature.flatten(room) if member.flow is In))
         slept, awake = Signal(), Signal()
         m.d.comb += awake.eq(room.awake)
         m.d.sync += slept.eq(~awake)
-        for register in _registers(fragment):
+        for register in _registers(parts):
             before = Signal.like(register, name=f"{register.name}_before")
             m.d.sync += before.eq(register)
             m.d.comb += Assert(
                 ~slept | (register == before), f"{register.name} changes in a room that sleeps"
             )
-        for number, enable in enumerate(_memory_enables(fragment)):
+        for number, enable in enumerate(_memory_enables(parts)):
             m.d.comb += Assert(awake | ~enable.any(), f"memory port {number} of one that sleeps")
         m.d.comb += [
             Cover(slept & awake, "wakes up"),
@@ -125,6 +142,18 @@ PROOFS = (
         "protected-memory", "a memory with check bits", ProtectedMemory, 8, depth=4, geometry=_WORDS
     ),
     sleeps("wide-counter", "a counter", WideCounter, 20, geometry="20 bits"),
+    sleeps("follower", "a register that follows", Follower, 8, geometry="8 bits"),
+    sleeps(
+        "error-choice",
+        "the choice among errors",
+        ErrorChoice,
+        GEOMETRY,
+        shared=[3, 1],
+        own=2,
+        geometry=f"{_PAGES}; 4 errors and 2 of each context",
+    ),
+    sleeps("link-errors", "what keeps the links' errors", LinkErrors, GEOMETRY, geometry="1 link"),
+    sleeps("register-port", "the register port", Registers, GEOMETRY, geometry=_PAGES),
     sleeps("context-page", "a context's page of registers", ContextPage, GEOMETRY, geometry=_PAGES),
     sleeps("gpu-page", "the GPU's page of registers", GlobalPage, GEOMETRY, geometry=_PAGES),
 )
