@@ -3,6 +3,7 @@
 import numpy as np
 
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
 
 __all__ = [
     "DATA",
@@ -19,7 +20,6 @@ __all__ = [
 LAUNCHED, DATA, READY, DONE, STORE, EPILOGUE = range(6)  # the low bits of a code
 
 _CODE_BITS = 24
-_NEVER = np.int64(1) << 62
 
 
 @compiled
@@ -41,7 +41,7 @@ def heap_push(gpu, time, code):
 @inlined
 def next_event(gpu):
     """Time of the earliest event."""
-    return gpu.heap[0] >> _CODE_BITS if gpu.heap_size > 0 else _NEVER
+    return gpu.heap[0] >> _CODE_BITS if gpu.heap_size > 0 else NEVER
 
 
 @compiled

@@ -18,7 +18,7 @@ from .events import DATA, DONE, EPILOGUE, LAUNCHED, READY, STORE, heap_pop, heap
 from .fetch import fetch, fetch_output, has_room
 from .stores import begin_stores, emit
 
-__all__ = ["produce"]
+__all__ = ["next_step", "pass_waiting", "produce"]
 
 
 @inlined
@@ -127,6 +127,33 @@ def _event(s, g, code, now):
 
 
 @inlined
+def _is_throttled(f, gpu, limit):
+    """Flow control alone keeps a workgroup from a free slot."""
+    return gpu.free_count > 0 and limit <= gpu.next_dispatch_index < _dispatchable(f, gpu)
+
+
+@inlined
+def next_step(s, g, now, limit):
+    """First cycle from ``now`` on in which something happens to a workgroup."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    following = gpu.next_dispatch_index
+    if gpu.free_count > 0 and following < min(limit, _dispatchable(f, gpu)):
+        if s.hold[g, following] > 0 or gpu.next_dispatch <= now:
+            return now
+        return min(next_event(gpu), np.int64(np.ceil(gpu.next_dispatch)))
+    return next_event(gpu)
+
+
+@inlined
+def pass_waiting(s, g, cycles, limit):
+    """Count cycles in which nothing happens to a workgroup."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    if _is_throttled(f, gpu, limit):
+        gpu.throttled += cycles * gpu.free_count
+        s.withheld[g, gpu.next_dispatch_index] += cycles
+
+
+@inlined
 def produce(s, g, now, limit):
     """Advance the workgroups of GPU ``g`` to cycle ``now``; dispatch indices below ``limit`` may
     start."""
@@ -134,10 +161,8 @@ def produce(s, g, now, limit):
     if gpu.free_count > 0 and gpu.next_dispatch_index < gpu.workgroups:
         _dispatch(s, g, now, limit)
         following, end = gpu.next_dispatch_index, _dispatchable(f, gpu)
-        if limit <= following < end:
-            gpu.throttled += gpu.free_count
-            if gpu.free_count > 0:
-                s.withheld[g, following] += 1
+        if _is_throttled(f, gpu, limit):
+            pass_waiting(s, g, 1, limit)
         elif gpu.free_count > 0 and following < end and s.hold[g, following] > 0:
             s.hold[g, following] -= 1
     while next_event(gpu) <= now:

@@ -5,7 +5,7 @@ import numpy as np
 from sysmodel.engine.ports import G, H
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["GPU_FIELDS", "bus_idle", "drive_bus", "load_writes"]
+__all__ = ["GPU_FIELDS", "bus_idle", "bus_rests", "drive_bus", "load_writes"]
 
 WRITES = 256
 
@@ -38,6 +38,12 @@ def load_writes(gpu: np.void, writes: list[tuple[int, int]]) -> None:
 @inlined
 def bus_idle(gpu):
     return gpu.write_position == gpu.write_length
+
+
+@inlined
+def bus_rests(gpu):
+    """Nothing is to be written or read."""
+    return bus_idle(gpu) and gpu.read_address < 0
 
 
 @compiled

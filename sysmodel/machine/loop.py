@@ -19,7 +19,6 @@ from sysmodel.engine.ports import (
 from sysmodel.gpu.collective import collective_hits_back, collective_read_back
 from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
-from sysmodel.gpu.producer import produce
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.lib.phases import AG, GEMM, RS
@@ -33,17 +32,25 @@ from sysmodel.memory.accesses import (
     release,
 )
 from sysmodel.memory.dram import dram_level, dram_push, dram_step
-from sysmodel.network.link import LAG, can_send, deliver, offer_credit, receiver_of, send
+from sysmodel.network.link import (
+    admitted,
+    can_send,
+    deliver,
+    offer_credit,
+    receiver_of,
+    send,
+    tell_admission,
+)
 
 from .bus import drive_bus
-from .l2_service import drained, serve_l2
+from .kernels import step_kernel
+from .l2_service import serve_l2
 from .offers import offer_read, offer_store
+from .rest import pass_time, rests_until
 from .state import State
 from .until import reached
 
 __all__ = ["advance"]
-
-_NO_LIMIT = np.int64(1) << 40  # beyond every dispatch index
 
 
 @inlined
@@ -180,28 +187,12 @@ def _sample(s, now):
 
 
 @inlined
-def _compute(s, row, now, outputs, own):
-    """The compute units that work for one context; ``own`` is where its outputs begin."""
-    f, gpu = s.fixed[0], s.gpu[row]
-    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
-        limit = _NO_LIMIT
-        if f.flow:
-            limit = np.int64(outputs[own + K.dispatch_limit])
-        produce(s, row, now, limit)
-        if gpu.finished == gpu.workgroups and drained(s, row):
-            gpu.finish_cycle = now
-    if gpu.done_cycle < 0 and outputs[own + K.done]:
-        gpu.done_cycle = now
-
-
-@inlined
 def _tell_context(s, row, receiver, now, inputs, told, outputs, own):
     """What the dispatcher and the downstream GPU tell a context of the hardware; its inputs begin
     at ``told``, its outputs at ``own``."""
     f, gpu = s.fixed[0], s.gpu[row]
-    gpu.credit_limits[now & (LAG - 1)] = np.int64(outputs[own + K.credit_limit_out])
-    sent = s.gpu[receiver].credit_limits[(now - f.link_latency) & (LAG - 1)]
-    inputs[told + J.credit_limit_in] = np.uint64(sent)
+    tell_admission(f, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
+    inputs[told + J.credit_limit_in] = np.uint64(admitted(s.gpu[receiver], now))
     inputs[told + J.dispatched] = np.uint64(gpu.next_dispatch_index)
     # The next launch of a collective is programmed when the kernel of the one before has ended.
     ended = gpu.finished if gpu.phase == GEMM else gpu.workgroups
@@ -216,7 +207,7 @@ def _gpu(s, g, now):
     own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
     for context in range(f.contexts):
-        _compute(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
+        step_kernel(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
     offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
     first = now % f.channels if f.channels > 1 else np.int64(0)
@@ -252,16 +243,23 @@ def advance(s: State, hardware: np.ndarray, until: int, most: int) -> bool:
     """
     f = s.fixed[0]
     gpus = f.gpus
-    for cycle in range(most + 1):
-        all_reached = _all_reached(s, until)
-        if all_reached or cycle == most:
-            return all_reached
+    end = f.now + most
+    while True:
         now = f.now
+        all_reached = _all_reached(s, until)
+        if all_reached or now == end:
+            return all_reached
         if now >= f.sample_next:
             _sample(s, now)
         for g in range(gpus):
             _gpu(s, g, now)
+        moved = False
         for g in range(gpus):
-            call_step(hardware[0], hardware[1 + 3 * g], hardware[2 + 3 * g], hardware[3 + 3 * g])
-        f.now = now + 1
-    return False
+            one = hardware[1 + 3 * g : 4 + 3 * g]
+            moved |= call_step(hardware[0], one[0], one[1], one[2]) != 0
+        now += 1
+        if not moved:
+            at = rests_until(s, now, end)
+            pass_time(s, now, at - now)
+            now = at
+        f.now = now

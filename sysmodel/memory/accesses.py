@@ -5,6 +5,7 @@ import numpy as np
 from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE, WRITE
 from sysmodel.engine.ports import DATA_WORDS, DRAM, REQUEST, I, O
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import GEMM, PHASES, RS
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "TOKENS",
     "accept",
     "issue",
+    "next_return",
     "reduce_results",
     "release",
     "set_up_memory",
@@ -118,6 +120,12 @@ def accept(gpu, channel, outputs):
     if access == UPDATE:
         gpu.updates[phase] += 1
     return token
+
+
+@inlined
+def next_return(channel):
+    """Cycle in which the next read's data are there."""
+    return channel.back_time[channel.back_head] if channel.back_count > 0 else NEVER
 
 
 @inlined

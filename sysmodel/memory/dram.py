@@ -43,9 +43,11 @@ __all__ = [
     "dram_level",
     "dram_place",
     "dram_push",
+    "dram_rests_until",
     "dram_room",
     "dram_step",
     "new_dram",
+    "pass_dram",
 ]
 
 _WORDS = ("refresh", "bank_interleave", "address_map", "shared_queue", "opening_leaves")
@@ -367,3 +369,18 @@ def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
     if now < c.wake and allow_update == c.allowed and t.sharing == 1:
         return -1
     return schedule(state.channel, ch, t, state.bus[ch >> t.bus_shift], now, allow_update)
+
+
+@compiled
+def dram_rests_until(state: DramState, ch: int, now: int) -> int:
+    """First cycle from ``now`` on in which :func:`dram_step` may do something, if until then no
+    request enters the channel and what may be issued stays as it is."""
+    c = state.channel[ch]
+    return max(now, c.wake) if state.timing[0].sharing == 1 else now
+
+
+@compiled
+def pass_dram(state: DramState, ch: int, cycles: int) -> None:
+    """Let so many cycles pass in which the channel rests."""
+    c = state.channel[ch]
+    c.occupancy_sum += cycles * c.level

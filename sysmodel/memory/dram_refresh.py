@@ -14,10 +14,9 @@ import numpy as np
 
 from sysmodel.lib.bits import trailing_zeros
 from sysmodel.lib.compiled import compiled
+from sysmodel.lib.cycles import NEVER
 
 __all__ = ["NEVER", "refresh"]
-
-NEVER = np.int64(1) << 62
 
 # Refresh commands that JEDEC's standards let a controller postpone.
 _PUT_OFF = 8

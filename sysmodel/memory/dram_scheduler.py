@@ -21,8 +21,9 @@ import numpy as np
 from sysmodel.config.dram_timing import MAX_SIDE
 from sysmodel.lib.bits import trailing_zeros
 from sysmodel.lib.compiled import compiled
+from sysmodel.lib.cycles import NEVER
 
-from .dram_refresh import NEVER, refresh
+from .dram_refresh import refresh
 
 __all__ = [
     "ATOM_FILTER",

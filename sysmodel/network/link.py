@@ -10,28 +10,35 @@ import numpy as np
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import AG, PHASES, RS
 from sysmodel.lib.ring import downstream
 
 from .mirror import EVEN, UNEVEN, arriving, mirrored, of_other, spread
 
 __all__ = [
+    "ADMISSIONS",
     "CHANNEL_FIELDS",
     "FIXED_FIELDS",
     "GPU_FIELDS",
-    "LAG",
+    "admitted",
     "can_send",
     "deliver",
+    "next_admission",
+    "next_packet",
     "offer_credit",
+    "pass_credit",
     "receiver_of",
     "send",
     "set_up_link",
+    "tell_admission",
 ]
 
 # Entries of the wire and the receiver's buffer: a power of two, more than rate x latency ever
 # needs.
 PACKETS = 4096
-LAG = 16384
+# Changes of an admission that are on their way upstream: one a cycle at most.
+ADMISSIONS = 16384
 
 # Without data only the words before them are moved.
 _HEADER_WORDS, _PACKET_WORDS = PACKET.data_0, len(PACKET)
@@ -54,7 +61,13 @@ GPU_FIELDS = [
     ("link_bytes", np.int64, (PHASES,)),  # sent
     ("first_send", np.int64),  # cycle, or -1
     ("copied", np.int64),  # atoms of the current step's copy that were sent
-    ("credit_limits", np.int64, (LAG,)),  # admissions on their way upstream, by cycle
+    # What the GPU admits: its last change, and those that are on their way upstream.
+    ("admits", np.int64),
+    ("admission", np.int64, (ADMISSIONS,)),
+    ("admission_time", np.int64, (ADMISSIONS,)),  # of arrival
+    ("admission_head", np.int64),
+    ("admission_count", np.int64),
+    ("admitted", np.int64),  # what upstream knows
 ]
 
 CHANNEL_FIELDS = [
@@ -91,10 +104,11 @@ def set_up_link(
     fixed = state.fixed
     channels = len(state.channel) // len(state.gpu)
     in_flight = int(rate_bytes_per_cycle / ATOM_BYTES / channels * latency_cycles) + 1
-    if in_flight + buffer_packets > PACKETS or latency_cycles >= LAG:
+    if in_flight + buffer_packets > PACKETS or latency_cycles >= ADMISSIONS:
         raise ValueError(
             f"link: {in_flight} atoms on the wire of a channel, {latency_cycles} cycles long, are "
-            f"more than the {PACKETS - buffer_packets} atoms and {LAG - 1} cycles of the model"
+            f"more than the {PACKETS - buffer_packets} atoms and {ADMISSIONS - 1} cycles of the "
+            "model"
         )
     fixed["gpus"] = len(state.gpu) // contexts
     fixed["link_rate_bytes"] = rate_bytes_per_cycle
@@ -114,6 +128,46 @@ def offer_credit(f: np.record, gpu: np.record) -> None:
     credit = gpu.credit_bytes + f.link_rate_bytes
     most = f.link_rate_bytes + ATOM_BYTES * f.channels
     gpu.credit_bytes = credit if credit < most else most
+
+
+@inlined
+def pass_credit(f: np.record, gpu: np.record, cycles: int) -> None:
+    """The link's rate for so many cycles in which nothing is sent."""
+    for _ in range(cycles):
+        before = gpu.credit_bytes
+        offer_credit(f, gpu)
+        if gpu.credit_bytes == before:
+            break
+
+
+@inlined
+def tell_admission(f: np.record, gpu: np.record, now: int, limit: int) -> None:
+    """What the GPU admits in a cycle, on its way upstream."""
+    if limit == gpu.admits:
+        return
+    gpu.admits = limit
+    i = (gpu.admission_head + gpu.admission_count) & (ADMISSIONS - 1)
+    gpu.admission[i] = limit
+    gpu.admission_time[i] = now + f.link_latency
+    gpu.admission_count += 1
+
+
+@inlined
+def next_admission(gpu: np.record) -> int:
+    """Cycle in which upstream hears of the next change."""
+    at: int = gpu.admission_time[gpu.admission_head] if gpu.admission_count > 0 else NEVER
+    return at
+
+
+@inlined
+def admitted(gpu: np.record, now: int) -> int:
+    """What upstream knows in a cycle of what the GPU admits."""
+    while next_admission(gpu) <= now:
+        gpu.admitted = gpu.admission[gpu.admission_head]
+        gpu.admission_head = (gpu.admission_head + 1) & (ADMISSIONS - 1)
+        gpu.admission_count -= 1
+    limit: int = gpu.admitted
+    return limit
 
 
 @inlined
@@ -191,6 +245,13 @@ def _send_spread(s, gpu, now, outputs):
         i = _on_wire(f, s.channel[c], now)
         for word in range(_HEADER_WORDS):
             s.channel[c].packet[i, word] = ours[word]
+
+
+@inlined
+def next_packet(channel: np.record) -> int:
+    """Cycle in which the next packet arrives."""
+    at: int = channel.packet_time[channel.packet_head] if channel.packet_count > 0 else NEVER
+    return at
 
 
 @inlined

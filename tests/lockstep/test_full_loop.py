@@ -114,7 +114,7 @@ def test_a_difference_is_found():
     inputs = np.zeros(input_words(parameters), np.uint64)
     with Lockstep(parameters) as lockstep:
         lockstep.reset(outputs)
-        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(lockstep.step_address)
+        call = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 3)(lockstep.step_address)
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
         lockstep.require_agreement()
         lockstep._golden._state.contexts[0]["tiles"] += 1

@@ -22,7 +22,7 @@ __all__ = ["SimulatedBus"]
 
 _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
 _ATOMS = 4  # of a tile
-_STEP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
+_STEP = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 3)
 
 
 class SimulatedBus:

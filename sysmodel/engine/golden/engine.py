@@ -41,7 +41,7 @@ _READY, _REGISTER, _LOG = TYPES.ready, TYPES.registers, TYPES.logs
 
 
 @cfunc(
-    types.void(
+    types.uint64(
         types.CPointer(types.int64), types.CPointer(types.uint64), types.CPointer(types.uint64)
     ),
     cache=True,
@@ -80,6 +80,7 @@ def _step(addresses, inputs, outputs):
         carray(inputs, channels * CHANNEL_INPUTS + GPU_INPUTS + contexts * CONTEXT_INPUTS),
         carray(outputs, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS + contexts * CONTEXT_OUTPUTS),
     )
+    return 1
 
 
 class GoldenEngine:

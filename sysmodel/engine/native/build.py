@@ -38,6 +38,7 @@ def words_header(flat: Flat, inputs: int, outputs: int) -> str:
         "#include <cstdint>",
         f"constexpr uint64_t kInputWords = {inputs};",
         f"constexpr uint64_t kOutputWords = {outputs};",
+        f"constexpr bool kAlwaysAwake = {str(not flat.sleeps).lower()};",
         f"#define T3_ROOMS(X) {' '.join(f'X({room})' for room in range(len(flat.rooms)))}",
         "template <class Root> inline void set_inputs(Root& root, const uint64_t* in) {",
         *(

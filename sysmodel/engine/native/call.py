@@ -13,16 +13,15 @@ def call_step(typingctx, step_address, handle, inputs_pointer, outputs_pointer):
 
     The address and the handle (:attr:`Engine.step_address`, :attr:`Engine.handle`) are plain
     integers, so that functions with ``cache=True`` may call it: a captured ctypes function cannot
-    be cached. The pointers are ``array.ctypes.data`` of contiguous arrays of ``uint64``. Arrays
-    that the compiled function made itself must still be used after the call, or they may be gone
-    before it.
+    be cached. Returns whether a clock changed anything: 0 if the hardware slept. The pointers
+    are ``array.ctypes.data`` of contiguous arrays of ``uint64``. Arrays that the compiled
+    function made itself must still be used after the call, or they may be gone before it.
     """
     word = ir.IntType(64)
-    function = ir.FunctionType(ir.VoidType(), [word, word, word])
+    function = ir.FunctionType(word, [word, word, word])
 
     def codegen(context, builder, signature, args):
         address, *rest = args
-        builder.call(builder.inttoptr(address, function.as_pointer()), rest)
-        return context.get_dummy_value()
+        return builder.call(builder.inttoptr(address, function.as_pointer()), rest)
 
-    return types.void(types.uint64, types.uint64, types.uint64, types.uint64), codegen
+    return types.uint64(types.uint64, types.uint64, types.uint64, types.uint64), codegen

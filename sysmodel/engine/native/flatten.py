@@ -1,6 +1,6 @@
 """A component's ports taken apart into one port for each word."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from amaranth.back import verilog
 from amaranth.hdl import (
@@ -10,6 +10,7 @@ from amaranth.hdl import (
     DomainRenamer,
     Elaboratable,
     Fragment,
+    MemoryInstance,
     Module,
     Signal,
     Value,
@@ -31,7 +32,7 @@ class Room:
     domain : ClockDomain
         Its own.
     awake : Signal
-        See :func:`~rtl.lib.sleep.may_sleep`; a function of registers alone.
+        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(self, component: wiring.Component, number: int):
@@ -50,6 +51,20 @@ class _Clocks:
         room = Room(component, len(self.rooms))
         self.rooms.append(room)
         return DomainRenamer(room.domain.name)(component)
+
+
+def _inside(fragment: Fragment) -> Iterator[Fragment]:
+    yield fragment
+    for inner, *_ in fragment.subfragments:
+        yield from _inside(inner)
+
+
+def _is_clocked(part: Fragment) -> bool:
+    """Whether a part itself has registers, of no room."""
+    if isinstance(part, MemoryInstance):
+        ports = (*part._write_ports, *part._read_ports)
+        return any(port._domain == "sync" for port in ports)
+    return "sync" in part.statements
 
 
 class Flat(wiring.Component):
@@ -74,6 +89,8 @@ class Flat(wiring.Component):
         Words that have a port.
     rooms : list of :class:`Room`
         Those whose clocks stop in the Verilog; empty before that is made.
+    sleeps : bool
+        There is no register beside those of the rooms.
     """
 
     def __init__(self, component: wiring.Component, words: Iterable[PortWord]):
@@ -91,6 +108,7 @@ class Flat(wiring.Component):
         )
         self._domain = ClockDomain("sync", reset_less=True)
         self.rooms: list[Room] = []
+        self.sleeps = False
 
     def verilog(self) -> str:
         """Text of a module named ``t3``: its ports are ``clk``, the clocks of the rooms and what
@@ -98,6 +116,7 @@ class Flat(wiring.Component):
         clocks = _Clocks()
         fragment = Fragment.get(self, clocks)
         self.rooms = clocks.rooms
+        self.sleeps = not any(map(_is_clocked, _inside(fragment)))
         words = self.inputs + self.outputs
         ports = [self._domain.clk, *(getattr(self, word.name) for word in words)]
         for room in self.rooms:
@@ -118,7 +137,7 @@ class Flat(wiring.Component):
         m.submodules.component = Fragment.get(self._component, platform)
         for room in platform.rooms if isinstance(platform, _Clocks) else ():
             m.domains += room.domain
-            m.d.comb += room.awake.eq(room.component.awake)
+            m.d.comb += room.awake.eq(getattr(room.component, "awake", 1))
         ports: dict[tuple[str | int, ...], list[PortWord]] = {}
         for word in self.inputs:
             ports.setdefault(word.path, []).append(word)

@@ -37,25 +37,21 @@ void evaluate_low(Vt3& top, Root& root) {
     top.eval();
 }
 
-// Puts the clocks down without evaluating what nothing reads before the next edge: Verilator finds
-// an edge by the clock's level at the last evaluation.
-template <class Root>
-void lower_clocks(Vt3& top, Root& root) {
-    if constexpr (requires { root.__Vtrigprevexpr___TOP__clk__0; }) {
-        root.__Vtrigprevexpr___TOP__clk__0 = 0;
-#define T3_LOWER(room) root.__Vtrigprevexpr___TOP__room_##room##_clk__0 = 0;
-        T3_ROOMS(T3_LOWER)
-    } else {
-        evaluate_low(top, root);
-    }
-}
-
 // The clock of a room that sleeps stays down.
 template <class Root>
 void raise_clocks(Root& root) {
     root.clk = 1;
 #define T3_RAISE(room) root.room_##room##_clk = root.awake_##room;
     T3_ROOMS(T3_RAISE)
+}
+
+// Whether a clock would change anything; a waveform has every cycle.
+template <class Root>
+bool is_awake(const Root& root) {
+    uint64_t awake = kAlwaysAwake || VM_TRACE_VCD;
+#define T3_AWAKE(room) awake |= root.awake_##room;
+    T3_ROOMS(T3_AWAKE)
+    return awake;
 }
 
 }  // namespace
@@ -105,7 +101,8 @@ void* t3_new() {
     return self;
 }
 
-void t3_step(void* handle, const uint64_t* in, uint64_t* out) {
+// Returns whether a clock was raised: 0 if all of the hardware slept.
+uint64_t t3_step(void* handle, const uint64_t* in, uint64_t* out) {
     auto* self = static_cast<Instance*>(handle);
     auto& root = *self->top->rootp;
     set_inputs(root, in);
@@ -120,11 +117,15 @@ void t3_step(void* handle, const uint64_t* in, uint64_t* out) {
     if (drawn) self->waveform->dump(self->cycle * kPeriod + kPeriod / 2);
     ++self->cycle;
 #else
-    lower_clocks(*self->top, root);
+    evaluate_low(*self->top, root);
 #endif
-    raise_clocks(root);
-    self->top->eval();
+    const bool awake = is_awake(root);
+    if (awake) {
+        raise_clocks(root);
+        self->top->eval();
+    }
     get_outputs(root, out);
+    return awake;
 }
 
 #if VM_TRACE_VCD

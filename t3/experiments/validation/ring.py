@@ -110,7 +110,7 @@ def ring_time_ns(
         raise ValueError(f"link_latency_ns must be at least 0, not {link_latency_ns!r}")
     step_ns = max(buffer_bytes / gpus, ATOM_BYTES) / link_gb_per_s + link_latency_ns
     cycle_ns = min(_CYCLE_NS, step_ns / _STEP_CYCLES)
-    cycle_ns = max(cycle_ns, link_latency_ns / (link.LAG - 1))
+    cycle_ns = max(cycle_ns, link_latency_ns / (link.ADMISSIONS - 1))
     state = _new_ring(gpus, link_gb_per_s * cycle_ns, max(1, round(link_latency_ns / cycle_ns)))
     atoms = -(-buffer_bytes // ATOM_BYTES)
     chunks = np.diff(np.arange(gpus + 1) * atoms // gpus)

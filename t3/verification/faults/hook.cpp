@@ -121,7 +121,8 @@ uint64_t t3_error_cycle(void* handle, uint64_t context) {
     return seen_of(handle).errors[context];
 }
 
-void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
+// Never asleep: a fault may come in any cycle.
+uint64_t t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
     auto& own = seen_of(handle);
     const uint64_t cycle = own.cycle++;
     const bool here = fault && fault->action && fault->handle == reinterpret_cast<uint64_t>(handle);
@@ -129,7 +130,7 @@ void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
         if (!fault->done) fault->when = cycle;
         fault->done = 1;
         std::memset(out, 0, kOutputWords * sizeof(uint64_t));
-        return;
+        return 1;
     }
     if (here && fault->action == kEndOfTile && !fault->done && in[fault->valid] &&
         in[fault->kind] == 1) {
@@ -149,6 +150,7 @@ void t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
     for (uint64_t context = 0; context < contexts; ++context)
         if (out[irq_word + context * irq_words_apart] && own.errors[context] == kNoBit)
             own.errors[context] = cycle + 1;
+    return 1;
 }
 
 }  // extern "C"

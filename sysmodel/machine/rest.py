@@ -1,0 +1,93 @@
+"""Cycles in which nothing happens: the cycle loop goes over them at once.
+
+While the hardware sleeps its outputs stay as they are, and so does everything around it until the
+first cycle in which something is due. What only goes on counting meanwhile is counted here.
+"""
+
+import numpy as np
+
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, O
+from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.memory.accesses import next_return
+from sysmodel.memory.dram import dram_level, dram_rests_until, pass_dram
+from sysmodel.network.link import next_admission, next_packet, pass_credit
+
+from .bus import bus_rests
+from .kernels import kernel_rests_until, pass_kernel
+
+__all__ = ["pass_time", "rests_until"]
+
+
+@inlined
+def _kernel_accesses(s, q):
+    """What a kernel's row of a channel waits with."""
+    kernel = s.channel[q]
+    return kernel.request_count | kernel.misses | kernel.store_count
+
+
+@inlined
+def _channel_rests_until(s, g, c, now):
+    """Of a channel: accesses that wait try again in every cycle."""
+    f = s.fixed[0]
+    q = g * f.channels + c
+    channel = s.channel[q]
+    outputs = s.outputs[g, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
+    if outputs[O.issue_acks_ready] == 0 or outputs[O.link_out_valid]:
+        return now
+    if outputs[O.dram_valid] and dram_level(s.dram, q) < f.queue_depth:
+        return now
+    if channel.hit_count > 0 or s.l2.channels[q].write_backs > 0:
+        return now
+    for own in range(q, q + f.contexts * f.gpus * f.channels, f.gpus * f.channels):
+        if _kernel_accesses(s, own):
+            return now
+    memory = dram_rests_until(s.dram, q, now * f.clock_divider) // f.clock_divider
+    return min(memory, min(next_return(channel), next_packet(channel)))
+
+
+@inlined
+def _gpu_rests_until(s, g, now):
+    f, gpu = s.fixed[0], s.gpu[g]
+    if gpu.operands or not bus_rests(gpu):
+        return now
+    outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
+    at = np.int64(f.sample_next)
+    for context in range(f.contexts):
+        row = context * f.gpus + g
+        at = min(at, kernel_rests_until(s, row, now, outputs, context * CONTEXT_OUTPUTS))
+        at = min(at, next_admission(s.gpu[row]))
+    for c in range(f.channels):
+        if at <= now:
+            return now
+        at = min(at, _channel_rests_until(s, g, c, now))
+    return at
+
+
+@compiled
+def rests_until(s, now, end):
+    """First cycle from ``now`` on, ``end`` at the latest, in which something may happen.
+
+    The hardware sleeps, and its inputs are those of a cycle in which nothing happened.
+    """
+    f, at = s.fixed[0], end
+    if f.link_stall > 0:  # a link that stalls at random asks chance in every cycle
+        return now
+    for g in range(f.gpus):
+        at = min(at, _gpu_rests_until(s, g, now))
+        if at <= now:
+            return now
+    return at
+
+
+@compiled
+def pass_time(s, now, cycles):
+    """Count what goes on counting in so many cycles from ``now`` on."""
+    f = s.fixed[0]
+    for g in range(f.gpus):
+        outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
+        for context in range(f.contexts):
+            row = context * f.gpus + g
+            pass_kernel(s, row, now, cycles, outputs, context * CONTEXT_OUTPUTS)
+        pass_credit(f, s.gpu[g], cycles)
+        for c in range(f.channels):
+            pass_dram(s.dram, g * f.channels + c, cycles * f.clock_divider)
