@@ -75,7 +75,7 @@ class T3(wiring.Component):
         banks = len(self.tracker.errors)
         self._error_choice = ErrorChoice(
             p,
-            shared=[*(len(channel.errors) for channel in self.channels), *([1] * banks)],
+            shared=sum(len(channel.errors) for channel in self.channels) + banks,
             own=len(self.contexts[0].errors),
         )
         self._link_errors = LinkErrors(p)

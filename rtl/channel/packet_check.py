@@ -88,8 +88,9 @@ class PacketCheck(wiring.Component):
         m.d.comb += [
             self.o.valid.eq(self.i.valid),
             self.drop.eq(~keep),
-            self.i.ready.eq(self.o.ready | ~keep),
-            self.error.valid.eq(self.i.valid & ~keep & ~aborted),
+            # Not at once if it is dropped: that is known late.
+            self.i.ready.eq(self.o.ready),
+            self.error.valid.eq(self.i.valid & self.o.ready & ~keep & ~aborted),
         ]
         self._access(m)
         self._report(m, tracked, stale, other, late)

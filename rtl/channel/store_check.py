@@ -74,10 +74,13 @@ class StoreCheck(wiring.Component):
             keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(is_t3s & (aborted | stale))),
             self.o.valid.eq(self.i.valid),
             self.drop.eq(~keep),
-            self.i.ready.eq(self.o.ready | ~keep),
+            # Not at once if it is dropped: that is known late.
+            self.i.ready.eq(self.o.ready),
             self.over.eq(~keep | (self.o.p.target == Target.WRITE)),
             self.error.valid.eq(
-                self.i.valid & ((tracked & (late | ahead)) | (is_t3s & stale)) & ~aborted
+                (self.i.valid & self.o.ready)
+                & ((tracked & (late | ahead)) | (is_t3s & stale))
+                & ~aborted
             ),
         ]
         self._classify(m, tracked, end)

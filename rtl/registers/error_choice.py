@@ -14,21 +14,20 @@ __all__ = ["ErrorChoice"]
 
 
 class ErrorChoice(wiring.Component):
-    """The first error of each owner, a cycle later.
-
-    Of each group it is registered before it is chosen among the groups.
+    """The first error of each owner, a cycle later: in the order of the ports, the shared ones
+    first.
 
     Parameters
     ----------
     p : T3Parameters
-    shared : list of int
-        Errors of each group that may be of any context, or of none.
+    shared : int
+        Errors that may be of any context, or of none.
     own : int
-        Errors of each context's unit: groups of one, after the shared ones.
+        Errors of each context's unit.
 
     Members
     -------
-    shared : In(:class:`ErrorSignature`).array(sum(shared))
+    shared : In(:class:`ErrorSignature`).array(shared)
     own : In(:class:`ErrorSignature`).array(contexts, own)
     contexts : Out(:class:`ErrorSignature`).array(contexts)
     stray : Out(:class:`ErrorSignature`)
@@ -37,12 +36,12 @@ class ErrorChoice(wiring.Component):
         See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
-    def __init__(self, p: T3Parameters, *, shared: Sequence[int], own: int):
-        self._p, self._groups = p, shared
+    def __init__(self, p: T3Parameters, *, shared: int, own: int):
+        self._p = p
         error = ErrorSignature(p)
         super().__init__(
             {
-                "shared": In(error).array(sum(shared)),
+                "shared": In(error).array(shared),
                 "own": In(error).array(p.contexts, own),
                 "contexts": Out(error).array(p.contexts),
                 "stray": Out(error),
@@ -52,31 +51,23 @@ class ErrorChoice(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        shared, rest = [], list(self.shared)
-        for size in self._groups:
-            shared.append(rest[:size])
-            rest = rest[size:]
-        registers = []
+        # Known late in a cycle: they are chosen from in the next one.
+        shared, *own = (self._register(m, errors) for errors in (self.shared, *self.own))
         for number, out in enumerate(self.contexts):
-            groups = [*shared, *([error] for error in self.own[number])]
-            registers += self._choose(m, groups, number, out)
-        registers += self._choose(m, shared, None, self.stray)
-        comes = Cat(error.valid for errors in (self.shared, *self.own) for error in errors)
-        m.d.comb += self.awake.eq(comes.any() | Cat(one.valid for one in registers).any())
+            self._first(m, [*shared, *own[number]], number, out)
+        self._first(m, shared, None, self.stray)
+        come = [error.valid for errors in (self.shared, *self.own) for error in errors]
+        came = [error.valid for errors in (shared, *own) for error in errors]
+        m.d.comb += self.awake.eq(Cat(come, came).any())
         return m
 
-    def _choose(self, m: Module, groups: list[Sequence], owner: int | None, out) -> list:
-        """An owner's first error; gives the registers of the groups."""
-        registered = []
-        for errors in groups:
-            first, register = (ErrorSignature(self._p).create() for _ in range(2))
-            self._first(m, errors, owner, first)
-            m.d.sync += register.valid.eq(first.valid)
-            with m.If(first.valid):
-                m.d.sync += register.report.eq(first.report)
-            registered.append(register)
-        self._first(m, registered, owner, out)
-        return registered
+    def _register(self, m: Module, errors: Sequence) -> list:
+        registers = [ErrorSignature(self._p).create() for _ in errors]
+        for register, error in zip(registers, errors, strict=True):
+            m.d.sync += register.valid.eq(error.valid)
+            with m.If(error.valid):
+                m.d.sync += register.report.eq(error.report)
+        return registers
 
     def _first(self, m: Module, errors: Sequence, owner: int | None, out) -> None:
         """The first one that is an owner's, or of no context (None)."""

@@ -143,6 +143,8 @@ def classify_store(s, channel, levels, heads):
     error : int
         With its place in the channel's ``places``, likewise.
     """
+    if not room(levels, Q.classified, D.classified):
+        return 0, 0, 0
     head = channel.stores[front(heads, Q.stores)]
     store = head.store
     wavefront = store.wavefront
@@ -171,9 +173,6 @@ def classify_store(s, channel, levels, heads):
             lane.ended += head.location.counted
             return mark(Q.stores), 0, error(_STORE_AHEAD, owner, dispatch_index, wavefront)
         target = _TO_END_OF_TILE if ends else _TO_UPDATE
-    if not room(levels, Q.classified, D.classified):
-        return 0, 0, 0
-
     if target == _TO_WRITE:
         lane.ended += head.location.counted
     to = channel.classified[back(levels, heads, Q.classified)]
@@ -217,6 +216,8 @@ def _end_packet(lane, store, counted):
 @inlined
 def check_packet(s, channel, levels, heads):
     """The head of ``inbound``, likewise."""
+    if not room(levels, Q.updates, D.updates):
+        return 0, 0, 0
     head = channel.inbound[front(heads, Q.inbound)]
     packet = head.packet
     dispatch_index = head.location.dispatch_index
@@ -251,9 +252,6 @@ def check_packet(s, channel, levels, heads):
         _end_packet(lane, store, counted)
         channel.places[1] = place_of(packet.atom, head.source, channel.number, head.stray)
         return mark(Q.inbound), 0, error(code, owner, packet.workgroup, packet.wavefront)
-    if not room(levels, Q.updates, D.updates):
-        return 0, 0, 0
-
     to = channel.updates[back(levels, heads, Q.updates)]
     to.origin = _COMMUNICATION
     to.atom = packet.atom

@@ -148,7 +148,7 @@ PROOFS = (
         "the choice among errors",
         ErrorChoice,
         GEOMETRY,
-        shared=[3, 1],
+        shared=4,
         own=2,
         geometry=f"{_PAGES}; 4 errors and 2 of each context",
     ),
