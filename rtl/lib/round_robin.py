@@ -145,6 +145,13 @@ class Merge(wiring.Component):
     inputs : int
         Number of streams, at least 1.
 
+    Members
+    -------
+    i : In(stream).array(inputs)
+    o : Out(stream)
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
+
     Attributes
     ----------
     Proofs and benches may read these; nothing outside drives them.
@@ -166,6 +173,7 @@ class Merge(wiring.Component):
             {
                 "i": In(stream.Signature(shape)).array(inputs),
                 "o": Out(stream.Signature(shape)),
+                "awake": Out(1),
             }
         )
         self.pick = RoundRobinPick(inputs) if inputs > 1 else None
@@ -182,6 +190,7 @@ class Merge(wiring.Component):
             pick.take.eq(self.o.ready),
             self.o.valid.eq(pick.requests.any()),
             self.o.p.eq(one_hot_select(pick.grant, (source.p for source in self.i))),
+            self.awake.eq(self.o.valid & self.o.ready),
         ]
         for source, grant in zip(self.i, pick.grant, strict=True):
             m.d.comb += source.ready.eq(self.o.ready & grant)
