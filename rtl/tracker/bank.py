@@ -75,6 +75,8 @@ class TrackerBank(wiring.Component):
         No tile of the context has an entry, none of its events is in a stage, none of its
         completions waits, and nothing is being cleared. Off for good, until a ``clear``, if the
         memory has lost one of its entries.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -91,7 +93,7 @@ class TrackerBank(wiring.Component):
     write_ways, entry : Signal
         What the update stage writes in this cycle, and where.
     result_ways, result : Signal
-        What it wrote in the last one.
+        What it wrote in the last one; ``result`` counts only with a way.
     compare : Compare
     update : Update
     outcome : Outcome
@@ -130,6 +132,7 @@ class TrackerBank(wiring.Component):
                 "patrol": In(1),
                 "patrolled": Out(1),
                 "empty": Out(p.contexts),
+                "awake": Out(1),
             }
         )
         self.walk = TableWalk(contexts=p.contexts, rows=self._rows)
@@ -187,12 +190,15 @@ class TrackerBank(wiring.Component):
         self._write(m)
         self._walk(m)
         self._count(m)
+        self._wake(m)
         return m
 
     def _remember(self, m: Module) -> None:
         """What the update stage did in the last cycle: seen from there the event one ahead, from
         the comparison the event two ahead."""
-        m.d.sync += [self.result.eq(self.entry), self.result_ways.eq(self.write_ways)]
+        m.d.sync += self.result_ways.eq(self.write_ways)
+        with m.If(self.updating):
+            m.d.sync += self.result.eq(self.entry)
 
     def _address(self, m: Module) -> None:
         """The first two stages: the row is read, then corrected."""
@@ -222,10 +228,11 @@ class TrackerBank(wiring.Component):
                 & ~self._is_of(self.clearing | self.aborting, self.i.p.owner)
             ),
             self.comparing.eq(self.checking & stays(self.checked)),
-            self.compared.eq(self.checked),
         ]
         with m.If(self.i.valid):
             m.d.sync += self.checked.eq(self.i.p)
+        with m.If(self.checking):
+            m.d.sync += self.compared.eq(self.checked)
 
     def _compare(self, m: Module) -> None:
         """Find the tile's entry. The row is as the event three ahead has left it; what the event
@@ -235,7 +242,8 @@ class TrackerBank(wiring.Component):
         tag = self._tag_of(self.compared)
         two_ahead, event = self.updated.dispatch_index, self.checked.dispatch_index
         updates_per_atom = select_at(self.compared.owner, self.updates_per_atom)
-        m.d.sync += compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))
+        with m.If(self.checking):
+            m.d.sync += compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))
         m.d.comb += [
             compare.rewritten.eq(Mux(compare.two_ahead_in_set, result_ways, 0)),
             compare.result_hits.eq(result.valid & (result.tag == tag) & compare.rewritten.any()),
@@ -269,22 +277,23 @@ class TrackerBank(wiring.Component):
         allowed = select_at(compared.owner, self.ways)
         written, gone = Signal(), self.outcome.gone
         m.d.comb += written.eq(same_tile & self.write_ways.any())
-        m.d.sync += [
-            self.updating.eq(self.comparing & ~self._is_of(self.clear, compared.owner)),
-            updated.eq(compared),
-            update.follows_set.eq(same_set),
-            update.forwarded.eq(written & ~gone),
-            update.freed_ahead.eq(written & gone),
-            update.stands_alone.eq(~written),
-            update.old_hit.eq(compare.hit),
-            update.old_ways.eq(compare.hits | Mux(compare.result_hits, compare.rewritten, 0)),
-            update.old_free.eq(~compare.valid & allowed),
-            update.allowed.eq(allowed),
-            update.old.eq(compare.stored),
-            update.change.eq(Mux(compared.end, ~compare.threshold, compared.count)),
-            update.no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
-            update.lossy.eq((self.table.lost & allowed).any()),
-        ]
+        m.d.sync += self.updating.eq(self.comparing & ~self._is_of(self.clear, compared.owner))
+        with m.If(self.comparing):
+            m.d.sync += [
+                updated.eq(compared),
+                update.follows_set.eq(same_set),
+                update.forwarded.eq(written & ~gone),
+                update.freed_ahead.eq(written & gone),
+                update.stands_alone.eq(~written),
+                update.old_hit.eq(compare.hit),
+                update.old_ways.eq(compare.hits | Mux(compare.result_hits, compare.rewritten, 0)),
+                update.old_free.eq(~compare.valid & allowed),
+                update.allowed.eq(allowed),
+                update.old.eq(compare.stored),
+                update.change.eq(Mux(compared.end, ~compare.threshold, compared.count)),
+                update.no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
+                update.lossy.eq((self.table.lost & allowed).any()),
+            ]
 
     def _look_up(self, m: Module) -> None:
         """The entry as the event one ahead has left it."""
@@ -386,6 +395,7 @@ class TrackerBank(wiring.Component):
             completions.i.p.eq(
                 Cat(event.owner, event.dispatch_index, event.wavefront, entry.start, entry.edges)
             ),
+            table.may_write.eq(self.updating | self.walk.clears),
             table.write_set.eq(self.set_of(event.dispatch_index)),
             table.write_ways.eq(self.write_ways),
             table.write.eq(entry),
@@ -414,7 +424,8 @@ class TrackerBank(wiring.Component):
         """Entries are counted when they are written, a cycle after they change."""
         is_new, more, fewer = Signal(), Signal(), Signal()
         is_written, is_valid = self.result_ways.any(), self.result.valid
-        m.d.sync += is_new.eq(~self.outcome.found)
+        with m.If(self.updating):
+            m.d.sync += is_new.eq(~self.outcome.found)
         m.d.comb += [
             more.eq(is_written & is_new & is_valid),
             fewer.eq(is_written & ~is_new & ~is_valid),
@@ -446,3 +457,11 @@ class TrackerBank(wiring.Component):
             (self.updating, self.updated),
         )
         return Cat(valid & (event.owner == number) for valid, event in stages).any()
+
+    def _wake(self, m: Module) -> None:
+        """With an event in a stage, or what the last one did. The counts change only with what the
+        parts are awake for."""
+        parts = (self.table, self.walk, self.completions)
+        m.d.comb += self.awake.eq(
+            Cat(self.walk.busy, self.result_ways, *(part.awake for part in parts)).any()
+        )

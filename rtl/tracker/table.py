@@ -37,8 +37,10 @@ class TrackerTable(wiring.Component):
         In *t + 1*: an entry of the set had a wrong bit.
     lost : Out(ways)
         In *t + 2*: those that had more.
+    may_write : In(1)
+        Something may be written in this cycle. It is to come early: all of ``write`` waits for it.
     write_ways : In(ways)
-        Entries of ``write_set`` that become ``write``.
+        Entries of ``write_set`` that become ``write``; none without ``may_write``.
     write_set, write : In
     clearing : Out(1)
         After reset: all becomes 0, one set per cycle. What is written until then is lost.
@@ -48,6 +50,8 @@ class TrackerTable(wiring.Component):
         Strobe: a step of the walk over all sets is due.
     patrolled : Out(1)
         In this cycle the walk writes a corrected entry.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -58,9 +62,9 @@ class TrackerTable(wiring.Component):
     read_ports, write_ports : list of ReadPort, list of WritePort
         Of ``entries``.
     written, written_ways, written_set : Signal
-        What was given in the last cycle, and is written in this one.
+        What was given in the last cycle, and is written in this one; it counts only with a way.
     earlier, earlier_ways : Signal
-        What was given in the cycle before that.
+        What was given in the cycle before that; likewise.
     injector : Injector
     walk : Patrol
     wrong : Signal
@@ -69,10 +73,11 @@ class TrackerTable(wiring.Component):
         The walk writes in this cycle, and the traffic does not.
     fixes, fixed : Signal
         With ``fixing``: the way that is written, and the corrected entry.
-    checking : Signal
-        A set was read in the last cycle.
+    checking, shows : Signal
+        A set was read in the last cycle; one was in the cycle before that.
     set_of_written, set_of_earlier : Signal
-        It was the set of ``written``, or of ``earlier``, as these are now.
+        With ``checking``: it was the set of ``written``, or of ``earlier``, as these are now, if
+        they have a way. Off without.
     writes_given : Signal
         ``written`` is what this cycle writes, if anything.
     clear_row : Signal
@@ -89,6 +94,7 @@ class TrackerTable(wiring.Component):
                 "row": Out(entry).array(ways),
                 "corrected": Out(1),
                 "lost": Out(ways),
+                "may_write": In(1),
                 "write_ways": In(ways),
                 "write_set": In(range(depth)),
                 "write": In(entry),
@@ -96,6 +102,7 @@ class TrackerTable(wiring.Component):
                 "inject": In(InjectSignature()),
                 "patrol": In(1),
                 "patrolled": Out(1),
+                "awake": Out(1),
             }
         )
         self.entries = [Memory(shape=code_word(entry), depth=depth, init=[]) for _ in range(ways)]
@@ -113,6 +120,7 @@ class TrackerTable(wiring.Component):
         self.fixes = Signal(ways)
         self.fixed = Signal(entry, reset_less=True)
         self.checking = Signal()
+        self.shows = Signal()
         self.set_of_written = Signal()
         self.set_of_earlier = Signal()
         self.writes_given = Signal()
@@ -124,21 +132,24 @@ class TrackerTable(wiring.Component):
         self._clear(m)
         self._write(m)
         self._read(m)
+        self._wake(m)
         return m
 
     def _delay(self, m: Module) -> None:
         """An entry gets its check bits in the cycle after it was given, and is written in it. The
         one before it is written already, but not seen by a read in that same cycle."""
         m.d.sync += [
-            self.written.eq(self.write),
             self.written_ways.eq(self.write_ways),
-            self.written_set.eq(self.write_set),
-            self.earlier.eq(self.written),
             self.earlier_ways.eq(self.written_ways),
             self.checking.eq(self.read),
-            self.set_of_written.eq(self.write_set == self.read_set),
-            self.set_of_earlier.eq(self.written_set == self.read_set),
+            self.shows.eq(self.checking),
+            self.set_of_written.eq(self.read & (self.write_set == self.read_set)),
+            self.set_of_earlier.eq(self.read & (self.written_set == self.read_set)),
         ]
+        with m.If(self.may_write):
+            m.d.sync += [self.written.eq(self.write), self.written_set.eq(self.write_set)]
+        with m.If(self.written_ways.any()):
+            m.d.sync += self.earlier.eq(self.written)
 
     def _clear(self, m: Module) -> None:
         with m.If(self.clearing):
@@ -189,9 +200,12 @@ class TrackerTable(wiring.Component):
             self.wrong.eq(corrected),
             self.fixing.eq(fixes),
             self.writes_given.eq(~fixes & ~clears),
-            self.fixes.eq(first),
-            self.fixed.eq(one_hot_select(first, list(self.row))),
         ]
+        with m.If(walk.holds):
+            m.d.sync += [
+                self.fixes.eq(first),
+                self.fixed.eq(one_hot_select(first, list(self.row))),
+            ]
         m.d.comb += self.corrected.eq(self.checking & corrected.any())
         m.d.sync += self.lost.eq(Mux(self.checking, lost, 0))
         for way, (memory, read) in enumerate(zip(self.entries, self.read_ports, strict=True)):
@@ -214,3 +228,14 @@ class TrackerTable(wiring.Component):
                 m.d.sync += row.eq(self.earlier)
             with m.Else():
                 m.d.sync += [row.eq(check.o), row.valid.eq(check.o.valid & ~check.lost)]
+
+    def _wake(self, m: Module) -> None:
+        """Up to the cycle in which ``row`` shows a set. At its end ``row`` becomes what was read,
+        without what was written meanwhile, and stays so; nor is anything ``lost`` any longer."""
+        m.d.comb += self.awake.eq(
+            Cat(
+                *(self.read, self.checking, self.shows),
+                *(self.may_write, self.written_ways, self.earlier_ways),
+                *(self.clearing, self.fixing, self.walk.awake, self.injector.awake),
+            ).any()
+        )

@@ -1,6 +1,6 @@
 """The walk over all sets of a tracker bank, to forget the tiles of contexts."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,6 +32,8 @@ class TableWalk(wiring.Component):
         A set is read, and one is cleared, in this cycle. Registers.
     row, row_cleared : Out
         Which ones. Registers.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class TableWalk(wiring.Component):
                 "row": Out(row),
                 "clears": Out(1),
                 "row_cleared": Out(row),
+                "awake": Out(1),
             }
         )
         self.checks = Signal()
@@ -65,17 +68,23 @@ class TableWalk(wiring.Component):
         m.d.comb += [
             starts.eq(self.pending.any() & ~self.forgetting.any() & ~self.busy),
             ends.eq(self.clears & ~self.checks),
+            self.awake.eq(
+                Cat(
+                    *(self.clear, self.pending, self.forgetting),
+                    *(self.reads, self.checks, self.clears),
+                ).any()
+            ),
         ]
         m.d.sync += [
             self.pending.eq(Mux(starts, 0, self.pending) | self.clear),
             self.reads.eq(starts | (self.reads & (self.row != self._rows - 1))),
             self.checks.eq(self.reads),
             self.clears.eq(self.checks),
-            self.row_checked.eq(self.row),
-            self.row_cleared.eq(self.row_checked),
         ]
         with m.If(self.reads):
-            m.d.sync += self.row.eq(self.row + 1)
+            m.d.sync += [self.row.eq(self.row + 1), self.row_checked.eq(self.row)]
+        with m.If(self.checks):
+            m.d.sync += self.row_cleared.eq(self.row_checked)
         with m.If(starts):
             m.d.sync += [self.forgetting.eq(self.pending), self.row.eq(0)]
         with m.Elif(ends):

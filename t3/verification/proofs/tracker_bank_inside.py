@@ -87,7 +87,7 @@ def relate(
 def _relate_writes(m: Module, dut, is_written: Value, walked: Value) -> None:
     table, ways = dut.table, dut.result_ways
     m.d.comb += [
-        invariant(walked | (dut.result == table.written), "another entry was written"),
+        invariant(~ways.any() | (dut.result == table.written), "another entry was written"),
         invariant(walked | (ways == table.written_ways), "other ways were written"),
         invariant(~is_written | ((ways & (ways - 1)) == 0), "two ways were written"),
         invariant(~walked | ~table.written.as_value().any(), "the walk writes something"),
@@ -244,7 +244,11 @@ def _relate_check(m: Module, dut, kept, read, tile) -> None:
     with m.If(of_event | (walk.checks & (walk.row_checked == tile.set))):
         m.d.comb += [
             invariant(table.checking, "what is checked was not read"),
-            invariant(table.set_of_written == (table.written_set == tile.set), "set of written"),
+            invariant(
+                ~table.written_ways.any()
+                | (table.set_of_written == (table.written_set == tile.set)),
+                "set of written",
+            ),
         ]
         for way, (there, was_read) in enumerate(zip(kept, read, strict=True)):
             earlier = table.set_of_earlier & table.earlier_ways[way]
@@ -262,7 +266,9 @@ def _relate_compare(m: Module, dut, kept, tile) -> None:
         m.d.comb += [
             invariant(~table.lost.any(), "compare: lost"),
             invariant(
-                of_walk | (dut.compare.two_ahead_in_set == (table.written_set == tile.set)),
+                of_walk
+                | ~dut.result_ways.any()
+                | (dut.compare.two_ahead_in_set == (table.written_set == tile.set)),
                 "compare: another set",
             ),
         ]
@@ -278,7 +284,10 @@ def _relate_update(m: Module, dut, kept, event) -> None:
         ahead = follows & table.written_ways.any() & (table.written.tag == event.tag)
         m.d.comb += [
             invariant(~update.lossy, "update: lost"),
-            invariant(update.follows_set == follows, "update: another set"),
+            invariant(
+                ~table.written_ways.any() | (update.follows_set == follows),
+                "update: another set",
+            ),
             invariant(update.forwarded == (ahead & table.written.valid), "update: not forwarded"),
             invariant(update.freed_ahead == (ahead & ~table.written.valid), "update: not freed"),
             invariant(update.stands_alone == ~ahead, "update: another tile"),

@@ -108,6 +108,7 @@ def test_the_next_valid_entry_of_a_table():
     table = TrackerTable(ENTRY, rows=rows, ways=ways)
 
     async def write(ctx, ways_written, row, entry):
+        ctx.set(table.may_write, 1)
         ctx.set(table.write_ways, ways_written)
         ctx.set(table.write_set, row)
         ctx.set(table.write, ENTRY.from_bits(entry))

@@ -121,6 +121,7 @@ def test_a_table_is_corrected_way_by_way():
     table = TrackerTable(ENTRY, rows=rows, ways=ways)
 
     async def bench(ctx):
+        ctx.set(table.may_write, 1)
         await ctx.tick().repeat(rows + 1)
         for row in range(rows):
             for way in range(ways):

@@ -60,6 +60,7 @@ def test_a_row_is_as_the_writes_until_its_reading_left_it(rows, ways, seed):
                 rng.randrange(ways),
             )
             write = rng.random() < 0.6
+            ctx.set(dut.may_write, write or rng.random() < 0.5)
             ctx.set(dut.write, ENTRY.from_bits(entry))
             ctx.set(dut.write_set, written)
             ctx.set(dut.write_ways, write << way)
@@ -77,6 +78,7 @@ def test_a_row_is_as_the_writes_until_its_reading_left_it(rows, ways, seed):
 async def written(ctx, dut, entries):
     """Row 1 with these entries."""
     await settle(ctx, dut, 4)
+    ctx.set(dut.may_write, 1)
     for way, entry in enumerate(entries):
         ctx.set(dut.write, ENTRY.from_bits(entry))
         ctx.set(dut.write_set, 1)
