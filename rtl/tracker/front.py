@@ -111,6 +111,8 @@ class TrackerFront(wiring.Component):
         In the cycle after the choice.
     empty : Out(contexts)
         No event of the context waits to be chosen.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -133,6 +135,7 @@ class TrackerFront(wiring.Component):
                 "room": In(p.banks),
                 "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
                 "empty": Out(p.contexts),
+                "awake": Out(1),
             }
         )
         self.candidates = [_Candidates(p) for _ in range(p.channels)]
@@ -152,6 +155,11 @@ class TrackerFront(wiring.Component):
             self._merge(m, channel)
         for bank in range(self._p.banks):
             self._choose(m, bank)
+        comes = Cat(queue.i.valid & queue.i.ready for queue in self.candidates)
+        goes = Cat(pick.take & pick.requests.any() for pick in self.picks)
+        # A cycle after a choice: the chosen one ends, and `last` follows.
+        went = Cat(out.valid for out in self.o)
+        m.d.comb += self.awake.eq(Cat(comes, goes, went).any())
         for channel, queue in enumerate(self.candidates):
             m.d.comb += queue.take.eq(Cat(grants[channel] for grants in self.grants).any())
         for number in range(self._p.contexts):

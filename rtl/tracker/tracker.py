@@ -12,6 +12,7 @@ from rtl.interface.layouts import Completion, TileUpdates, TrackerInput
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.injection import InjectSignature
 from rtl.lib.round_robin import Merge
+from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 
 from .bank import TrackerBank
@@ -88,8 +89,10 @@ class Tracker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p = self._p
-        m.submodules.front = front = self.front
-        m.submodules.merge = merge = Merge(Completion(p), p.banks)
+        front, merge = self.front, Merge(Completion(p), p.banks)
+        m.submodules.front = may_sleep(front, platform)
+        # Of one stream it has no register.
+        m.submodules.merge = may_sleep(merge, platform) if merge.pick else merge
         for channel in range(p.channels):
             wiring.connect(m, wiring.flipped(self.issue_acks[channel]), front.issue_acks[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
@@ -106,7 +109,7 @@ class Tracker(wiring.Component):
         clear = Signal(p.contexts)
         m.d.comb += clear.eq(self.clear & ~self.empty & ~self.clearing)
         for index, bank in enumerate(banks):
-            m.submodules[f"bank_{index}"] = bank
+            m.submodules[f"bank_{index}"] = may_sleep(bank, platform)
             wiring.connect(m, front.o[index], bank.i)
             wiring.connect(m, bank.o, merge.i[index])
             m.d.comb += front.room[index].eq(bank.room)
