@@ -40,7 +40,7 @@ class T3(wiring.Component):
 
     Members
     -------
-    channel, context, bus
+    channel, context, bus, tick, irq
         See :class:`T3Signature`.
 
     Attributes
@@ -182,6 +182,7 @@ class T3(wiring.Component):
             m.d.comb += self._finding[name][number].eq(here & of_channels.all())
         idle, gone, sent = (self._found[name][number] for name in ("idle", "gone", "sent"))
         m.d.comb += [
+            unit.tick.eq(self.tick),
             unit.idle.eq(idle),
             unit.sends.eq(sends.any()),
             unit.held_up.eq(Cat(channel.held_up for channel in self.channels)),

@@ -95,6 +95,13 @@ module memory_controller #(
   wire [`T3_LINK_OWNER_BITS-1:0] link_owner;
   wire [2*`T3_CONTEXT_TILES_BITS-1:0] tiles;
 
+  // T3's timebase: a tick in one clock of 64.
+  reg [5:0] clocks;
+  wire tick = &clocks;
+  always @(posedge clk)
+    if (rst) clocks <= 0;
+    else clocks <= clocks + 1'b1;
+
   t3 t3 (
     .clk(clk),
     .rst(rst),
@@ -176,6 +183,7 @@ module memory_controller #(
     .context__1__done(done[1]),
     .context__1__idle(idle[1]),
     .context__1__irq(irq[1]),
+    .tick(tick),
     .irq(irq[2])
   );
 

@@ -40,6 +40,8 @@ class ContextUnit(wiring.Component):
         For the lanes.
     view : Out(:func:`ContextView`)
         For the channels.
+    tick : In(1)
+        The GPU's timebase.
     held_up : In(channels)
         See :class:`Criticality`.
     sends : In(1)
@@ -80,6 +82,7 @@ class ContextUnit(wiring.Component):
                 "completions": In(stream.Signature(Completion(p))),
                 "segments": Out(stream.Signature(Segment(p))).array(p.channels),
                 "view": Out(ContextView(p)),
+                "tick": In(1),
                 "held_up": In(p.channels),
                 "sends": In(1),
                 "idle": In(1),

@@ -154,6 +154,8 @@ class T3Signature(wiring.Signature):
     context : array of :class:`ContextSignature`
     bus : In(:class:`AxiLiteSignature`)
         The register port.
+    tick : In(1)
+        The GPU's timebase: high in one cycle of every 64 (``TICK_CYCLES``).
     irq : Out(1)
         Something that interrupts and is no context's is pending; see ``GPU_INTERRUPTS``.
     """
@@ -164,6 +166,7 @@ class T3Signature(wiring.Signature):
                 "channel": Out(ChannelSignature(p)).array(p.channels),
                 "context": Out(ContextSignature(p)).array(p.contexts),
                 "bus": In(AxiLiteSignature()),
+                "tick": In(1),
                 "irq": Out(1),
             }
         )

@@ -1,6 +1,7 @@
-"""Codes of the hardware's fields as plain numbers, which compiled loops take in."""
+"""What the hardware's ports speak, as plain numbers, which compiled loops take in."""
 
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
+from rtl.interface.timebase import TICK_CYCLES
 
 __all__ = [
     "COMMUNICATION",
@@ -8,6 +9,7 @@ __all__ = [
     "PACKET_UPDATE",
     "READ",
     "STORE",
+    "TICK_CYCLES",
     "UPDATE",
     "WRITE",
 ]

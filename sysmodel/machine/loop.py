@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sysmodel.engine.codes import COMMUNICATION, UPDATE
+from sysmodel.engine.codes import COMMUNICATION, TICK_CYCLES, UPDATE
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -11,6 +11,7 @@ from sysmodel.engine.ports import (
     CONTEXT_OUTPUTS,
     DATA_WORDS,
     REQUEST,
+    G,
     I,
     J,
     K,
@@ -216,6 +217,7 @@ def _gpu(s, g, now):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
     drive_bus(gpu, own_inputs, own_outputs)
+    own_inputs[G.tick] = 1 if now % TICK_CYCLES == 0 else 0
     receiver = 0 if f.mirror else downstream(g, f.gpus)
     for context in range(f.contexts):
         others = context * f.gpus

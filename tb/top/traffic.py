@@ -3,12 +3,14 @@
 import numpy as np
 
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
+from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
     CONTEXT_INPUTS,
     CONTEXT_OUTPUTS,
+    G,
     I,
     J,
     K,
@@ -81,7 +83,7 @@ class Traffic:
         self._noise = noise
         self._kernels, self._tile_atoms = (kernel, *kernels), tile_atoms
         # Numbers of its own, so that all else is the same with and without it.
-        self._dispatcher, self._links = rng.spawn(2)
+        self._dispatcher, self._links, self._timebase = rng.spawn(3)
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
         self._cycle = 0
@@ -261,6 +263,9 @@ class Traffic:
         self._host(outputs, inputs)
         for work in self._works:
             self._flow(work, outputs, inputs)
+        # Now and then a tick comes out of turn.
+        ticks = self._cycle % TICK_CYCLES == 0 or self._timebase.random() < 0.01
+        inputs[self._p.channels * CHANNEL_INPUTS + G.tick] = ticks
         self._cycle += 1
         fails = self._links.random() < 0.01
         for number in range(self._p.channels):

@@ -22,6 +22,7 @@ from top_bench import (
 
 from rtl.interface.encodings import Access, Action, Origin
 from rtl.interface.layouts import LinkPacket
+from rtl.interface.timebase import TICK_CYCLES
 from rtl.link.layouts import Flit
 from rtl.top import T3
 from tb.link_endpoint.dut import LINK
@@ -153,6 +154,7 @@ class Gpu:
         )
 
     def drive(self, ctx, cycle):
+        ctx.set(self.dut.tick, cycle % TICK_CYCLES == 0)
         for memory in self.memories:
             memory.drive(ctx, cycle)
         limits = [ctx.get(port.dispatch_limit) for port in self.dut.context]

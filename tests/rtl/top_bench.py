@@ -191,10 +191,11 @@ class Memory:
 
 
 def simulate(bench, p=P, *, background=None):
-    """Run a bench on a top, with another beside it for as long."""
+    """Run a bench on a top, with another beside it for as long. Each cycle is a tick."""
     dut = device(T3, p)
 
     async def run(ctx):
+        ctx.set(dut.tick, 1)
         for port in dut.channel:
             ctx.set(port.link_room, (1 << p.contexts) - 1)
         await bench(ctx, dut)

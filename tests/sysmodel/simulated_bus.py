@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
+from rtl.interface.timebase import TICK_CYCLES
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -109,6 +110,7 @@ class SimulatedBus:
 
     def cycle(self):
         inputs, outputs = self._inputs, self._outputs
+        self._bus_in[G.tick] = self.cycles % TICK_CYCLES == 0
         self.cycles += 1
         self._offer("stores", self._stores)
         self._offer("link_in", self._packets)

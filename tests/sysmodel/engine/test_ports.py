@@ -33,7 +33,7 @@ def test_columns_of_the_top():
     assert I.stores_data_3 == I.stores_data_0 + 3
     assert {"reads_valid", "link_out_ready", "occupancy", "nmc_in_op"} <= set(I._fields)
     assert {"reads_ready", "dram_access", "stored", "nmc_out_value_0"} <= set(O._fields)
-    assert {"bus_awaddr", "bus_wdata"} <= set(G._fields)
+    assert {"bus_awaddr", "bus_wdata", "tick"} <= set(G._fields)
     assert {"bus_rdata", "bus_bresp"} <= set(H._fields)
     assert {"credit_limit_in", "finished"} <= set(J._fields)
     assert {"dispatch_limit", "irq"} <= set(K._fields)

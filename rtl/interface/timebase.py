@@ -1,0 +1,6 @@
+"""The clock by which the hardware tells how long something takes."""
+
+__all__ = ["TICK_CYCLES"]
+
+TICK_CYCLES = 64
+"""Cycles from one tick of the GPU's timebase to the next."""
