@@ -189,6 +189,7 @@ class ContextUnit(wiring.Component):
             self.engine.credit_limit_in.eq(self._downstream),
             self.credit_window.launch_configuration.eq(launch_configuration),
             self.credit_window.launch.eq(registers.launch),
+            self.credit_window.tick.eq(self.tick),
             self.criticality.launch_configuration.eq(launch_configuration),
             self.criticality.launch.eq(registers.launch),
         ]

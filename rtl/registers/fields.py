@@ -26,7 +26,7 @@ LAUNCH_CONFIGURATION = {
     "credit_window": ("CREDIT_WINDOW", "workgroups"),
     "command_window": ("COMMAND_WINDOW", "workgroups"),
     "updates_per_atom": ("TRACKING", "updates_per_atom"),
-    "timeout": ("TIMEOUT", "cycles"),
+    "timeout": ("TIMEOUT", "ticks"),
     "generation": ("TRACKING", "generation"),
 }
 ARBITER = {

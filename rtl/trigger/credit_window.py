@@ -33,6 +33,8 @@ class CreditWindow(wiring.Component):
         Strobe: starts a launch at ``tracked_first``.
     aborting : In(1)
         The launch is given up: nothing is admitted, and nothing waited for.
+    tick : In(1)
+        The GPU's timebase.
     complete, complete_dispatch_index : In
         A workgroup is complete.
     own, issued : In(1)
@@ -48,7 +50,7 @@ class CreditWindow(wiring.Component):
     done : Out(1)
         Every tracked dispatch index is complete.
     error : Out(:class:`ErrorSignature`)
-        TIMEOUT: for ``timeout`` cycles ``oldest`` has not moved or, from ``tracked_end`` on,
+        TIMEOUT: for ``timeout`` ticks ``oldest`` has not moved or, from ``tracked_end`` on,
         something was ``unfinished``.
 
     Attributes
@@ -72,6 +74,7 @@ class CreditWindow(wiring.Component):
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "launch": In(1),
                 "aborting": In(1),
+                "tick": In(1),
                 "complete": In(1),
                 "complete_dispatch_index": In(p.dispatch_index_bits),
                 "own": In(1),
@@ -197,7 +200,7 @@ class CreditWindow(wiring.Component):
         m.submodules.idle = idle = WideCounter(len(configuration.timeout))
         m.d.comb += [
             timeout.eq((idle.o == configuration.timeout) & (configuration.timeout != 0)),
-            idle.step.eq(1),
+            idle.step.eq(self.tick),
             waits.eq(self.launched & ((self.oldest < configuration.tracked_end) | self.unfinished)),
             idle.clear.eq(self.launch | self.moves | timeout | ~waits),
             self.error.valid.eq(timeout),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from rtl.interface.encodings import Action, ConfigurationError, ErrorCode, PacketKind
+from rtl.interface.timebase import TICK_CYCLES
 
 from .bus import Bus
 from .errors import HardwareError, RefusedError, ReportedError, WaitTimeoutError
@@ -183,8 +184,12 @@ class Context:
         self._write("TRACKING", updates_per_atom=updates_per_atom, generation=generation)
 
     def timeout(self, cycles: int) -> None:
-        """Report TIMEOUT when for so many cycles no tile completes; 0: never."""
-        self._write("TIMEOUT", cycles=cycles)
+        """Report TIMEOUT when for so many cycles no tile completes; 0: never.
+
+        It comes up to two ticks of the hardware's timebase later, of which the first may come at
+        once.
+        """
+        self._write("TIMEOUT", ticks=-(-cycles // TICK_CYCLES) + 1 if cycles else 0)
 
     def launch(self) -> None:
         """Begin what is programmed, or let it wait for the launch before.

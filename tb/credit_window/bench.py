@@ -8,6 +8,7 @@ import cocotb
 from rtl.interface.configuration import LaunchConfiguration
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import ErrorReport
+from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 from sysmodel.engine.golden.credit_window import step_credit_window
@@ -56,6 +57,8 @@ expect(
     "downstream behind the shift",
     "timeout",
     "timeout just avoided",
+    "oldest moves at a tick",
+    "waits between ticks",
     "timeout of what cannot be sent",
     "done",
     "not done any more",
@@ -112,6 +115,7 @@ class _Bench:
         credit_limit_in: int = _MOST,
         unfinished: bool = False,
         aborting: bool = False,
+        tick: bool = True,
     ) -> None:
         """One cycle, in which the workgroup of ``dispatch_index`` completes."""
         dut, state = self.dut, self.state
@@ -122,6 +126,7 @@ class _Bench:
         dut.own.value, dut.issued.value = int(own), int(issued)
         dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
         dut.unfinished.value, dut.aborting.value = int(unfinished), int(aborting)
+        dut.tick.value = int(tick)
         self.own["aborted"] = aborting
         await settled()
         for name in _OUTPUTS:
@@ -132,7 +137,7 @@ class _Bench:
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
         expired = step_credit_window(
-            state, 0, credit_limit_in, completes, own, issued, launch, unfinished
+            state, 0, credit_limit_in, completes, own, issued, launch, unfinished, tick
         )
         assert bool(dut.error__valid.value) == expired
         if expired:
@@ -152,6 +157,8 @@ class _Bench:
         cover("oldest moves in consecutive cycles", moved and self._moved)
         late = self._waited == self.own["launch"]["timeout"] - 1 > 1
         cover("timeout just avoided", moved and late)
+        cover("oldest moves at a tick", moved and tick and self._waited)
+        cover("waits between ticks", not tick and 0 < self._waited == self.value("waited"))
         cover("not done any more", self._done and not self.value("done"))
         self._moved, self._done = moved, bool(self.value("done"))
         self._waited = self.value("waited")
@@ -214,6 +221,7 @@ async def random_traffic(dut):
             )
             busy, credit_limit_in = rng.choice([0.05, 0.4, 0.9]), rng.randrange(80)
             still = rng.choice([0, 0.5, 0.95])
+            ticks = rng.choice([1, 0.5, 1 / 8])
         dispatch_index = None
         if rng.random() < busy:
             # About the oldest, now and then one that was complete already, or is far away.
@@ -230,6 +238,7 @@ async def random_traffic(dut):
             credit_limit_in=credit_limit_in,
             unfinished=rng.random() < still,
             aborting=aborting,
+            tick=rng.random() < ticks,
         )
     assert bench.timeouts
 
@@ -298,6 +307,22 @@ async def a_workgroup_that_never_completes(dut):
     assert (
         int(dut.oldest.value) == 3 and int(dut.credit_limit.value) == 11 and not int(dut.done.value)
     )
+
+
+@cocotb.test()
+async def between_ticks(dut):
+    """No time passes, and what is to be reported is reported once."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    bench.configure(tracked_first=2, tracked_end=20, credit_window=8, command_window=20, timeout=3)
+    await bench.cycle(launch=True)
+    for number in range(1, 9):
+        for _ in range(TICK_CYCLES):
+            await bench.cycle(tick=False)
+        await bench.cycle()
+        for _ in range(2):
+            await bench.cycle(tick=False)
+        assert bench.timeouts == number // 3
 
 
 @cocotb.test()

@@ -390,7 +390,7 @@ async def register_configuration_errors(dut):
     put("CONTROL", abort=1)
     put("CONTROL", launch=1)
     for _ in range(4 * p.sets):
-        put("TIMEOUT", cycles=0)  # until the abort is over
+        put("TIMEOUT", ticks=0)  # until the abort is over
     put("LOCK", regions=1)  # by software without privilege
     put("CREDIT_WINDOW", workgroups=0)
     put("CONTROL", launch=1)
@@ -400,7 +400,7 @@ async def register_configuration_errors(dut):
     for _ in range(12):
         put("COPY", command=0)
     for _ in range(2):
-        put("TIMEOUT", cycles=0)  # until the last refusal was answered
+        put("TIMEOUT", ticks=0)  # until the last refusal was answered
     host = Host(rng, bench.p, writes)
     seen = set()
     for _ in range(3000):

@@ -364,7 +364,7 @@ class Reprogramming:
                 generation=(kernel.generation + rng.integers(0, 3)) % 16,
             ),
             lambda: self._put("SCRUB", scrubbed=1),
-            lambda: self._put("TIMEOUT", cycles=rng.integers(0, 80)),
+            lambda: self._put("TIMEOUT", ticks=rng.integers(0, 5)),
             lambda: self._put(
                 "ARBITER",
                 policy=rng.integers(0, 8),

@@ -144,7 +144,7 @@ def test_credit_window(rng):
             own, issued = chance(rng, 0.2), chance(rng, 0.2)
             dispatch_index = int(gpu["oldest"] + rng.integers(0, 4)) % 1024
             credit_limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
-            unfinished = chance(rng, 0.8)
+            unfinished, tick = chance(rng, 0.8), chance(rng, 0.7)
             for port, value in (
                 (dut.launch, launch),
                 (dut.aborting, aborting),
@@ -154,6 +154,7 @@ def test_credit_window(rng):
                 (dut.issued, issued),
                 (dut.credit_limit_in, credit_limit_in),
                 (dut.unfinished, unfinished),
+                (dut.tick, tick),
             ):
                 ctx.set(port, value)
             found = [
@@ -167,7 +168,7 @@ def test_credit_window(rng):
             gpu["aborted"] = aborting
             completed = dispatch_index if complete else -1
             expired = step_credit_window(
-                state, 0, credit_limit_in, completed, own, issued, launch, unfinished
+                state, 0, credit_limit_in, completed, own, issued, launch, unfinished, tick
             )
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:

@@ -62,7 +62,7 @@ def recovery(p, programs):
             for index in range(count):
                 put(context, f"{table}_COMMIT", index=index, enable=0)
     while len(writes) - begin < ABORT_CYCLES // 3:
-        put(0, "TIMEOUT", cycles=0)
+        put(0, "TIMEOUT", ticks=0)
     writes.append((MAP["SCRUB"].address, MAP["SCRUB"].pack(scrubbed=1)))
     for context in range(p.contexts):
         put(context, "CONTROL", clear_error=1)

@@ -358,7 +358,7 @@ def test_timeout_is_of_one_context(late):
     async def bench(ctx, dut):
         await begin_narrow(ctx, dut)
         await abort(ctx, dut, late)
-        registers = [*KERNELS[late].registers, ("TIMEOUT", {"cycles": 50})]
+        registers = [*KERNELS[late].registers, ("TIMEOUT", {"ticks": 50})]
         await launch(ctx, dut, registers, late)
         await ctx.tick().repeat(70)
         assert [ctx.get(port.irq) for port in dut.context] == [late == 0, late == 1]

@@ -86,7 +86,7 @@ def test_errors_are_counted_one_cycle_later():
 
 def test_error_of_a_channel_before_a_timeout():
     """A store that is dropped in the cycle of a timeout hides it, and only then."""
-    timeout = [("TIMEOUT", {"cycles": 60}), ("CONTROL", {"clear_error": 1, "launch": 1})]
+    timeout = [("TIMEOUT", {"ticks": 60}), ("CONTROL", {"clear_error": 1, "launch": 1})]
 
     async def bench(ctx, dut):
         await launch(ctx, dut)
@@ -124,7 +124,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
     One that is taken in another channel starts the time anew.
     """
     timeout = 20
-    registers = [("TRACKED_END", {"dispatch_index": 1}), ("TIMEOUT", {"cycles": timeout})]
+    registers = [("TRACKED_END", {"dispatch_index": 1}), ("TIMEOUT", {"ticks": timeout})]
     remote = store(REGION, FIRST, 0)  # of dispatch index 0, which is not tracked here
     stuck, other = (
         remote | {"atom": next(atom for atom, _ in atoms_of(FIRST) if channel_number(atom) == c)}
@@ -176,7 +176,7 @@ def test_tracker_error_and_timeout():
         await ctx.tick()
         assert not ctx.get(dut.context[0].irq)
         await abort(ctx, dut)
-        await program(ctx, dut, [("TIMEOUT", {"cycles": 100}), ("CONTROL", {"launch": 1})])
+        await program(ctx, dut, [("TIMEOUT", {"ticks": 100}), ("CONTROL", {"launch": 1})])
         for _ in range(110):
             await ctx.tick()
         error = await status(ctx, dut, "ERROR")

@@ -11,7 +11,9 @@ TIMEOUT = ErrorCode.TIMEOUT.value
 
 
 @inlined
-def step_credit_window(s, context, credit_limit_in, complete, own, issued, launch, unfinished):
+def step_credit_window(
+    s, context, credit_limit_in, complete, own, issued, launch, unfinished, tick
+):
     """One cycle of the credit window unit.
 
     Parameters
@@ -22,6 +24,8 @@ def step_credit_window(s, context, credit_limit_in, complete, own, issued, launc
         Strobes.
     unfinished : bool
         Work is left, and no packet leaves.
+    tick : bool
+        Of the GPU's timebase.
 
     Returns
     -------
@@ -69,6 +73,6 @@ def step_credit_window(s, context, credit_limit_in, complete, own, issued, launc
     gpu.issued = (gpu.issued + own + issued) & config.credit_limit_mask
     if moves or expired or not launched or (oldest >= end and not unfinished):
         gpu.waited = 0
-    else:
+    elif tick:
         gpu.waited = (gpu.waited + 1) & 0xFFFFFFFF
     return expired

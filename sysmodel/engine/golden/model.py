@@ -286,6 +286,7 @@ def _end_context(s, context, words, k, sends, takes):
         own.issues,
         launch,
         not own.idle and not sends,
+        words[k + G.tick] != 0,
     )
     if expired and not failure:
         failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)

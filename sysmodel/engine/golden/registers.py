@@ -145,7 +145,7 @@ def decode_context(s, context):
     launch.command_window = get_field(registers, F.COMMAND_WINDOW_workgroups)
     launch.updates_per_atom = get_field(registers, F.TRACKING_updates_per_atom)
     launch.generation = get_field(registers, F.TRACKING_generation)
-    launch.timeout = get_field(registers, F.TIMEOUT_cycles)
+    launch.timeout = get_field(registers, F.TIMEOUT_ticks)
     space.enable = get_field(registers, F.ADDRESS_SPACE_enable)
     space.local = get_field(registers, F.ADDRESS_SPACE_local)
     space.remote = get_field(registers, F.ADDRESS_SPACE_remote)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rtl.interface.encodings import ErrorCode
+from rtl.interface.timebase import TICK_CYCLES
 
 from .bench import Bench
 from .outcome import Outcome, Result
@@ -13,6 +14,8 @@ __all__ = ["TileCheck", "judge", "judge_all", "report_bound", "run_bound"]
 
 # A report's way through the hardware, and refresh and row conflicts that another order brings.
 _SLACK_CYCLES = 256
+# A timeout is counted in ticks.
+_LATER_CYCLES = 2 * TICK_CYCLES
 
 _OF_PACKETS = (
     ErrorCode.PACKET_UNMAPPED,
@@ -36,7 +39,8 @@ def report_bound(setup: Setup) -> Callable[[Bench], int]:
 
 
 def _bound(ring: Ring) -> int:
-    return ring.fault_free.cycles + ring.setup.timeout_cycles + _SLACK_CYCLES
+    timeout_cycles = ring.setup.timeout_cycles + _LATER_CYCLES
+    return ring.fault_free.cycles + timeout_cycles + _SLACK_CYCLES
 
 
 def run_bound(ring: Ring) -> int:

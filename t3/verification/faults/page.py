@@ -33,7 +33,7 @@ interruption itself not counted)."""
 
 _BOUNDS = """\
 A ring's report comes at the latest when a run without a fault, which is as much as the work before
-the oldest incomplete tile takes, and the cycles of the `TIMEOUT` register are over. `LINK_DOWN` is
+the oldest incomplete tile takes, and the ticks of the `TIMEOUT` register are over. `LINK_DOWN` is
 an output of the endpoint, without a tile; all other errors are read from `ERROR`, with theirs."""
 
 _UNPROTECTED = """\

@@ -9,6 +9,7 @@ import numpy as np
 from rtl.parameters import T3Parameters
 from rtl.registers.map import load
 from sysmodel.config.system import System, load_system
+from sysmodel.driver import Context, Recorder
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, DATA_WORDS, K
 from sysmodel.gpu.kernel import Kernel
@@ -89,7 +90,7 @@ class Setup:
     skew : tuple of int
         Cycles that each GPU starts later.
     timeout_cycles : int
-        Of the `TIMEOUT` register; more than anything waits for without a fault.
+        After which `TIMEOUT` is reported; more than anything waits for without a fault.
     contexts : int
         At work at the same time; the second one has half as many rows and half as many columns
         more.
@@ -311,7 +312,9 @@ class Ring:
         )
         if setup.credit_window is not None:
             one.append(_register("CREDIT_WINDOW", context, workgroups=setup.credit_window))
-        return [*one, _register("TIMEOUT", context, cycles=setup.timeout_cycles)]
+        recorder = Recorder()
+        Context(recorder, context).timeout(setup.timeout_cycles)
+        return [*one, *recorder.writes]
 
     def run(
         self,

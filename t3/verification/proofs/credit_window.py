@@ -44,7 +44,7 @@ class CreditWindowHarness(Elaboratable):
         """What comes from the blocks around. ``tracked_end`` is any constant."""
         configuration = dut.launch_configuration
         free(m, dut.launch, dut.complete, dut.complete_dispatch_index)
-        free(m, dut.own, dut.issued, dut.credit_limit_in, dut.unfinished)
+        free(m, dut.own, dut.issued, dut.credit_limit_in, dut.unfinished, dut.tick)
         free(m, *(configuration[name] for name in _CHANGING))
         m.d.comb += [
             configuration.tracked_end.eq(AnyConst(len(configuration.tracked_end))),

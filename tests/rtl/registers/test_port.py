@@ -130,7 +130,7 @@ def test_configuration_comes_from_its_registers():
         "CREDIT_WINDOW": {"workgroups": 16},
         "COMMAND_WINDOW": {"workgroups": 17},
         "TRACKING": {"updates_per_atom": 3, "generation": 11},
-        "TIMEOUT": {"cycles": 0xFEDCBA98},
+        "TIMEOUT": {"ticks": 0xFEDCBA98},
         "ARBITER": {"policy": 2, "automatic": 1, "threshold": 19},
         "STARVATION": {"cycles": 20},
         "MEASURE": {"log2": 21},

@@ -27,6 +27,7 @@ def simulate(stimulus, *, p=SMALL, **launch_configuration):
     or None.
 
     The stimulus of a cycle is a dictionary of inputs; ``complete`` holds a dispatch index or None.
+    Without ``tick`` the cycle is one.
     """
     dut = CreditWindow(p)
     seen = []
@@ -40,6 +41,7 @@ def simulate(stimulus, *, p=SMALL, **launch_configuration):
             for name in ("launch", "aborting", "own", "issued", "unfinished"):
                 ctx.set(getattr(dut, name), inputs.get(name, 0))
             ctx.set(dut.credit_limit_in, inputs.get("credit_limit_in", 0))
+            ctx.set(dut.tick, inputs.get("tick", 1))
             outputs = {name: ctx.get(getattr(dut, name)) for name in OUTPUTS}
             outputs["error"] = None
             if ctx.get(dut.error.valid):
@@ -191,6 +193,18 @@ def test_timeout():
     }
 
 
+def test_only_ticks_count():
+    stimulus = [LAUNCH, *[{"tick": cycle % 8 == 0} for cycle in range(1, 60)]]
+    errors = column(simulate(stimulus, timeout=3), "error")
+    # Ticks in the cycles 8, 16 and so on; reported in the cycle after the third one.
+    assert [cycle for cycle, error in enumerate(errors) if error] == [25, 49]
+    # One in the cycle of a move, or of a report, is not counted.
+    stimulus = [{"tick": cycle in (5, 10, 12, 13, 14, 15)} for cycle in range(20)]
+    stimulus[0], stimulus[9]["complete"] = LAUNCH, 16
+    errors = column(simulate(stimulus, timeout=2), "error")
+    assert [cycle for cycle, error in enumerate(errors) if error] == [14]
+
+
 def test_no_timeout_when_off_or_done():
     stimulus = [LAUNCH, *[{}] * 20]
     assert not any(column(simulate(stimulus), "error"))
@@ -218,7 +232,7 @@ def test_launch_of_all_dispatch_indices():
 
 
 def test_timeout_of_what_cannot_be_sent():
-    """At the end only cycles in which the link takes nothing count; before it, every cycle."""
+    """At the end only ticks in which the link takes nothing count; before it, every tick."""
     unfinished = [1, 1, 1, 1, 0, *[1] * 10]
     stimulus = [LAUNCH, *[{"unfinished": one} for one in unfinished]]
     errors = column(simulate(stimulus, timeout=4, tracked_end=16), "error")
@@ -278,7 +292,10 @@ class Reference:
         }
         open_ = self.oldest < c["tracked_end"]
         active = self.launched and (open_ or inputs["unfinished"])
-        self.idle = self.idle + 1 if active and not moves and error is None else 0
+        if not active or moves or error is not None:
+            self.idle = 0
+        elif inputs["tick"]:
+            self.idle += 1
         if moves:
             self.complete.remove(self.oldest % slots)
             self.oldest += 1
@@ -331,6 +348,7 @@ def test_random(slots):
             "issued": rng.random() < 0.2,
             "credit_limit_in": rng.randrange(0, 300),
             "unfinished": stalls.random() < 0.9,
+            "tick": stalls.random() < 0.8,
         }
         stimulus.append(inputs)
         expected.append(reference.cycle(inputs))

@@ -232,9 +232,9 @@ def test_locks(gpu, bus):
 def test_mapped_registers():
     """A word lies where its register's address says."""
     memory = bytearray(0x3000)
-    Context(MappedRegisters(memoryview(memory)), 1).timeout(0x12345)
+    Context(MappedRegisters(memoryview(memory)), 1).timeout(0x12345 * 64)
     address = load()["TIMEOUT"].address_in(1)
-    assert np.frombuffer(memory, "<u4")[address // 4] == 0x12345
+    assert np.frombuffer(memory, "<u4")[address // 4] == 0x12345 + 1
     assert np.count_nonzero(np.frombuffer(memory, "<u4")) == 1
 
 

@@ -92,7 +92,7 @@ def test_refused_write_is_named(machine):
 
 
 def test_error_of_the_hardware_is_raised(machine):
-    machine.launch(maps(machine, write_of("TIMEOUT", cycles=100)))
+    machine.launch(maps(machine, write_of("TIMEOUT", ticks=2)))
     machine.state.fixed["work"] = 0
     tracked = machine.kernel.chunk_workgroups(1)
     message = f"error {ErrorCode.TIMEOUT.value} for dispatch index {tracked}, "

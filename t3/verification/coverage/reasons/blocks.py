@@ -69,10 +69,6 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "credit_window": (
         (
-            r"(line|toggle) .*\bidle\.(step|\d+ else)|toggle credit_window\.step",
-            "this counter counts in every cycle",
-        ),
-        (
             r"toggle credit_window\.launch_configuration\.credit_window",
             "no credit window has more dispatch indices than are remembered",
         ),

@@ -4,7 +4,27 @@ import numpy as np
 import pytest
 from golden_state import fresh_state
 
+from rtl.interface.timebase import TICK_CYCLES
+from rtl.registers.map import load
+from sysmodel.driver import Context, Recorder
 from sysmodel.engine.golden.credit_window import step_credit_window
+
+
+def step(
+    state,
+    *,
+    credit_limit_in=0,
+    complete=-1,
+    own=False,
+    issued=False,
+    launch=False,
+    unfinished=False,
+    tick=True,
+):
+    """One cycle; whether the timeout is reported."""
+    return step_credit_window(
+        state, 0, credit_limit_in, complete, own, issued, launch, unfinished, tick
+    )
 
 
 def launched(**config):
@@ -12,21 +32,21 @@ def launched(**config):
     defaults = dict(tracked_first=6, tracked_end=24, shift=6, credit_window=8, command_window=12)
     for name, value in (defaults | config).items():
         state.contexts[0]["launch"][name] = value
-    step_credit_window(state, 0, 0, -1, False, False, True, False)
-    step_credit_window(state, 0, 0, -1, False, False, False, False)
+    step(state, launch=True)
+    step(state)
     return state
 
 
 def test_region_limit():
     state = launched(command_window=9)
     assert state.contexts[0]["credit_limit"] == 14
-    step_credit_window(state, 0, 0, 6, False, False, False, False)
-    step_credit_window(state, 0, 0, -1, False, False, False, False)  # the bit is consumed
+    step(state, complete=6)
+    step(state)  # the bit is consumed
     assert state.contexts[0]["oldest"] == 7 and state.contexts[0]["credit_limit"] == 14
-    step_credit_window(state, 0, 0, 8, False, False, False, False)
+    step(state, complete=8)
     assert state.contexts[0]["credit_limit"] == 15  # what may wait for the engine bounds it now
-    step_credit_window(state, 0, 0, -1, True, True, False, False)
-    step_credit_window(state, 0, 0, -1, False, False, False, False)
+    step(state, own=True, issued=True)
+    step(state)
     assert state.contexts[0]["issued"] == 2 and state.contexts[0]["oldest"] == 7
     assert state.contexts[0]["credit_limit"] == 15
 
@@ -48,10 +68,10 @@ def test_region_out_of_order():
         if dispatch_index >= 0:
             dispatch_indices.remove(dispatch_index)
             done.add(dispatch_index)
-        step_credit_window(state, 0, 0, dispatch_index, dispatch_index >= 0, False, False, False)
+        step(state, complete=dispatch_index, own=dispatch_index >= 0)
         assert all(p in done for p in range(6, state.contexts[0]["oldest"]))
         assert not state.contexts[0]["done"]
-    step_credit_window(state, 0, 0, -1, False, False, False, False)
+    step(state)
     assert state.contexts[0]["done"]
 
 
@@ -60,20 +80,43 @@ def test_region_out_of_order():
 )
 def test_dispatch_limit(credit_limit_in, expected):
     state = launched()
-    step_credit_window(state, 0, credit_limit_in, -1, False, False, False, False)
+    step(state, credit_limit_in=credit_limit_in)
     assert state.contexts[0]["dispatch_limit"] == expected
 
 
 def test_timeout():
     state = launched(timeout=5)
-    seen = [step_credit_window(state, 0, 0, -1, False, False, False, False) for _ in range(13)]
-    # One cycle counts already; the sixth cycle after it reports, and so on.
+    seen = [step(state) for _ in range(13)]
+    # One tick counts already; the sixth cycle after it reports, and so on.
     assert np.nonzero(seen)[0].tolist() == [4, 10]
 
 
 def test_timeout_of_what_cannot_be_sent():
-    """At the end only cycles in which the link takes nothing count."""
+    """At the end only ticks in which the link takes nothing count."""
     state = launched(timeout=5, tracked_end=6)
     unfinished = [1, 1, 1, 0, *[1] * 12]
-    seen = [step_credit_window(state, 0, 0, -1, False, False, False, stall) for stall in unfinished]
+    seen = [step(state, unfinished=stall) for stall in unfinished]
     assert np.nonzero(seen)[0].tolist() == [9, 15]
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 63, 64, 65, 100, 127, 128, 129, 1000])
+def test_timeout_of_the_driver(cycles):
+    """Never before so many cycles, and two ticks later at most, whenever the timebase ticks."""
+    recorder = Recorder()
+    Context(recorder).timeout(cycles)
+    ((_, word),) = recorder.writes
+    seen = []
+    for phase in range(TICK_CYCLES):
+        state = launched(timeout=load()["TIMEOUT"].unpack(word)["ticks"])
+        step(state, launch=True)
+        waits = 1  # the first cycle in which the launch waits
+        while not step(state, tick=(waits + phase) % TICK_CYCLES == 0):
+            waits += 1
+        seen.append(waits)
+    assert min(seen) > cycles and max(seen) <= cycles + 2 * TICK_CYCLES
+
+
+def test_no_timeout():
+    recorder = Recorder()
+    Context(recorder).timeout(0)
+    assert recorder.writes == [(load()["TIMEOUT"].address_in(0), 0)]
