@@ -192,6 +192,7 @@ class ContextUnit(wiring.Component):
             self.credit_window.tick.eq(self.tick),
             self.criticality.launch_configuration.eq(launch_configuration),
             self.criticality.launch.eq(registers.launch),
+            self.criticality.tick.eq(self.tick),
         ]
 
     def _control_flow(self, m: Module) -> None:

@@ -22,9 +22,11 @@ class SerialProduct(wiring.Component):
     word : In(width)
         Constant from the first bit of a product to its last one.
     bit : In(1)
-        Bit *i* of the number, *i* cycles after ``clear``; 0 beyond its end.
+        Bit *i* of the number, *i* steps after ``clear``; 0 beyond its end.
+    step : In(1)
+        The next cycle has the next bit. Without it nothing changes.
     clear : In(1)
-        The next cycle has bit 0 of a new product.
+        The next cycle has bit 0 of a new product; wins over ``step``.
     o : Out(1)
         Bit *i* of the product, in the same cycle.
 
@@ -48,7 +50,9 @@ class SerialProduct(wiring.Component):
             raise TypeError(f"Width must be an integer, not {width!r}")
         if width < 1:
             raise ValueError(f"Width must be at least 1, not {width!r}")
-        super().__init__({"word": In(width), "bit": In(1), "clear": In(1), "o": Out(1)})
+        super().__init__(
+            {"word": In(width), "bit": In(1), "step": In(1), "clear": In(1), "o": Out(1)}
+        )
         self.sums, self.carries = Signal(width - 1), Signal(width)
 
     def elaborate(self, platform):
@@ -59,10 +63,11 @@ class SerialProduct(wiring.Component):
         m.d.comb += part.eq(self.word & self.bit.replicate(width))
         low = Cat(sums, 0)
         m.d.comb += self.o.eq(part[0] ^ low[0] ^ carries[0])
-        m.d.sync += [
-            sums.eq((part ^ low ^ carries)[1:]),
-            carries.eq((part & low) | (part & carries) | (low & carries)),
-        ]
+        with m.If(self.step):
+            m.d.sync += [
+                sums.eq((part ^ low ^ carries)[1:]),
+                carries.eq((part & low) | (part & carries) | (low & carries)),
+            ]
         with m.If(self.clear):
             m.d.sync += [sums.eq(0), carries.eq(0)]
         return m

@@ -15,11 +15,12 @@ from .congestion import Congestion
 
 __all__ = ["Criticality"]
 
-_TIME_BITS = 20
-_FRACTION_BITS = 10  # cycles in a unit of elapsed time
+_ELAPSED_BITS = 20
+_FRACTION_BITS = 4  # ticks in a unit of elapsed time
+_TICKS_BITS = 14  # as many cycles as 20 bits count
 _GROUP_BITS = 5  # workgroups whose sending is timed at once
 _PHASE_BITS = 6
-# Steps of a comparison, by their phase of the period.
+# Steps of a comparison, by their phase.
 _GONE, _WHOLE, _REMAINING, _LOAD = range(4)
 _FIRST = _LOAD + 1  # in which bit 0 of the link's product comes
 _LAST = (1 << _PHASE_BITS) - 1
@@ -29,12 +30,16 @@ _SHIFT = _FRACTION_BITS + _GROUP_BITS - 2
 
 
 class Criticality(wiring.Component):
-    """Compares, every 64 cycles, the time that the link still needs with three quarters
-    of the kernel's.
+    """Compares the time that the link still needs with three quarters of the kernel's.
 
     The link's time is the workgroups that are still to be sent, each as long as those of the
     fastest group were. The kernel's time is extrapolated from the workgroups that have ended.
-    Time counts while the kernel runs and is not kept from dispatching. The contract page has the
+    Time counts while the kernel runs and is not kept from dispatching, in ticks.
+
+    A comparison takes 64 cycles, and one begins with each tick. Two are left out: one whose
+    operands are those of the last, for its verdict would be the same; and one at a tick that comes
+    while another is under way, which with a tick in every 64 cycles none does. Of what changed
+    meanwhile the next one knows. A launch ends the one that is under way. The contract page has the
     steps and their cycles.
 
     Parameters
@@ -44,10 +49,13 @@ class Criticality(wiring.Component):
     Members
     -------
     launch_configuration : In(:func:`LaunchConfiguration`)
+        Changes with a launch only.
     launch : In(1)
         Strobe: a launch begins, and what was measured before it is forgotten.
     aborting : In(1)
         The launch is given up.
+    tick : In(1)
+        The GPU's timebase.
     dispatched, finished : In(credit_limit_bits)
         Workgroups of the kernel that were given out, and that have ended.
     issued : In(1)
@@ -72,16 +80,20 @@ class Criticality(wiring.Component):
     congestion : Congestion
     launched : Signal
         There was a launch.
+    changed : Signal
+        Something that a comparison depends on, since the last one began.
     phase : Signal
-        Cycle of the period.
+        Step of the comparison; 0 while none is under way, and for the first step.
+    looked : Signal
+        There was a tick in the last cycle.
     fraction, elapsed : Signal
-        Cycles that the kernel ran: the count, and units of 1024.
+        Ticks at which the kernel ran: the count, and units of 16.
     finished_seen, finish_time : Signal
         Workgroups that had ended when the last one did, and ``elapsed`` at that time.
     sent : Signal
         Workgroups whose last command the engine has taken.
     measuring, group, group_time, link_time : Signal
-        A group is being timed; its workgroups and cycles so far; the shortest time, 0 for none.
+        A group is being timed; its workgroups and ticks so far; the shortest time, 0 for none.
     remaining : Signal
         Workgroups to be sent, while the comparison is prepared.
     late : Signal
@@ -101,8 +113,6 @@ class Criticality(wiring.Component):
         Of the bits so far: the kernel's time is below 0, and three quarters of it below the link's.
     kernel_before, kernel_carry : Signal
         Of the kernel's time: its bit before, and the carry of it three times.
-    void : Signal
-        There was a launch since the operands were taken.
 
     Raises
     ------
@@ -119,6 +129,7 @@ class Criticality(wiring.Component):
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "launch": In(1),
                 "aborting": In(1),
+                "tick": In(1),
                 "dispatched": In(bits),
                 "finished": In(bits),
                 "issued": In(1),
@@ -133,38 +144,40 @@ class Criticality(wiring.Component):
         )
         self.congestion = Congestion(p)
         self.launched = Signal()
+        self.changed = Signal()
         self.phase = Signal(_PHASE_BITS)
+        self.looked = Signal()
         self.fraction = Signal(_FRACTION_BITS)
-        self.elapsed = Signal(_TIME_BITS)
+        self.elapsed = Signal(_ELAPSED_BITS)
         self.finished_seen = Signal(bits)
-        self.finish_time = Signal(_TIME_BITS)
+        self.finish_time = Signal(_ELAPSED_BITS)
         self.sent = Signal(bits)
         self.measuring = Signal()
         self.group = Signal(_GROUP_BITS)
-        self.group_time = Signal(_TIME_BITS)
-        self.link_time = Signal(_TIME_BITS)
+        self.group_time = Signal(_TICKS_BITS)
+        self.link_time = Signal(_TICKS_BITS)
         self.remaining = Signal(bits)
         self.late = Signal()
         self._runs = Signal()
         self._waits = Signal()
+        self._begins = Signal()
         self.gone = Signal(bits + 1)
         self.finished_taken = Signal(bits)
         self.workgroups_taken = Signal(bits)
-        self.link_time_taken = Signal(_TIME_BITS)
+        self.link_time_taken = Signal(_TICKS_BITS)
         self.finished_bits = Signal(bits)
-        self.finish_time_bits = Signal(_TIME_BITS)
-        self.elapsed_bits = Signal(_TIME_BITS)
+        self.finish_time_bits = Signal(_ELAPSED_BITS)
+        self.elapsed_bits = Signal(_ELAPSED_BITS)
         self.shifted = Signal()
         self.overdue = Signal()
         self.less = Signal()
         self.kernel_before = Signal()
         self.kernel_carry = Signal()
-        self.void = Signal()
-        self.products = [SerialProduct(width) for width in (bits, _TIME_BITS, bits, bits)]
+        self.products = [SerialProduct(width) for width in (bits, _TICKS_BITS, bits, bits)]
 
     def elaborate(self, platform):
         m = Module()
-        m.d.sync += self.phase.eq(self.phase + 1)
+        self._begin(m)
         self._tell(m)
         self._follow_congestion(m)
         self._time_kernel(m)
@@ -172,15 +185,23 @@ class Criticality(wiring.Component):
         self._prepare(m)
         self._compare(m)
         with m.If(self.launch):
-            m.d.sync += self.launched.eq(1)
+            m.d.sync += [self.launched.eq(1), self.changed.eq(1)]
             cleared = (
                 self.fraction, self.elapsed, self.finished_seen, self.finish_time, self.sent,
-                self.measuring, self.group, self.group_time, self.link_time, self.late,
+                self.measuring, self.group, self.group_time, self.link_time, self.late, self.phase,
             )  # fmt: skip
             m.d.sync += [register.eq(0) for register in cleared]
         with m.Elif(self.aborting):
             m.d.sync += self.launched.eq(0)
         return m
+
+    def _begin(self, m: Module) -> None:
+        """A comparison, and its next step."""
+        m.d.comb += self._begins.eq(self.tick & self.changed & (self.phase == _GONE))
+        with m.If(self._begins):
+            m.d.sync += self.changed.eq(0)
+        with m.If(self._begins | (self.phase != _GONE)):
+            m.d.sync += self.phase.eq(self.phase + 1)
 
     def _tell(self, m: Module) -> None:
         """What the arbiters are told."""
@@ -207,62 +228,64 @@ class Criticality(wiring.Component):
         ]
 
     def _follow_congestion(self, m: Module) -> None:
-        """A sample in each period."""
+        """A sample with each tick."""
         m.submodules.congestion = congestion = self.congestion
+        m.d.sync += self.looked.eq(self.tick)
         m.d.comb += [
             congestion.held_up.eq(self.held_up),
             congestion.active.eq(self.active),
             congestion.critical.eq(self.critical),
-            congestion.look.eq(self.phase == _LAST - 1),
-            congestion.count.eq(self.phase == _LAST),
+            congestion.look.eq(self.tick),
+            congestion.count.eq(self.looked),
             self.congested.eq(congestion.congested),
         ]
 
     def _time_kernel(self, m: Module) -> None:
-        with m.If(self._runs & ~self._waits):
+        with m.If(self.tick & self._runs & ~self._waits):
             m.d.sync += self.fraction.eq(self.fraction + 1)
             with m.If(self.fraction.all() & ~self.elapsed.all()):
-                m.d.sync += self.elapsed.eq(self.elapsed + 1)
+                m.d.sync += [self.elapsed.eq(self.elapsed + 1), self.changed.eq(1)]
         with m.If(self.finished != self.finished_seen):
             m.d.sync += [
                 self.finished_seen.eq(self.finished),
                 self.finish_time.eq(self.elapsed),
+                self.changed.eq(1),
             ]
 
     def _time_link(self, m: Module) -> None:
         """The shortest time in which a group of workgroups was sent."""
-        cycles = Signal(_TIME_BITS)
+        took = Signal.like(self.group_time)
         shorter = Signal()
         m.d.comb += [
-            cycles.eq(self.group_time + ~self.group_time.all()),
-            shorter.eq((self.link_time == 0) | (cycles < self.link_time)),
+            # 0 is the time of none.
+            took.eq(self.group_time | (self.group_time == 0)),
+            shorter.eq((self.link_time == 0) | (took < self.link_time)),
         ]
-        with m.If(self.measuring):
-            m.d.sync += self.group_time.eq(cycles)
+        with m.If(self.measuring & self.tick & ~self.group_time.all()):
+            m.d.sync += self.group_time.eq(self.group_time + 1)
         with m.If(self.issued):
-            m.d.sync += [self.sent.eq(self.sent + 1), self.measuring.eq(1)]
+            m.d.sync += [self.sent.eq(self.sent + 1), self.measuring.eq(1), self.changed.eq(1)]
             with m.If(self.measuring):
                 m.d.sync += self.group.eq(self.group + 1)
             with m.If(~self.measuring | self.group.all()):
-                m.d.sync += self.group_time.eq(0)
+                m.d.sync += self.group_time.eq(self.tick)
             with m.If(self.measuring & self.group.all() & shorter):
-                m.d.sync += self.link_time.eq(cycles)
+                m.d.sync += self.link_time.eq(took)
 
     def _prepare(self, m: Module) -> None:
         """How many workgroups are still to be sent."""
         launch = self.launch_configuration
         left = Signal(len(self.gone) + 1)
         m.d.comb += left.eq(self.remaining - self.gone)
-        with m.Switch(self.phase):
-            with m.Case(_GONE):
-                first = launch.tracked_first
-                stored = self.finished < first
-                m.d.sync += self.gone.eq(Mux(stored, self.finished, first + self.sent))
-            with m.Case(_WHOLE):
-                whole = launch.tracked_end - launch.shift
-                m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
-            with m.Case(_REMAINING):
-                m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
+        with m.If(self._begins):
+            first = launch.tracked_first
+            stored = self.finished < first
+            m.d.sync += self.gone.eq(Mux(stored, self.finished, first + self.sent))
+        with m.If(self.phase == _WHOLE):
+            whole = launch.tracked_end - launch.shift
+            m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
+        with m.If(self.phase == _REMAINING):
+            m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
 
     def _compare(self, m: Module) -> None:
         """remaining x link_time x finished against workgroups x finish_time - finished x elapsed,
@@ -273,7 +296,7 @@ class Criticality(wiring.Component):
         kernel, thrice = Signal(), Signal()
         overdue, less, shifted = self.overdue, self.less, self.shifted
         late_kernel, late_link, carry = Signal(), Signal(), Signal()
-        begins = self.phase == _LOAD
+        loads, steps = self.phase == _LOAD, self.phase >= _FIRST
         m.d.comb += [
             sent.word.eq(self.remaining),
             sent.bit.eq(self.finished_bits[0]),
@@ -288,29 +311,15 @@ class Criticality(wiring.Component):
             Cat(thrice, carry).eq(kernel + self.kernel_before + self.kernel_carry),
             late_link.eq((~thrice & link.o) | (~(thrice ^ link.o) & less)),
         ]
-        m.d.comb += [product.clear.eq(begins) for product in self.products]
-        with m.If(self.phase == _FIRST + _SHIFT - 1):
-            m.d.sync += shifted.eq(1)
-        m.d.sync += [
-            self.finished_bits.eq(Cat(self.finished_bits[1:], 0)),
-            overdue.eq(late_kernel),
-            less.eq(late_link),
-            self.kernel_before.eq(kernel),
-            self.kernel_carry.eq(carry),
-        ]
-        with m.If(shifted):
-            m.d.sync += [
-                self.finish_time_bits.eq(Cat(self.finish_time_bits[1:], 0)),
-                self.elapsed_bits.eq(Cat(self.elapsed_bits[1:], 0)),
-            ]
-        with m.If(begins):
+        for product in self.products:
+            m.d.comb += [product.step.eq(steps), product.clear.eq(loads)]
+        with m.If(loads):
             m.d.sync += [
                 overdue.eq(0),
                 less.eq(0),
                 self.kernel_before.eq(0),
                 self.kernel_carry.eq(0),
                 shifted.eq(0),
-                self.void.eq(self.launch),
                 self.finished_taken.eq(self.finished),
                 self.finished_bits.eq(self.finished),
                 self.workgroups_taken.eq(self.launch_configuration.workgroups),
@@ -318,7 +327,20 @@ class Criticality(wiring.Component):
                 self.finish_time_bits.eq(self.finish_time),
                 self.elapsed_bits.eq(self.elapsed),
             ]
-        with m.Elif(self.launch):
-            m.d.sync += self.void.eq(1)
+        with m.If(steps):
+            m.d.sync += [
+                self.finished_bits.eq(Cat(self.finished_bits[1:], 0)),
+                overdue.eq(late_kernel),
+                less.eq(late_link),
+                self.kernel_before.eq(kernel),
+                self.kernel_carry.eq(carry),
+            ]
+            with m.If(shifted):
+                m.d.sync += [
+                    self.finish_time_bits.eq(Cat(self.finish_time_bits[1:], 0)),
+                    self.elapsed_bits.eq(Cat(self.elapsed_bits[1:], 0)),
+                ]
+        with m.If(self.phase == _FIRST + _SHIFT - 1):
+            m.d.sync += shifted.eq(1)
         with m.If(self.phase == _LAST):
-            m.d.sync += self.late.eq((overdue | less) & ~self.void)
+            m.d.sync += self.late.eq(overdue | less)

@@ -7,12 +7,15 @@ import cocotb
 import numpy as np
 
 from rtl.interface.configuration import LaunchConfiguration
+from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
 from tb.cover import cover, expect
-from tb.criticality.model import LOOK_PHASE, step_unit
+from tb.criticality.model import step_unit
 from tb.criticality.traffic import (
     LOAD,
+    MOST_ELAPSED,
+    MOST_TICKS,
     REGISTERS,
     Dispatcher,
     far_along,
@@ -38,7 +41,6 @@ _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # What the unit knows of a launch.
 _READ = dict.fromkeys(("workgroups", "tracked_first", "tracked_end", "shift", "credit_window"), 0)
 _OUTPUTS = ("active", "relaxed", "critical", "congested")
-_MOST_TIME = (1 << 20) - 1
 _CYCLES = 12_000
 _VERDICTS = 150
 _SAMPLES = 100
@@ -55,6 +57,12 @@ expect(
     "time of a group saturates",
     "group is the fastest",
     "group is slower than the fastest",
+    "group is sent within a tick",
+    "tick as a group ends",
+    "nothing has changed, and nothing is compared",
+    "tick while a comparison is under way",
+    "comparisons follow each other",
+    "change while a comparison is prepared",
     "launched again",
     "launch while a comparison is under way",
     "aborted while the kernel runs",
@@ -88,6 +96,7 @@ class _Bench:
         self.dut, self.state = dut, golden_state(PARAMETERS)
         self.own, self.launch_configuration = self.state.contexts[0]["criticality"], {}
         self._rest = random.Random(cocotb.RANDOM_SEED)
+        self._compared = False  # the last cycle was a comparison's last
         self._seen: set[int] = set()  # channels that were held up when they were looked at
 
     def configure(self, **launch_configuration: int) -> None:
@@ -106,19 +115,28 @@ class _Bench:
         self.own["congested"] = self.own["congestion"] >= 256
 
     async def cycle(
-        self, *, launch: bool = False, aborting: bool = False, held_up: int = 0, **inputs: int
+        self,
+        *,
+        launch: bool = False,
+        aborting: bool = False,
+        held_up: int = 0,
+        tick: bool = False,
+        **inputs: int,
     ) -> None:
         """One cycle; then all registers."""
         dut, own = self.dut, self.own
         dut.held_up.value = held_up
         dut.launch.value, dut.aborting.value = int(launch), int(aborting)
+        dut.tick.value = int(tick)
         for name, value in inputs.items():
             getattr(dut, name).value = int(value)
         await settled()
         self._cover(launch, **inputs)
         self._cover_abort(launch, aborting)
+        self._cover_ticks(tick, inputs["issued"])
         late, congestion = bool(own["late"]), int(own["congestion"])
-        step_unit(self.state, held_up=held_up, launch=launch, aborting=aborting, **inputs)
+        strobes = {"launch": launch, "aborting": aborting, "tick": tick}
+        step_unit(self.state, held_up=held_up, **strobes, **inputs)
         self._cover_congestion(congestion)
         cover("late no more", late and not own["late"] and not launch)
         await next_cycle(dut)
@@ -131,10 +149,20 @@ class _Bench:
     def _cover_abort(self, launch: bool, aborting: bool) -> None:
         launched = aborting and self.own["launched"]
         cover("aborted while the kernel runs", launched and self.own["active"])
-        cover(
-            "aborted while a comparison is under way", launched and LOAD <= self.own["phase"] < 63
-        )
+        cover("aborted while a comparison is under way", launched and LOAD <= self.own["phase"])
         cover("launch while aborting", launch and aborting)
+
+    def _cover_ticks(self, tick: bool, issued: int) -> None:
+        own = self.own
+        phase, ends = own["phase"], issued and own["measuring"] and own["group"] == 31
+        cover("group is sent within a tick", ends and not own["group_time"])
+        cover("tick as a group ends", ends and tick)
+        cover("nothing has changed, and nothing is compared", tick and not phase + own["changed"])
+        cover("tick while a comparison is under way", tick and phase)
+        began_at_once = tick and not phase and own["changed"] and self._compared
+        cover("comparisons follow each other", began_at_once)
+        cover("change while a comparison is prepared", 0 < phase <= LOAD and own["changed"])
+        self._compared = phase == 63
 
     def _cover_congestion(self, before: int) -> None:
         """After a step before which it was that much."""
@@ -161,19 +189,19 @@ class _Bench:
         first = own["measuring"] and not own["link_time"] and not own["late"]
         alone = runs and not waits and not ahead and first
         cover("first group is timed, and nothing else is critical", alone)
-        full = own["elapsed"] == _MOST_TIME and own["fraction"] == 1023
+        full = own["elapsed"] == MOST_ELAPSED and own["fraction"] == 15
         cover("elapsed time saturates", full and runs and not waits)
-        cover("time of a group saturates", own["measuring"] and own["group_time"] == _MOST_TIME)
+        cover("time of a group saturates", own["measuring"] and own["group_time"] == MOST_TICKS)
         if issued and own["measuring"] and own["group"] == 31:
-            faster = own["group_time"] + 1 < own["link_time"]
+            faster = own["group_time"] < own["link_time"]
             cover("group is the fastest", faster)
             cover("group is slower than the fastest", own["link_time"] and not faster)
         cover("launched again", launch and own["launched"])
-        cover("launch while a comparison is under way", launch and LOAD <= own["phase"] < 63)
+        cover("launch while a comparison is under way", launch and LOAD <= own["phase"])
         if own["phase"] == LOAD:
             kernel = workgroups * int(own["finish_time"]) - finished * int(own["elapsed"])
             link = int(own["remaining"]) * int(own["link_time"]) * finished
-            difference = 3 * (kernel << 13) - link
+            difference = 3 * (kernel << 7) - link
             cover("late, because a workgroup is overdue", kernel < 0)
             cover(
                 "late, because the link takes too long",
@@ -217,30 +245,28 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def every_verdict(dut):
-    """Comparisons of times that are equal, or a cycle apart: an operand's lowest bit decides."""
+    """Comparisons of times that are equal, or a tick apart: an operand's lowest bit decides."""
     bench, rng = await _start(dut), _rng(1)
     inputs = dict.fromkeys(("oldest", "issued"), 0) | {"dispatch_limit": 2047}
     bench.configure(workgroups=1000, credit_window=64)
     await bench.cycle(launch=True, dispatched=0, finished=0, **inputs)
-    while bench.own["phase"]:
-        await bench.cycle(dispatched=1, finished=0, **inputs)
     for number in range(scaled(_VERDICTS)):
         # With powers of two there are times that are equal.
         whole = number % 2
         finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, 1000))
         remaining = 1 << rng.integers(0, 10) if whole else int(rng.integers(1, 2048))
         bench.configure(workgroups=1000, tracked_end=int(remaining), credit_window=64)
-        bench.preset(sent=0)
+        bench.preset(sent=0, changed=1)
         values = {"dispatched": 1000, "finished": int(finished), **inputs}
-        for _ in range(LOAD):
-            await bench.cycle(**values)
+        for phase in range(LOAD):
+            await bench.cycle(tick=not phase, **values)
         times = near_the_verdict(rng, bench.own, bench.launch_configuration, int(finished))
         if whole:
             elapsed = int(rng.integers(0, 1000))
-            kernel = (1000 - int(finished)) * elapsed * (3 << 13)
+            kernel = (1000 - int(finished)) * elapsed * (3 << 7)
             link_time = kernel // (int(remaining) * int(finished))
             times = dict.fromkeys(("elapsed", "finish_time"), elapsed)
-            times["link_time"] = min(link_time, _MOST_TIME)
+            times["link_time"] = min(link_time, MOST_TICKS)
         bench.preset(**times)
         while bench.own["phase"]:
             await bench.cycle(**values)
@@ -248,8 +274,7 @@ async def every_verdict(dut):
 
 @cocotb.test()
 async def congestion_comes_and_goes(dut):
-    """Samples of all channels in turn, while the kernel waits, runs, or has ended. A comparison
-    begins anew before each: with nothing finished it has nothing to compare."""
+    """Samples of all channels in turn, while the kernel waits, runs, or has ended."""
     bench, rng = await _start(dut), _rng(2)
     inputs = {"finished": 0, "oldest": 0, "issued": 0}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
@@ -266,13 +291,14 @@ async def congestion_comes_and_goes(dut):
             others = int(rng.integers(0, everywhere + 1)) & ~here
             held_up = others | here * int(rng.random() < share)
             values = {"dispatched": dispatched, "dispatch_limit": 9, **inputs}
-            bench.preset(phase=LOOK_PHASE - 2)
-            for cycle in range(int(rng.integers(4, 6))):
-                only = cycle == 2  # the look
-                await bench.cycle(held_up=held_up if only else everywhere ^ held_up, **values)
-        bench.preset(phase=LOOK_PHASE - 2, congestion=400)
-        for _ in range(4):
-            await bench.cycle(held_up=everywhere, dispatched=0, dispatch_limit=9, **inputs)
+            for cycle in range(int(rng.integers(2, 6))):
+                only = cycle == 1  # the look
+                seen = held_up if only else everywhere ^ held_up
+                await bench.cycle(held_up=seen, tick=only, **values)
+        bench.preset(congestion=400)
+        values = {"dispatched": 0, "dispatch_limit": 9, **inputs}
+        for cycle in range(4):
+            await bench.cycle(held_up=everywhere, tick=cycle == 2, **values)
 
 
 @cocotb.test()
@@ -283,13 +309,13 @@ async def an_abort(dut):
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "issued": 0}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
     await bench.cycle(launch=True, **inputs)
-    for _ in range(2000):
-        await bench.cycle(**inputs)
+    for cycle in range(2000):
+        await bench.cycle(tick=cycle % TICK_CYCLES == 0, **inputs)
     assert int(dut.active.value)
     elapsed = int(bench.own["elapsed"])
     await bench.cycle(aborting=True, **inputs)
-    for _ in range(2000):
-        await bench.cycle(**inputs)
+    for cycle in range(2000):
+        await bench.cycle(tick=cycle % TICK_CYCLES == 0, **inputs)
         assert not int(dut.active.value) and not int(dut.critical.value)
     assert bench.own["elapsed"] == elapsed > 0
     await bench.cycle(launch=True, **inputs)
@@ -305,10 +331,10 @@ async def times_saturate(dut):
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
     await bench.cycle(launch=True, issued=0, **inputs)
     await bench.cycle(issued=1, **inputs)
-    bench.preset(elapsed=_MOST_TIME - 1, group_time=_MOST_TIME - 6)
+    bench.preset(elapsed=MOST_ELAPSED - 1, group_time=MOST_TICKS - 6)
     for _ in range(3):
-        bench.preset(fraction=1020)
-        for _ in range(8):
-            await bench.cycle(issued=0, **inputs)
-    assert int(inside(dut, "elapsed").value) == _MOST_TIME
-    assert int(inside(dut, "group_time").value) == _MOST_TIME
+        bench.preset(fraction=12)
+        for cycle in range(16):
+            await bench.cycle(issued=0, tick=cycle % 2, **inputs)
+    assert int(inside(dut, "elapsed").value) == MOST_ELAPSED
+    assert int(inside(dut, "group_time").value) == MOST_TICKS

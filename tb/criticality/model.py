@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from sysmodel.engine.golden.congestion import look_for_congestion
-from sysmodel.engine.golden.criticality import LOOK_PHASE, step_criticality
+from sysmodel.engine.golden.congestion import follow_congestion
+from sysmodel.engine.golden.criticality import step_criticality
 from sysmodel.engine.golden.state import GoldenState
 
-__all__ = ["LOOK_PHASE", "step_unit"]
+__all__ = ["step_unit"]
 
 
 def step_unit(
@@ -20,6 +20,7 @@ def step_unit(
     held_up: int,
     launch: bool,
     aborting: bool,
+    tick: bool,
 ) -> None:
     """One cycle of the first context's unit. ``held_up`` has a bit for each channel: its DRAM queue
     has an entry, which with these cuts is full, and its link has nothing to send."""
@@ -27,6 +28,5 @@ def step_unit(
     own["oldest"], own["dispatch_limit"], own["aborted"] = oldest, dispatch_limit, aborting
     state.config["arbiter"]["cuts"][2] = 1
     state.channels["occupancy"] = held_up >> np.arange(len(state.channels)) & 1
-    if own["criticality"]["phase"] == LOOK_PHASE:
-        look_for_congestion(state, 0)
-    step_criticality(state, 0, dispatched, finished, issued, launch)
+    follow_congestion(state, 0, tick)
+    step_criticality(state, 0, dispatched, finished, issued, launch, tick)

@@ -8,6 +8,8 @@ from rtl.parameters import T3Parameters
 
 __all__ = [
     "LOAD",
+    "MOST_ELAPSED",
+    "MOST_TICKS",
     "REGISTERS",
     "Dispatcher",
     "far_along",
@@ -17,13 +19,14 @@ __all__ = [
 
 LOAD = 3
 """Phase in which a comparison takes what was measured."""
+MOST_ELAPSED, MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
+"""The longest times of the kernel, and of a group of workgroups."""
 REGISTERS = (
-    *("launched", "phase", "fraction", "elapsed", "finished_seen", "finish_time", "sent"),
-    *("measuring", "group", "group_time", "link_time", "late", "active", "relaxed", "critical"),
-    "congested",
+    *("launched", "changed", "phase", "looked", "fraction", "elapsed", "finished_seen"),
+    *("finish_time", "sent", "measuring", "group", "group_time", "link_time", "late", "active"),
+    *("relaxed", "critical", "congested"),
 )
 """That the contract names."""
-_MOST = (1 << 20) - 1
 
 
 def random_configuration(rng: np.random.Generator, p: T3Parameters) -> dict[str, int]:
@@ -40,7 +43,8 @@ def random_configuration(rng: np.random.Generator, p: T3Parameters) -> dict[str,
 
 
 class Dispatcher:
-    """A kernel and its link, each at its own pace; now and then numbers that make no sense."""
+    """A kernel, its link and a timebase, each at its own pace; now and then numbers that make no
+    sense."""
 
     def __init__(self, rng: np.random.Generator, p: T3Parameters):
         self._rng, self._most = rng, (1 << p.credit_limit_bits) - 1
@@ -52,6 +56,7 @@ class Dispatcher:
         rng = self._rng
         self._rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
         self._held_up = rng.choice([0, 0.1, 0.2, 1])
+        self._ticks = rng.choice([1 / 64, 1 / 64, 1 / 8, 1])
         behind, self._ahead = rng.choice([0, 2, 8, 40], 2).tolist()
         self._dispatched = int(rng.integers(0, 40))
         self._finished = int(rng.integers(0, self._dispatched + 1))
@@ -76,6 +81,7 @@ class Dispatcher:
             **dict(zip(names, numbers, strict=True)),
             "issued": issued,
             "held_up": held_up,
+            "tick": bool(rng.random() < self._ticks),
         }
 
 
@@ -90,22 +96,23 @@ def near_the_verdict(
     own, launch : record
         Of the golden unit, and of its configuration.
     """
-    elapsed = int(rng.integers(0, rng.choice([30, 3000, _MOST + 1])))
+    elapsed = int(rng.integers(0, rng.choice([30, 3000, MOST_ELAPSED + 1])))
     finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
     kernel = int(launch["workgroups"]) * finish_time - finished * elapsed
     factor = int(own["remaining"]) * finished
-    link_time = max(kernel, 0) * (3 << 13) // factor if factor else 0
-    link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), _MOST)
+    link_time = max(kernel, 0) * (3 << 7) // factor if factor else 0
+    link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), MOST_TICKS)
     return {"elapsed": elapsed, "finish_time": finish_time, "link_time": link_time}
 
 
 def far_along(rng: np.random.Generator) -> dict[str, int]:
     """Measurements as after hours of a kernel; for a unit that measures the link."""
     values = {
-        "fraction": int(rng.integers(1000, 1024)),
+        "fraction": int(rng.integers(12, 16)),
         "sent": int(rng.choice([2040, rng.integers(0, 60)])),
         "group": int(rng.integers(28, 32)),
     }
-    for name in ("elapsed", "finish_time", "group_time", "link_time"):
-        values[name] = int(rng.choice([0, rng.integers(0, 50), _MOST - rng.integers(0, 40)]))
+    most = dict.fromkeys(("elapsed", "finish_time"), MOST_ELAPSED)
+    for name, last in (most | dict.fromkeys(("group_time", "link_time"), MOST_TICKS)).items():
+        values[name] = int(rng.choice([0, rng.integers(0, 50), last - rng.integers(0, 40)]))
     return values

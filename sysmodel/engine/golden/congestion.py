@@ -4,14 +4,14 @@ from sysmodel.lib.compiled import inlined
 
 from .queues import Q, has, natural
 
-__all__ = ["count_congestion", "look_for_congestion"]
+__all__ = ["follow_congestion"]
 
 _MORE, _LESS = 7, 1
 _MOST, _CONGESTED = 511, 256
 
 
 @inlined
-def look_for_congestion(s, context):
+def _look(s, context):
     """Whether the next channel's DRAM queue is full while the link has nothing of it to send."""
     own = s.contexts[context].criticality
     channel = s.channels[natural(own.turn)]
@@ -21,8 +21,8 @@ def look_for_congestion(s, context):
 
 
 @inlined
-def count_congestion(s, context):
-    """Count what was seen, while communication is critical."""
+def _count(s, context):
+    """What was seen, while communication is critical."""
     own = s.contexts[context].criticality
     if not own.active and not own.critical:
         own.congestion = 0
@@ -32,3 +32,15 @@ def count_congestion(s, context):
         elif own.congestion:
             own.congestion -= _LESS
     own.congested = own.congestion >= _CONGESTED
+
+
+@inlined
+def follow_congestion(s, context, tick):
+    """One cycle, before what is told of the context changes and anything moves: a look at a tick,
+    counted in the cycle after it."""
+    own = s.contexts[context].criticality
+    if own.looked:
+        _count(s, context)
+    own.looked = tick
+    if tick:
+        _look(s, context)

@@ -3,20 +3,18 @@ three quarters of what the kernel still needs."""
 
 from sysmodel.lib.compiled import compiled, inlined
 
-from .congestion import count_congestion
+__all__ = ["step_criticality"]
 
-__all__ = ["LOOK_PHASE", "step_criticality"]
-
-# Of a period.
-_JUDGED, LOOK_PHASE, _LAST_PHASE = 3, 62, 63
-_FRACTIONS = 1024  # cycles in a unit of elapsed time
+# Of a comparison.
+_JUDGED, _LAST_PHASE = 3, 63
+_FRACTIONS = 16  # ticks in a unit of elapsed time
 _GROUP = 32  # workgroups whose sending is timed at once
-_MOST = (1 << 20) - 1
+_MOST_ELAPSED, _MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
 
 
 @compiled
 def _judge(s, context, finished):
-    """The comparison's steps, each in its phase of the period."""
+    """The comparison's steps, each in its phase."""
     launch, own = s.contexts[context].launch, s.contexts[context].criticality
     if own.phase == 0:
         sent = launch.tracked_first + own.sent
@@ -26,7 +24,7 @@ def _judge(s, context, finished):
     elif own.phase == 2:
         own.remaining = max(own.remaining - own.gone, 0)
     elif own.phase == _JUDGED:
-        # Cycles of a group of workgroups, on both sides times `finished`.
+        # Ticks of a group of workgroups, on both sides times `finished`.
         link = own.remaining * own.link_time * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
         own.verdict = kernel < 0 or 3 * kernel * (_GROUP * _FRACTIONS) < 4 * link
@@ -35,25 +33,27 @@ def _judge(s, context, finished):
 
 
 @inlined
-def _time_link(own, issued, mask):
+def _time_link(own, issued, tick, mask):
     """The shortest time in which a group of workgroups was sent."""
-    if own.measuring and own.group_time < _MOST:
+    if issued:
+        own.sent = (own.sent + 1) & mask
+        own.changed = 1
+        if own.measuring:
+            own.group += 1
+        if not own.measuring or own.group == _GROUP:
+            took = max(own.group_time, 1)
+            if own.measuring and (own.link_time == 0 or took < own.link_time):
+                own.link_time = took
+            own.measuring = 1
+            own.group = 0
+            own.group_time = tick
+            return
+    if tick and own.measuring and own.group_time < _MOST_TICKS:
         own.group_time += 1
-    if not issued:
-        return
-    own.sent = (own.sent + 1) & mask
-    if own.measuring:
-        own.group += 1
-    if not own.measuring or own.group == _GROUP:
-        if own.measuring and (own.link_time == 0 or own.group_time < own.link_time):
-            own.link_time = own.group_time
-        own.measuring = 1
-        own.group = 0
-        own.group_time = 0
 
 
 @inlined
-def step_criticality(s, context, dispatched, finished, issued, launch):
+def step_criticality(s, context, dispatched, finished, issued, launch, tick):
     """One cycle.
 
     Parameters
@@ -64,6 +64,8 @@ def step_criticality(s, context, dispatched, finished, issued, launch):
         The DMA engine has taken a workgroup's last command.
     launch : bool
         Strobe.
+    tick : bool
+        Of the GPU's timebase.
     """
     gpu = s.contexts[context]
     own, limits = gpu.criticality, gpu.launch
@@ -74,29 +76,31 @@ def step_criticality(s, context, dispatched, finished, issued, launch):
     lags = finished > gpu.oldest + (window >> 3)
     late = own.late != 0
     unknown = own.measuring and own.link_time == 0
-    phase = own.phase
-    if phase == _LAST_PHASE:
-        count_congestion(s, context)
     own.active = runs and not waits
     own.relaxed = own.active and not late and not lags
     own.critical = runs and (waits or leads or late or unknown)
-    if phase <= _JUDGED or phase == _LAST_PHASE:
-        _judge(s, context, finished)
+    if own.phase or (tick and own.changed):
+        if own.phase == 0:
+            own.changed = 0
+        if own.phase <= _JUDGED or own.phase == _LAST_PHASE:
+            _judge(s, context, finished)
+        own.phase = (own.phase + 1) & _LAST_PHASE
     if finished != own.finished_seen:
         own.finished_seen = finished
         own.finish_time = own.elapsed
-    if runs and not waits:
+        own.changed = 1
+    if tick and runs and not waits:
         own.fraction += 1
         if own.fraction == _FRACTIONS:
             own.fraction = 0
-            if own.elapsed < _MOST:
+            if own.elapsed < _MOST_ELAPSED:
                 own.elapsed += 1
-    _time_link(own, issued, s.config.credit_limit_mask)
+                own.changed = 1
+    _time_link(own, issued, tick, s.config.credit_limit_mask)
     if launch:
-        own.launched = 1
+        own.launched = own.changed = 1
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
         own.measuring = own.group = own.group_time = own.link_time = 0
-        own.verdict = own.late = 0
+        own.phase = own.late = 0
     elif gpu.aborted:
         own.launched = 0
-    own.phase = (phase + 1) & _LAST_PHASE

@@ -19,9 +19,9 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .arbitration import ANY
 from .channel import step_channel, write_channel
-from .congestion import look_for_congestion
+from .congestion import follow_congestion
 from .credit_window import TIMEOUT, step_credit_window
-from .criticality import LOOK_PHASE, step_criticality
+from .criticality import step_criticality
 from .dma import lane_is_idle, step_engine
 from .errors import (
     error,
@@ -251,7 +251,7 @@ def _track(s, tracking, clear):
 
 
 @inlined
-def _send(s):
+def _send(s, tick):
     """The contexts' engines and their queues of commands."""
     for context in range(s.config.contexts):
         own = s.contexts[context]
@@ -260,12 +260,11 @@ def _send(s):
         popped, own.issues, own.outside = step_engine(s, context, own.downstream)
         if own.pushed or own.had_ready:
             step_ready(s, context, own.pushed, popped)
-        if own.criticality.phase == LOOK_PHASE:
-            look_for_congestion(s, context)
+        follow_congestion(s, context, tick)
 
 
 @inlined
-def _end_context(s, context, words, k, sends, takes):
+def _end_context(s, context, words, k, sends, takes, tick):
     """The credit window, what guides the arbiters, and the errors."""
     own = s.contexts[context]
     at = k + natural(context * CONTEXT_INPUTS)
@@ -276,7 +275,8 @@ def _end_context(s, context, words, k, sends, takes):
     if not failure:
         failure = own.corrupt
     base, launch = own.oldest, own.launches != 0
-    step_criticality(s, context, own.dispatched, own.finished, own.issues != 0, launch)
+    issued = own.issues != 0
+    step_criticality(s, context, own.dispatched, own.finished, issued, launch, tick)
     expired = step_credit_window(
         s,
         context,
@@ -286,7 +286,7 @@ def _end_context(s, context, words, k, sends, takes):
         own.issues,
         launch,
         not own.idle and not sends,
-        words[k + G.tick] != 0,
+        tick,
     )
     if expired and not failure:
         failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)
@@ -333,6 +333,7 @@ def step(state, inputs, outputs):
     results = outputs.view(np.int64)
     channels, contexts = config.channels, config.contexts
     k = natural(channels * CHANNEL_INPUTS)
+    tick = words[k + G.tick] != 0
 
     acts = _step_port(s, words, k)
     if gpu.injecting:
@@ -357,7 +358,7 @@ def step(state, inputs, outputs):
     for number in range(channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
     _track(s, tracking, clear)
-    _send(s)
+    _send(s, tick)
 
     sends, left = 0, busy
     for number in range(channels):
@@ -377,7 +378,7 @@ def step(state, inputs, outputs):
     h = natural(channels * CHANNEL_OUTPUTS)
     for context in range(contexts):
         own = s.contexts[context]
-        _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1)
+        _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1, tick)
         own.idle = not busy >> context & 1
         own.gone = not left >> context & 1
     tell_of_gpu(s)

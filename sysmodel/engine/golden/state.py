@@ -91,8 +91,8 @@ _ENGINE = record(
     [("region", REGION), ("walkers", _WALKER, (MOST_WALKERS,))],
 )
 _CRITICALITY = record(
-    "launched phase fraction elapsed finished_seen finish_time sent measuring group group_time "
-    "link_time gone remaining verdict late active relaxed critical "
+    "launched changed phase looked fraction elapsed finished_seen finish_time sent "
+    "measuring group group_time link_time gone remaining verdict late active relaxed critical "
     "turn seen congestion congested"
 )
 _BUS = record(

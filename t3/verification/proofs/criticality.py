@@ -13,15 +13,16 @@ from .streams import free
 
 __all__ = ["PROOFS"]
 
-_MOST = (1 << 20) - 1
+_MOST = (1 << 14) - 1  # ticks of a group
 _GROUP = 32
+_FRACTIONS = 16  # ticks in a unit of elapsed time
 
 
 class CriticalityHarness(Elaboratable):
     """All inputs do what they like.
 
     The verdict is taken from the block: it is that of the proof ``criticality-comparison``. The
-    proof ``congestion`` is about what it tells of the memory; here, that it looks once a period.
+    proof ``congestion`` is about what it tells of the memory; here, that it looks at each tick.
     """
 
     def __init__(self, criticality: type = Criticality):
@@ -30,7 +31,7 @@ class CriticalityHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._criticality(T3Parameters(contexts=1))
-        free(m, dut.launch_configuration, dut.launch, dut.dispatched, dut.finished)
+        free(m, dut.launch_configuration, dut.launch, dut.tick, dut.dispatched, dut.finished)
         free(m, dut.issued, dut.oldest, dut.dispatch_limit, dut.held_up)
 
         launched, just_launched = Signal(), Signal()
@@ -66,42 +67,45 @@ class CriticalityHarness(Elaboratable):
 
     def _assert_kernel(self, m: Module, dut: Criticality, counts: Value) -> None:
         """Elapsed time, and the time of the last workgroup that ended."""
-        ran = Signal(30)  # cycles; at its end the last unit of 1024 repeats
+        ran = Signal(24)  # ticks; at its end the last unit repeats
         seen, time = Signal.like(dut.finished), Signal(20)
         with m.If(dut.launch):
             m.d.sync += [ran.eq(0), seen.eq(0), time.eq(0)]
         with m.Else():
-            with m.If(counts):
-                m.d.sync += ran.eq(Mux(ran.all(), ran - 1023, ran + 1))
+            with m.If(dut.tick & counts):
+                m.d.sync += ran.eq(Mux(ran.all(), ran - (_FRACTIONS - 1), ran + 1))
             with m.If(dut.finished != seen):
-                m.d.sync += [seen.eq(dut.finished), time.eq(ran >> 10)]
+                m.d.sync += [seen.eq(dut.finished), time.eq(ran // _FRACTIONS)]
         m.d.comb += [
-            Assert(dut.elapsed == ran >> 10, "another elapsed time"),
+            Assert(dut.elapsed == ran // _FRACTIONS, "another elapsed time"),
             Assert(dut.finish_time == time, "another time of the last that ended"),
-            invariant(dut.fraction == ran[:10], "another fraction"),
+            invariant(dut.fraction == ran % _FRACTIONS, "another fraction"),
             invariant(dut.finished_seen == seen, "another number of ended workgroups"),
         ]
 
     def _assert_link(self, m: Module, dut: Criticality, just_launched: Value) -> None:
         """The shortest time of a group: found anew, never 0 after the first, never growing."""
-        begun, count, cycles = Signal(), Signal(range(_GROUP)), Signal(range(_MOST + 1))
-        now, shortest, any_group = Signal.like(cycles), Signal.like(cycles), Signal()
-        sent, before = Signal.like(dut.sent), Signal.like(cycles)
+        begun, count, ticks = Signal(), Signal(range(_GROUP)), Signal(range(_MOST + 1))
+        took, shortest, any_group = Signal.like(ticks), Signal.like(ticks), Signal()
+        sent, before = Signal.like(dut.sent), Signal.like(ticks)
         ends = dut.issued & begun & (count == _GROUP - 1)
-        m.d.comb += now.eq(Mux(cycles == _MOST, _MOST, cycles + 1))
+        m.d.comb += took.eq(Mux(ticks == 0, 1, ticks))
         m.d.sync += before.eq(dut.link_time)
         with m.If(dut.launch):
-            m.d.sync += [one.eq(0) for one in (begun, count, cycles, shortest, any_group, sent)]
+            m.d.sync += [one.eq(0) for one in (begun, count, ticks, shortest, any_group, sent)]
         with m.Else():
+            with m.If(ends | (dut.issued & ~begun)):
+                m.d.sync += ticks.eq(dut.tick)
+            with m.Elif(begun & dut.tick & (ticks != _MOST)):
+                m.d.sync += ticks.eq(ticks + 1)
             m.d.sync += [
-                cycles.eq(Mux(begun & ~ends, now, 0)),
                 count.eq(Mux(ends, 0, count + (dut.issued & begun))),
                 begun.eq(begun | dut.issued),
                 sent.eq(sent + dut.issued),
                 any_group.eq(any_group | ends),
             ]
-            with m.If(ends & (~any_group | (now < shortest))):
-                m.d.sync += shortest.eq(now)
+            with m.If(ends & (~any_group | (took < shortest))):
+                m.d.sync += shortest.eq(took)
         m.d.comb += [
             Assert(dut.link_time == shortest, "not the shortest time of a group"),
             Assert(~any_group | (dut.link_time != 0), "no time after the first group"),
@@ -114,17 +118,21 @@ class CriticalityHarness(Elaboratable):
             invariant(~any_group | (shortest != 0), "a group of no time"),
             invariant(dut.measuring == begun, "measures at another time"),
             invariant(dut.group == count, "another number in the group"),
-            invariant(dut.group_time == cycles, "another time of the group"),
+            invariant(dut.group_time == ticks, "another time of the group"),
         ]
 
     def _assert_remaining(self, m: Module, dut: Criticality) -> None:
         """What the comparison begins with, from the values of each step's phase."""
         launch = dut.launch_configuration
-        phase = Signal(6)
+        phase, begins = Signal(6), Signal()
         gone, whole = Signal(len(dut.gone)), Signal(signed(len(dut.gone)))
         left = Signal(signed(len(dut.gone) + 2))
-        m.d.sync += phase.eq(phase + 1)
-        with m.If(phase == 0):
+        m.d.comb += begins.eq(dut.tick & dut.changed & (phase == 0))
+        with m.If(dut.launch):
+            m.d.sync += phase.eq(0)
+        with m.Elif(begins | (phase != 0)):
+            m.d.sync += phase.eq(phase + 1)
+        with m.If(begins):
             sent = launch.tracked_first + dut.sent
             m.d.sync += gone.eq(Mux(dut.finished < launch.tracked_first, dut.finished, sent))
         with m.If(phase == 1):
@@ -141,11 +149,12 @@ class CriticalityHarness(Elaboratable):
 
     @staticmethod
     def _assert_samples(m: Module, dut: Criticality) -> None:
-        """A look at a channel, and a cycle later its count, at the end of each period."""
-        congestion = dut.congestion
+        """A look at a channel at each tick, and its count in the cycle after it."""
+        congestion, ticked = dut.congestion, Signal()
+        m.d.sync += ticked.eq(dut.tick)
         m.d.comb += [
-            Assert(congestion.look == (dut.phase == 62), "looks at another time"),
-            Assert(congestion.count == (dut.phase == 63), "counts at another time"),
+            Assert(congestion.look == dut.tick, "looks at another time"),
+            Assert(congestion.count == ticked, "counts at another time"),
             Assert(dut.congested == congestion.congested, "congested: another one's"),
         ]
 

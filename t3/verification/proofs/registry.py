@@ -15,6 +15,7 @@ from . import (
     criticality,
     criticality_comparison,
     criticality_launch,
+    criticality_rest,
     dma_engine,
     dma_lane,
     isolation,
@@ -75,6 +76,7 @@ _MODULES = (
     criticality,
     criticality_comparison,
     criticality_launch,
+    criticality_rest,
     abort,
 )
 

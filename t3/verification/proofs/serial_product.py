@@ -14,7 +14,8 @@ __all__ = ["PROOFS"]
 
 
 class SerialProductHarness(Elaboratable):
-    """Multiplies a word by numbers of as many bits, each any; a new one may begin at any time.
+    """Multiplies a word by numbers of as many bits, each any; a new one may begin at any time, and
+    a bit may stay for any.
 
     The word stays as it is from the first bit of a product on.
     """
@@ -27,7 +28,7 @@ class SerialProductHarness(Elaboratable):
         m = Module()
         width = self._width
         m.submodules.dut = dut = self._serial_product(width)
-        free(m, dut.word, dut.bit, dut.clear)
+        free(m, dut.word, dut.bit, dut.step, dut.clear)
 
         # Which bit comes, and the number: of the bits before, and with this one.
         index = Signal(range(2 * width + 1))
@@ -38,11 +39,9 @@ class SerialProductHarness(Elaboratable):
             Assume((index < width) | ~dut.bit),
             Assume((index == 0) | (dut.word == word)),
         ]
-        m.d.sync += [
-            index.eq(Mux(index == 2 * width, index, index + 1)),
-            before.eq(number),
-            word.eq(dut.word),
-        ]
+        m.d.sync += word.eq(dut.word)
+        with m.If(dut.step):
+            m.d.sync += [index.eq(Mux(index == 2 * width, index, index + 1)), before.eq(number)]
         with m.If(dut.clear):
             m.d.sync += [index.eq(0), before.eq(0)]
 

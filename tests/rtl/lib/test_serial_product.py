@@ -21,6 +21,7 @@ async def product(ctx, dut, word, number, cycles):
     ctx.set(dut.clear, 1)
     await ctx.tick()
     ctx.set(dut.clear, 0)
+    ctx.set(dut.step, 1)
     ctx.set(dut.word, word)
     found = 0
     for index in range(cycles):
@@ -62,5 +63,27 @@ def test_a_strobe_ends_a_product_at_any_bit():
         for cycles in range(30):
             await product(ctx, dut, 0x1FF, (1 << BITS) - 1, cycles)
             assert await product(ctx, dut, 0x155, 0xABCDE, 32) == 0x155 * 0xABCDE
+
+    simulate(dut, bench)
+
+
+def test_rests_without_a_step():
+    dut = SerialProduct(9)
+
+    async def bench(ctx):
+        for rests in (1, 2, 5):
+            ctx.set(dut.clear, 1)
+            ctx.set(dut.word, 0x1B5)
+            await ctx.tick()
+            ctx.set(dut.clear, 0)
+            found = 0
+            for index in range(24):
+                ctx.set(dut.step, 0)
+                ctx.set(dut.bit, 0xA9C7 >> index & 1)
+                await ctx.tick().repeat(rests)
+                found |= ctx.get(dut.o) << index
+                ctx.set(dut.step, 1)
+                await ctx.tick()
+            assert found == (0x1B5 * 0xA9C7) & 0xFFFFFF
 
     simulate(dut, bench)

@@ -4,6 +4,7 @@ import pytest
 from reused import device
 from reused import simulate as simulate_device
 
+from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
 
@@ -18,12 +19,13 @@ CONFIGURATION = {
 }
 MOST = (1 << P.credit_limit_bits) - 1
 UNIT = 1024  # cycles in which the kernel's time is measured
-DELAY = 128  # cycles in which a comparison must have come to its end
+DELAY = 2 * TICK_CYCLES + 2  # cycles in which what has changed must have been compared
 RESIDENT = 16
+GROUP = 32  # workgroups whose sending is timed at once
 
 
 class Bench:
-    """The unit between a dispatcher and an engine.
+    """The unit between a dispatcher and an engine. In cycle 0 of each period there is a tick.
 
     Attributes
     ----------
@@ -42,9 +44,10 @@ class Bench:
             self.ctx.set(getattr(self.dut, name), value)
 
     async def wait(self, cycles):
-        if cycles:
-            await self.ctx.tick().repeat(cycles)
-            self.now += cycles
+        for _ in range(cycles):
+            self.drive(tick=self.now % TICK_CYCLES == 0)
+            await self.ctx.tick()
+            self.now += 1
 
     async def strobe(self, name):
         self.drive(**{name: 1})
@@ -77,11 +80,13 @@ def verdict(now, finished, sent, kernel_pace, link_pace):
     """Whether the link takes over three quarters of the kernel's time, from the paces; None where
     the unit's grain may decide.
 
-    A workgroup's end is known to a unit of time, which is extrapolated over the whole kernel.
+    A workgroup's end is known to a unit of time, which is extrapolated over the whole kernel; the
+    time of a group of workgroups to a tick.
     """
-    link = (WORKGROUPS - FIRST - sent) * link_pace
+    left = WORKGROUPS - FIRST - sent
+    link = left * link_pace
     kernel = (WORKGROUPS * kernel_pace - now) * 3 / 4
-    grain = UNIT * (WORKGROUPS / max(finished, 1) + 1) + DELAY
+    grain = UNIT * (WORKGROUPS / max(finished, 1) + 1) + DELAY + TICK_CYCLES * (left / GROUP + 1)
     if abs(link - kernel) <= grain:
         return None
     return link > kernel
@@ -117,7 +122,7 @@ def test_late_where_the_link_needs_most_of_the_kernel_s_time(kernel_pace, link_p
             bench.drive(issued=sends)
             await bench.wait(1)
             sent += sends
-            if cycle % (DELAY // 2) or sent < 34:
+            if cycle % TICK_CYCLES or sent < GROUP + 2:
                 continue
             verdicts.append(verdict(bench.now - begin, finished, sent, kernel_pace, link_pace))
             last = set(verdicts[-4:])
@@ -242,6 +247,61 @@ def test_waiting_is_no_time_of_the_kernel():
         bench.drive(dispatch_limit=MOST)
         await bench.wait(DELAY)
         assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+def test_a_group_within_a_tick_takes_one():
+    """No group's time is 0, so the first one ends what is not known."""
+
+    async def run(bench):
+        await bench.strobe("launch")
+        await bench.progress(40)
+        await bench.wait(1)
+        bench.drive(issued=1)
+        await bench.wait(GROUP + 1)
+        assert bench.ctx.get(bench.dut.link_time) == 1
+        bench.drive(issued=0)
+        await bench.wait(1)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+@pytest.mark.parametrize("apart", [1, 5, 63, 64, 200])
+def test_ticks_at_any_distance(apart):
+    """A comparison that is under way comes to its end, and what has changed is compared next."""
+
+    async def run(bench):
+        async def wait(cycles):
+            for cycle in range(cycles):
+                bench.drive(tick=cycle % apart == 0)
+                await bench.ctx.tick()
+
+        await bench.strobe("launch")
+        await bench.progress(0)
+        await wait(32 * apart)
+        await bench.progress(40)
+        await wait(160 * apart + 2 * max(apart, TICK_CYCLES) + 2)
+        assert bench.told == {"active", "critical"}
+        await bench.progress(150)
+        await wait(2 * max(apart, TICK_CYCLES) + 2)
+        assert bench.told == {"active", "relaxed"}
+
+    simulate(run)
+
+
+def test_nothing_is_compared_anew_while_nothing_changes():
+    """Nor does anything else of the unit change, but with a tick and in the cycle after it."""
+
+    async def run(bench):
+        await late_kernel(bench)
+        bench.drive(dispatch_limit=20)  # no time passes
+        await bench.wait(DELAY)
+        assert not bench.ctx.get(bench.dut.changed)
+        for _ in range(3 * TICK_CYCLES):
+            await bench.wait(1)
+            assert not bench.ctx.get(bench.dut.phase)
 
     simulate(run)
 

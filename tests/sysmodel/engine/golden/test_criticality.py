@@ -5,7 +5,7 @@ from golden_state import fresh_state
 
 from sysmodel.engine.golden.criticality import step_criticality
 
-MOST = (1 << 20) - 1
+MOST = {"elapsed": (1 << 20) - 1, "group_time": (1 << 14) - 1}
 LAUNCH = {
     "workgroups": 100,
     "tracked_first": 10,
@@ -33,14 +33,16 @@ class Unit:
         self.state.contexts[0]["oldest"], self.state.contexts[0]["dispatch_limit"] = 12, 1000
         self.step(launch=True)
 
-    def step(self, cycles=1, *, issued=False, launch=False):
+    def step(self, cycles=1, *, issued=False, launch=False, tick=True):
         for _ in range(cycles):
-            step_criticality(self.state, 0, self.dispatched, self.finished, issued, launch)
+            step_criticality(self.state, 0, self.dispatched, self.finished, issued, launch, tick)
 
     def compare(self):
-        """To the end of a comparison that begins now."""
-        self.own["phase"] = 0
-        self.step(64)
+        """A comparison of what there is now."""
+        self.own["phase"], self.own["changed"] = 0, 1
+        self.step()
+        self.step(63, tick=False)
+        assert not self.own["phase"]
         return bool(self.own["late"])
 
 
@@ -55,25 +57,25 @@ def test_nothing_runs_before_the_launch():
 def test_times_saturate(name):
     unit = Unit()
     unit.step(issued=True)
-    unit.own[name] = MOST - 1
-    unit.own["fraction"] = 1023
-    unit.step()
-    assert unit.own[name] == MOST
-    unit.own["fraction"] = 1023
-    unit.step()
-    assert unit.own[name] == MOST
+    unit.own[name] = MOST[name] - 1
+    for _ in range(2):
+        unit.own["fraction"] = 15
+        unit.step()
+        assert unit.own[name] == MOST[name]
 
 
 def test_time_counts_while_the_kernel_runs_and_may_dispatch():
     unit = Unit()
-    unit.step(1024)
+    for _ in range(16):
+        unit.step(5, tick=False)
+        unit.step()
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
     unit.state.contexts[0]["dispatch_limit"] = 20
     unit.step(5000)
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
     unit.state.contexts[0]["dispatch_limit"] = 21
     unit.finished = 16
-    unit.step(1024)
+    unit.step(16)
     assert (unit.own["elapsed"], unit.own["finish_time"]) == (2, 1)
 
 
@@ -88,17 +90,59 @@ def test_the_fastest_group_counts():
     assert unit.own["sent"] == 1 + 4 * 32
 
 
+def test_a_group_takes_a_tick_at_least():
+    unit = Unit()
+    unit.step(issued=True, tick=False)
+    unit.step(32, issued=True, tick=False)
+    assert (unit.own["link_time"], unit.own["group_time"]) == (1, 0)
+    # A tick as a group ends counts for the next one.
+    unit.step(31, issued=True, tick=False)
+    unit.step(issued=True)
+    assert (unit.own["link_time"], unit.own["group_time"]) == (1, 1)
+
+
+def test_compares_only_what_has_changed():
+    unit = Unit()
+    own = unit.own
+    unit.step(tick=False)  # what has ended is known
+
+    def begins():
+        unit.step()
+        began = bool(own["phase"])
+        unit.step(70, tick=False)
+        assert not own["phase"]
+        return began
+
+    assert begins() and not begins() and not begins()
+    unit.step(issued=True, tick=False)
+    assert begins() and not begins()
+    unit.finished += 1
+    assert not begins() and begins() and not begins()  # at the tick it is not known yet
+    own["fraction"] = 15
+    assert not begins() and begins() and not begins()
+    unit.step(launch=True, tick=False)
+    unit.step(tick=False)
+    assert begins() and not begins()
+    # What changes while one is under way is the next one's.
+    unit.step(issued=True, tick=False)
+    unit.step()
+    unit.step(10, tick=False)
+    unit.step(issued=True, tick=False)
+    unit.step(53, tick=False)
+    assert begins() and not begins()
+
+
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 def test_late_begins_where_the_link_takes_over_three_quarters_of_the_kernel_s_time(extra):
     """1024 workgroups to send, against 50 workgroups that take as long as those that have ended:
-    1024 cycles each."""
+    48 units of 16 ticks."""
     unit = Unit(workgroups=100, tracked_end=2047, shift=0, tracked_first=0)
     own = unit.own
     unit.finished = own["finished_seen"] = 50
     own["sent"] = 2047 - 1024
-    own["elapsed"] = own["finish_time"] = 50
+    own["elapsed"] = own["finish_time"] = 48
     # Of a group of 32.
-    own["link_time"] = 50 * 32 * 3 // 4 + extra
+    own["link_time"] = 48 * 16 * 3 // 4 // (1024 // 32) + extra
     assert unit.compare() == (extra > 0)
 
 
@@ -113,7 +157,7 @@ def test_a_workgroup_that_is_overdue_is_late():
 
 def test_nothing_to_send_is_never_late():
     unit = Unit()
-    unit.own["link_time"], unit.own["sent"] = MOST, 90
+    unit.own["link_time"], unit.own["sent"] = MOST["group_time"], 90
     unit.finished = unit.own["finished_seen"] = 99
     unit.own["finish_time"] = unit.own["elapsed"] = 99
     assert not unit.compare()
@@ -130,7 +174,7 @@ def test_a_launch_voids_the_comparison(phase):
     own["phase"] = phase
     own["finished_seen"], own["elapsed"], own["late"] = 50, 1000, 1
     unit.step(launch=True)
-    for _ in range(130):
+    for cycle in range(130):
         assert not own["late"]
-        unit.step()
+        unit.step(tick=cycle % 64 == 0)
     assert not own["elapsed"] and own["finished_seen"] == 50

@@ -1,0 +1,107 @@
+"""Criticality: a comparison that is left out would find what the last one found."""
+
+from amaranth.hdl import (
+    Assert,
+    Assume,
+    Cat,
+    Cover,
+    Elaboratable,
+    Module,
+    Mux,
+    Signal,
+    Value,
+    signed,
+)
+
+from rtl.parameters import T3Parameters
+from rtl.trigger.criticality import Criticality
+
+from .invariant import invariant
+from .proof import Proof
+from .streams import free
+
+__all__ = ["PROOFS"]
+
+_REMAINING, _TAKEN = 2, 3  # phases
+
+
+class RestHarness(Elaboratable):
+    """Any inputs. Assumed is that the launch configuration changes with a launch only.
+
+    What ends in a cycle is known from the next one on, and compared with the first tick then.
+    """
+
+    def __init__(self, criticality: type = Criticality):
+        self._criticality = criticality
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._criticality(T3Parameters(contexts=1))
+        free(m, dut.launch_configuration, dut.launch, dut.tick, dut.aborting, dut.dispatched)
+        free(m, dut.finished, dut.issued, dut.oldest, dut.dispatch_limit, dut.held_up)
+        configuration, begun = Signal.like(dut.launch_configuration), Signal()
+        m.d.sync += [configuration.eq(dut.launch_configuration), begun.eq(1)]
+        m.d.comb += Assume(~begun | dut.launch | (dut.launch_configuration == configuration))
+
+        # Of the comparison: which has begun, and what is not kept as a word.
+        compared, phase = Signal(), dut.phase
+        finish_time, elapsed = Signal.like(dut.finish_time), Signal.like(dut.elapsed)
+        with m.If(phase == _TAKEN):
+            m.d.sync += [finish_time.eq(dut.finish_time), elapsed.eq(dut.elapsed)]
+        with m.If(phase != 0):
+            m.d.sync += compared.eq(1)
+        gone, whole, left = self._left(m, dut, configuration)
+        prepared, taken, nothing = Signal(), Signal(), Signal()
+        m.d.comb += [
+            prepared.eq(dut.remaining == left),
+            taken.eq(
+                (dut.finished_taken == dut.finished_seen)
+                & (dut.link_time_taken == dut.link_time)
+                & (dut.workgroups_taken == configuration.workgroups)
+                & (finish_time == dut.finish_time)
+                & (elapsed == dut.elapsed)
+            ),
+            nothing.eq(~Cat(dut.late, dut.link_time, dut.finish_time, dut.elapsed).any()),
+        ]
+        rests = Signal()
+        m.d.comb += [
+            rests.eq((phase == 0) & ~dut.changed),
+            Assert(~rests | Mux(compared, prepared & taken, nothing), "other operands"),
+            Cover(rests & compared & dut.tick, "a comparison is left out"),
+            invariant(compared | (phase <= 1), "compared"),
+        ]
+        with m.If(~dut.changed & (phase != 0)):
+            m.d.comb += [
+                invariant((phase > _REMAINING) | (dut.gone == gone), "others are gone"),
+                invariant((phase != _REMAINING) | (dut.remaining == whole), "others are tracked"),
+                invariant((phase <= _REMAINING) | prepared, "others are left"),
+                invariant((phase <= _TAKEN) | taken, "others are taken"),
+            ]
+        return m
+
+    @staticmethod
+    def _left(m: Module, dut: Criticality, configuration) -> tuple[Value, Value, Value]:
+        """Workgroups that need not be sent any more, those that are tracked, and what is left."""
+        gone, whole = Signal(len(dut.gone)), Signal(signed(len(dut.gone)))
+        left = Signal(signed(len(dut.gone) + 2))
+        first = configuration.tracked_first
+        m.d.comb += [
+            gone.eq(Mux(dut.finished_seen < first, dut.finished_seen, first + dut.sent)),
+            whole.eq(configuration.tracked_end - configuration.shift),
+            left.eq(Mux(whole > 0, whole, 0) - gone),
+        ]
+        return gone, Mux(whole > 0, whole, 0), Mux(left > 0, left, 0)
+
+
+PROOFS = (
+    Proof(
+        name="criticality-rest",
+        statement="A tick begins no comparison only where the last one had the same operands, or "
+        "there is nothing to compare yet, or one is under way",
+        blocks=(Criticality,),
+        harness=RestHarness,
+        geometry="the reference's",
+        depth=2,
+        cover_depth=72,
+    ),
+)
