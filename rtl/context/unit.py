@@ -1,20 +1,23 @@
 """The part of the hardware that each context has for itself."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.engine import DmaEngine
-from rtl.interface.configuration import GENERATION_BITS, ContextView
+from rtl.interface.configuration import ContextView
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
 from rtl.lib.injection import InjectSignature
+from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 from rtl.registers.context_page import ContextRegistersSignature
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger
+
+from .outside_view import OutsideView
 
 __all__ = ["ContextUnit"]
 
@@ -71,6 +74,7 @@ class ContextUnit(wiring.Component):
     credit_window : CreditWindow
     criticality : Criticality
     engine : DmaEngine
+    outside_view : OutsideView
     """
 
     def __init__(self, p: T3Parameters, number: int):
@@ -101,15 +105,11 @@ class ContextUnit(wiring.Component):
                 "patrolled": Out(1),
             }
         )
-        self._downstream = Signal(p.credit_limit_bits)
-        self._dispatched, self._finished = (
-            Signal(p.credit_limit_bits, name=name) for name in ("dispatched", "finished")
-        )
-        self._peer_aborted = Signal()
         self.trigger = Trigger(p)
         self.credit_window = CreditWindow(p)
         self.criticality = Criticality(p)
         self.engine = DmaEngine(p)
+        self.outside_view = OutsideView(p)
 
     def elaborate(self, platform):
         m = Module()
@@ -117,6 +117,7 @@ class ContextUnit(wiring.Component):
         m.submodules.credit_window = self.credit_window
         m.submodules.criticality = self.criticality
         m.submodules.engine = self.engine
+        m.submodules.outside_view = may_sleep(self.outside_view, platform)
         self._connect_streams(m)
         self._configure(m)
         self._control_flow(m)
@@ -127,36 +128,27 @@ class ContextUnit(wiring.Component):
         return m
 
     def _look_outside(self, m: Module) -> None:
-        """What comes from the downstream GPU and from the dispatcher counts for the launch that
-        it is of."""
-        registers, outside, trigger = self.registers, self.outside, self.trigger
+        """What comes from the downstream GPU and from the dispatcher."""
+        registers, outside, view = self.registers, self.outside, self.outside_view
         launch = registers.launch_configuration
-        ahead = Signal(GENERATION_BITS)
-        m.d.comb += ahead.eq(outside.generation_in - launch.generation)
-        # Nothing is admitted before its first launch, whatever generation it shows.
-        admits = outside.credit_limit_in.any()
-        with m.If(registers.launch | ahead[-1] | ~admits):
-            m.d.sync += self._downstream.eq(0)
-        with m.Elif(ahead.any()):
-            # It has begun a later launch: it waits for nothing of this one.
-            m.d.sync += self._downstream.eq((1 << len(self._downstream)) - 1)
-        with m.Else():
-            m.d.sync += self._downstream.eq(outside.credit_limit_in)
-        is_kernel = outside.kernel_generation == launch.generation
-        m.d.sync += [
-            self._dispatched.eq(Mux(is_kernel, outside.dispatched, 0)),
-            self._finished.eq(Mux(is_kernel, outside.finished, 0)),
-            self._peer_aborted.eq(outside.aborted_in & ~ahead.any() & registers.launched),
-        ]
-        ended = self._finished >= launch.workgroups
-        # The limits are the launch's from the cycle after it begins.
-        m.d.sync += outside.generation.eq(launch.generation)
         m.d.comb += [
+            view.launch.eq(registers.launch),
+            view.launched.eq(registers.launched),
+            view.launch_generation.eq(launch.generation),
+            view.credit_limit_in.eq(outside.credit_limit_in),
+            view.generation_in.eq(outside.generation_in),
+            view.aborted_in.eq(outside.aborted_in),
+            view.dispatched.eq(outside.dispatched),
+            view.finished.eq(outside.finished),
+            view.kernel_generation.eq(outside.kernel_generation),
+            outside.generation.eq(view.generation),
             outside.aborted.eq(registers.aborted),
-            registers.over.eq(
-                ~registers.launched | (self.over & trigger.idle & self.engine.over & ended)
-            ),
         ]
+        trigger, engine = self.trigger, self.engine
+        ended = view.ended >= launch.workgroups
+        m.d.comb += registers.over.eq(
+            ~registers.launched | (self.over & trigger.idle & engine.over & ended)
+        )
 
     def _connect_streams(self, m: Module) -> None:
         engine = self.engine
@@ -186,7 +178,7 @@ class ContextUnit(wiring.Component):
             self.engine.maps.eq(registers.maps),
             self.engine.launch_configuration.eq(launch_configuration),
             self.engine.remote_space.eq(registers.address_space.remote),
-            self.engine.credit_limit_in.eq(self._downstream),
+            self.engine.credit_limit_in.eq(self.outside_view.admitted),
             self.credit_window.launch_configuration.eq(launch_configuration),
             self.credit_window.launch.eq(registers.launch),
             self.credit_window.tick.eq(self.tick),
@@ -203,7 +195,7 @@ class ContextUnit(wiring.Component):
             credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
             credit_window.own.eq(trigger.own),
             credit_window.issued.eq(self.engine.issued),
-            credit_window.credit_limit_in.eq(self._downstream),
+            credit_window.credit_limit_in.eq(self.outside_view.admitted),
             credit_window.unfinished.eq(~self.idle & ~self.sends),
         ]
 
@@ -211,8 +203,8 @@ class ContextUnit(wiring.Component):
         """What the arbiters are told."""
         criticality, credit_window = self.criticality, self.credit_window
         m.d.comb += [
-            criticality.dispatched.eq(self._dispatched),
-            criticality.finished.eq(self._finished),
+            criticality.dispatched.eq(self.outside_view.given_out),
+            criticality.finished.eq(self.outside_view.ended),
             criticality.issued.eq(self.engine.issued),
             criticality.oldest.eq(credit_window.oldest),
             criticality.dispatch_limit.eq(credit_window.dispatch_limit),
@@ -261,10 +253,8 @@ class ContextUnit(wiring.Component):
                 error.valid.eq(source.error.valid),
                 error.report.eq(source.error.report),
             ]
-        was_aborted = Signal()
-        m.d.sync += was_aborted.eq(self._peer_aborted)
         m.d.comb += [
-            peer.valid.eq(self._peer_aborted & ~was_aborted),
+            peer.valid.eq(self.outside_view.gave_up),
             peer.report.code.eq(ErrorCode.PEER_ABORTED),
             *(error.report.owner.eq(self._number) for error in self.errors),
         ]
