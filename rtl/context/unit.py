@@ -113,11 +113,15 @@ class ContextUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.trigger = self.trigger
-        m.submodules.credit_window = self.credit_window
-        m.submodules.criticality = self.criticality
+        rooms = {
+            "trigger": self.trigger,
+            "credit_window": self.credit_window,
+            "criticality": self.criticality,
+            "outside_view": self.outside_view,
+        }
+        for name, room in rooms.items():
+            m.submodules[name] = may_sleep(room, platform)
         m.submodules.engine = self.engine
-        m.submodules.outside_view = may_sleep(self.outside_view, platform)
         self._connect_streams(m)
         self._configure(m)
         self._control_flow(m)

@@ -1,6 +1,6 @@
 """Flow control: which dispatch indices may be updated, and which may be dispatched."""
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -52,6 +52,8 @@ class CreditWindow(wiring.Component):
     error : Out(:class:`ErrorSignature`)
         TIMEOUT: for ``timeout`` ticks ``oldest`` has not moved or, from ``tracked_end`` on,
         something was ``unfinished``.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -86,6 +88,7 @@ class CreditWindow(wiring.Component):
                 "dispatch_limit": Out(p.credit_limit_bits),
                 "done": Out(1),
                 "error": Out(ErrorSignature(p)),
+                "awake": Out(1),
             }
         )
         # In words, so that a bit is found by a word's index and a shift.
@@ -110,8 +113,11 @@ class CreditWindow(wiring.Component):
         m = Module()
         self._remember(m)
         self._count_issued(m)
-        self._admit(m)
-        self._watch(m)
+        follows = self._admit(m)
+        counts = self._watch(m)
+        events = (self.launch, self.complete, self.moves, self.own, self.issued)
+        given_up = self.aborting & (self.launched | self.done)
+        m.d.comb += self.awake.eq(Cat(*events, given_up, follows, counts).any())
         with m.If(self.launch):
             m.d.sync += [
                 self.launched.eq(1),
@@ -155,7 +161,8 @@ class CreditWindow(wiring.Component):
         with m.Elif(self.issued | self.own):
             m.d.sync += count.eq(one_more)
 
-    def _admit(self, m: Module) -> None:
+    def _admit(self, m: Module) -> Value:
+        """The limits and the end; gives whether one of them changes."""
         bits, configuration = self._p.credit_limit_bits, self.launch_configuration
         window_end = Signal(bits + 1)
         command_end = Signal(bits + 2)
@@ -173,27 +180,35 @@ class CreditWindow(wiring.Component):
                 )
             ),
         ]
-        m.d.sync += [
-            # The comparison is the last to be known, so nothing but the choice is behind it.
-            self.credit_limit.eq(
-                Mux(
-                    window_end < command_end,
-                    self._admitted(window_end),
-                    self._admitted(command_end),
-                )
+        # The comparisons are the last to be known, so nothing but the choice is behind them.
+        limits = (
+            (
+                self.credit_limit,
+                window_end < command_end,
+                self._admitted(window_end),
+                self._admitted(command_end),
             ),
-            self.dispatch_limit.eq(
-                Mux(downstream < configuration.tracked_first, downstream, self.credit_limit)
+            (
+                self.dispatch_limit,
+                downstream < configuration.tracked_first,
+                downstream,
+                self.credit_limit,
             ),
-            self.done.eq(self.launched & (self.oldest >= configuration.tracked_end)),
-        ]
+        )
+        follows = []
+        for limit, is_first, first, second in limits:
+            m.d.sync += limit.eq(Mux(is_first, first, second))
+            follows.append(Mux(is_first, limit != first, limit != second))
+        done = self.launched & (self.oldest >= configuration.tracked_end)
+        m.d.sync += self.done.eq(done)
+        return Cat(*follows, done != self.done).any()
 
     def _admitted(self, end: Value) -> Value:
         most = (1 << self._p.credit_limit_bits) - 1
         return Mux(self.launched, Mux(end > most, most, end), 0)
 
-    def _watch(self, m: Module) -> None:
-        """Report a launch in which nothing happens for too long."""
+    def _watch(self, m: Module) -> Value:
+        """Report a launch in which nothing happens for too long; gives whether time counts."""
         configuration = self.launch_configuration
         timeout, waits = Signal(), Signal()
         most = (1 << self._p.dispatch_index_bits) - 1
@@ -208,3 +223,4 @@ class CreditWindow(wiring.Component):
             # The end of a launch of all ids has no dispatch index: the last one stands for it.
             self.error.report.dispatch_index.eq(Mux(self.oldest[-1], most, self.oldest)),
         ]
+        return idle.awake

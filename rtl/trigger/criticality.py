@@ -2,7 +2,7 @@
 three quarters of what the kernel still needs."""
 # amaranth: UnusedElaboratable=no
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,6 +72,8 @@ class Criticality(wiring.Component):
         The kernel runs, and communication is what it, or everything, will wait for. A register.
     congested : Out(1)
         The memory holds communication up, whoever goes first. A register.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ class Criticality(wiring.Component):
                 "relaxed": Out(1),
                 "critical": Out(1),
                 "congested": Out(1),
+                "awake": Out(1),
             }
         )
         self.congestion = Congestion(p)
@@ -178,7 +181,7 @@ class Criticality(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._begin(m)
-        self._tell(m)
+        tells = self._tell(m)
         self._follow_congestion(m)
         self._time_kernel(m)
         self._time_link(m)
@@ -193,6 +196,10 @@ class Criticality(wiring.Component):
             m.d.sync += [register.eq(0) for register in cleared]
         with m.Elif(self.aborting):
             m.d.sync += self.launched.eq(0)
+        ends = self.finished != self.finished_seen
+        events = (self.tick, self.looked, self.launch, self.issued, ends, tells)
+        given_up = self.aborting & self.launched
+        m.d.comb += self.awake.eq(Cat(*events, given_up, self.phase != _GONE).any())
         return m
 
     def _begin(self, m: Module) -> None:
@@ -203,8 +210,8 @@ class Criticality(wiring.Component):
         with m.If(self._begins | (self.phase != _GONE)):
             m.d.sync += self.phase.eq(self.phase + 1)
 
-    def _tell(self, m: Module) -> None:
-        """What the arbiters are told."""
+    def _tell(self, m: Module) -> Value:
+        """What the arbiters are told; gives whether it changes."""
         launch = self.launch_configuration
         window = launch.credit_window
         lags, leads, unknown = Signal(), Signal(), Signal()
@@ -221,11 +228,13 @@ class Criticality(wiring.Component):
                 (self.dispatched >= self.dispatch_limit) & (self.dispatched < launch.workgroups)
             ),
         ]
-        m.d.sync += [
-            self.active.eq(self._runs & ~self._waits),
-            self.relaxed.eq(self._runs & ~self._waits & ~self.late & ~lags),
-            self.critical.eq(self._runs & (self._waits | leads | self.late | unknown)),
-        ]
+        told = (
+            (self.active, self._runs & ~self._waits),
+            (self.relaxed, self._runs & ~self._waits & ~self.late & ~lags),
+            (self.critical, self._runs & (self._waits | leads | self.late | unknown)),
+        )
+        m.d.sync += [register.eq(following) for register, following in told]
+        return Cat(register != following for register, following in told).any()
 
     def _follow_congestion(self, m: Module) -> None:
         """A sample with each tick."""

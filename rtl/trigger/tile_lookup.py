@@ -38,8 +38,10 @@ class TileLookup(wiring.Component):
     -------
     tile : In(:func:`Completion`)
     maps : In(:func:`MapConfiguration`)
+    look : In(1)
+        In the next cycle, ``o`` is for the tile and the map as they are now.
     o : Out(:func:`TileEntry`)
-        A register: for the tile and the map of the cycle before.
+        A register.
     """
 
     def __init__(self, p: T3Parameters):
@@ -47,6 +49,7 @@ class TileLookup(wiring.Component):
             {
                 "tile": In(Completion(p)),
                 "maps": In(MapConfiguration(p)),
+                "look": In(1),
                 "o": Out(TileEntry(p)),
             }
         )
@@ -68,10 +71,11 @@ class TileLookup(wiring.Component):
         first = Signal.like(hits)
         m.d.comb += first.eq(one_hot_first(hits))
 
-        for name in self.o.shape().members:
-            m.d.sync += Value.cast(self.o[name]).eq(
-                one_hot_select(first, [self._of_range(name, entry, edges) for entry in ranges])
-            )
+        with m.If(self.look):
+            for name in self.o.shape().members:
+                m.d.sync += Value.cast(self.o[name]).eq(
+                    one_hot_select(first, [self._of_range(name, entry, edges) for entry in ranges])
+                )
         return m
 
     def _of_range(self, name: str, entry: data.View, edges: Value):

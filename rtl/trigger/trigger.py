@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -120,6 +120,8 @@ class Trigger(wiring.Component):
         Strobe: a step of the walks over the rows and over the counts is due.
     patrolled : Out(1)
         In this cycle one of them writes a corrected word.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -167,6 +169,7 @@ class Trigger(wiring.Component):
                 "inject": In(InjectSignature()).array(3),
                 "patrol": In(1),
                 "patrolled": Out(1),
+                "awake": Out(1),
             }
         )
         depth = max(p.credit_window, 2)  # with one row there would be no address
@@ -257,6 +260,9 @@ class Trigger(wiring.Component):
         self._read_row(m)
         with m.If(self.clear):
             m.d.sync += [self.state.eq(State.CLEAR), self.clear_row.eq(0)]
+        parts = (self.table, self.groups, self.queue)
+        works = self.taken | (self.state != State.IDLE) | self.fetch.fetched
+        m.d.comb += self.awake.eq(Cat(works, self.clear, *(part.awake for part in parts)).any())
         self._report(m)
         return m
 
@@ -280,11 +286,12 @@ class Trigger(wiring.Component):
         fetch, table = self.fetch, self.table
         coming = self.completions.p.dispatch_index
         same_row = self._row_of(self.tile.dispatch_index) == self._row_of(coming)
-        m.d.sync += [
-            fetch.fetched.eq(self.taken),
-            fetch.written.eq(table.i),
-            fetch.rewritten.eq(table.write & same_row),
-        ]
+        m.d.sync += fetch.fetched.eq(self.taken)
+        with m.If(self.taken):
+            m.d.sync += [
+                fetch.written.eq(table.i),
+                fetch.rewritten.eq(table.write & same_row),
+            ]
         with m.If(fetch.fetched):
             m.d.sync += [
                 fetch.row.eq(Mux(fetch.rewritten, fetch.written, table.o)),
@@ -296,7 +303,11 @@ class Trigger(wiring.Component):
 
     def _look_up(self, m: Module) -> None:
         m.submodules.lookup = self.lookup
-        m.d.comb += [self.lookup.tile.eq(self.tile), self.lookup.maps.eq(self.maps)]
+        m.d.comb += [
+            self.lookup.tile.eq(self.tile),
+            self.lookup.maps.eq(self.maps),
+            self.lookup.look.eq(self.state == State.LOOKUP),
+        ]
 
     def _count_tile(self, m: Module) -> None:
         sums, row, tile, entry = self.sums, self.fetch.row, self.tile, self.lookup.o

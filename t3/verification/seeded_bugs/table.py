@@ -142,8 +142,8 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.trigger.criticality",
         block="Criticality",
         fault="protects a kernel that may not dispatch",
-        right="self.active.eq(self._runs & ~self._waits)",
-        wrong="self.active.eq(self._runs)",
+        right="(self.active, self._runs & ~self._waits)",
+        wrong="(self.active, self._runs)",
     ),
     SeededBug(
         module="rtl.trigger.congestion",
