@@ -6,6 +6,7 @@ first cycle in which something is due. What only goes on counting meanwhile is c
 
 import numpy as np
 
+from sysmodel.engine.codes import TICK_CYCLES
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, O
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.memory.accesses import next_return
@@ -69,7 +70,8 @@ def rests_until(s, now, end):
 
     The hardware sleeps, and its inputs are those of a cycle in which nothing happened.
     """
-    f, at = s.fixed[0], end
+    f = s.fixed[0]
+    at = min(end, (now + TICK_CYCLES - 1) // TICK_CYCLES * TICK_CYCLES)
     if f.link_stall > 0:  # a link that stalls at random asks chance in every cycle
         return now
     for g in range(f.gpus):

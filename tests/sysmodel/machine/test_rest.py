@@ -1,0 +1,53 @@
+"""Cycles that are gone over at once are those in which nothing would have happened."""
+
+import numpy as np
+import pytest
+from small_system import small_system
+
+from sysmodel.machine.loop import advance
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.offers import gemm_space
+from sysmodel.machine.program import map_writes
+from sysmodel.machine.tiling import kernel_of
+from sysmodel.machine.until import NEVER
+
+SYSTEM = small_system()
+
+
+def machine_of(gpus, policy):
+    kernel = kernel_of(SYSTEM, 512, 192, 64, gpus)
+    one = Machine(SYSTEM, kernel, engine="rtl", channels=SYSTEM.dram.channels, mirror=False)
+    one.launch(
+        [map_writes(kernel, SYSTEM, g, context=gemm_space(0), policy=policy) for g in range(gpus)]
+    )
+    return one
+
+
+def differences(one, other):
+    """Parts of the state that differ."""
+
+    def parts(state):
+        for name, part in state._asdict().items():
+            if isinstance(part, np.ndarray):
+                yield name, part
+            else:
+                yield from ((f"{name}.{key}", value) for key, value in part._asdict().items())
+
+    return [
+        name
+        for (name, mine), (_, others) in zip(parts(one.state), parts(other.state), strict=True)
+        if np.asarray(mine).tobytes() != np.asarray(others).tobytes()
+    ]
+
+
+@pytest.mark.parametrize("policy", ["round-robin", "critical"])
+def test_the_state_is_that_of_every_cycle(policy):
+    steps = 0
+    with machine_of(2, policy) as at_once, machine_of(2, policy) as each:
+        for cycles in [*range(1, 60), *[997] * 40]:
+            advance(at_once.state, at_once.hardware, NEVER, cycles)
+            for _ in range(cycles):
+                advance(each.state, each.hardware, NEVER, 1)
+            steps += cycles
+            assert differences(at_once, each) == [], f"after {steps} cycles"
+        assert at_once.state.gpu["finished"].min() == at_once.kernel.workgroups
