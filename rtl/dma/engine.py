@@ -75,6 +75,8 @@ class DmaEngine(wiring.Component):
     error : Out(:class:`ErrorSignature`)
         Segments outside the region are dropped in this cycle; of which workgroup, and wavefront if
         the command moves one's tile.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -125,6 +127,7 @@ class DmaEngine(wiring.Component):
                 "issued": Out(1),
                 "idle": Out(1),
                 "over": Out(1),
+                "awake": Out(1),
             }
         )
         self.walkers = [RowWalker(p, number) for number in range(p.dma_walkers)]
@@ -148,8 +151,9 @@ class DmaEngine(wiring.Component):
         copy, loads = self._choose(m)
         of_command = self._template(m, copy)
         inner_extent = self._connect(m, copy, loads)
-        ended = self._offer(m)
+        ended, moves = self._offer(m)
         self._report(m)
+        self._wake(m, loads, moves, ended)
         with m.Switch(self.state):
             with m.Case(State.IDLE):
                 with m.If(loads):
@@ -224,11 +228,13 @@ class DmaEngine(wiring.Component):
             ]
         return inner_extent
 
-    def _offer(self, m: Module) -> Signal:
-        """Each walker's segment to its channel's lane, one to each; gives whether all end."""
+    def _offer(self, m: Module) -> tuple[Value, Value]:
+        """Each walker's segment to its channel's lane, one to each; gives whether all end, and
+        whether one goes on or begins or ceases to wait."""
         p, walkers = self._p, self.walkers
         first, ended = Signal(len(walkers)), Signal(len(walkers))
         ready = Cat(lane.ready for lane in self.segments)
+        waits = Signal.like(self.waits, name="waits_then")
         wants = []
         for index, walker in enumerate(walkers):
             here = Signal(p.channels, name=f"here_{index}")
@@ -243,12 +249,14 @@ class DmaEngine(wiring.Component):
                 ended[index].eq(~walker.valid | (walker.advance & walker.ends)),
             ]
             if len(walkers) > 1:
-                m.d.sync += self.waits[index].eq(walker.valid & first[index] & stops)
+                m.d.comb += waits[index].eq(walker.valid & first[index] & stops)
+                m.d.sync += self.waits[index].eq(waits[index])
             offers = walker.valid & ~self.aborting
             wants.append(here & offers.replicate(p.channels))
         for index in range(p.channels):
             self._feed(m, index, Cat(lanes[index] for lanes in wants), first)
-        return ended.all()
+        moves = Cat(self.waits ^ waits, *(walker.advance for walker in walkers)).any()
+        return ended.all(), moves
 
     def _feed(self, m: Module, index: int, wants: Value, first: Value) -> None:
         """A lane's segment: that of the walker that goes first among those that want the lane."""
@@ -270,6 +278,12 @@ class DmaEngine(wiring.Component):
             if other > index:
                 behind |= same & self.waits[other]
         return behind
+
+    def _wake(self, m: Module, loads: Signal, moves: Value, ended: Value) -> None:
+        """With a command to load or to prepare, a walker that moves, and the end of a walk."""
+        prepares = (self.state == State.SCALE) | (self.state == State.SHAPE)
+        over = (self.state == State.WALK) & (ended | self.aborting)
+        m.d.comb += self.awake.eq(loads | prepares | moves | over)
 
     def _report(self, m: Module) -> None:
         outside = Cat(walker.valid & ~walker.inside for walker in self.walkers)

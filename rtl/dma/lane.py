@@ -42,6 +42,8 @@ class DmaLane(wiring.Component):
         Segments are dropped. What is read already comes back, and leaves.
     idle : Out(1)
         Nothing is held here.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -79,6 +81,7 @@ class DmaLane(wiring.Component):
                 "sends": Out(stream.Signature(Packet(p))),
                 "aborting": In(1),
                 "idle": Out(1),
+                "awake": Out(1),
             }
         )
         # A read is told from another by these alone; the rest of its request is constant.
@@ -120,7 +123,19 @@ class DmaLane(wiring.Component):
             & ~self.sends.valid
             & (self.used == 0)
         )
+        self._wake(m, send)
         return m
+
+    def _wake(self, m: Module, send: Signal) -> None:
+        """Something comes or leaves; what is expanded comes into the queue of reads."""
+        happens = [
+            self.segments_queue.awake,
+            self.reads_queue.awake,
+            self.returns.valid,
+            send,
+            self.sends.valid & self.sends.ready,
+        ]
+        m.d.comb += self.awake.eq(Cat(happens).any())
 
     def _connect(self, m: Module) -> None:
         m.submodules.segments = self.segments_queue
@@ -161,7 +176,8 @@ class DmaLane(wiring.Component):
             write.data.op.eq(segment.op),
             write.data.dtype.eq(segment.dtype),
         ]
-        with m.If(expand | self.aborting):
+        # Without a segment it is 0.
+        with m.If(expand | (segments.o.valid & self.aborting)):
             m.d.sync += index.eq(Mux(segments.o.ready, 0, index + 1))
         return expand
 

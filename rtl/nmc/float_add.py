@@ -103,6 +103,7 @@ class FloatAdd(wiring.Component):
 
     A sum leaves ``LATENCY`` cycles after its numbers came, one per cycle. The four stages are
     order, align and add, normalise, and round; the last ends at the output, without a register.
+    While no numbers come, the first stage's registers stay, and those behind come to rest.
 
     Parameters
     ----------
@@ -111,6 +112,8 @@ class FloatAdd(wiring.Component):
 
     Members
     -------
+    valid : In(1)
+        Numbers come.
     a, b : In(Float)
         The numbers. ``special`` is not looked at.
     swap : In(1)
@@ -139,6 +142,7 @@ class FloatAdd(wiring.Component):
         self._datatypes = tuple(datatypes)
         super().__init__(
             {
+                "valid": In(1, init=1),
                 "a": In(number),
                 "b": In(number),
                 "swap": In(1),
@@ -197,15 +201,16 @@ class FloatAdd(wiring.Component):
         quiet_nan = Const(0b11 << (fraction_bits - 1), fraction_bits + 1)
         larger = Mux(self.swap, significands[1], significands[0])
         smaller = Mux(self.swap, significands[0], significands[1])
-        m.d.sync += [
-            ordered.dtype.eq(self.dtype),
-            ordered.sign.eq(Mux(self.swap, self.b.sign, self.a.sign) & ~self.nan),
-            ordered.subtract.eq((self.a.sign ^ self.b.sign) & ~self.alone),
-            ordered.exponent.eq(Mux(self.swap, exponents[1], exponents[0])),
-            ordered.distance.eq(Mux(self.swap, distances[1], distances[0])),
-            ordered.larger.eq(Mux(self.nan, quiet_nan, larger)),
-            ordered.smaller.eq(Mux(self.alone, 0, smaller)),
-        ]
+        with m.If(self.valid):
+            m.d.sync += [
+                ordered.dtype.eq(self.dtype),
+                ordered.sign.eq(Mux(self.swap, self.b.sign, self.a.sign) & ~self.nan),
+                ordered.subtract.eq((self.a.sign ^ self.b.sign) & ~self.alone),
+                ordered.exponent.eq(Mux(self.swap, exponents[1], exponents[0])),
+                ordered.distance.eq(Mux(self.swap, distances[1], distances[0])),
+                ordered.larger.eq(Mux(self.nan, quiet_nan, larger)),
+                ordered.smaller.eq(Mux(self.alone, 0, smaller)),
+            ]
         return ordered
 
     def _sum(self, m: Module, ordered: _Ordered) -> _Summed:

@@ -31,6 +31,8 @@ class ReduceLane(wiring.Component):
 
     Members
     -------
+    valid : In(1)
+        Operands come; see :class:`FloatAdd`.
     stored, operand : In
         Numbers, in the low bits if the format is not the widest.
     replace : In(1)
@@ -55,6 +57,7 @@ class ReduceLane(wiring.Component):
         width = max(FORMATS[datatype].width for datatype in self._datatypes)
         super().__init__(
             {
+                "valid": In(1, init=1),
                 "stored": In(width),
                 "operand": In(width),
                 "replace": In(1),
@@ -84,6 +87,7 @@ class ReduceLane(wiring.Component):
                 | (b.special & b.fraction.any())
                 | ((self.op == Operation.SUM) & a.special & b.special & signs_differ)
             ),
+            add.valid.eq(self.valid),
             add.a.eq(a),
             add.b.eq(b),
             add.dtype.eq(self.dtype),

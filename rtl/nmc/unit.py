@@ -1,5 +1,7 @@
 """Near-memory compute: the unit that reduces an update into a memory atom."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -36,6 +38,17 @@ class NmcUnit(wiring.Component):
     o : Out(stream of NmcResult)
     epoch : In(8)
         Tag of the current reduction.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    valid : Signal
+        Stages with a request, the first in the lowest bit; the output is a stage more.
+    moves : Signal
+        Stages with something new, which the next ones follow: ``valid``, but after a reset all.
 
     Raises
     ------
@@ -57,8 +70,11 @@ class NmcUnit(wiring.Component):
                 "i": In(stream.Signature(NmcRequest(parameters), always_ready=True)),
                 "o": Out(stream.Signature(NmcResult(parameters), always_ready=True)),
                 "epoch": In(8),
+                "awake": Out(1),
             }
         )
+        self.valid = Signal(ReduceLane.LATENCY)
+        self.moves = Signal(ReduceLane.LATENCY, init=-1)
 
     def elaborate(self, platform):
         m = Module()
@@ -68,13 +84,20 @@ class NmcUnit(wiring.Component):
 
         # A wide lane takes a word as one number or its lower half, a narrow lane the upper half.
         wide = ~((request.dtype == Datatype.FP16) | (request.dtype == Datatype.BF16))
-        valid, epoch = self.i.valid, self.epoch
-        for stage in range(ReduceLane.LATENCY):
-            later = [Signal.like(each, name=f"stage_{stage}") for each in (valid, epoch, wide)]
-            m.d.sync += [new.eq(old) for new, old in zip(later, (valid, epoch, wide), strict=True)]
-            valid, epoch, wide = later
+        comes, stages = self.i.valid, range(1, ReduceLane.LATENCY + 1)
+        # As in the lanes, the first stage takes what comes, and the others follow.
+        beside = [Signal(len(self.epoch) + 1, name=f"beside_{stage}") for stage in stages]
+        with m.If(comes):
+            m.d.sync += beside[0].eq(Cat(self.epoch, wide))
+        m.d.sync += [later.eq(one) for one, later in pairwise(beside)]
+        epoch, wide = beside[-1][:-1], beside[-1][-1]
 
-        m.d.sync += [self.o.valid.eq(valid), self.o.p.epoch.eq(epoch)]
+        m.d.sync += [
+            Cat(self.valid, self.o.valid).eq(Cat(comes, self.valid)),
+            self.moves.eq(Cat(comes, self.moves)),
+            self.o.p.epoch.eq(epoch),
+        ]
+        m.d.comb += self.awake.eq(comes | self.moves.any() | self.o.valid)
         for index in range(len(Value.cast(request.stored)) // 32):
             stored = Value.cast(request.stored).word_select(index, 32)
             operand = Value.cast(request.operand).word_select(index, 32)
@@ -91,6 +114,7 @@ class NmcUnit(wiring.Component):
             ]
             for lane in (lower, upper):
                 m.d.comb += [
+                    lane.valid.eq(comes),
                     lane.replace.eq(replace),
                     lane.op.eq(request.op),
                     lane.dtype.eq(request.dtype),

@@ -35,6 +35,7 @@ from . import (
     sleep_channel,
     sleep_tracker,
     sleep_trigger,
+    sleep_dma,
     tracker_bank,
     tracker_front,
     tracker_table,
@@ -69,6 +70,7 @@ _MODULES = (
     sleep_channel,
     sleep_tracker,
     sleep_trigger,
+    sleep_dma,
     tracker_bank,
     tracker_front,
     tracker_table,
@@ -89,7 +91,6 @@ UNPROVEN: Mapping[str, str] = MappingProxyType(
     {
         "tracker": "only joins front, banks and merges, which are proven",
         "map_table": "its bench writes tables beside a model",
-        "nmc_unit": "t3 exhaust compares it with exact arithmetic",
         "link_endpoint": "its sender and receiver, its sessions and its control words are proven",
     }
 )

@@ -95,9 +95,9 @@ class SleepHarness(Elaboratable):
         for register in _registers(parts):
             before = Signal.like(register, name=f"{register.name}_before")
             m.d.sync += before.eq(register)
-            m.d.comb += Assert(
-                ~slept | (register == before), f"{register.name} changes in a room that sleeps"
-            )
+            unchanged = register == before
+            m.d.comb += Assert(~slept | unchanged, f"{register.name} changes in a room that sleeps")
+            self.relate(m, register, unchanged)
         for number, enable in enumerate(_memory_enables(parts)):
             m.d.comb += Assert(awake | ~enable.any(), f"memory port {number} of one that sleeps")
         m.d.comb += [
@@ -106,8 +106,19 @@ class SleepHarness(Elaboratable):
         ]
         return m
 
+    def relate(self, m: Module, register: Signal, unchanged: Value) -> None:
+        """Tell the induction when else a register is unchanged."""
 
-def sleeps(name: str, what: str, room: type, *arguments, geometry: str, **options) -> Proof:
+
+def sleeps(
+    name: str,
+    what: str,
+    room: type,
+    *arguments,
+    geometry: str,
+    harness: type[SleepHarness] = SleepHarness,
+    **options,
+) -> Proof:
     """A room's promise, for its proof.
 
     Parameters
@@ -119,12 +130,14 @@ def sleeps(name: str, what: str, room: type, *arguments, geometry: str, **option
         From which the room is made.
     geometry : str
         See :class:`Proof`.
+    harness : type
+        Of the room.
     """
     return Proof(
         name=f"sleep-{name}",
         statement=f"While {what} is not awake, no register and no word of a memory in it changes",
         blocks=(room,),
-        harness=lambda block: SleepHarness(block, *arguments, **options),
+        harness=lambda block: harness(block, *arguments, **options),
         geometry=geometry,
         reason="no width is looked at",
         depth=2,

@@ -181,6 +181,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="",
     ),
     SeededBug(
+        module="rtl.nmc.unit",
+        block="NmcUnit",
+        fault="a result has the epoch of the cycle before it leaves",
+        right="self.o.p.epoch.eq(epoch),",
+        wrong="self.o.p.epoch.eq(self.epoch),",
+    ),
+    SeededBug(
         module="t3.verification.proofs.ring_node",
         block="RingNode",
         fault="takes an incoming update only while its own link has room",

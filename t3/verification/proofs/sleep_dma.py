@@ -1,0 +1,83 @@
+"""DMA engine, lanes and reduce unit: a clock while one is not awake changes nothing in it."""
+
+from amaranth.hdl import Cat, Module, Signal, Value
+
+from rtl.dma.engine import DmaEngine
+from rtl.dma.lane import DmaLane
+from rtl.nmc.unit import NmcUnit
+from rtl.parameters import T3Parameters
+
+from .invariant import invariant
+from .sleep import SleepHarness, sleeps
+
+__all__ = ["PROOFS"]
+
+_P = T3Parameters(
+    contexts=1,
+    system_channels=2,
+    channels=2,
+    dma_walkers=2,
+    interleave_atoms=4,
+    atom_bytes=8,
+    address_bits=11,
+    workgroup_bits=3,
+    wavefronts=4,
+    context_bits=1,
+    tag_bits=1,
+    sets=1,
+    commands=2,
+    regions=2,
+    ranges=1,
+    egress_slots=4,
+    with_data=True,
+)
+
+
+class NmcHarness(SleepHarness):
+    """The registers of a stage stay while the stage before has nothing new."""
+
+    def __init__(self, room: type[NmcUnit], *arguments):
+        super().__init__(room, *arguments)
+        self._moved = Signal(NmcUnit.LATENCY, init=-1)
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        unit = self._room
+        m.d.sync += self._moved.eq(Cat(unit.i.valid, unit.moves))
+        m.d.comb += invariant((unit.valid & ~unit.moves) == 0, "a request that does not move")
+        return m
+
+    def relate(self, m: Module, register: Signal, unchanged: Value) -> None:
+        stage = register.name.rpartition("_")[2]
+        if register.name == "o__payload":
+            stage = NmcUnit.LATENCY
+        elif not stage.isdigit():
+            return
+        moved = self._moved[int(stage) - 1]
+        m.d.comb += invariant(moved | unchanged, f"stage {stage}: {register.name} changes")
+
+
+PROOFS = (
+    sleeps(
+        "dma-engine",
+        "a DMA engine",
+        DmaEngine,
+        _P,
+        geometry="2 channels, 2 walkers, granules of 4 atoms, addresses of 8 bits",
+    ),
+    sleeps(
+        "dma-lane",
+        "a channel's lane of a DMA engine",
+        DmaLane,
+        _P,
+        geometry="4 egress slots, atoms of 8 bytes, addresses of 8 bits",
+    ),
+    sleeps(
+        "nmc-unit",
+        "a reduce unit",
+        NmcUnit,
+        _P,
+        geometry="atoms of 8 bytes",
+        harness=NmcHarness,
+    ),
+)
