@@ -118,10 +118,10 @@ class ContextUnit(wiring.Component):
             "credit_window": self.credit_window,
             "criticality": self.criticality,
             "outside_view": self.outside_view,
+            "engine": self.engine,
         }
         for name, room in rooms.items():
             m.submodules[name] = may_sleep(room, platform)
-        m.submodules.engine = self.engine
         self._connect_streams(m)
         self._configure(m)
         self._control_flow(m)

@@ -85,6 +85,7 @@ def rests_until(s, now, end):
 def pass_time(s, now, cycles):
     """Count what goes on counting in so many cycles from ``now`` on."""
     f = s.fixed[0]
+    f.rested += cycles
     for g in range(f.gpus):
         outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
         for context in range(f.contexts):

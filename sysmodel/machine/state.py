@@ -46,6 +46,7 @@ _FIXED = np.dtype(
         ("flow", np.int64),  # 1: the hardware admits workgroups
         ("work", np.int64),  # 1: the kernel is running
         ("now", np.int64),
+        ("rested", np.int64),  # cycles in which nothing happened, and which the loop went over
         ("sample_count", np.int64),
         ("sample_interval", np.int64),
         ("sample_next", np.int64),

