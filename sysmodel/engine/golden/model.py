@@ -315,6 +315,27 @@ def _report_corrupt(s, number):
 
 
 @inlined
+def _step_channels(s, words, results, measure):
+    """All channels; gives what :func:`step_channel` gives, of all of them together."""
+    busy = left = sends = 0
+    for number in range(s.config.channels):
+        of_store, of_packet, more, stays, sent = step_channel(s, number, words, measure)
+        places = s.channels[natural(number)].places
+        report(s, of_store, places[0], True)
+        report(s, of_packet, places[1], True)
+        _report_corrupt(s, number)
+        i = natural(number * CHANNEL_INPUTS)
+        note_link(s, number, words[i + I.link_down], words[i + I.link_reset])
+        busy |= more
+        left |= stays
+        sends |= sent
+        write_channel(s, number, results)
+        if s.config.with_data:
+            step_nmc(s, number, words, results)
+    return busy, left, sends
+
+
+@inlined
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -360,21 +381,8 @@ def step(state, inputs, outputs):
     _track(s, tracking, clear)
     _send(s, tick)
 
-    sends, left = 0, busy
-    for number in range(channels):
-        of_store, of_packet, more, stays, sent = step_channel(s, number, words, measure)
-        places = s.channels[natural(number)].places
-        report(s, of_store, places[0], True)
-        report(s, of_packet, places[1], True)
-        _report_corrupt(s, number)
-        i = natural(number * CHANNEL_INPUTS)
-        note_link(s, number, words[i + I.link_down], words[i + I.link_reset])
-        busy |= more
-        left |= stays
-        sends |= sent
-        write_channel(s, number, results)
-        if config.with_data:
-            step_nmc(s, number, words, results)
+    more, stays, sends = _step_channels(s, words, results, measure)
+    busy, left = busy | more, busy | stays
     h = natural(channels * CHANNEL_OUTPUTS)
     for context in range(contexts):
         own = s.contexts[context]
