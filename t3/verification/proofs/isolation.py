@@ -264,6 +264,10 @@ class IsolationHarness(Elaboratable):
             ),
             Assert(~error.valid | came | failed, f"{number}: an error of nothing"),
             Assert(came | ~clearing | ~cleared, f"{number}: cleared, but nothing came"),
+            Assert(
+                registers.abort | ~dut.tracker.clear[number],
+                f"{number}: its tiles are forgotten, but it was not aborted",
+            ),
             Assert(came | clearing | unit.over, f"{number}: not over, but nothing came"),
             Assert(came | ~begun | idle, f"{number}: not idle, but nothing came"),
             Assert(came | ~begun | registers.sent, f"{number}: sends, but nothing came"),

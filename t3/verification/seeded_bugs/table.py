@@ -8,9 +8,9 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.top",
         block="T3",
-        fault="an error of a context is told to every context",
-        right="~stray & (error.report.owner == owner)",
-        wrong="~stray",
+        fault="an abort of a context forgets the tiles of all",
+        right="tracker.clear[number].eq(registers.abort)",
+        wrong="tracker.clear[number].eq(Cat(c.abort for c in self.registers.context).any())",
     ),
     SeededBug(
         module="rtl.context.unit",

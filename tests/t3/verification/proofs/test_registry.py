@@ -19,7 +19,9 @@ def test_every_block_is_proven_or_has_a_reason():
 
 
 def test_every_proven_block_has_a_seeded_bug():
-    proven = {block.__name__ for proof in PROOFS for block in proof.blocks}
+    """But those of which only the sleep is proven: what finds that one is test_sleep.py's."""
+    proofs = [proof for proof in PROOFS if not proof.name.startswith("sleep-")]
+    proven = {block.__name__ for proof in proofs for block in proof.blocks}
     assert proven <= {bug.block for bug in SEEDED_BUGS}
 
 
