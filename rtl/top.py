@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The hardware of one GPU."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value

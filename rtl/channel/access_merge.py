@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """All accesses to the DRAM, from the queues and lanes into one stream."""
 
 from amaranth.hdl import Cat, Const, Module, Signal

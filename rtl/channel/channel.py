@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The datapath of one memory channel: stores, link and DMA to the DRAM, and its acknowledgements
 back."""
 

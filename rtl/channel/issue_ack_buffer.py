@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Issue acknowledgements that wait for room in the queue that makes events of them."""
 
 from amaranth.hdl import Cat, Const, Module, Mux

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """All that leaves over the link, from the queues of the contexts into one."""
 
 from amaranth.hdl import Cat, Module

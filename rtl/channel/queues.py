@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The queues between the stages of a channel."""
 
 from dataclasses import dataclass

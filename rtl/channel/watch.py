@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Whether anything of a context is left to do in a channel."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value

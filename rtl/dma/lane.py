@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """One channel's part of the DMA engine: reads atoms, and sends them on."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Registers of one context: its tables, its launch, and its errors."""
 
 from amaranth.hdl import Module, Signal, Value

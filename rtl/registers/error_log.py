@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Errors as software reads them: the oldest ones with all that is known, and how many of a kind."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The register port: software's view of the hardware, and the configuration it writes."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A page with errors and interrupts: of the GPU, or of a context."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Compute stream against communication stream, in front of the DRAM queue."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

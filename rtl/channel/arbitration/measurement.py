@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """How full the DRAM queue is on average, and the threshold that this chooses."""
 
 from amaranth.hdl import Cat, Module, Signal
