@@ -73,10 +73,10 @@ class T3(wiring.Component):
         self.tracker = Tracker(p)
         self.contexts = [ContextUnit(p, number) for number in range(p.contexts)]
         self.channels = [Channel(p) for _ in range(p.channels)]
-        banks = len(self.tracker.errors)
         self._error_choice = ErrorChoice(
             p,
-            shared=sum(len(channel.errors) for channel in self.channels) + banks,
+            channels=sum(len(channel.errors) for channel in self.channels),
+            banks=len(self.tracker.errors),
             own=len(self.contexts[0].errors),
         )
         self._link_errors = LinkErrors(p)
@@ -247,11 +247,14 @@ class T3(wiring.Component):
     def _report_errors(self, m: Module) -> None:
         """Of all blocks, in the order of the choice."""
         choice = self._error_choice
-        shared = [error for channel in self.channels for error in channel.errors]
-        for sink, source in zip(choice.shared, [*shared, *self.tracker.errors], strict=True):
+        of_channels = [error for channel in self.channels for error in channel.errors]
+        for sink, source in (
+            *zip(choice.channels, of_channels, strict=True),
+            *zip(choice.banks, self.tracker.errors, strict=True),
+        ):
             m.d.comb += [sink.valid.eq(source.valid), sink.report.eq(source.report)]
         for number, channel in enumerate(self.channels):
-            for sink in choice.shared[len(channel.errors) * number :][: len(channel.errors)]:
+            for sink in choice.channels[len(channel.errors) * number :][: len(channel.errors)]:
                 m.d.comb += sink.report.channel.eq(number)
         for number, unit in enumerate(self.contexts):
             for sink, source in zip(choice.own[number], unit.errors, strict=True):

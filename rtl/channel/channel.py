@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.dma.lane import DmaLane
 from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, ContextView
-from rtl.interface.encodings import Access, PacketKind, Target
+from rtl.interface.encodings import Access, ErrorCode, PacketKind, Target
 from rtl.interface.layouts import Packet, Segment, TileUpdates, TrackerInput
 from rtl.interface.signatures import ChannelSignature, ErrorSignature
 from rtl.lib.injection import InjectSignature
@@ -23,13 +23,14 @@ from rtl.parameters import T3Parameters
 from .access_merge import AccessMerge
 from .address_map import LocationLookup, RangeLookup
 from .admission import admission_of
+from .error_register import ErrorRegister
 from .inbound_lookup import InboundLookup, inbound_table_of
 from .issue_ack_buffer import IssueAckBuffer
 from .issue_ack_queue import IssueAckQueue
 from .link_merge import LinkMerge
-from .packet_check import PacketCheck
+from .packet_check import PACKET_ERRORS, PacketCheck
 from .queues import ChannelQueues
-from .store_check import StoreCheck
+from .store_check import STORE_ERRORS, StoreCheck
 from .store_router import StoreRouter, remote_table_of
 from .watch import ChannelWatch
 
@@ -50,7 +51,7 @@ class Channel(wiring.Component):
 
     A read is before the arbiter one cycle after its port, a packet two, a store three; what the
     arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
-    output but ``errors``, ``sent``, ``idle`` and ``gone`` is a queue's end or a register.
+    output but ``sent``, ``idle`` and ``gone`` is a queue's end or comes from registers.
 
     Updates are let through for dispatch indices that their context admits, those of packets if
     their operation and type are the command's; others are dropped and reported.
@@ -78,7 +79,7 @@ class Channel(wiring.Component):
     segments : In(stream).array(contexts)
         From the DMA engines.
     errors : Out(ErrorSignature).array(3)
-        A store, a packet, or an issue acknowledgement was dropped in this cycle.
+        A store, a packet, or an issue acknowledgement was dropped in the last cycle.
     corrected : Out(1)
         In this cycle, a wrong bit of an issue acknowledgement was corrected.
     inject : In(:class:`InjectSignature`)
@@ -147,6 +148,9 @@ class Channel(wiring.Component):
         self.issue_ack_buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self.issue_ack_queue = IssueAckQueue(p, depth=ISSUE_ACK_EVENTS)
         self._store_check, self._packet_check = StoreCheck(p), PacketCheck(p)
+        self._store_error = ErrorRegister(p, STORE_ERRORS)
+        self._packet_error = ErrorRegister(p, PACKET_ERRORS)
+        self._issue_ack_error = ErrorRegister(p, [ErrorCode.TRACKER_CORRUPT])
         self._stored_count = WideCounter(len(self.stored))
         if p.with_data:
             self._nmc = NmcUnit(p)
@@ -177,6 +181,9 @@ class Channel(wiring.Component):
             "watch": self.watch,
             "issue_ack_buffer": self.issue_ack_buffer,
             "issue_acks": self.issue_ack_queue,
+            "store_error": self._store_error,
+            "packet_error": self._packet_error,
+            "issue_ack_error": self._issue_ack_error,
             "stored_count": self._stored_count,
         }
         if self._p.with_data:
@@ -298,9 +305,24 @@ class Channel(wiring.Component):
         ]
 
     def _tell_errors(self, m: Module) -> None:
-        causes = self._store_check, self._packet_check, self.issue_ack_buffer
-        for cause, out in zip(causes, self.errors, strict=True):
-            m.d.comb += [out.valid.eq(cause.error.valid), out.report.eq(cause.error.report)]
+        for register, check in (
+            (self._store_error, self._store_check),
+            (self._packet_error, self._packet_check),
+        ):
+            m.d.comb += [
+                register.taken.eq(check.i.valid & check.i.ready),
+                register.causes.eq(check.causes),
+                register.report.eq(check.report),
+            ]
+        lost = self.issue_ack_buffer.error
+        m.d.comb += [
+            self._issue_ack_error.taken.eq(lost.valid),
+            self._issue_ack_error.causes.eq(1),
+            self._issue_ack_error.report.eq(lost.report),
+        ]
+        registers = self._store_error, self._packet_error, self._issue_ack_error
+        for register, out in zip(registers, self.errors, strict=True):
+            m.d.comb += [out.valid.eq(register.error.valid), out.report.eq(register.error.report)]
 
     def _send(self, m: Module) -> None:
         """Remote stores and the lanes' packets to the link."""

@@ -1,11 +1,11 @@
 """What becomes of a packet, by the tables of its context."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Access, Action, Datatype, ErrorCode, Operation, PacketKind
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 
 from .admission import (
@@ -19,7 +19,16 @@ from .admission import (
 )
 from .payloads import LocatedPacket, WriteRequest
 
-__all__ = ["PacketCheck"]
+__all__ = ["PACKET_ERRORS", "PacketCheck"]
+
+PACKET_ERRORS = (
+    ErrorCode.PACKET_FORBIDDEN,
+    ErrorCode.PACKET_STALE,
+    ErrorCode.PACKET_UNMAPPED,
+    ErrorCode.PACKET_MISMATCH,
+    ErrorCode.PACKET_LATE,
+    ErrorCode.PACKET_AHEAD,
+)
 
 
 class PacketCheck(wiring.Component):
@@ -42,8 +51,10 @@ class PacketCheck(wiring.Component):
         Accesses for the DRAM.
     drop : Out(1)
         What ``o`` offers does not count.
-    error : Out(:class:`ErrorSignature`)
-        A packet was dropped that should not have come.
+    causes : Out(6)
+        The packet should not have come: why, in the order of ``PACKET_ERRORS``.
+    report : Out(:func:`ErrorReport`)
+        Which packet it is; without the code.
     """
 
     def __init__(self, p: T3Parameters):
@@ -56,7 +67,8 @@ class PacketCheck(wiring.Component):
                 "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
                 "o": Out(stream.Signature(WriteRequest(p))),
                 "drop": Out(1),
-                "error": Out(ErrorSignature(p)),
+                "causes": Out(len(PACKET_ERRORS)),
+                "report": Out(ErrorReport(p)),
             }
         )
 
@@ -90,10 +102,19 @@ class PacketCheck(wiring.Component):
             self.drop.eq(~keep),
             # Not at once if it is dropped: that is known late.
             self.i.ready.eq(self.o.ready),
-            self.error.valid.eq(self.i.valid & self.o.ready & ~keep & ~aborted),
         ]
+        is_update, mapped = packet.kind != PacketKind.STORE, location.mapped
+        causes = Cat(
+            mapped & packet.forbidden,
+            mapped & stale,
+            Mux(is_update, ~tracked, ~mapped),
+            is_update & other,
+            is_update & late,
+            is_update & ahead,
+        )
+        m.d.comb += self.causes.eq(Mux(aborted, 0, causes))
         self._access(m)
-        self._report(m, tracked, stale, other, late)
+        self._report(m)
         return m
 
     def _access(self, m: Module) -> None:
@@ -113,24 +134,9 @@ class PacketCheck(wiring.Component):
                 out.dtype.eq(packet.dtype),
             ]
 
-    def _report(self, m: Module, tracked: Value, stale: Value, other: Value, late: Value) -> None:
-        packet, code = self.i.p, Signal(ErrorCode)
-        mapped = Mux(packet.kind == PacketKind.STORE, packet.location.mapped, tracked)
-        with m.If(packet.location.mapped & packet.forbidden):
-            m.d.comb += code.eq(ErrorCode.PACKET_FORBIDDEN)
-        with m.Elif(packet.location.mapped & stale):
-            m.d.comb += code.eq(ErrorCode.PACKET_STALE)
-        with m.Elif(~mapped):
-            m.d.comb += code.eq(ErrorCode.PACKET_UNMAPPED)
-        with m.Elif(other):
-            m.d.comb += code.eq(ErrorCode.PACKET_MISMATCH)
-        with m.Elif(late):
-            m.d.comb += code.eq(ErrorCode.PACKET_LATE)
-        with m.Else():
-            m.d.comb += code.eq(ErrorCode.PACKET_AHEAD)
-        report = self.error.report
+    def _report(self, m: Module) -> None:
+        packet, report = self.i.p, self.report
         m.d.comb += [
-            report.code.eq(code),
             report.owner.eq(packet.location.owner),
             report.dispatch_index.eq(packet.workgroup),
             report.wavefront.eq(packet.wavefront),

@@ -1,18 +1,19 @@
 """What becomes of a store, by the tables of its context."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation, StoreKind, Target
-from rtl.interface.layouts import Classified
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.layouts import Classified, ErrorReport
 from rtl.parameters import T3Parameters
 
 from .admission import Admission, is_aborted, is_ahead, is_late, is_of_launch, is_tracked
 from .payloads import LocatedStore
 
-__all__ = ["StoreCheck"]
+__all__ = ["STORE_ERRORS", "StoreCheck"]
+
+STORE_ERRORS = (ErrorCode.STORE_STALE, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)
 
 
 class StoreCheck(wiring.Component):
@@ -37,8 +38,10 @@ class StoreCheck(wiring.Component):
         What ``o`` offers does not count.
     over : Out(1)
         Nobody waits for the store once it is taken: it is dropped, or an ordinary write.
-    error : Out(:class:`ErrorSignature`)
-        A store was dropped that should not have come.
+    causes : Out(3)
+        The store should not have come: why, in the order of ``STORE_ERRORS``.
+    report : Out(:func:`ErrorReport`)
+        Which store it is; without the code.
     """
 
     def __init__(self, p: T3Parameters):
@@ -53,7 +56,8 @@ class StoreCheck(wiring.Component):
                 "o": Out(stream.Signature(Classified(p))),
                 "drop": Out(1),
                 "over": Out(1),
-                "error": Out(ErrorSignature(p)),
+                "causes": Out(len(STORE_ERRORS)),
+                "report": Out(ErrorReport(p)),
             }
         )
 
@@ -77,14 +81,15 @@ class StoreCheck(wiring.Component):
             # Not at once if it is dropped: that is known late.
             self.i.ready.eq(self.o.ready),
             self.over.eq(~keep | (self.o.p.target == Target.WRITE)),
-            self.error.valid.eq(
-                (self.i.valid & self.o.ready)
-                & ((tracked & (late | ahead)) | (is_t3s & stale))
-                & ~aborted
+            self.causes.eq(
+                Mux(aborted, 0, Cat(is_t3s & stale, tracked & late, tracked & ahead)),
             ),
+            self.report.owner.eq(location.owner),
+            self.report.dispatch_index.eq(location.dispatch_index),
+            self.report.wavefront.eq(store.wavefront),
+            self.report.atom.eq(store.atom),
         ]
         self._classify(m, tracked, end)
-        self._report(m, stale, late)
         return m
 
     def _classify(self, m: Module, tracked: Value, end: Value) -> None:
@@ -104,20 +109,3 @@ class StoreCheck(wiring.Component):
             m.d.comb += out.target.eq(Target.REMOTE)
         with m.Else():
             m.d.comb += out.target.eq(Target.WRITE)
-
-    def _report(self, m: Module, stale: Value, late: Value) -> None:
-        store, code = self.i.p, Signal(ErrorCode)
-        with m.If(stale):
-            m.d.comb += code.eq(ErrorCode.STORE_STALE)
-        with m.Elif(late):
-            m.d.comb += code.eq(ErrorCode.STORE_LATE)
-        with m.Else():
-            m.d.comb += code.eq(ErrorCode.STORE_AHEAD)
-        report = self.error.report
-        m.d.comb += [
-            report.code.eq(code),
-            report.owner.eq(store.location.owner),
-            report.dispatch_index.eq(store.location.dispatch_index),
-            report.wavefront.eq(store.wavefront),
-            report.atom.eq(store.atom),
-        ]

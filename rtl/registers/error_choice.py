@@ -14,20 +14,25 @@ __all__ = ["ErrorChoice"]
 
 
 class ErrorChoice(wiring.Component):
-    """The first error of each owner, a cycle later: in the order of the ports, the shared ones
-    first.
+    """The first error of each owner: those of the channels, the banks, its own unit, each in the
+    order of the ports. Those of banks and units wait a cycle for that: the channels' come a cycle
+    late.
 
     Parameters
     ----------
     p : T3Parameters
-    shared : int
-        Errors that may be of any context, or of none.
+    channels : int
+        Errors of channels: of any context, or of none.
+    banks : int
+        Errors of the tracker's banks: of any context.
     own : int
         Errors of each context's unit.
 
     Members
     -------
-    shared : In(:class:`ErrorSignature`).array(shared)
+    channels : In(:class:`ErrorSignature`).array(channels)
+        From registers.
+    banks : In(:class:`ErrorSignature`).array(banks)
     own : In(:class:`ErrorSignature`).array(contexts, own)
     contexts : Out(:class:`ErrorSignature`).array(contexts)
     stray : Out(:class:`ErrorSignature`)
@@ -36,12 +41,13 @@ class ErrorChoice(wiring.Component):
         See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
-    def __init__(self, p: T3Parameters, *, shared: int, own: int):
+    def __init__(self, p: T3Parameters, *, channels: int, banks: int, own: int):
         self._p = p
         error = ErrorSignature(p)
         super().__init__(
             {
-                "shared": In(error).array(shared),
+                "channels": In(error).array(channels),
+                "banks": In(error).array(banks),
                 "own": In(error).array(p.contexts, own),
                 "contexts": Out(error).array(p.contexts),
                 "stray": Out(error),
@@ -52,12 +58,13 @@ class ErrorChoice(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # Known late in a cycle: they are chosen from in the next one.
-        shared, *own = (self._register(m, errors) for errors in (self.shared, *self.own))
+        banks, *own = (self._register(m, errors) for errors in (self.banks, *self.own))
+        shared = [*self.channels, *banks]
         for number, out in enumerate(self.contexts):
             self._first(m, [*shared, *own[number]], number, out)
         self._first(m, shared, None, self.stray)
-        come = [error.valid for errors in (self.shared, *self.own) for error in errors]
-        came = [error.valid for errors in (shared, *own) for error in errors]
+        come = [error.valid for errors in (self.banks, *self.own) for error in errors]
+        came = [error.valid for errors in (banks, *own) for error in errors]
         m.d.comb += self.awake.eq(Cat(come, came).any())
         return m
 

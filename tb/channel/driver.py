@@ -117,6 +117,7 @@ class Bench:
         await settled()
         self.checker.sample()
         self._compare(takes)
+        self._compare_error()
         cover_cycle(model, self.offered, takes, self.arbiter, told)
         over = model.over
         idle, gone = model.step(
@@ -130,11 +131,12 @@ class Bench:
         assert int(dut.idle.value) == idle
         assert int(dut.gone.value) == gone
         assert int(dut.over.value) == over
-        self._compare_error()
+        for stream in self._taken:
+            del self.offered[stream]
         await next_cycle(dut)
 
     def _compare(self, takes: Collection[str]) -> None:
-        """The outputs; then what is taken is no longer offered."""
+        """The outputs, and which inputs are taken."""
         dut, model = self.dut, self.model
         assert int(dut.stored.value) == model.stored
         assert int(dut.stores_room.value) == model.stores_room
@@ -162,6 +164,7 @@ class Bench:
                 assert ready == model.ready(stream), stream
 
     def _compare_error(self) -> None:
+        """Those of the cycle before."""
         failures = zip([*self.model.failures, 0], [*self.model.places, 0], strict=True)
         for number, (failure, place) in enumerate(failures):
             error = f"errors__{number}"
@@ -171,8 +174,6 @@ class Bench:
                 assert found == error_report(failure, place)
                 self.failures.append(ErrorCode(failure & 0xFF))
                 cover(self.failures[-1].name)
-        for stream in self._taken:
-            del self.offered[stream]
 
 
 async def start(dut, rng: random.Random) -> Bench:

@@ -139,15 +139,14 @@ class Bench:
         self.contexts = contexts
 
     async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
-        """One cycle. Gives what left, by port, and the errors' codes."""
+        """One cycle. Gives what left, by port, and the codes of the errors of the one before."""
         offered = offered or {}
         self._drive(offered, taken, base, limit)
-        left = self._compare(taken)
+        left, errors = self._compare(taken), self._compare_error()
         flat = {name: flatten(payload) for name, payload in offered.items()}
         assert self.ctx.get(self.dut.over) == self.model.over
         idle, gone = self.model.step(flat, set(taken), occupancy=0, start=False)
         assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.gone)) == (idle, gone)
-        errors = self._compare_error()
         await self.ctx.tick()
         return left, errors
 
@@ -187,7 +186,7 @@ class Bench:
         return left
 
     def _compare_error(self):
-        """Of the cycle that the model has just done; gives the codes."""
+        """Of the cycle before; gives the codes."""
         codes = []
         failures, places = [*self.model.failures, 0], [*self.model.places, 0]
         for error, failure, place in zip(self.dut.errors, failures, places, strict=True):

@@ -1,9 +1,11 @@
 """Rooms of a channel that sleep."""
 
 from rtl.channel.access_merge import AccessMerge
+from rtl.channel.error_register import ErrorRegister
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.channel.link_merge import LinkMerge
+from rtl.channel.store_check import STORE_ERRORS
 from rtl.channel.watch import ChannelWatch
 
 from .registers import GEOMETRY
@@ -43,6 +45,14 @@ PROOFS = (
         GEOMETRY,
         depth=4,
         geometry=f"{_CONTEXTS}; 4 entries",
+    ),
+    sleeps(
+        "error-register",
+        "what tells a channel's error",
+        ErrorRegister,
+        GEOMETRY,
+        STORE_ERRORS,
+        geometry=_CONTEXTS,
     ),
     sleeps("channel-watch", "a channel's watch", ChannelWatch, GEOMETRY, geometry=_CONTEXTS),
 )
