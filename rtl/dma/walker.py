@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import RegionEntry
 from rtl.interface.layouts import Segment
 from rtl.lib.compare import less_than, sum_at_most
+from rtl.lib.increment import increment
 from rtl.lib.interleave import channel_of
 from rtl.lib.pending_carry import Halves, add, carry_save, join
 from rtl.parameters import T3Parameters
@@ -214,7 +215,7 @@ class RowWalker(wiring.Component):
             ]
         with m.Elif(self.advance & ~self._row_ends):
             m.d.sync += [
-                self.atom.eq(Cat(Const(0, low_bits), (granule + 1)[: len(granule)])),
+                self.atom.eq(Cat(Const(0, low_bits), increment(granule))),
                 self.inner_left.eq(self.inner_left - room),
             ]
         with m.Elif(self.advance):

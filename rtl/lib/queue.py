@@ -96,8 +96,8 @@ class Queue(wiring.Component):
             m.d.comb += address.eq(pointer)
             with m.If(happens):
                 m.d.sync += pointer.eq(Mux(pointer == depth - 1, 0, pointer + 1))
-        with m.If(put & ~take):
-            m.d.sync += self.level.eq(self.level + 1)
-        with m.If(take & ~put):
-            m.d.sync += self.level.eq(self.level - 1)
+        # Whether something is dropped is known last.
+        m.d.sync += self.level.eq(
+            Mux(put, self.level + ~take, self.level - take),
+        )
         return m

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -40,9 +40,11 @@ class ErrorLog(wiring.Component):
     pending : Out(1)
         There is one.
     total : Out(32)
-        Cycles with an error. A register, modulo its range.
+        Cycles with an error, the last one apart. A register, modulo its range.
     counts : Out(16).array
         Those with an error of each kind, in their order; 65,535: as many or more. Registers.
+    counting : Out(1)
+        The error of the last cycle is counted in this one.
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class ErrorLog(wiring.Component):
                 "pending": Out(1),
                 "total": Out(32),
                 "counts": Out(_COUNT_BITS).array(len(self.kinds)),
+                "counting": Out(1),
             }
         )
         self.level = Signal(range(ERROR_LOG_DEPTH + 1))
@@ -98,10 +101,16 @@ class ErrorLog(wiring.Component):
             m.d.sync += [level.eq(level + puts - drops), first.eq(first + drops)]
 
     def _count(self, m: Module) -> None:
+        """A cycle later: of which kind an error is, is known late."""
+        is_kind = Signal(len(self.kinds))
+        m.d.sync += [
+            self.counting.eq(self.error.valid),
+            is_kind.eq(Cat(self.error.report.code == kind for kind in self.kinds)),
+        ]
         with m.If(self.clear):
             m.d.sync += [self.total.eq(0), *(count.eq(0) for count in self.counts)]
-        with m.If(self.error.valid):
-            m.d.sync += self.total.eq(Mux(self.clear, 0, self.total) + 1)
-            for kind, count in zip(self.kinds, self.counts, strict=True):
-                with m.If(self.error.report.code == kind):
-                    m.d.sync += count.eq(Mux(self.clear, 0, count) + (self.clear | ~count.all()))
+        with m.Elif(self.counting):
+            m.d.sync += self.total.eq(self.total + 1)
+            for hit, count in zip(is_kind, self.counts, strict=True):
+                with m.If(hit):
+                    m.d.sync += count.eq(count + ~count.all())

@@ -116,7 +116,7 @@ class ReportingPage(RegisterPage):
 
     def wake(self, m: Module, *causes: Value) -> None:
         """Drive ``awake``: by what every page has, and by these causes."""
-        happens = [self.log.error.valid, self.interrupts.events.any()]
+        happens = [self.log.error.valid, self.log.counting, self.interrupts.events.any()]
         m.d.comb += self.awake.eq(
             Cat(self.port.write, *self._strobes.values(), *happens, *causes).any()
         )

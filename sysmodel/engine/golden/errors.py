@@ -106,7 +106,8 @@ def oldest_place(log):
 
 @compiled
 def _keep_error(s, page, clear, drop):
-    """Log and count the error of this cycle, which a block reported in the one before."""
+    """Log the error of this cycle, which a block reported in the one before, and count the one
+    before."""
     log, registers = s.logs[page], s.registers[page]
     kinds = _COUNTS[min(page, CONTEXT)]
     was_full = log.level == ERROR_LOG_DEPTH
@@ -116,19 +117,20 @@ def _keep_error(s, page, clear, drop):
         for word in kinds:
             if word:
                 registers[word].value = 0
-    elif drop and log.level:
+    elif log.counted:
+        log.total = (log.total + 1) & 0xFFFFFFFF
+        word = kinds[log.counted & 255]
+        if word and registers[word].value != _COUNT_MASK:
+            registers[word].value += 1
+    if not clear and drop and log.level:
         log.level -= 1
         log.first = (log.first + 1) % ERROR_LOG_DEPTH
     failure = log.failure
-    if failure:
-        log.total = (log.total + 1) & 0xFFFFFFFF
-        word = kinds[failure & 255]
-        if word and registers[word].value != _COUNT_MASK:
-            registers[word].value += 1
-        if not was_full:
-            behind = (log.first + log.level) % ERROR_LOG_DEPTH
-            log.errors[behind], log.places[behind] = failure, log.failure_place
-            log.level += 1
+    log.counted = failure
+    if failure and not was_full:
+        behind = (log.first + log.level) % ERROR_LOG_DEPTH
+        log.errors[behind], log.places[behind] = failure, log.failure_place
+        log.level += 1
 
 
 @inlined
@@ -161,7 +163,7 @@ def tell_of_context(s, context):
     events |= _LINK if code in (_LINK_DOWN, _LINK_RESET) else 0
     clear = own.given & _CLEAR != 0
     _interrupt(s, page, events | (_COPY if sent else 0), clear)
-    if s.logs[page].failure or own.given:
+    if s.logs[page].failure or s.logs[page].counted or own.given:
         _keep_error(s, page, clear, own.given & _DROP != 0)
 
 
@@ -171,7 +173,7 @@ def tell_of_gpu(s):
     log = s.logs[GLOBAL]
     clear = log.strobes & _GPU_CLEAR != 0
     _interrupt(s, GLOBAL, 0, clear)
-    if log.failure or log.strobes:
+    if log.failure or log.counted or log.strobes:
         _keep_error(s, GLOBAL, clear, log.strobes & _GPU_DROP != 0)
     log.strobes = 0
     failure, place = log.of_channel, log.place_of_channel

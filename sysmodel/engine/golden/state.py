@@ -198,10 +198,12 @@ F = namedtuple("Fields", [f"{r.name}_{f.name}" for r in _map.values() for f in r
 REGISTERS = max(R) + 1  # words of a page
 
 
-# Errors of the GPU or of a context: the log, the one that counts in this cycle, the first ones of
-# the cycle under way; interrupts. Each error is two words: what, and where.
+# Errors of the GPU or of a context: the log, the one that is logged in this cycle, the one that is
+# counted in this cycle, the first ones of the cycle under way; interrupts. Each error is two words:
+# what, and where.
 _LOG = record(
-    "level first total failure failure_place of_channel place_of_channel of_unit strobes events",
+    "level first total failure failure_place counted of_channel place_of_channel of_unit strobes"
+    " events",
     [
         ("errors", np.int64, (ERROR_LOG_DEPTH,)),
         ("places", np.int64, (ERROR_LOG_DEPTH,)),
