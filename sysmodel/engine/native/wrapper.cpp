@@ -12,22 +12,18 @@
 #endif
 #include "words.h"
 
+// Of Verilator's model: its phases, which `eval` runs.
+bool Vt3___024root___eval_phase__ico(Vt3___024root*);
+void Vt3___024root___eval_triggers_vec__act(Vt3___024root*);
+void Vt3___024root___eval_nba(Vt3___024root*);
+
 namespace {
 
 #if VM_TRACE_VCD
 constexpr uint64_t kPeriod = 1000;  // one cycle is one nanosecond in the waveform
 #endif
 
-struct Instance {
-    // One context for each instance: instances in several threads share nothing.
-    std::unique_ptr<VerilatedContext> context;
-    std::unique_ptr<Vt3> top;
 #if VM_TRACE_VCD
-    std::unique_ptr<VerilatedVcdC> waveform;
-    std::string path;
-    uint64_t first = 0, last = 0, cycle = 0;
-#endif
-};
 
 template <class Root>
 void evaluate_low(Vt3& top, Root& root) {
@@ -39,20 +35,90 @@ void evaluate_low(Vt3& top, Root& root) {
 
 // The clock of a room that sleeps stays down.
 template <class Root>
-void raise_clocks(Root& root) {
+void raise_clocks(Vt3& top, Root& root) {
     root.clk = 1;
 #define T3_RAISE(room) root.room_##room##_clk = root.awake_##room;
     T3_ROOMS(T3_RAISE)
+    top.eval();
 }
 
-// Whether a clock would change anything; a waveform has every cycle.
+#else
+
+// In most cycles little happens, and less than what eval() does to find that out. It is known here:
+// what depends on inputs has to be evaluated, then what follows the clocks of the rooms that are
+// awake. The clocks themselves never move.
+
+// What depends on inputs.
+template <class Root>
+void evaluate_inputs(Root& root) {
+    if constexpr (requires { root.__VicoFirstIteration; }) {
+        root.__VicoFirstIteration = 1;
+        Vt3___024root___eval_phase__ico(&root);
+    }
+}
+
+// The model's bits for the rising edges of each clock.
+template <class Root>
+struct Edges {
+    using Bits = decltype(Root::__VnbaTriggered);
+    Bits of_clk;
+#define T3_EDGE(room) Bits of_room_##room;
+    T3_ROOMS(T3_EDGE)
+
+    explicit Edges(Root& root) {
+        of_clk = found(root, root.clk);
+#define T3_FIND(room) of_room_##room = found(root, root.room_##room##_clk);
+        T3_ROOMS(T3_FIND)
+    }
+
+    static Bits found(Root& root, CData& clock) {
+        clock = 1;
+        Vt3___024root___eval_triggers_vec__act(&root);
+        const Bits bits = root.__VactTriggered;
+        clock = 0;
+        Vt3___024root___eval_triggers_vec__act(&root);
+        return bits;
+    }
+
+    static void add(Bits& bits, const Bits& more, uint64_t on) {
+        for (size_t word = 0; word < sizeof(Bits) / sizeof(QData); ++word)
+            bits[word] |= more[word] & -on;
+    }
+
+    // Clocks, where there is something awake.
+    void raise(Root& root) const {
+        Bits bits{};
+        add(bits, of_clk, 1);
+#define T3_ADD(room) add(bits, of_room_##room, root.awake_##room);
+        T3_ROOMS(T3_ADD)
+        root.__VnbaTriggered = bits;
+        Vt3___024root___eval_nba(&root);
+    }
+};
+
+// Whether a clock would change anything.
 template <class Root>
 bool is_awake(const Root& root) {
-    uint64_t awake = kAlwaysAwake || VM_TRACE_VCD;
+    uint64_t awake = kAlwaysAwake;
 #define T3_AWAKE(room) awake |= root.awake_##room;
     T3_ROOMS(T3_AWAKE)
     return awake;
 }
+
+#endif
+
+struct Instance {
+    // One context for each instance: instances in several threads share nothing.
+    std::unique_ptr<VerilatedContext> context;
+    std::unique_ptr<Vt3> top;
+#if !VM_TRACE_VCD
+    std::unique_ptr<const Edges<Vt3___024root>> edges;
+#else
+    std::unique_ptr<VerilatedVcdC> waveform;
+    std::string path;
+    uint64_t first = 0, last = 0, cycle = 0;
+#endif
+};
 
 }  // namespace
 
@@ -89,8 +155,13 @@ void t3_reset(void* handle, uint64_t* out) {
         self->waveform->open(self->path.c_str());
     }
 #endif
+#if VM_TRACE_VCD
     self->top->clk = 1;  // no edge: nothing came before
+#endif
     self->top->eval();
+#if !VM_TRACE_VCD
+    self->edges = std::make_unique<Edges<Vt3___024root>>(*self->top->rootp);
+#endif
     get_outputs(*self->top->rootp, out);
 }
 
@@ -105,8 +176,8 @@ void* t3_new() {
 uint64_t t3_step(void* handle, const uint64_t* in, uint64_t* out) {
     auto* self = static_cast<Instance*>(handle);
     auto& root = *self->top->rootp;
-    set_inputs(root, in);
 #if VM_TRACE_VCD
+    set_inputs(root, in);
     // A cycle is drawn from its rising edge on, with its own inputs.
     const bool drawn = self->waveform && self->cycle >= self->first && self->cycle <= self->last;
     if (drawn) {
@@ -116,14 +187,14 @@ uint64_t t3_step(void* handle, const uint64_t* in, uint64_t* out) {
     evaluate_low(*self->top, root);
     if (drawn) self->waveform->dump(self->cycle * kPeriod + kPeriod / 2);
     ++self->cycle;
+    const bool awake = true;  // a waveform has every cycle
+    raise_clocks(*self->top, root);
 #else
-    evaluate_low(*self->top, root);
-#endif
+    set_inputs(root, in);
+    evaluate_inputs(root);
     const bool awake = is_awake(root);
-    if (awake) {
-        raise_clocks(root);
-        self->top->eval();
-    }
+    if (awake) self->edges->raise(root);
+#endif
     get_outputs(root, out);
     return awake;
 }
