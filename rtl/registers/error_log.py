@@ -103,10 +103,9 @@ class ErrorLog(wiring.Component):
     def _count(self, m: Module) -> None:
         """A cycle later: of which kind an error is, is known late."""
         is_kind = Signal(len(self.kinds))
-        m.d.sync += [
-            self.counting.eq(self.error.valid),
-            is_kind.eq(Cat(self.error.report.code == kind for kind in self.kinds)),
-        ]
+        m.d.sync += self.counting.eq(self.error.valid)
+        with m.If(self.error.valid):
+            m.d.sync += is_kind.eq(Cat(self.error.report.code == kind for kind in self.kinds))
         with m.If(self.clear):
             m.d.sync += [self.total.eq(0), *(count.eq(0) for count in self.counts)]
         with m.Elif(self.counting):
