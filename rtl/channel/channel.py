@@ -36,9 +36,8 @@ from .watch import ChannelWatch
 
 __all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_ON_THEIR_WAY", "Channel"]
 
-ISSUE_ACK_BUFFER = (
-    128  # issue acknowledgements that wait; deep enough for the bursts at the end of a GEMM's stage
-)
+# Issue acknowledgements that wait: deep enough for the bursts at the end of a GEMM's stage.
+ISSUE_ACK_BUFFER = 64
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
 STORES_ON_THEIR_WAY = 8
 

@@ -11,6 +11,10 @@ from .payloads import EndOfTileMarker, LocatedPacket, LocatedStore, OwnedPacket,
 
 __all__ = ["ChannelQueues"]
 
+# Enough for a payload in every cycle. Deeper ones cost flip-flops for each bit of an atom, and
+# save a run nothing.
+_DEPTH = 2
+
 
 @dataclass(frozen=True)
 class ChannelQueues:
@@ -46,13 +50,13 @@ class ChannelQueues:
     def of(cls, p: T3Parameters) -> "ChannelQueues":
         """New queues."""
         return cls(
-            reads=Queue(ReadRequest(p), depth=4),
-            stores=Queue(LocatedStore(p), depth=4),
-            inbound=Queue(LocatedPacket(p), depth=4),
-            classified=Queue(Classified(p), depth=2),
-            writes=Queue(WriteRequest(p), depth=4),
-            updates=Queue(WriteRequest(p), depth=8),
-            ends=Queue(EndOfTileMarker(p), depth=2),
-            link=Queue(OwnedPacket(p), depth=2),
-            issue=Queue(DramRequest(p), depth=2),
+            reads=Queue(ReadRequest(p), depth=_DEPTH),
+            stores=Queue(LocatedStore(p), depth=_DEPTH),
+            inbound=Queue(LocatedPacket(p), depth=_DEPTH),
+            classified=Queue(Classified(p), depth=_DEPTH),
+            writes=Queue(WriteRequest(p), depth=_DEPTH),
+            updates=Queue(WriteRequest(p), depth=_DEPTH),
+            ends=Queue(EndOfTileMarker(p), depth=_DEPTH),
+            link=Queue(OwnedPacket(p), depth=_DEPTH),
+            issue=Queue(DramRequest(p), depth=_DEPTH),
         )

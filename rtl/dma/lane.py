@@ -13,7 +13,7 @@ from rtl.parameters import T3Parameters
 
 __all__ = ["DmaLane"]
 
-SEGMENTS_DEPTH = 4
+SEGMENTS_DEPTH = 2
 READS_DEPTH = 2
 
 

@@ -38,14 +38,14 @@ __all__ = [
 
 # Depth and record of each.
 _QUEUES = {
-    "reads": (4, READ),
-    "stores": (4, LOCATED_STORE),
+    "reads": (2, READ),
+    "stores": (2, LOCATED_STORE),
     "classified": (2, CLASSIFIED),
-    "writes": (4, DRAM_REQUEST),
+    "writes": (2, DRAM_REQUEST),
     "ends": (2, TILE),
     "link": (2, LINK_PACKET),
-    "inbound": (4, LOCATED_PACKET),
-    "updates": (8, DRAM_REQUEST),
+    "inbound": (2, LOCATED_PACKET),
+    "updates": (2, DRAM_REQUEST),
     "issue": (2, DRAM_REQUEST),
     "issue_acks": (8, UPDATES),
     "candidates": (2, CANDIDATE),

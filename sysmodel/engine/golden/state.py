@@ -54,7 +54,7 @@ __all__ = [
     "new_state",
 ]
 
-ISSUE_ACK_BUFFER = 128
+ISSUE_ACK_BUFFER = 64
 NMC_LATENCY = NmcUnit.LATENCY
 
 # The instance's parameters, and the decoded registers.
@@ -135,7 +135,7 @@ _CONTEXT = record(
 # What a channel has for each context: segments, their reads, and the packet that is read ahead;
 # stores that leave over the link; packets before the link; what is under way, what began and ended
 # in the last cycle, and what ended with the tracker's taking it.
-SEGMENTS, READS = 4, 2
+SEGMENTS, READS = 2, 2
 _LANE = record(
     "segments_level segments_head segments_pushed segment_index reads_level reads_head "
     "slot_head slot_tail slots_used has_ahead "
