@@ -6,7 +6,6 @@ import random
 import cocotb
 
 from sysmodel.engine.golden.queues import (
-    D,
     Q,
     back,
     commit,
@@ -24,8 +23,7 @@ from tb.stream import Pace, StreamChecker, offer
 make_dut = Queues
 
 _INPUTS = inputs_of(Queues())
-# One of the golden model's queues for each depth.
-_MODELS = {depth: next(queue for queue in Q if D[queue] == depth) for depth in DEPTHS}
+_MODELS = dict(zip(DEPTHS, Q, strict=False))  # a queue of the golden model for each
 _CYCLES = 1500
 
 expect(

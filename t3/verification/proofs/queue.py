@@ -15,7 +15,7 @@ from .streams import assert_held, free, moves
 
 __all__ = ["PROOFS"]
 
-_DEPTHS = (2, 4, 8)  # those of rtl/
+_DEPTHS = (2, 4, 8)  # those of rtl/, and one between
 
 
 class QueueHarness(Elaboratable):
