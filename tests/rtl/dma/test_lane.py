@@ -10,6 +10,7 @@ from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketK
 from rtl.interface.layouts import Packet, Segment
 from rtl.parameters import T3Parameters
 
+SEGMENTS = 2  # that wait in a lane
 SMALL = T3Parameters(contexts=1, egress_slots=8, with_data=True)
 FULL = T3Parameters(contexts=1)
 
@@ -72,14 +73,14 @@ class Reference:
 
     def outputs(self):
         return {
-            "segments_ready": len(self.segments) < 4,
+            "segments_ready": len(self.segments) < SEGMENTS,
             "read": self.reads[0] if self.reads else None,
             "send": self.ahead,
             "idle": not (self.segments or self.reads or self.slots or self.ahead),
         }
 
     def tick(self, segment, reads_ready, returned, sends_ready, aborting):
-        give_segment = segment if len(self.segments) < 4 else None
+        give_segment = segment if len(self.segments) < SEGMENTS else None
         expand = (
             bool(self.segments)
             and len(self.reads) < 2

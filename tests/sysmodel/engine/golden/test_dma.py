@@ -162,10 +162,10 @@ def test_walkers_share_a_lane():
     rows = []
     for cycle in range(9):
         lanes = state.channels["lanes"][:, 0]
-        lanes["segments_level"][1] = 4 if cycle < 7 else 0
+        lanes["segments_level"][1] = 2 if cycle < 7 else 0
         step_engine(state, 0, 0)
         pushed = [lane for lane in lanes if lane["segments_pushed"]]
-        # The ring of the lane that was full begins with its fifth segment, at the first place.
+        # The ring of the lane that was full begins with its third segment, at the first place.
         rows.append([int(lane["segments"][0]["atom"]) // 4 for lane in pushed])
         lanes["segments_pushed"][:] = 0
     assert rows == [[], [], [], [0, 2, 3], [7, 6], [], [], [1], [5, 4]]
