@@ -3,12 +3,12 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Access, Origin
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.lib.queue import Queue
+from rtl.lib.single_port_memory import SinglePortMemory
 from rtl.parameters import T3Parameters
 
 __all__ = ["DmaLane"]
@@ -22,8 +22,11 @@ class DmaLane(wiring.Component):
     their order.
 
     An atom is read only after an egress slot is reserved for it. Data may return in any order and
-    in any cycle; a packet leaves when its atom and all earlier ones are there. One atom per cycle
-    in and out. A slot that is filled in cycle *t* gives a packet that is at ``sends`` in *t + 2*.
+    in any cycle; a packet leaves when its atom and all earlier ones are there. Each memory of the
+    slots has one port: no packet is read in a cycle in which an atom is expanded or returns, and none is
+    expanded after that before the packet is read. So at most one atom in two cycles goes in and
+    out; a link takes far less from a channel. A slot that is filled in cycle *t* gives a packet
+    that is at ``sends`` in *t + 2* at the earliest.
 
     Parameters
     ----------
@@ -51,9 +54,9 @@ class DmaLane(wiring.Component):
     For proofs and benches to read, never to drive.
 
     segments_queue, reads_queue : Queue
-    slot_packets : Memory
+    slot_packets : SinglePortMemory
         Of each egress slot: what its packet is, apart from its data.
-    slot_data : Memory
+    slot_data : SinglePortMemory
         Of each egress slot: what was read; with ``with_data`` only.
     head, tail : Signal
         Slot of the next packet to leave, and the next one to reserve.
@@ -63,6 +66,8 @@ class DmaLane(wiring.Component):
         Slots whose data is here.
     index : Signal
         Atoms of the segment that are expanded.
+    held : Signal
+        A packet could have been read, but for the memories' ports.
 
     Raises
     ------
@@ -91,26 +96,23 @@ class DmaLane(wiring.Component):
         held = data.StructLayout({name: members[name] for name in members if name != "data"})
         self.segments_queue = Queue(Segment(p), depth=SEGMENTS_DEPTH)
         self.reads_queue = Queue(read, depth=READS_DEPTH)
-        self.slot_packets, self._packet_ports = self._slots(held)
+        self.slot_packets = SinglePortMemory(held, depth=p.egress_slots)
         if p.with_data:
-            self.slot_data, self._data_ports = self._slots(ReadReturn(p)["data"].shape)
+            data_shape = ReadReturn(p)["data"].shape
+            self.slot_data = SinglePortMemory(data_shape, depth=p.egress_slots)
         self.head = Signal(p.slot_bits)
         self.tail = Signal(p.slot_bits)
         self.used = Signal(range(p.egress_slots + 1))
         self.filled = Signal(p.egress_slots)
         self.index = Signal(Segment(p)["length"].shape)
-
-    def _slots(self, shape) -> tuple[Memory, tuple[WritePort, ReadPort]]:
-        """A memory with a row for each egress slot, and its ports."""
-        memory = Memory(shape=shape, depth=self._p.egress_slots, init=[])
-        return memory, (memory.write_port(), memory.read_port())
+        self.held = Signal()
 
     def elaborate(self, platform):
         m = Module()
         self._connect(m)
         expand = self._expand(m)
         self._read(m)
-        send = self._send(m)
+        send = self._send(m, expand)
         m.d.sync += [
             self.head.eq(self.head + send),
             self.tail.eq(self.tail + expand),
@@ -133,6 +135,7 @@ class DmaLane(wiring.Component):
             self.segments_queue.awake,
             self.reads_queue.awake,
             self.returns.valid,
+            self.held,
             send,
             self.sends.valid & self.sends.ready,
         ]
@@ -148,14 +151,16 @@ class DmaLane(wiring.Component):
         """The next atom of the first segment becomes a read with a slot, if there is a free one."""
         p, index, segments, reads = self._p, self.index, self.segments_queue, self.reads_queue
         segment = segments.o.p
-        write, _ = self._packet_ports
+        packets = self.slot_packets
         expand, ends = Signal(), Signal()
         wave = Signal(16)
         atom = Signal(p.atom_address_bits)
         low_bits = (p.interleave_atoms - 1).bit_length()
         m.d.comb += [
             expand.eq(
-                segments.o.valid & reads.i.ready & (self.used != p.egress_slots) & ~self.aborting
+                (segments.o.valid & reads.i.ready & ~self.aborting)
+                & (self.used != p.egress_slots)
+                & ~self.held
             ),
             ends.eq(expand & (index + 1 == segment.length)),
             segments.o.ready.eq(ends | self.aborting),
@@ -166,16 +171,16 @@ class DmaLane(wiring.Component):
             reads.i.valid.eq(expand),
             reads.i.p.atom.eq(atom),
             reads.i.p.slot.eq(self.tail),
-            write.en.eq(expand),
-            write.addr.eq(self.tail),
-            write.data.kind.eq(segment.kind),
-            write.data.atom.eq(atom + segment.atom_offset),
-            write.data.context.eq(segment.context),
-            write.data.generation.eq(segment.generation),
-            write.data.workgroup.eq(segment.workgroup),
-            write.data.wavefront.eq(segment.wavefront + wave),
-            write.data.op.eq(segment.op),
-            write.data.dtype.eq(segment.dtype),
+            packets.write.eq(expand),
+            packets.write_address.eq(self.tail),
+            packets.i.kind.eq(segment.kind),
+            packets.i.atom.eq(atom + segment.atom_offset),
+            packets.i.context.eq(segment.context),
+            packets.i.generation.eq(segment.generation),
+            packets.i.workgroup.eq(segment.workgroup),
+            packets.i.wavefront.eq(segment.wavefront + wave),
+            packets.i.op.eq(segment.op),
+            packets.i.dtype.eq(segment.dtype),
         ]
         # Without a segment it is 0.
         with m.If(expand | (segments.o.valid & self.aborting)):
@@ -194,22 +199,24 @@ class DmaLane(wiring.Component):
             self.reads.p.tag.eq(reads.o.p.slot),
         ]
 
-    def _send(self, m: Module) -> Signal:
+    def _send(self, m: Module, expand: Signal) -> Signal:
         """The first slot to the link when it is filled: it is read ahead, and then free."""
-        _, read = self._packet_ports
-        send = Signal()
+        packets = self.slot_packets
+        leaves, send = Signal(), Signal()
         fill = self.returns.valid << self.returns.p.slot[: self._p.slot_bits]
         m.d.comb += [
-            send.eq(
+            leaves.eq(
                 (self.used != 0)
                 & self.filled.bit_select(self.head, 1)
                 & (~self.sends.valid | self.sends.ready)
             ),
-            read.addr.eq(self.head),
-            read.en.eq(send),
+            send.eq(leaves & ~expand & ~self.returns.valid),
+            packets.read_address.eq(self.head),
+            packets.read.eq(send),
         ]
-        m.d.comb += [self.sends.p[name].eq(read.data[name]) for name in read.data.shape().members]
+        m.d.comb += [self.sends.p[name].eq(packets.o[name]) for name in packets.o.shape().members]
         m.d.sync += [
+            self.held.eq(leaves & ~send),
             self.sends.valid.eq(send | (self.sends.valid & ~self.sends.ready)),
             self.filled.eq((self.filled & ~(send << self.head)) | fill),
         ]
@@ -217,13 +224,12 @@ class DmaLane(wiring.Component):
 
     def _keep_data(self, m: Module, send: Signal) -> None:
         """What returns into its slot, and from there into its packet."""
-        m.submodules.data = self.slot_data
-        write, read = self._data_ports
+        m.submodules.data = slots = self.slot_data
         m.d.comb += [
-            write.en.eq(self.returns.valid),
-            write.addr.eq(self.returns.p.slot[: self._p.slot_bits]),
-            write.data.eq(self.returns.p.data),
-            read.en.eq(send),
-            read.addr.eq(self.head),
-            self.sends.p.data.eq(read.data),
+            slots.write.eq(self.returns.valid),
+            slots.write_address.eq(self.returns.p.slot[: self._p.slot_bits]),
+            slots.i.eq(self.returns.p.data),
+            slots.read.eq(send),
+            slots.read_address.eq(self.head),
+            self.sends.p.data.eq(slots.o),
         ]

@@ -17,8 +17,9 @@ class Area:
     flip_flops : int
     flip_flop_ge, logic_ge : float
         Area of the flip-flops and of all other cells, in NAND2 gates of the same library.
-    macros, bits : int
-        Number of SRAM macros and what they hold; the cells' area excludes them.
+    macros, bits, single_port_bits : int
+        Number of SRAM macros, what they hold, and what of it is in those with one port; the cells'
+        area excludes them.
     cells_um2 : float
         Area of all cells.
     """
@@ -28,6 +29,7 @@ class Area:
     logic_ge: float
     macros: int
     bits: int
+    single_port_bits: int
     cells_um2: float
 
     @property
@@ -41,7 +43,7 @@ class Area:
         return Area(*(getattr(self, name) * count for name in Area.__slots__))
 
 
-NOTHING = Area(0, 0.0, 0.0, 0, 0, 0.0)
+NOTHING = Area(0, 0.0, 0.0, 0, 0, 0, 0.0)
 
 
 def area(netlist: Netlist, library: Library) -> Area:
@@ -60,5 +62,6 @@ def area(netlist: Netlist, library: Library) -> Area:
         logic_ge=logic_um2 / library.gate_um2,
         macros=len(netlist.macros),
         bits=sum(macro.bits for macro in netlist.macros),
+        single_port_bits=sum(macro.bits for macro in netlist.macros if macro.is_single_port),
         cells_um2=flip_flop_um2 + logic_um2,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from .area import Area
 from .cells import Library
 from .inventory import Inventory
-from .node7 import GATE_UM2, SRAM, SRAM_RANGE, SRAM_UM2_PER_BIT, mm2
+from .node7 import GATE_UM2, SRAM, SRAM_RANGE, cells_mm2, mm2
 from .synthesis import MEMORY_ROWS
 
 __all__ = ["as_csv", "as_dict", "as_markdown"]
@@ -48,8 +48,9 @@ def as_dict(inventory: Inventory, library: Library) -> dict[str, Any]:
         "goal_mm2": GOAL_MM2,
         "node7": {
             "gate_um2": GATE_UM2,
-            "sram_um2_per_bit": SRAM_UM2_PER_BIT,
-            "sram_um2_per_bit_range": list(SRAM_RANGE),
+            "sram_um2_per_bit": SRAM.um2_per_bit,
+            "sram_single_port_um2_per_bit": SRAM.single_port_um2_per_bit,
+            "sram_um2_per_bit_range": [each.um2_per_bit for each in SRAM_RANGE],
         },
         "blocks": [
             {
@@ -84,12 +85,12 @@ def as_csv(inventory: Inventory) -> str:
     writer.writerow(
         (
             *("block", "inside", "count", "flip_flops", "sram_macros", "sram_bits"),
-            *("flip_flop_ge", "logic_ge", "cells_um2"),
+            *("single_port_bits", "flip_flop_ge", "logic_ge", "cells_um2"),
         )
     )
     for block in inventory.blocks:
         area = inventory.areas[block.name]
-        numbers = (area.flip_flops, area.macros, area.bits)
+        numbers = (area.flip_flops, area.macros, area.bits, area.single_port_bits)
         sizes = (f"{area.flip_flop_ge:.1f}", f"{area.logic_ge:.1f}", f"{area.cells_um2:.2f}")
         count = block.count(inventory.parameters)
         writer.writerow((block.name, block.inside, count, *numbers, *sizes))
@@ -122,7 +123,7 @@ def as_markdown(inventory: Inventory, library: Library) -> str:
 
 
 def _block_table(inventory: Inventory) -> str:
-    counts = ("block", "×", "flip-flops", "SRAM macros", "SRAM bits")
+    counts = ("block", "×", "flip-flops", "SRAM macros", "SRAM bits", "of one port")
     head = (*counts, "flip-flop GE", "logic GE", "µm²", "all, GE")
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     for block in inventory.blocks:
@@ -139,20 +140,21 @@ def _block_table(inventory: Inventory) -> str:
 
 
 def _row(name: str, count: str, area: Area, of_all: Area) -> str:
-    figures = (area.flip_flops, area.macros, area.bits)
+    figures = (area.flip_flops, area.macros, area.bits, area.single_port_bits)
     sizes = (area.flip_flop_ge, area.logic_ge, area.cells_um2, of_all.ge)
     cells = (name, count, *(f"{each:,}" for each in figures), *(f"{each:,.0f}" for each in sizes))
     return "| " + " | ".join(cells) + " |"
 
 
 def _scaling() -> str:
-    low, high = SRAM_RANGE
+    low, high = (each.um2_per_bit for each in SRAM_RANGE)
     return (
         f"Equivalent in a 7 nm-class process: GE × {GATE_UM2:g} µm² (NAND2xp33 of ASAP7, RVT) + "
-        f"SRAM bits × {SRAM_UM2_PER_BIT:.3f} µm² (TSMC's 7 nm cell of {SRAM.cell_um2:g} µm², × "
+        f"SRAM bits × {SRAM.um2_per_bit:.3f} µm² (TSMC's 7 nm cell of {SRAM.cell_um2:g} µm², × "
         f"{SRAM.ports_factor:g} for a second port, {SRAM.array_share:.0%} of a small macro's area "
         f"is array; factor and share are assumptions, in brackets the area for {low:.3f} to "
-        f"{high:.3f}). Cells only, no placement."
+        f"{high:.3f}), × {SRAM.single_port_um2_per_bit:.3f} µm² where one port writes or reads. "
+        "Cells only, no placement."
     )
 
 
@@ -162,7 +164,7 @@ def _node7_table(inventory: Inventory) -> str:
         "|---|--:|--:|--:|--:|",
     ]
     for name, area in totals(inventory).items():
-        cells, together = mm2(area, 0.0), mm2(area)
+        cells, together = cells_mm2(area), mm2(area)
         low, high = (mm2(area, each) for each in SRAM_RANGE)
         goal = f"{GOAL_MM2:g}" if name.startswith("whole") else ""
         lines.append(

@@ -41,6 +41,8 @@ class Macro:
         Yosys has one for each bit.
     through : list of (list of int, list of int)
         Addresses and data of ports that read without a clock.
+    is_single_port : bool
+        It is read and written at one and the same address.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Macro:
     outputs: dict[int, str]
     inputs: dict[int, str]
     through: list[tuple[list[int], ...]]
+    is_single_port: bool
 
     @property
     def bits(self) -> int:
@@ -173,4 +176,5 @@ def _macro(cell: Mapping[str, Any]) -> Macro:
         outputs=dict.fromkeys(_named(connections["RD_DATA"], name), f"{name} read data"),
         inputs=inputs,
         through=through,
+        is_single_port=connections["RD_ADDR"] == connections["WR_ADDR"],
     )

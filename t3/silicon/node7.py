@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .area import Area
 
-__all__ = ["GATE_UM2", "SRAM", "SRAM_RANGE", "SRAM_UM2_PER_BIT", "SramScaling", "mm2"]
+__all__ = ["GATE_UM2", "SRAM", "SRAM_RANGE", "SramScaling", "cells_mm2", "mm2"]
 
 GATE_UM2 = 0.05832
 """NAND2xp33_ASAP7_75t_R, the smallest NAND2 of ASAP7's 7.5-track library."""
@@ -35,22 +35,33 @@ class SramScaling:
     array_share: float
 
     @property
+    def single_port_um2_per_bit(self) -> float:
+        return self.cell_um2 / self.array_share
+
+    @property
     def um2_per_bit(self) -> float:
-        return self.cell_um2 * self.ports_factor / self.array_share
+        """With a read and a write port."""
+        return self.single_port_um2_per_bit * self.ports_factor
 
 
 _CELL_UM2 = 0.027  # Chang et al., "A 7nm 256Mb SRAM in high-k metal-gate FinFET", ISSCC 2017, 12.1
 
 # The cell is published. The factor and the share are our assumptions for macros of some kbit; the
-# range is from single-port cells to macros that are mostly periphery.
+# range is from single-port cells everywhere to macros that are mostly periphery.
 SRAM = SramScaling(_CELL_UM2, 2.0, 0.5)
 _SMALL = SramScaling(_CELL_UM2, 1.0, 0.5)
 _LARGE = SramScaling(_CELL_UM2, 2.0, 0.35)
 
-SRAM_UM2_PER_BIT = SRAM.um2_per_bit
-SRAM_RANGE = _SMALL.um2_per_bit, _LARGE.um2_per_bit
+SRAM_RANGE = _SMALL, _LARGE
 
 
-def mm2(area: Area, um2_per_bit: float = SRAM_UM2_PER_BIT) -> float:
+def cells_mm2(area: Area) -> float:
+    """Equivalent area in mm² of all but the SRAM."""
+    return area.ge * GATE_UM2 * 1e-6
+
+
+def mm2(area: Area, sram: SramScaling = SRAM) -> float:
     """Equivalent area in mm²."""
-    return (area.ge * GATE_UM2 + area.bits * um2_per_bit) * 1e-6
+    single = area.single_port_bits
+    um2 = single * sram.single_port_um2_per_bit + (area.bits - single) * sram.um2_per_bit
+    return cells_mm2(area) + um2 * 1e-6

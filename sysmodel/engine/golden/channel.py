@@ -288,8 +288,12 @@ def _look_at_lanes(s, channel):
 
 
 @inlined
-def _step_lanes(s, number, channel, busy, reader, sender, remote):
+def _step_lanes(s, number, channel, inputs, busy, reader, sender, remote):
     """What each lane and queue of remote stores does besides giving."""
+    i = number * CHANNEL_INPUTS
+    returned = -1  # whose data is back
+    if inputs[i + I.returns_valid]:
+        returned = inputs[i + I.returns_slot] >> s.config.slot_bits
     for context in range(s.config.contexts):
         lane = channel.lanes[context]
         if busy >> context & 1 or lane.segments_pushed or lane.remote_put:
@@ -302,7 +306,8 @@ def _step_lanes(s, number, channel, busy, reader, sender, remote):
                     sends, drops = True, choice == 0
             else:
                 drops = remote
-            step_lane(s, number, context, reader == context, sends and not drops)
+            is_back = returned == context
+            step_lane(s, number, context, reader == context, sends and not drops, is_back)
             _step_remote(s, lane, sends and drops)
 
 
@@ -362,7 +367,7 @@ def step_channel(s, number, inputs, start_measurement):
             pushed += more_pushed
     else:
         channel.starved = channel.compute_starved = 0
-    _step_lanes(s, number, channel, busy, reader, sender, remote)
+    _step_lanes(s, number, channel, inputs, busy, reader, sender, remote)
     if start_measurement or channel.measuring:
         measure(s.config.arbiter, channel, start_measurement)
     channel.occupancy = inputs[i + I.occupancy]

@@ -336,37 +336,43 @@ def lane_is_idle(lane):
 
 
 @inlined
-def step_lane(s, number, context, read, sent):
+def step_lane(s, number, context, read, sent, returned):
     """One cycle of a lane of channel `number`, but for the returns.
 
     Parameters
     ----------
-    read, sent : bool
-        What waits to be read leaves for the arbiter, what is read ahead leaves for the link.
+    read, sent, returned : bool
+        What waits to be read leaves for the arbiter, what is read ahead leaves for the link, data
+        comes into a slot.
     """
     config = s.config
     lane = s.channels[natural(number)].lanes[context]
     used, level, reads = lane.slots_used, lane.segments_level, lane.reads_level
+    is_aborted = s.contexts[context].aborted
+    head = lane.slot_head
+    slot = s.slots[natural(number), natural((context << config.slot_bits) + head)]
+    # Each of the slots' memories has one port. What comes is written first; after that, nothing is
+    # expanded until the packet that could have left is read.
+    expands = used < config.slots and level and reads < READS and not is_aborted and not lane.held
+    leaves = used and slot.filled and (not lane.has_ahead or sent)
+    lane.held = leaves and (expands or returned)
     if read:
         lane.reads_head = (lane.reads_head + 1) & (READS - 1)
         lane.reads_level -= 1
-    if not lane.has_ahead or sent:
+    if sent:
         lane.has_ahead = 0
-        if used:
-            head = lane.slot_head
-            slot = s.slots[natural(number), natural((context << config.slot_bits) + head)]
-            if slot.filled:
-                slot.filled = 0
-                lane.slot_head = (head + 1) & (config.slots - 1)
-                lane.slots_used -= 1
-                lane.has_ahead = 1
-                copy_record(lane.ahead, slot.packet)
-    if s.contexts[context].aborted:
+    if leaves and not lane.held:
+        slot.filled = 0
+        lane.slot_head = (head + 1) & (config.slots - 1)
+        lane.slots_used -= 1
+        lane.has_ahead = 1
+        copy_record(lane.ahead, slot.packet)
+    if is_aborted:
         lane.segment_index = 0
         if level:
             lane.segments_head = (lane.segments_head + 1) & (SEGMENTS - 1)
             lane.segments_level -= 1
-    elif used < config.slots and level and reads < READS:
+    elif expands:
         behind = natural((lane.reads_head + lane.reads_level) & (READS - 1))
         _expand(s, number, context, lane, lane.reads[behind])
         lane.reads_level += 1

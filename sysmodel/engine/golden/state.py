@@ -138,7 +138,7 @@ _CONTEXT = record(
 SEGMENTS, READS = 2, 2
 _LANE = record(
     "segments_level segments_head segments_pushed segment_index reads_level reads_head "
-    "slot_head slot_tail slots_used has_ahead "
+    "slot_head slot_tail slots_used held has_ahead "
     "remote_stored remote_valid remote_head remote_put link_last on_link "
     "under_way begun ended tracked copies_under_way copies_begun copies_ended",
     [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],

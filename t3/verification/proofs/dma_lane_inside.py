@@ -76,6 +76,9 @@ def _assert_slots(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghos
         invariant(used <= p.egress_slots, "more slots than there are"),
         invariant((dut.head + used - dut.tail)[: p.slot_bits] == 0, "head and tail"),
         invariant(waiting <= used, "a read without a slot"),
+        invariant(
+            ~dut.held | ((used != 0) & dut.filled.bit_select(dut.head, 1)), "nothing is held"
+        ),
     ]
     for slot in range(p.egress_slots):
         behind = (Const(slot, p.slot_bits) - dut.head)[: p.slot_bits]
@@ -136,7 +139,7 @@ def _assert_slot(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost
     sent = dut.sends.valid
     slot = Signal(p.slot_bits, name="slot_of_followed")
     metadata, data = (
-        memory.read_port(domain="comb") for memory in (dut.slot_packets, dut.slot_data)
+        slots.memory.read_port(domain="comb") for slots in (dut.slot_packets, dut.slot_data)
     )
     m.d.comb += [
         slot.eq(dut.head + ghost.sends_ahead - sent),

@@ -142,7 +142,7 @@ def _relate_lane(m: Module, lane: DmaLane, marks, number: int) -> None:
         m.d.comb += invariant(~valid | marks.holds(owner, read.atom), f"{number}: read {index}")
     packets = [(lane.sends.p, lane.sends.valid)]
     for slot in range(slots):
-        port = lane.slot_packets.read_port(domain="comb")
+        port = lane.slot_packets.memory.read_port(domain="comb")
         behind = (Const(slot, len(lane.head)) - lane.head)[: len(lane.head)]
         m.d.comb += port.addr.eq(slot)
         packets.append((port.data, behind < lane.used))

@@ -13,7 +13,7 @@ from rtl.top import T3
 from t3.silicon.area import Area
 from t3.silicon.blocks import MEASURED, REFERENCE
 from t3.silicon.inventory import Inventory, area_jobs
-from t3.silicon.node7 import GATE_UM2, SRAM_UM2_PER_BIT, mm2
+from t3.silicon.node7 import GATE_UM2, SRAM, mm2
 
 # Blocks are made only to see what they are.
 pytestmark = pytest.mark.filterwarnings("ignore:.*never used:amaranth.hdl.UnusedElaboratable")
@@ -78,7 +78,7 @@ def test_names_are_unique_and_parents_exist():
 def _inventory():
     """Block number n has 2**n flip-flops, so that a sum tells what is in it."""
     jobs = area_jobs(SMALL)
-    areas = {job.block.name: Area(2**n, 0.0, 0.0, 0, 0, 0.0) for n, job in enumerate(jobs)}
+    areas = {job.block.name: Area(2**n, 0.0, 0.0, 0, 0, 0, 0.0) for n, job in enumerate(jobs)}
     return Inventory(SMALL, areas), {job.block.name: 2**n for n, job in enumerate(jobs)}
 
 
@@ -103,6 +103,7 @@ def test_sums():
 
 
 def test_equivalent_area():
-    area = Area(1, 4.0, 6.0, 1, 1000, 99.0)
-    assert mm2(area) == pytest.approx((10 * GATE_UM2 + 1000 * SRAM_UM2_PER_BIT) * 1e-6)
-    assert SRAM_UM2_PER_BIT == pytest.approx(0.027 * 2 / 0.5)
+    area = Area(1, 4.0, 6.0, 1, 1000, 400, 99.0)
+    expected = 10 * GATE_UM2 + 600 * 0.027 * 2 / 0.5 + 400 * 0.027 / 0.5
+    assert mm2(area) == pytest.approx(expected * 1e-6)
+    assert SRAM.um2_per_bit == pytest.approx(0.108)

@@ -84,7 +84,7 @@ def test_timing_report():
 
 
 def test_area_report():
-    one = Area(10, 40.0, 60.0, 2, 8192, 300.0)
+    one = Area(10, 40.0, 60.0, 2, 8192, 0, 300.0)
     inventory = Inventory(REFERENCE, {job.block.name: one for job in area_jobs(REFERENCE)})
     library = tiny()
     found = json.loads(json.dumps(area_report.as_dict(inventory, library)))

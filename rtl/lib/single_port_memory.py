@@ -1,0 +1,67 @@
+"""A memory with one port, which either writes or reads."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["SinglePortMemory"]
+
+
+class SinglePortMemory(wiring.Component):
+    """An SRAM with one port: half the area of one that writes and reads in the same cycle.
+
+    Parameters
+    ----------
+    shape : :class:`~amaranth.hdl.ShapeLike`
+        Of a row.
+    depth : int
+        Rows.
+
+    Members
+    -------
+    write, read : In(1)
+        Never both in one cycle.
+    write_address, read_address : In
+    i : In(shape)
+        What is written.
+    o : Out(shape)
+        What was read last, from the next cycle on.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    memory : Memory
+    """
+
+    def __init__(self, shape, *, depth: int):
+        address = range(depth)
+        super().__init__(
+            {
+                "write": In(1),
+                "read": In(1),
+                "write_address": In(address),
+                "read_address": In(address),
+                "i": In(shape),
+                "o": Out(shape),
+            }
+        )
+        self.memory = Memory(shape=shape, depth=depth, init=[])
+        self._ports = self.memory.write_port(), self.memory.read_port()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = self.memory
+        write, read = self._ports
+        address = Signal.like(write.addr)
+        m.d.comb += [
+            address.eq(Mux(self.write, self.write_address, self.read_address)),
+            write.addr.eq(address),
+            write.en.eq(self.write),
+            write.data.eq(self.i),
+            read.addr.eq(address),
+            read.en.eq(self.read),
+            self.o.eq(read.data),
+        ]
+        return m
