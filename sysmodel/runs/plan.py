@@ -24,7 +24,7 @@ __all__ = ["Parts", "Plan", "kernels_of"]
 
 # Of a configuration, as Sizes counts it. The golden engine does eight million a second or more,
 # and a run simulates some eight GEMMs.
-_MOST_WORK = 48_000_000
+_MOST_WORK = 64_000_000
 
 
 Parts = dict[Estimate, int]
