@@ -36,8 +36,9 @@ from .watch import ChannelWatch
 
 __all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_ON_THEIR_WAY", "Channel"]
 
-# Issue acknowledgements that wait: deep enough for the bursts at the end of a GEMM's stage.
-ISSUE_ACK_BUFFER = 64
+# Issue acknowledgements that wait: deep enough for the bursts at the end of a GEMM's stage. With
+# 64, one of 32 channels waits for the tracker for some ns in the paper's largest sublayer.
+ISSUE_ACK_BUFFER = 128
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
 STORES_ON_THEIR_WAY = 8
 

@@ -23,10 +23,10 @@ class DmaLane(wiring.Component):
 
     An atom is read only after an egress slot is reserved for it. Data may return in any order and
     in any cycle; a packet leaves when its atom and all earlier ones are there. Each memory of the
-    slots has one port: no packet is read in a cycle in which an atom is expanded or returns, and none is
-    expanded after that before the packet is read. So at most one atom in two cycles goes in and
-    out; a link takes far less from a channel. A slot that is filled in cycle *t* gives a packet
-    that is at ``sends`` in *t + 2* at the earliest.
+    slots has one port: no packet is read in a cycle in which an atom is expanded or returns, and
+    no atom is expanded after that before the packet is read. So at most one atom in two cycles goes
+    in and out; a link takes far less from a channel. A slot that is filled in cycle *t* gives a
+    packet that is at ``sends`` in *t + 2* at the earliest.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ __all__ = [
     "new_state",
 ]
 
-ISSUE_ACK_BUFFER = 64
+ISSUE_ACK_BUFFER = 128
 NMC_LATENCY = NmcUnit.LATENCY
 
 # The instance's parameters, and the decoded registers.

@@ -88,7 +88,8 @@ def test_from_flip_flop_to_flip_flop():
 
 def test_memories_begin_and_end_paths():
     read, written = 2, 3
-    memory = Macro("table", 32, 8, {read: "table read data"}, {written: "table write data"}, [], False)
+    named = {read: "table read data"}, {written: "table write data"}
+    memory = Macro("table", 32, 8, *named, [], False)
     netlist = Netlist([Instance("INV", {"A": read, "Y": written})], [memory])
     (path,) = worst_paths(netlist, tiny())
     expected = max(inv(FO4_SLEW_NS, OUTSIDE_PF, up)[0] for up in (False, True))
