@@ -5,8 +5,6 @@ The same traffic as in the lockstep with the compiled hardware; what it offers a
 harsher than the protocol of streams, so only what the top offers is held to that.
 """
 
-from typing import Any
-
 import cocotb
 import numpy as np
 
@@ -22,18 +20,21 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from sysmodel.engine.golden.errors import oldest_error
 from sysmodel.engine.golden.state import R
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, J, K, O
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, O
 from tb.cycle import scaled
-from tb.top.driver import Strobe, host_of, make_dut, start
+from tb.top.aborts import abort_of_a_triggered_tile, aborts, aborts_in_a_storm, one_of_two_aborted
+from tb.top.driver import Strobe, host_of, kernels_of, make_dut, rng_of, start
 from tb.top.host import Host, Injections, Kernel, Reprogramming
 from tb.top.points import waiting_commands
-from tb.top.traffic import Storm, Traffic
+from tb.top.traffic import Gated, Storm, Traffic
 
-__all__ = ["make_dut"]
-
-
-def _rng(number: int) -> np.random.Generator:
-    return np.random.default_rng([cocotb.RANDOM_SEED, number])
+__all__ = [
+    "abort_of_a_triggered_tile",
+    "aborts",
+    "aborts_in_a_storm",
+    "make_dut",
+    "one_of_two_aborted",
+]
 
 
 @cocotb.test()
@@ -47,33 +48,17 @@ def _rng(number: int) -> np.random.Generator:
 )
 async def launch_configuration(dut, kernel):
     """Every tile completes and is sent on, without an error."""
-    bench, rng = await start(dut), _rng(kernel.policy.value)
+    bench, rng = await start(dut), rng_of(kernel.policy.value)
     await bench.finish(Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=0.6))
     assert not bench.value(K.irq)
-
-
-class _Gated(Traffic):
-    """The downstream GPU admits nothing, or its link takes nothing, until it is told to."""
-
-    closed = ""
-
-    def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
-        super().__call__(outputs, inputs)
-        if self.closed == "limit":
-            first_in, first_out = (self._p.channels * n for n in (CHANNEL_INPUTS, CHANNEL_OUTPUTS))
-            inputs[first_in + J.credit_limit_in] = 0
-            inputs[first_in + J.generation_in] = outputs[first_out + K.generation]
-        if self.closed == "link":
-            end = self._p.channels * CHANNEL_INPUTS
-            inputs[I.link_out_ready : end : CHANNEL_INPUTS] = 0
 
 
 @cocotb.test()
 async def downstream_admits_nothing(dut):
     """Commands wait until the command window is used up; then the launch goes on."""
-    bench, rng = await start(dut), _rng(10)
+    bench, rng = await start(dut), rng_of(10)
     kernel = Kernel(credit_window=6, command_window=8)
-    traffic = _Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
+    traffic = Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
     traffic.closed = "limit"
     for _ in range(1500):
         await bench.cycle(traffic)
@@ -88,9 +73,9 @@ async def downstream_admits_nothing(dut):
 @cocotb.test()
 async def link_stands_still(dut):
     """Everything fills up behind the link; packets still come in, and nothing is lost."""
-    bench, rng = await start(dut), _rng(11)
+    bench, rng = await start(dut), rng_of(11)
     kernel = Kernel(credit_window=6)
-    traffic = _Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
+    traffic = Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
     traffic.closed = "link"
     for _ in range(600):
         await bench.cycle(traffic)
@@ -112,7 +97,7 @@ class _LastAtom(Traffic):
 @cocotb.parametrize(granularity=list(Granularity))
 async def tiles_over_the_end_of_their_region(dut, granularity):
     """Nothing beyond the region is read or sent, and the launch ends."""
-    bench, rng = await start(dut), _rng(15)
+    bench, rng = await start(dut), rng_of(15)
     # Whose last atom's channel is served.
     kernel = Kernel(credit_window=6, granularity=granularity, limit=(1 << 16) - 4)
     traffic = _LastAtom(rng, bench.p, kernel, host_of(rng, bench, kernel))
@@ -138,7 +123,7 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
 async def early_traffic(dut):
     """Stores and packets beyond the credit window are reported again and again; software forgets
     them."""
-    bench, rng = await start(dut), _rng(12)
+    bench, rng = await start(dut), rng_of(12)
     kernel, control = Kernel(credit_window=2), register_map.load()["CONTROL"]
     forget = control.address, control.pack(clear_error=1)
     host = host_of(rng, bench, kernel, strobe=lambda: forget if rng.random() < 0.05 else None)
@@ -153,7 +138,7 @@ async def early_traffic(dut):
 @cocotb.test()
 async def late_traffic(dut):
     """Stores and packets of a launch that is done are reported, and count for nothing."""
-    bench, rng = await start(dut), _rng(13)
+    bench, rng = await start(dut), rng_of(13)
     kernel = Kernel(credit_window=6)
     await bench.finish(Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel)))
     tiles = bench.value(K.tiles)
@@ -166,7 +151,7 @@ async def late_traffic(dut):
 @cocotb.test()
 async def copies_forbidden(dut):
     """The context takes no GPU's copies: each is dropped and reported, and the launch ends."""
-    bench, rng = await start(dut), _rng(16)
+    bench, rng = await start(dut), rng_of(16)
     kernel, refused = Kernel(credit_window=6), register_map.load()["INBOUND_STORES"]
     writes = [(refused.address, refused.pack(sources=0)), *kernel.program(bench.p)]
     traffic = Traffic(rng, bench.p, kernel, Host(rng, bench.p, writes))
@@ -191,87 +176,13 @@ async def copies_forbidden(dut):
 
 
 @cocotb.test()
-async def aborts(dut):
-    """Several in a row, while tiles are counted and triggered; then all is launched anew."""
-    bench, rng = await start(dut), _rng(14)
-    kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
-    traffic = Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
-    for _ in range(scaled(6)):
-        for _ in range(int(rng.integers(300, 900))):
-            await bench.cycle(traffic)
-        again = [(control.address, control.pack(abort=1))] * int(rng.integers(1, 4))
-        traffic.begin(Host(rng, bench.p, again))
-        for _ in range(100):
-            await bench.cycle(traffic)
-        traffic.begin(host_of(rng, bench, kernel))
-    await bench.finish(traffic)
-
-
-@cocotb.test()
-async def aborts_in_a_storm(dut):
-    """Several in a row, while events of few tiles are tracked without rhyme or reason."""
-    bench, rng = await start(dut), _rng(15)
-    kernel, control = Kernel(credit_window=6), register_map.load()["CONTROL"]
-    pending = []
-
-    def strobe() -> tuple[int, int] | None:
-        if not pending and rng.random() < 0.1:
-            again = [control.pack(abort=1)] * int(rng.integers(1, 4))
-            pending.extend([*again, control.pack(launch=1)])
-        return (control.address, pending.pop(0)) if pending else None
-
-    host = host_of(rng, bench, kernel, strobe=strobe)
-    traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
-    for _ in range(scaled(1500)):
-        await bench.cycle(traffic)
-
-
-def _kernels(p: T3Parameters, **options: Any) -> list[Kernel]:
-    """One for each context, with a buffer and an address space of its own."""
-    size = 1 << 12
-    return [
-        Kernel(
-            number=number,
-            context=3 + number,
-            base=size * (1 + number),
-            limit=size * (2 + number),
-            wavefronts=1,  # so that the tiles of all find room
-            credit_window=6,
-            **options,
-        )
-        for number in range(p.contexts)
-    ]
-
-
-@cocotb.test()
 async def two_contexts(dut):
     """Both kernels' tiles complete and are sent on, without an error."""
-    bench, rng = await start(dut), _rng(40)
-    first, second = _kernels(bench.p)
+    bench, rng = await start(dut), rng_of(40)
+    first, second = kernels_of(bench.p)
     host = host_of(rng, bench, first, second)
     await bench.finish(Traffic(rng, bench.p, first, host, second, pace=0.6), 0, 1)
     assert not any(bench.value(K.irq, context) for context in range(2))
-
-
-@cocotb.test()
-async def one_of_two_aborted(dut):
-    """In the middle of it; the other context's launch ends as if nothing had been."""
-    bench, rng = await start(dut), _rng(42)
-    control = register_map.load()["CONTROL"]
-    first, second = _kernels(bench.p)
-    traffic = Traffic(rng, bench.p, first, Host(rng, bench.p, []), second, pace=0.8)
-    for number in range(scaled(3)):
-        host = host_of(rng, bench, first, second)
-        traffic.begin(host)
-        while not host.programmed:
-            await bench.cycle(traffic)
-        for _ in range(int(rng.integers(50, 200))):
-            await bench.cycle(traffic)
-        traffic.withdraw(1, Host(rng, bench.p, [(control.address_in(1), control.pack(abort=1))]))
-        await bench.finish(traffic)
-        assert not bench.value(K.irq, 0), number
-        for _ in range(100):  # until the abort is over
-            await bench.cycle(traffic)
 
 
 class _AnyOf:
@@ -287,8 +198,8 @@ class _AnyOf:
 @cocotb.test()
 async def contexts_reprogrammed(dut):
     """Aborts, launches and changes of both contexts, at any time."""
-    bench, rng = await start(dut), _rng(41)
-    first, second = _kernels(bench.p, timeout=60)
+    bench, rng = await start(dut), rng_of(41)
+    first, second = kernels_of(bench.p, timeout=60)
     both = _AnyOf(rng, *(Reprogramming(rng, bench.p, kernel) for kernel in (first, second)))
     host = host_of(rng, bench, first, second, strobe=both)
     traffic = Traffic(rng, bench.p, first, host, second, noise=0.05)
@@ -316,9 +227,9 @@ class _Patrols:
 async def wrong_bits(dut):
     """Injected into any memory; corrected as they are read or by the patrol, or reported. Launches
     that lost a tile are given up for the next ones."""
-    bench, rng = await start(dut), _rng(50)
+    bench, rng = await start(dut), rng_of(50)
     control = register_map.load()["CONTROL"]
-    kernels = _kernels(bench.p, granularity=Granularity.WORKGROUP, group_log2=1)
+    kernels = kernels_of(bench.p, granularity=Granularity.WORKGROUP, group_log2=1)
     writes = [(control.address_in(kernel.number), control.pack(abort=1)) for kernel in kernels]
     writes += [write for kernel in kernels for write in kernel.program(bench.p)]
     strobe = _AnyOf(rng, Injections(rng, bench.p, chance=0.5), _Patrols(rng))
@@ -337,7 +248,7 @@ async def wrong_bits(dut):
 @cocotb.parametrize(number=[0, 1])
 async def reprogramming_on_the_run(dut, number):
     """Registers are written, and tables committed or refused, while traffic with errors passes."""
-    bench, rng = await start(dut), _rng(20 + number)
+    bench, rng = await start(dut), rng_of(20 + number)
     kernel = Kernel(granularity=Granularity(number), credit_window=6, timeout=40)
     host = host_of(rng, bench, kernel, strobe=Reprogramming(rng, bench.p, kernel))
     traffic = Traffic(rng, bench.p, kernel, host, noise=0.05)
@@ -352,7 +263,7 @@ async def reprogramming_on_the_run(dut, number):
 async def tracker_errors(dut):
     """Acknowledgements and end-of-tile markers of few tiles, later aborted and launched again under
     way."""
-    bench, rng = await start(dut), _rng(30)
+    bench, rng = await start(dut), rng_of(30)
     changes, reported, half = Reprogramming(rng, bench.p, Kernel()), 0, scaled(1000)
     host = host_of(rng, bench, Kernel(), strobe=lambda: changes() if cycle >= half else None)
     traffic = Storm(rng, bench.p, Kernel(), host, pace=0.8)
@@ -368,7 +279,7 @@ async def tracker_errors(dut):
 async def register_configuration_errors(dut):
     """Each reason to refuse a commit, a copy or a launch but EPOCH, which takes 255 launches,
     while nothing leaves towards DRAM or link."""
-    bench, rng = await start(dut), _rng(40)
+    bench, rng = await start(dut), rng_of(40)
     p, kernel = bench.p, Kernel()
     bank = register_map.load()
     last = kernel.base * p.atom_bytes + p.atom_bytes

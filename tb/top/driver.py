@@ -2,7 +2,9 @@
 """The top behind its ports, and the golden model with the same inputs."""
 
 from collections.abc import Callable
+from typing import Any
 
+import cocotb
 import numpy as np
 
 from rtl.parameters import T3Parameters
@@ -16,7 +18,7 @@ from tb.top.host import Host, Kernel
 from tb.top.points import cover_cycle
 from tb.top.ports import TopPorts
 
-__all__ = ["Bench", "Strobe", "host_of", "make_dut", "start"]
+__all__ = ["Bench", "Strobe", "host_of", "kernels_of", "make_dut", "rng_of", "start"]
 
 Stimulus = Callable[[np.ndarray, np.ndarray], None]
 Strobe = Callable[[], tuple[int, int] | None]
@@ -97,3 +99,24 @@ def host_of(
 ) -> Host:
     writes = [write for kernel in kernels for write in kernel.program(bench.p)]
     return Host(rng, bench.p, writes, strobe)
+
+
+def rng_of(number: int) -> np.random.Generator:
+    return np.random.default_rng([cocotb.RANDOM_SEED, number])
+
+
+def kernels_of(p: T3Parameters, **options: Any) -> list[Kernel]:
+    """One for each context, with a buffer and an address space of its own."""
+    size = 1 << 12
+    return [
+        Kernel(
+            number=number,
+            context=3 + number,
+            base=size * (1 + number),
+            limit=size * (2 + number),
+            wavefronts=1,  # so that the tiles of all find room
+            credit_window=6,
+            **options,
+        )
+        for number in range(p.contexts)
+    ]

@@ -50,6 +50,9 @@ class Kernel:
     timeout: int = 0
     generation: int = 5
 
+    def workgroup(self, dispatch_index: int) -> int:
+        return (dispatch_index + self.first_workgroup) % self.workgroups
+
     def program(self, p: T3Parameters) -> list[tuple[int, int]]:
         """Register writes that set it up and launch it, as the driver does that."""
         recorder = Recorder()

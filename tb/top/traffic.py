@@ -18,7 +18,7 @@ from sysmodel.engine.ports import (
 )
 from tb.top.host import Host, Kernel
 
-__all__ = ["Storm", "Traffic"]
+__all__ = ["Gated", "Storm", "Traffic"]
 
 _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
 
@@ -45,9 +45,6 @@ class _Work:
                     self.remote += [tile] * count
         self.limit = self.dispatched = self.finished = self.generation = 0
         self.begun = self.running = False
-
-    def workgroup(self, dispatch_index: int) -> int:
-        return (dispatch_index + self.kernel.first_workgroup) % self.kernel.workgroups
 
 
 class Traffic:
@@ -138,7 +135,7 @@ class Traffic:
             return
         tile = work.local[index]
         block[I.stores_valid] = 1
-        block[I.stores_workgroup] = work.workgroup(tile["dispatch_index"])
+        block[I.stores_workgroup] = work.kernel.workgroup(tile["dispatch_index"])
         block[I.stores_wavefront] = tile["wavefront"]
         if "end" in tile:
             block[I.stores_kind] = StoreKind.END_OF_TILE.value
@@ -182,7 +179,7 @@ class Traffic:
         if rng.random() >= self._noise:
             command = 2 if tile["dispatch_index"] >= kernel.own else 1
             block[[I.link_in_op, I.link_in_dtype]] = command
-        block[I.link_in_workgroup] = work.workgroup(tile["dispatch_index"])
+        block[I.link_in_workgroup] = work.kernel.workgroup(tile["dispatch_index"])
         block[I.link_in_wavefront] = tile["wavefront"]
         if ready:
             work.remote.pop(index)
@@ -317,6 +314,22 @@ class Storm(Traffic):
         block[I.stores_atom] = work.kernel.base
         block[I.stores_context] = work.kernel.context
         block[I.stores_generation] = work.generation
-        block[I.stores_workgroup] = work.workgroup(int(rng.choice([8, 8, 10])))
+        block[I.stores_workgroup] = work.kernel.workgroup(int(rng.choice([8, 8, 10])))
         block[I.stores_wavefront] = rng.integers(0, 2)
         block[I.stores_tile_atoms] = rng.integers(0, 3)
+
+
+class Gated(Traffic):
+    """The downstream GPU admits nothing, or its link takes nothing, until it is told to."""
+
+    closed = ""
+
+    def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
+        super().__call__(outputs, inputs)
+        if self.closed == "limit":
+            first_in, first_out = (self._p.channels * n for n in (CHANNEL_INPUTS, CHANNEL_OUTPUTS))
+            inputs[first_in + J.credit_limit_in] = 0
+            inputs[first_in + J.generation_in] = outputs[first_out + K.generation]
+        if self.closed == "link":
+            end = self._p.channels * CHANNEL_INPUTS
+            inputs[I.link_out_ready : end : CHANNEL_INPUTS] = 0
