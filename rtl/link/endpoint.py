@@ -154,6 +154,7 @@ class LinkEndpoint(wiring.Component):
             stamp.i.valid.eq(1),
             body.acknowledge.eq(receiver.state.acknowledge),
             body.limit.eq(receiver.state.limit),
+            body.missing.eq(receiver.state.missing),
             state.session.eq(session.state),
             has_item.eq(numbered.data & session.open),
             body.data.eq(has_item & ~numbered.packet.control),
@@ -182,6 +183,7 @@ class LinkEndpoint(wiring.Component):
             arrives.sequence.eq(flit.sequence),
             arrives.acknowledge.eq(flit.acknowledge),
             arrives.limit.eq(flit.limit),
+            arrives.missing.eq(flit.missing),
             arrives.packet.control.eq(~flit.data),
             arrives.packet.packet.eq(flit.packet),
         ]

@@ -55,14 +55,17 @@ def Item(shape):
 
 
 def Numbered(shape, link: LinkParameters):
-    """An item with its sequence number; without ``data`` both mean nothing."""
+    """An item with its sequence number; without ``data``, the number of the next one that is sent,
+    and the item means nothing."""
     return data.StructLayout({"data": 1, "sequence": link.sequence_bits, "packet": shape})
 
 
 def ReverseState(link: LinkParameters):
     """What a receiver tells: every packet before ``acknowledge`` arrived, all before ``limit``
-    have room."""
-    return data.StructLayout({"acknowledge": link.sequence_bits, "limit": link.sequence_bits})
+    have room. ``missing``: one behind the awaited one was sent."""
+    return data.StructLayout(
+        {"acknowledge": link.sequence_bits, "limit": link.sequence_bits, "missing": 1}
+    )
 
 
 def FlitBody(shape, link: LinkParameters):
@@ -70,13 +73,14 @@ def FlitBody(shape, link: LinkParameters):
 
     Without ``data`` there is :func:`Control` in place of ``packet``.
     """
-    bits = 1 + 3 * link.sequence_bits + Shape.cast(shape).width
+    bits = 2 + 3 * link.sequence_bits + Shape.cast(shape).width
     return data.StructLayout(
         {
             "data": 1,
             "sequence": link.sequence_bits,
             "acknowledge": link.sequence_bits,
             "limit": link.sequence_bits,
+            "missing": 1,
             "packet": shape,
             "reserved": -bits % 8,
         }

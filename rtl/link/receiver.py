@@ -13,6 +13,9 @@ __all__ = ["LinkReceiver"]
 class LinkReceiver(wiring.Component):
     """The receiving half of a link endpoint. What arrives is passed on in the same cycle.
 
+    Each flit tells by its number what was sent before it. If that has not arrived, the state says
+    so until the awaited packet comes.
+
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
@@ -47,18 +50,24 @@ class LinkReceiver(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        body = self.i.p.body
+        body, state = self.i.p.body, self.state
         intact = Signal()
+        ahead = Signal.like(body.sequence)
         m.d.comb += [
             intact.eq(self.i.valid & ~self.i.p.corrupt),
-            self.o.valid.eq(intact & body.data & (body.sequence == self.state.acknowledge)),
+            ahead.eq(body.sequence - state.acknowledge),
+            self.o.valid.eq(intact & body.data & (body.sequence == state.acknowledge)),
             self.o.p.eq(body.packet),
             self.told.valid.eq(intact),
             self.told.p.acknowledge.eq(body.acknowledge),
             self.told.p.limit.eq(body.limit),
+            self.told.p.missing.eq(body.missing),
         ]
         with m.If(self.o.valid):
-            m.d.sync += self.state.acknowledge.eq(self.state.acknowledge + 1)
+            m.d.sync += [state.acknowledge.eq(state.acknowledge + 1), state.missing.eq(0)]
+        # Half of the numbers lie behind: of what came before.
+        with m.Elif(intact & (ahead != 0) & ~ahead[-1]):
+            m.d.sync += state.missing.eq(1)
         with m.If(self.leave):
-            m.d.sync += self.state.limit.eq(self.state.limit + 1)
+            m.d.sync += state.limit.eq(state.limit + 1)
         return m

@@ -19,6 +19,10 @@ class LinkSender(wiring.Component):
     A packet that is taken in cycle *t* is at ``o`` in *t + 2* at the earliest. A reverse state is
     looked at in every second cycle only: each one tells all that those before it told.
 
+    It goes back when the other side tells that the oldest packet is missing, once for each oldest
+    packet: until that arrives, the other side tells the same. What is lost again is sent again
+    after the timeout.
+
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
@@ -29,7 +33,7 @@ class LinkSender(wiring.Component):
     -------
     packets : In(stream)
     o : Out(stream of :class:`Numbered`)
-        Always valid: without a packet to send it has no ``data``.
+        Always valid: without a packet to send it has no ``data``, but the next one's number.
     reverse : In(stream of :class:`ReverseState`)
         From the other side. Always taken; any of it may be missing, late or repeated.
     progress : Out(1)
@@ -62,8 +66,11 @@ class LinkSender(wiring.Component):
         From ``base`` to its acknowledgement, and to ``upcoming``.
     behind : Signal
         Its limit lies before ``limit``.
-    send, accept : Signal
-        In this cycle a packet is sent; packets are acknowledged.
+    went_back : Signal
+        It has gone back to ``base`` already.
+    send, accept, again : Signal
+        In this cycle a packet is sent; packets are acknowledged; the oldest one is missing, which
+        was not known before.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -92,8 +99,10 @@ class LinkSender(wiring.Component):
         self.distance = Signal(number)
         self.ahead = Signal(range(link.replay_depth + 1))
         self.behind = Signal()
+        self.went_back = Signal()
         self.send = Signal()
         self.accept = Signal()
+        self.again = Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -137,11 +146,11 @@ class LinkSender(wiring.Component):
             m.d.sync += upcoming.eq(upcoming + 1)
 
     def _time(self, m: Module) -> None:
-        """Go back if nothing is acknowledged for too long."""
+        """Go back also if nothing is acknowledged for too long."""
         m.submodules.timer = timer = WideCounter(self._link.timeout_cycles.bit_length())
         expired = timer.o[-1]
         m.d.comb += [
-            self.replay.eq(self.decides & ~self.accept & expired),
+            self.replay.eq(self.again | (self.decides & ~self.accept & expired)),
             timer.step.eq(~expired),
             timer.clear.eq(self.accept | self.replay | (self.upcoming == self.base)),
         ]
@@ -165,17 +174,27 @@ class LinkSender(wiring.Component):
     def _decide(self, m: Module) -> None:
         """Act on it in the second cycle."""
         candidate, distance = self.candidate, self.distance
+        is_new = Signal()
         m.d.comb += [
-            self.accept.eq(self.decides & (distance != 0) & (distance <= self.kept)),
+            is_new.eq(distance != 0),
+            self.accept.eq(self.decides & is_new & (distance <= self.kept)),
             self.progress.eq(self.accept),
+            self.again.eq(
+                (self.accept | (self.decides & ~is_new & ~self.went_back))
+                & candidate.missing
+                & (self.ahead > distance)
+            ),
         ]
         with m.If(self.accept):
-            m.d.sync += self.base.eq(candidate.acknowledge)
+            m.d.sync += [self.base.eq(candidate.acknowledge), self.went_back.eq(0)]
             # After going back, what was on its way then may be acknowledged beyond upcoming.
             with m.If(distance > self.ahead):
                 m.d.sync += self.upcoming.eq(candidate.acknowledge)
         with m.If(self.replay):
-            m.d.sync += self.upcoming.eq(self.base)
+            m.d.sync += [
+                self.upcoming.eq(Mux(self.accept, candidate.acknowledge, self.base)),
+                self.went_back.eq(1),
+            ]
         # A limit that lies behind is an old one.
         with m.If(self.decides & ~self.behind):
             m.d.sync += self.limit.eq(candidate.limit)

@@ -32,6 +32,42 @@ def test_clean_link_at_full_rate():
     Pair(1, Faults(latency=latency)).run(bench)
 
 
+def spoil(channel, cycle, *, lose):
+    """Lose the flit that is sent in a cycle, or corrupt it."""
+    put = channel.put
+
+    def put_or_spoil(flit, now):
+        if now != cycle:
+            put(flit, now)
+        elif not lose:
+            put(flit ^ 1 << 40, now)
+
+    channel.put = put_or_spoil
+
+
+@pytest.mark.parametrize("lose", [True, False])
+@pytest.mark.parametrize("number", [0, 37, 38, 99])
+def test_a_loss_costs_a_round_trip(lose, number):
+    """Of a hundred packets at full rate the lost one and those behind it come later by twice the
+    link and 16 cycles, or one more: the other side looks at every second flit. The last packet is
+    missed like any other one."""
+    latency, most = 5, 100
+
+    async def bench(pair):
+        here, there = pair.sides
+        there.most, here.most = 0, most
+        begin = pair.cycle
+        spoil(pair.channels[0], begin + number + 4, lose=lose)
+        await pair.step(200)
+        late = [cycle - begin - n - 9 - latency for n, (cycle, _) in enumerate(there.received)]
+        assert len(late) == most and late[:number] == [0] * number
+        assert set(late[number:]) in ({2 * latency + 16}, {2 * latency + 17})
+        assert pair.count("replays") == [1, 0]
+        await pair.drain(100)
+
+    Pair(4, Faults(latency=latency)).run(bench)
+
+
 async def at_several_rates(pair, phases, cycles):
     for _ in range(phases):
         for side in pair.sides:

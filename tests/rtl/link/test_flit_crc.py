@@ -127,7 +127,7 @@ def test_connects():
     """A flit is as many bytes as the layouts say, whatever the packet."""
     for packet in range(1, 40):
         body = FlitBody(packet, LINK)
-        assert body.size % 8 == 0 and body.size - body["reserved"].width == 49 + packet
+        assert body.size % 8 == 0 and body.size - body["reserved"].width == 50 + packet
         stamp, check = FlitStamp(packet, LINK), FlitCheck(packet, LINK)
         m = Module()
         wiring.connect(m, stamp.o, check.i)

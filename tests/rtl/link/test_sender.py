@@ -36,15 +36,16 @@ class Sender:
         return self
 
     async def step(self, cycles=1, *, packet=None, told=None):
-        """Offer a packet, and tell an acknowledgement and a limit, in the first of the cycles."""
+        """Offer a packet, and tell an acknowledgement, a limit and whether one is missing, in the
+        first of the cycles."""
         ctx, dut = self._ctx, self.dut
         for index in range(cycles):
             first = index == 0
             ctx.set(dut.packets.valid, first and packet is not None)
             ctx.set(dut.packets.p, packet or 0)
             ctx.set(dut.reverse.valid, first and told is not None)
-            acknowledge, limit = told or (0, 0)
-            ctx.set(dut.reverse.p, {"acknowledge": acknowledge, "limit": limit})
+            fields = zip(("acknowledge", "limit", "missing"), told or (0, 0), strict=False)
+            ctx.set(dut.reverse.p, {"missing": 0, **dict(fields)})
             if ctx.get(dut.o.p.data):
                 self.sent.append((self._cycle, ctx.get(dut.o.p.sequence), ctx.get(dut.o.p.packet)))
             if ctx.get(dut.progress):
@@ -135,6 +136,61 @@ def test_goes_back_only_if_something_is_missing():
 
     sender = Sender().run(bench)
     assert sender.numbers() == [0]
+    assert not sender.replays
+
+
+@pytest.mark.parametrize("oldest", range(6))
+@pytest.mark.parametrize("late", [0, 1])
+def test_missing(oldest, late):
+    """It goes back at once, and once only however often the other side says so; for a later
+    packet it does again."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        for number in range(6):
+            await sender.step(packet=100 + number)
+        await sender.step(6 + late)
+        for _ in range(7):
+            await sender.step(2, told=(oldest, 30, 1))
+        assert sender.numbers() == [*range(6), *range(oldest, 6)]
+        await sender.step(6, told=(5, 30, 1))
+        assert sender.numbers()[-1:] == [5]
+
+    sender = Sender().run(bench)
+    assert len(sender.replays) == (1 if oldest == 5 else 2)
+    assert all(packet == 100 + number for _, number, packet in sender.sent)
+    told = 4 + 6 + 6 + late
+    assert sender.replays[0] in (told + 2, told + 3)
+    assert (sender.replays[0] + 2, oldest) in [(c, n) for c, n, _ in sender.sent]
+
+
+def test_missing_once_more():
+    """What is lost again comes after the timeout: until it arrives, nothing new is told."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 30))
+        await sender.step(packet=1)
+        await sender.step(4)
+        for _ in range(2 * LINK.timeout_cycles):
+            await sender.step(told=(0, 30, 1))
+
+    sender = Sender().run(bench)
+    first, second, *_ = sender.replays
+    assert LINK.timeout_cycles <= second - first <= LINK.timeout_cycles + 4
+
+
+def test_missing_that_was_not_sent():
+    """One that is told of a packet that has not left, or lies behind, is not heeded."""
+
+    async def bench(sender):
+        await sender.step(4, told=(0, 2))
+        for number in range(4):
+            await sender.step(packet=number)
+        await sender.step(6, told=(2, 2, 1))
+        await sender.step(6, told=(1, 2, 1))
+        assert sender.numbers() == [0, 1]
+
+    sender = Sender().run(bench)
     assert not sender.replays
 
 

@@ -14,7 +14,7 @@ NEVER_GOES_BACK = SeededBug(
     module="rtl.link.sender",
     block="LinkSender",
     fault="sends nothing again",
-    right="self.replay.eq(self.decides & ~self.accept & expired)",
+    right="self.replay.eq(self.again | (self.decides & ~self.accept & expired))",
     wrong="self.replay.eq(0)",
 )
 
