@@ -1,6 +1,6 @@
 """Lookup of an address and a workgroup in the programmed output buffers, in two steps."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -13,17 +13,6 @@ from rtl.lib.select import one_hot_first, one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
 __all__ = ["LocationLookup", "RangeLookup"]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What one context says of a request."""
-
-    hits: Signal  # by region
-    counted: Value
-    region: Value
-    launched: Value  # its launch has the workgroup
-    dispatch_index: Value
 
 
 class LocationLookup(wiring.Component):
@@ -66,43 +55,43 @@ class LocationLookup(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        location = self.location
-        spaces = [view.address_space for view in self.contexts]
+        location, workgroup, contexts = self.location, self.workgroup, self.contexts
+        spaces = [view.address_space for view in contexts]
         owner = one_hot_first(Cat(space.enable & (space.local == self.context) for space in spaces))
-        found = [self._in_context(m, number, view) for number, view in enumerate(self.contexts)]
-        m.d.comb += location.owner.eq(one_hot_select(owner, range(len(spaces))))
-        m.d.comb += [
-            location.mapped.eq((owner & Cat(one.hits.any() for one in found)).any()),
-            location.counted.eq((owner & Cat(one.counted for one in found)).any()),
-            location.region.eq(one_hot_select(owner, [one.region for one in found])),
-            location.dispatch_index.eq(
-                one_hot_select(owner, [one.dispatch_index for one in found])
-            ),
-            location.valid.eq((owner & Cat(one.hits.any() & one.launched for one in found)).any()),
-        ]
-        return m
 
-    def _in_context(self, m: Module, number: int, view: data.View) -> "_Found":
-        """What the lookup finds in one context, before it is known whether that is the owner."""
-        regions, launch_configuration = view.maps.regions, view.launch_configuration
-        hits = Signal(len(regions), name=f"hits_{number}")
-        for index, entry in enumerate(regions):
-            m.d.comb += hits[index].eq(
-                entry.enable & (entry.base <= self.atom) & (self.atom < entry.limit)
+        def of_owner(values: Iterable[Value], name: str) -> Signal:
+            """Chosen first: comparisons for each context would be far larger."""
+            chosen = one_hot_select(owner, values)
+            signal = Signal(len(chosen), name=name)
+            m.d.comb += signal.eq(chosen)
+            return signal
+
+        hits = Signal(len(contexts[0].maps.regions))
+        for index, hit in enumerate(hits):
+            entries = [view.maps.regions[index] for view in contexts]
+            enable, base, limit = (
+                of_owner([entry[name] for entry in entries], f"{name}_{index}")
+                for name in ("enable", "base", "limit")
             )
-        workgroup = self.workgroup
-        first, workgroups = launch_configuration.first_workgroup, launch_configuration.workgroups
+            m.d.comb += hit.eq(enable & (base <= self.atom) & (self.atom < limit))
+        launches = [view.launch_configuration for view in contexts]
+        first = of_owner([launch.first_workgroup for launch in launches], "first_workgroup")
+        workgroups = of_owner([launch.workgroups for launch in launches], "workgroups")
         # Both dispatch indices at once; the comparison chooses late.
         direct = workgroup - first
         wrapped = workgroup + (workgroups - first)
-        bits = len(self.location.dispatch_index)
-        return _Found(
-            hits=hits,
-            counted=hits.any() & ~view.aborting,
-            region=one_hot_select(one_hot_first(hits), range(len(regions))),
-            launched=workgroup < workgroups,
-            dispatch_index=Mux(workgroup < first, wrapped, direct)[:bits],
-        )
+        bits = len(location.dispatch_index)
+        dispatch_index = Mux(workgroup < first, wrapped, direct)[:bits]
+        aborting = of_owner([view.aborting for view in contexts], "aborting")
+        m.d.comb += [
+            location.owner.eq(one_hot_select(owner, range(len(spaces)))),
+            location.mapped.eq(hits.any()),
+            location.counted.eq(hits.any() & ~aborting),
+            location.region.eq(one_hot_select(one_hot_first(hits), range(len(hits)))),
+            location.dispatch_index.eq(Mux(owner.any(), dispatch_index, 0)),
+            location.valid.eq(hits.any() & (workgroup < workgroups)),
+        ]
+        return m
 
 
 class RangeLookup(wiring.Component):
@@ -150,38 +139,33 @@ class RangeLookup(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        location = self.location
-        entries = [
-            (entry, view.maps.commands, location.owner == number)
-            for number, view in enumerate(self.contexts)
-            for entry in view.maps.ranges
-        ]
-        hits = Signal(len(entries))
-        for index, (entry, _, own) in enumerate(entries):
-            m.d.comb += hits[index].eq(
+        location, views = self.location, self.contexts
+        hits = Signal(self._ranges)
+        entries = []
+        for index, hit in enumerate(hits):
+            entry = Signal.like(views[0].maps.ranges[index], name=f"range_{index}")
+            of_each = [view.maps.ranges[index] for view in views]
+            m.d.comb += entry.as_value().eq(select_at(location.owner, of_each))
+            entries.append(entry)
+            m.d.comb += hit.eq(
                 location.valid
-                & own
                 & entry.enable
                 & (entry.region == location.region)
                 & (entry.first <= location.dispatch_index)
                 & (location.dispatch_index <= entry.last)
             )
-        first = Signal.like(hits)
-        # Only the ranges of one context can be hit.
-        of_context = [hits[start:][: self._ranges] for start in range(0, len(hits), self._ranges)]
-        m.d.comb += first.eq(Cat(one_hot_first(of_one) for of_one in of_context))
+        first = one_hot_first(hits)
+        commands = [view.maps.commands for view in views]
         m.d.comb += [
-            Value.cast(self.action).eq(one_hot_select(first, [e.action for e, _, _ in entries])),
-            self.command.eq(one_hot_select(first, [e.command for e, _, _ in entries])),
-            # Of every range, before the hit is known.
-            *(
-                Value.cast(getattr(self, name)).eq(
-                    one_hot_select(
-                        first,
-                        [select_at(e.command, [c[name] for c in of]) for e, of, _ in entries],
-                    )
-                )
-                for name in ("op", "dtype")
-            ),
+            Value.cast(self.action).eq(one_hot_select(first, [e.action for e in entries])),
+            self.command.eq(one_hot_select(first, [e.command for e in entries])),
         ]
+        for name in ("op", "dtype"):
+            of_owner = [
+                select_at(location.owner, [of_one[number][name] for of_one in commands])
+                for number in range(len(commands[0]))
+            ]
+            # Of every range, before the hit is known.
+            of_range = [select_at(entry.command, of_owner) for entry in entries]
+            m.d.comb += Value.cast(getattr(self, name)).eq(one_hot_select(first, of_range))
         return m
