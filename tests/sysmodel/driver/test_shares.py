@@ -19,7 +19,12 @@ BOTH = {0, 1}
 
 
 class Copies:
-    """Copies one after the other: the lanes, the DRAM's reads and the link."""
+    """Copies one after the other: the lanes, the DRAM's reads and the link.
+
+    A lane's memories have one port: it sends an atom in two cycles at most.
+    """
+
+    least_alone = 350
 
     def begin(self, context):
         pass
@@ -34,6 +39,8 @@ class Copies:
 
 class RemoteStores:
     """Stores that leave as they come, from an L2 that has one of each context in turn."""
+
+    least_alone = 600
 
     def begin(self, context):
         context.command(0, Transfer())
@@ -81,7 +88,8 @@ def test_both_get_their_share(engine, work):
     alone = [throughput(engine, work, {number})[number] for number in range(P.contexts)]
     together = throughput(engine, work, BOTH)
     print(alone, together)
-    assert min(alone) > 600
+    assert min(alone) > work.least_alone
+    assert sum(together) > 900  # so that they are in each other's way
     assert all(one >= 0.4 * own for one, own in zip(together, alone, strict=True))
 
 
