@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from amaranth.back import verilog
-from amaranth.hdl import Const, Value, ValueCastable
+from amaranth.hdl import ClockDomain, Const, Fragment, Value, ValueCastable
 
 # Converting a component by itself takes its constants for ports, and the directions that a
 # conversion with named ports wants have no public name.
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-__all__ = ["ports_of", "verilog_text", "yosys_verilog"]
+from .cells import CLOCK_GATE, cell_text
+from .clock_gate import GatedClocks
+
+__all__ = ["is_room", "ports_of", "verilog_text", "yosys_verilog"]
 
 
 def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
@@ -29,6 +32,11 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
             direction = PortDirection.Input if is_input else PortDirection.Output
             ports["__".join(map(str, path))] = (value, direction)
     return ports
+
+
+def is_room(component: wiring.Component) -> bool:
+    """Whether a component, by itself, keeps what :func:`~rtl.lib.sleep.may_sleep` asks for."""
+    return "awake" in component.signature.members
 
 
 @contextmanager
@@ -51,7 +59,7 @@ def yosys_verilog(rtlil: str) -> str:
         return verilog._convert_rtlil_text(rtlil, strip_internal_attrs=True)
 
 
-def verilog_text(component: wiring.Component, name: str) -> str:
+def verilog_text(component: wiring.Component, name: str, *, gated: bool = False) -> str:
     """Convert a component to Verilog.
 
     Parameters
@@ -60,6 +68,8 @@ def verilog_text(component: wiring.Component, name: str) -> str:
         What to convert.
     name : str
         Name of its module.
+    gated : bool
+        The clocks of rooms that sleep stop, also that of the component if it is one.
 
     Returns
     -------
@@ -80,13 +90,26 @@ def verilog_text(component: wiring.Component, name: str) -> str:
         raise TypeError(f"Name must be a string, not {name!r}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"Name must be a Verilog identifier, not {name!r}")
+    sync = ClockDomain("sync")
+    fragment = _gated(component, sync) if gated else Fragment.get(component, None)
+    ports = ports_of(component)
+    if "sync" in fragment.domains:
+        ports |= {n: (getattr(sync, n), PortDirection.Input) for n in ("clk", "rst")}
     with _builtin_yosys():
         text = verilog.convert(
-            component,
-            name=name,
-            ports=ports_of(component),
-            emit_src=False,
-            strip_internal_attrs=True,
+            fragment, name=name, ports=ports, emit_src=False, strip_internal_attrs=True
         )
+    if gated:
+        text += cell_text(CLOCK_GATE)
     # A field of no bits becomes a wire that nothing uses, and that Verilog takes for two bits wide.
     return re.sub(r"^ *wire \[-1:0\] \S+ ?;\n", "", text, flags=re.MULTILINE)
+
+
+def _gated(component: wiring.Component, sync: ClockDomain) -> Fragment:
+    """Its rooms with gates, if it has any, and then with the clock of the whole."""
+    clocks = GatedClocks(sync)
+    top = clocks.stop_clock(component) if is_room(component) else component
+    fragment = Fragment.get(top, clocks)
+    if clocks.count:
+        fragment.add_domains(sync)
+    return fragment

@@ -17,6 +17,10 @@ filesets:
       - {top}
 {headers}
     file_type: verilogSource
+  cells:
+    files:
+{cells}
+    file_type: verilogSource
   blocks:
     files:
 {blocks}
@@ -28,11 +32,11 @@ filesets:
 
 targets:
   default:
-    filesets: [rtl]
+    filesets: [rtl, cells]
     toplevel: {name}
   lint:
     default_tool: verilator
-    filesets: [rtl, waivers]
+    filesets: [rtl, cells, waivers]
     toplevel: {name}
     tools:
       verilator:
@@ -40,7 +44,7 @@ targets:
         verilator_options: [-Wall]
   sim:
     default_tool: verilator
-    filesets: [rtl, waivers]
+    filesets: [rtl, cells, waivers]
     toplevel: {name}
     tools:
       verilator:
@@ -56,18 +60,19 @@ def core_file(
     *,
     headers: Sequence[str],
     blocks: Sequence[str],
+    cells: Sequence[str],
     waivers: str,
 ) -> str:
     """A core in the format CAPI=2.
 
-    The blocks are a file set that no target takes: the top's file has all it needs.
+    The blocks are a file set that no target takes: the top's file and the cells are all it needs.
 
     Parameters
     ----------
     name, version, summary : str
         Of the core; its top is the module ``name`` in the file ``name.v``.
-    headers, blocks : sequence of str
-        Files to include; files of the blocks.
+    headers, blocks, cells : sequence of str
+        Files to include; files of the blocks, and of the cells' models.
     waivers : str
         File with Verilator's waivers.
     """
@@ -78,5 +83,6 @@ def core_file(
         top=f"{name}.v",
         headers="\n".join(f"      - {file}: {{is_include_file: true}}" for file in headers),
         blocks="\n".join(f"      - {file}" for file in blocks),
+        cells="\n".join(f"      - {file}" for file in cells),
         waivers=waivers,
     )

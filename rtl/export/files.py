@@ -9,11 +9,13 @@ from rtl.blocks import BLOCKS, TOP
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
+from .cells import CELLS, cell_text
 from .core_file import core_file
 from .headers import layout_header, register_header
 from .hierarchy import Hierarchies
 from .manifest import manifest
 from .names import KEYWORDS
+from .placed import placed_cells
 from .ports import documented_ports, summary
 from .register_documents import register_documents
 from .revision import project_version
@@ -33,9 +35,9 @@ def export_files(
 ) -> dict[str, str]:
     """Verilog of the top and of each block, headers, register documents, a core and a manifest.
 
-    Each Verilog file is self-contained: it has the module that it is called after, and modules
-    whose names begin with that and two underscores. So any of them, of any number of exports under
-    different names, can be compiled together.
+    Each Verilog file has the module that it is called after, and modules whose names begin with
+    that and two underscores. Beside these it needs only the cells, which are the same for all. So
+    any of them, of any number of exports under different names, can be compiled together.
 
     Parameters
     ----------
@@ -61,17 +63,9 @@ def export_files(
         If ``name`` is not a Verilog identifier, has two underscores in a row, or a block cannot be
         made with these parameters.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"Name must be a string, not {name!r}")
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name) or name in KEYWORDS:
-        raise ValueError(
-            "Name must be a Verilog identifier of letters, digits and single underscores, "
-            f"not {name!r}"
-        )
-    if not isinstance(p, T3Parameters):
-        raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+    _check(p, name)
     about = _about(p, link)
-    files, modules = {}, {}
+    files, modules, cells = {}, {}, []
     hierarchies = Hierarchies()
     chosen = {
         block_name: block
@@ -82,9 +76,13 @@ def export_files(
         report("Verilog", number / len(chosen))
         component = block.make(p, link)
         module = name if block_name == TOP else f"{name}_{block_name}"
-        files[f"{module}.v"] = readable_verilog(component, module, about, hierarchies)
+        parts = hierarchies.parts(component, module)
+        if block_name == TOP:
+            cells = placed_cells(parts)
+        files[f"{module}.v"] = readable_verilog(parts, about)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)
+    files |= {f"{cell}.v": cell_text(cell) for cell in CELLS}
     capitals = name.upper()
     files[f"{name}_registers.vh"] = register_header(capitals)
     files[f"{name}_layouts.vh"] = layout_header(capitals, modules[f"{name}.v"][2])
@@ -95,12 +93,25 @@ def export_files(
         modules[f"{name}.v"][1],
         headers=[file for file in files if file.endswith(".vh")],
         blocks=verilog[1:],
+        cells=[f"{cell}.v" for cell in CELLS],
         waivers=f"{name}.vlt",
     )
     documents = register_documents()
     files |= {file: text.decode() for file, text in documents.items() if "/" not in file}
-    files["manifest.json"] = manifest(p, files, modules, link)
+    files["manifest.json"] = manifest(p, files, modules, cells, link)
     return files
+
+
+def _check(p: T3Parameters, name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"Name must be a string, not {name!r}")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name) or name in KEYWORDS:
+        raise ValueError(
+            "Name must be a Verilog identifier of letters, digits and single underscores, "
+            f"not {name!r}"
+        )
+    if not isinstance(p, T3Parameters):
+        raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
 
 
 def _about(p: T3Parameters, link: LinkParameters | None) -> str:

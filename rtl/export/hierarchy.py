@@ -5,13 +5,17 @@ import itertools
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, ResetSignal, Signal, Value
+from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from .back_end import ports_of
+from .back_end import is_room, ports_of
+from .cells import CLOCK_GATE
+from .clock_gate import add_clock_gate
 from .likeness import likeness
 from .parts import instance_of, replace_parts
 
@@ -42,15 +46,31 @@ class Part:
     rtlil: str
 
 
+class _Rooms:
+    """A platform that remembers the rooms."""
+
+    def __init__(self):
+        self._rooms: list[wiring.Component] = []
+
+    def stop_clock(self, room: wiring.Component) -> wiring.Component:
+        self._rooms.append(room)
+        return room
+
+    def __contains__(self, component: wiring.Component) -> bool:
+        return any(component is room for room in self._rooms)
+
+
 class Hierarchies:
     """Hierarchies of components, in which what they share is converted once.
 
     Each component becomes a module of its own, whose ports have the names of the component's
     members. Components whose modules come out the same share one. Memories, FIFOs and the like of
-    Amaranth's library stay inside the module that uses them.
+    Amaranth's library stay inside the module that uses them. In the module of a room there is a
+    gate, which stops the clock of all in it but of rooms inside.
     """
 
     def __init__(self):
+        self._rooms = _Rooms()
         # By a key that is computed from the text.
         self._texts: dict[str, str] = {}
         self._components: dict[str, wiring.Component] = {}
@@ -67,7 +87,8 @@ class Hierarchies:
             Of the top's module. The names of the others begin with it and two underscores, go on
             with the component's class and, where that has several variants, say where one is used.
         """
-        names = self._names(self._add(component, Fragment.get(component, None)), name)
+        top = self._rooms.stop_clock(component) if is_room(component) else component
+        names = self._names(self._add(component, Fragment.get(top, self._rooms)), name)
         taken = set(names.values())
         parts = []
         for key, module in names.items():
@@ -84,29 +105,53 @@ class Hierarchies:
 
     def _add(self, component: wiring.Component, fragment: Fragment) -> str:
         """Convert a component that was elaborated to a fragment, and give its key."""
-        consists_of = likeness(component)
+        sleeps = component in self._rooms
+        consists_of = sleeps, likeness(component)
         for other, key in self._made:
-            if consists_of is not None and consists_of == other:
+            if consists_of[1] is not None and consists_of == other:
                 return key
-        replace_parts(fragment, self._instance)
-        text = rtlil.convert(fragment, name=_SELF, ports=ports_of(component), emit_src=False)
+        ports: dict[str, tuple[Value, PortDirection]] = dict(ports_of(component))
+        clk = ClockSignal()
+        if sleeps:
+            clk, rst = Signal(name="clk"), Signal(name="rst")
+            ports |= {n.name: (n, PortDirection.Input) for n in (clk, rst)}
+            self._put_to_sleep(component, fragment, clk, rst)
+        replace_parts(fragment, partial(self._instance, clk))
+        text = rtlil.convert(fragment, name=_SELF, ports=ports, emit_src=False)
         key = f"part_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         self._texts.setdefault(key, text)
         self._components.setdefault(key, component)
         self._made.append((consists_of, key))
         return key
 
+    def _put_to_sleep(
+        self, room: wiring.Component, fragment: Fragment, clk: Signal, rst: Signal
+    ) -> None:
+        domain = ClockDomain("sync")
+        domain.clk, domain.rst = add_clock_gate(fragment, room, clk, rst), rst
+        fragment.add_domains(domain)
+
     def _instance(
-        self, component: wiring.Component, fragment: Fragment, name: str | None
+        self, clk: Value, component: wiring.Component, fragment: Fragment, name: str | None
     ) -> Instance:
+        """``clk`` is the clock of rooms."""
         key = self._add(component, fragment)
+        if component not in self._rooms:
+            if isinstance(clk, Signal) and self._has_gates(key):
+                kind = type(component).__name__
+                raise TypeError(f"A {kind} in a room must have no rooms: its clock would stop them")
+            clk = ClockSignal()
         # Outside, its signals would have the names of its members, as those of all other parts.
         for port, (value, _) in ports_of(component).items():
             if name is not None and isinstance(value, Signal):
                 value.name = f"{name}__{port}"
-        domain = {"clk": ClockSignal(), "rst": ResetSignal()}
+        domain = {"clk": clk, "rst": ResetSignal()}
         ports = set(_PORT.findall(self._texts[key]))
         return instance_of(component, key, **{n: s for n, s in domain.items() if n in ports})
+
+    def _has_gates(self, key: str) -> bool:
+        children = {child for child, _ in self._children(key)}
+        return f"cell \\{CLOCK_GATE} " in self._texts[key] or any(map(self._has_gates, children))
 
     def _children(self, key: str) -> list[tuple[str, str]]:
         """Key and instance name of each submodule."""

@@ -10,6 +10,8 @@ from typing import Any
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
+from .cells import CLOCK_GATE
+from .placed import PlacedCell
 from .ports import Field, Port
 from .revision import project_version, revision
 
@@ -20,6 +22,7 @@ def manifest(
     p: T3Parameters,
     files: Mapping[str, str],
     modules: Mapping[str, tuple[str, str, Sequence[Port]]],
+    cells: Sequence[PlacedCell],
     link: LinkParameters | None = None,
 ) -> str:
     """The manifest of an export.
@@ -31,6 +34,8 @@ def manifest(
         Text of each file by its name.
     modules : mapping
         By the name of a file: its module, what that is, and its ports without clock and reset.
+    cells : sequence of PlacedCell
+        Of the top.
     link : LinkParameters or None
         Of the endpoints inside the top.
 
@@ -46,9 +51,20 @@ def manifest(
         "generators": tools,
         "parameters": asdict(p),
         **({} if link is None else {"link": asdict(link)}),
+        "clock_gates": _clock_gates(cells),
         "files": [_file(name, text, modules.get(name)) for name, text in sorted(files.items())],
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _clock_gates(cells: Sequence[PlacedCell]) -> dict[str, Any]:
+    gates = [cell.path for cell in cells if cell.module == CLOCK_GATE]
+    return {
+        "module": CLOCK_GATE,
+        "off": "T3_NO_CLOCK_GATING",
+        "count": len(gates),
+        "instances": gates,
+    }
 
 
 def _file(name: str, text: str, module: tuple[str, str, Sequence[Port]] | None) -> dict[str, Any]:

@@ -10,9 +10,13 @@ from typing import Any
 from amaranth.hdl import Const, ShapeLike, Value, ValueCastable
 from amaranth.lib import data, enum, wiring
 
+from rtl.lib.sleep import AWAKE
+
 from .names import identifier
 
 __all__ = ["Field", "Port", "documented_ports", "summary"]
+
+_SEE_AWAKE = re.compile(r"[Ss]ee :func:`~rtl\.lib\.sleep\.may_sleep`\.")
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ def _description(owner: Any, signature: wiring.Signature, path: tuple) -> str:
     see = documented and re.fullmatch(r"See :class:`(\w+)`\.", documented)
     if see:
         documented = _members(vars(sys.modules[owner.__module__])[see[1]]).get(path[0])
-    found = _plain(documented or "")
+    found = _plain(_SEE_AWAKE.sub(AWAKE, documented or ""))
     rest = [name for name in path[1:] if isinstance(name, str)]
     member = signature.members[path[0]]
     if rest and not member.is_port:

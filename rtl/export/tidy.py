@@ -18,7 +18,7 @@ _TRIGGER = re.compile(r"\\\$auto\$verilog_backend\S+ ")
 _ASSIGN = re.compile(rf"  assign {_NAME} ?= (.*);")
 _SLICE = re.compile(rf"{_NAME} ?\[(\d+(?::\d+)?)\]")
 _FIELD = re.compile(rf"  assign (\\\S+[.\[]\S* ) = {_NAME} ?\[(\d+(?::\d+)?)\];")
-_REGISTER = re.compile(rf"  always @\(posedge clk\)\n    {_NAME} ?<= {_NAME} ?;\n")
+_REGISTER = re.compile(rf"  always @\(posedge \w+\)\n    {_NAME} ?<= {_NAME} ?;\n")
 _BLOCKING = re.compile(rf"^ +{_NAME} ?(?:\[[\d:]+\] )?= ", re.MULTILINE)
 
 

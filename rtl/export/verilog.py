@@ -1,11 +1,10 @@
 """Readable Verilog of a component: each distinct module once, plain names, documented ports."""
 
+from collections.abc import Sequence
 from textwrap import wrap
 
-from amaranth.lib import wiring
-
 from .back_end import yosys_verilog
-from .hierarchy import Hierarchies
+from .hierarchy import Part
 from .ports import Port, documented_ports, summary
 from .tidy import tidy
 
@@ -14,32 +13,28 @@ __all__ = ["readable_verilog"]
 _WIDTH = 100
 _NOTE = (
     "One clock, clk; rst is synchronous and active high. A payload is one packed vector. The "
-    "net evaluate_at_start is for simulators: it makes them evaluate processes at time zero."
+    "net evaluate_at_start is for simulators: it makes them evaluate processes at time zero. "
+    "Modules that begin with t3_ and are not here are cells, in files of their own."
 )
 
 
-def readable_verilog(
-    component: wiring.Component, name: str, about: str, hierarchies: Hierarchies
-) -> str:
-    """Convert a component to self-contained Verilog-2001.
+def readable_verilog(parts: Sequence[Part], about: str) -> str:
+    """Convert a component's modules to Verilog-2001, which needs nothing else but cells.
 
     Behaves in every cycle like :func:`~.back_end.verilog_text`, and has the same ports; those
     whose names are keywords have an underscore at their end.
 
     Parameters
     ----------
-    component : Component
-    name : str
-        Name of its module. All other modules' names begin with it and two underscores.
+    parts : sequence of Part
+        The component's first.
     about : str
         What else the comment at the beginning says.
-    hierarchies : Hierarchies
-        Keeps what is converted for the components that come after.
     """
-    parts = hierarchies.parts(component, name)
     text = yosys_verilog("\n".join(part.rtlil for part in parts))
     headers = {part.name: _comments(documented_ports(part.component)) for part in parts}
-    head = [*_comment(f"{name}: {summary(component)}"), "//", *_comment(about), "//"]
+    top = parts[0]
+    head = [*_comment(f"{top.name}: {summary(top.component)}"), "//", *_comment(about), "//"]
     return "\n".join([*head, *_comment(_NOTE), "", tidy(text, headers)])
 
 

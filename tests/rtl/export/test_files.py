@@ -8,25 +8,32 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Fragment
 from exported import EXAMPLE, SMALL, exported, with_links
 
+from rtl.export.cells import CELLS
 from rtl.export.files import export_files
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.top import T3
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import json, sys
+from rtl.export.cells import CELLS
 from rtl.export.files import export_files
 from rtl.parameters import T3Parameters
 json.dump(export_files(T3Parameters(**json.loads(sys.argv[1]))), sys.stdout)
 """
 MODULE = re.compile(r"^module (\w+)", re.MULTILINE)
+INSTANCE = r"^  (?!module)(\w+) (?:#\(.*?\) )?\w+ \($"
 PORT = re.compile(r"^  (input|output) +(?:wire|reg) +(?:\[(\d+):0\] )?(\w+)", re.MULTILINE)
 
 
 def verilog(files):
-    return {file: text for file, text in files.items() if file.endswith(".v")}
+    """Without the cells."""
+    cells = {f"{cell}.v" for cell in CELLS}
+    return {f: text for f, text in files.items() if f.endswith(".v") and f not in cells}
 
 
 @pytest.mark.verify  # test_back_end.py compares plain Verilog in every run
@@ -53,7 +60,7 @@ def test_files_are_self_contained_and_go_together():
         name = file.removesuffix(".v")
         assert modules[0] == name
         assert all(module.startswith(f"{name}__") for module in modules[1:]), file
-        assert set(re.findall(r"^  (\w+__\w+) \w+ \($", text, re.MULTILINE)) <= set(modules), file
+        assert set(re.findall(INSTANCE, text, re.MULTILINE)) <= {*modules, *CELLS}, file
         assert not defined.keys() & set(modules), file
         defined |= dict.fromkeys(modules, file)
 
@@ -82,7 +89,7 @@ def test_manifest():
     assert entries.keys() == files.keys() - {"manifest.json"}
     for file, entry in entries.items():
         assert entry["sha256"] == hashlib.sha256(files[file].encode()).hexdigest()
-        if file.endswith(".v"):
+        if file in verilog(files):
             head = files[file].partition("\n);\n")[0]
             ports = [(d, int(high or 0) + 1, name) for d, high, name in PORT.findall(head)]
             stated = [(p["direction"], p["width"], p["name"]) for p in entry["ports"]]
@@ -94,6 +101,32 @@ def test_manifest():
     assert ports["context__0__tiles"]["description"] == "Complete tiles since reset."
 
 
+class Rooms:
+    """A platform that counts the rooms."""
+
+    count = 0
+
+    def stop_clock(self, room):
+        self.count += 1
+        return room
+
+
+def test_every_room_has_a_gate():
+    """And each gate is where the manifest says."""
+    rooms = Rooms()
+    Fragment.get(T3(SMALL), rooms)
+    gates = json.loads(exported()["manifest.json"])["clock_gates"]
+    assert gates["count"] == len(set(gates["instances"])) == rooms.count
+    text = exported()["t3.v"]
+    for path in gates["instances"]:
+        module = "t3"
+        for instance in path.split("."):
+            body = re.search(rf"^module {module} \(.*?^endmodule$", text, re.S | re.M)[0]
+            module = re.search(rf"^  (\w+) {instance} \($", body, re.M)[1]
+        assert module == gates["module"]
+    assert re.search(rf"^`ifdef {gates['off']}$", exported()[f"{gates['module']}.v"], re.M)
+
+
 def test_git_version(monkeypatch, tmp_path):
     """That of the project, and none from somebody else's checkout."""
     from rtl.export import manifest as export_manifest
@@ -102,18 +135,18 @@ def test_git_version(monkeypatch, tmp_path):
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     monkeypatch.setattr(revision, "_HERE", tmp_path)
     files = {"a.v": "module a; endmodule\n"}
-    assert "git" not in json.loads(export_manifest.manifest(SMALL, files, {}))["project"]
+    assert "git" not in json.loads(export_manifest.manifest(SMALL, files, {}, []))["project"]
     (tmp_path / "parameters.py").write_text("")
     git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run([*git, "add", "parameters.py"], check=True)
     subprocess.run([*git, "commit", "--quiet", "-m", "a"], check=True)
-    described = json.loads(export_manifest.manifest(SMALL, files, {}))["project"]["git"]
+    described = json.loads(export_manifest.manifest(SMALL, files, {}, []))["project"]["git"]
     assert re.fullmatch(r"[0-9a-f]{12}", described)
     for path, ending in (("docs/page.md", ""), ("parameters.py", "-dirty")):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("x\n")
         subprocess.run([*git, "add", path], check=True)
-        described = json.loads(export_manifest.manifest(SMALL, files, {}))["project"]["git"]
+        described = json.loads(export_manifest.manifest(SMALL, files, {}, []))["project"]["git"]
         assert re.fullmatch(rf"[0-9a-f]{{12}}{ending}", described), path
 
 
