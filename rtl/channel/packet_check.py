@@ -34,7 +34,7 @@ PACKET_ERRORS = (
 class PacketCheck(wiring.Component):
     """Makes packets updates and writes.
 
-    Combinational. A packet that is dropped is taken, whether or not ``o`` is.
+    Combinational. A packet that is dropped is taken when ``o`` is, like any other.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ STORE_ERRORS = (ErrorCode.STORE_STALE, ErrorCode.STORE_LATE, ErrorCode.STORE_AHE
 class StoreCheck(wiring.Component):
     """Classifies stores.
 
-    Combinational. A store that is dropped is taken, whether or not ``o`` is.
+    Combinational. A store that is dropped is taken when ``o`` is, like any other.
 
     Parameters
     ----------

@@ -21,9 +21,6 @@ namespace {
 
 #if VM_TRACE_VCD
 constexpr uint64_t kPeriod = 1000;  // one cycle is one nanosecond in the waveform
-#endif
-
-#if VM_TRACE_VCD
 
 template <class Root>
 void evaluate_low(Vt3& top, Root& root) {
@@ -111,12 +108,12 @@ struct Instance {
     // One context for each instance: instances in several threads share nothing.
     std::unique_ptr<VerilatedContext> context;
     std::unique_ptr<Vt3> top;
-#if !VM_TRACE_VCD
-    std::unique_ptr<const Edges<Vt3___024root>> edges;
-#else
+#if VM_TRACE_VCD
     std::unique_ptr<VerilatedVcdC> waveform;
     std::string path;
     uint64_t first = 0, last = 0, cycle = 0;
+#else
+    std::unique_ptr<const Edges<Vt3___024root>> edges;
 #endif
 };
 
@@ -157,9 +154,9 @@ void t3_reset(void* handle, uint64_t* out) {
 #endif
 #if VM_TRACE_VCD
     self->top->clk = 1;  // no edge: nothing came before
-#endif
     self->top->eval();
-#if !VM_TRACE_VCD
+#else
+    self->top->eval();
     self->edges = std::make_unique<Edges<Vt3___024root>>(*self->top->rootp);
 #endif
     get_outputs(*self->top->rootp, out);

@@ -438,9 +438,9 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.address_map",
             block="RangeLookup",
-            fault="every context's ranges count",
-            right="                & own\n",
-            wrong="",
+            fault="the first context's ranges are everybody's",
+            right="select_at(location.owner, of_each)",
+            wrong="of_each[0]",
         ),
     ),
     (
