@@ -275,6 +275,7 @@ def _range_proof(p: T3Parameters) -> Proof:
         geometry=f"the reference's, any tables, contexts: {p.contexts}",
         depth=1,
         cover_depth=1,
+        solver="z3",
     )
 
 
