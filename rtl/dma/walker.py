@@ -1,6 +1,6 @@
 """One walker of the DMA engine: every so many rows of a tile, a segment at a time."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,6 +82,9 @@ class RowWalker(wiring.Component):
         Where the segment begins.
     inner_left : Signal
         Atoms of the row that are left.
+    row_ends : Signal
+        The segment has all of them. Known before the segment is: whether it stays inside and which
+        lane takes it come after.
     next_row : Signal
         Where the next row begins. Before WALK, what that is made of.
     row : Signal
@@ -124,13 +127,13 @@ class RowWalker(wiring.Component):
         )
         self.atom = Signal(p.atom_address_bits)
         self.inner_left = Signal(16)
+        self.row_ends = Signal(init=1)
         self.next_row = Signal(Halves(p.atom_address_bits))
         self.row = Signal(16 - self._step_log2)
         self.wave_row = Signal(16)
         self.wavefront = Signal(p.wavefront_bits)
         self.ended = Signal()
         self._room = Signal(range(granule + 1), name="room")
-        self._row_ends = Signal(name="row_ends")
 
     def elaborate(self, platform):
         m = Module()
@@ -148,9 +151,8 @@ class RowWalker(wiring.Component):
         low = self.atom[: (p.interleave_atoms - 1).bit_length()]
         m.d.comb += [
             room.eq(p.interleave_atoms - low),
-            self._row_ends.eq(~left[len(room) :].any() & (left[: len(room)] <= room)),
             segment.atom.eq(self.atom),
-            segment.length.eq(Mux(self._row_ends, left, room)),
+            segment.length.eq(Mux(self.row_ends, left, room)),
             segment.offset.eq(self.walk.inner_extent - left),
             segment.wavefront.eq(self.wavefront),
             self.channel.eq(channel_of(p, self.atom)),
@@ -163,7 +165,7 @@ class RowWalker(wiring.Component):
         last_low, last_granule = region.limit[:low_bits], region.limit[low_bits:]
         ends_before = sum_at_most(low, self.inner_left[: len(self._room)], last_low)
         below_limit = less_than(granule, last_granule) | (
-            (granule == last_granule) & self._row_ends & ends_before
+            (granule == last_granule) & self.row_ends & ends_before
         )
         m.d.comb += self.inside.eq(region.enable & ~less_than(self.atom, region.base) & below_limit)
 
@@ -176,7 +178,7 @@ class RowWalker(wiring.Component):
         last = self.row == (full + more)[: len(self.row)]
         m.d.comb += [
             self.valid.eq(self.walks & ~self.ended & (full.any() | more)),
-            self.ends.eq(self._row_ends & last),
+            self.ends.eq(self.row_ends & last),
         ]
 
     def _move(self, m: Module) -> None:
@@ -197,31 +199,36 @@ class RowWalker(wiring.Component):
                 row.carry.eq(0),
                 row.high.eq(self.start[half:]),
             ]
-        with m.Elif(self.scales | self.shapes | (self.advance & self._row_ends)):
+        with m.Elif(self.scales | self.shapes | (self.advance & self.row_ends)):
             halves = data.View(row.shape(), Cat(augend[:half], row.carry, augend[half:]))
             m.d.sync += row.as_value().eq(add(halves, addend))
 
     def _advance(self, m: Module) -> None:
         """One segment on: in the row, or to the next row."""
-        room = self._room
-        granule = self.atom[(self._p.interleave_atoms - 1).bit_length() :]
+        room, granule_atoms = self._room, self._p.interleave_atoms
+        granule = self.atom[(granule_atoms - 1).bit_length() :]
         low_bits = len(self.atom) - len(granule)
+        next_row = join(self.next_row)
+        room_of_row = granule_atoms - next_row[:low_bits]
         with m.If(self.shapes):
             m.d.sync += [
-                self.atom.eq(join(self.next_row)),
+                self.atom.eq(next_row),
                 self.inner_left.eq(self.inner_extent),
+                self.row_ends.eq(_at_most(self.inner_extent, room_of_row)),
                 self.row.eq(1),
                 self.ended.eq(0),
             ]
-        with m.Elif(self.advance & ~self._row_ends):
+        with m.Elif(self.advance & ~self.row_ends):
             m.d.sync += [
                 self.atom.eq(Cat(Const(0, low_bits), increment(granule))),
                 self.inner_left.eq(self.inner_left - room),
+                self.row_ends.eq(_at_most(self.inner_left, room + granule_atoms)),
             ]
         with m.Elif(self.advance):
             m.d.sync += [
-                self.atom.eq(join(self.next_row)),
+                self.atom.eq(next_row),
                 self.inner_left.eq(self.walk.inner_extent),
+                self.row_ends.eq(_at_most(self.walk.inner_extent, room_of_row)),
                 self.row.eq(self.row + 1),
                 self.ended.eq(self.ends),
             ]
@@ -247,8 +254,14 @@ class RowWalker(wiring.Component):
                             self.wave_row.eq(number % rows),
                             self.wavefront.eq(walk.wavefront + steps),
                         ]
-        with m.Elif(self.advance & self._row_ends):
+        with m.Elif(self.advance & self.row_ends):
             m.d.sync += [
                 self.wave_row.eq(Mux(wraps, beyond, self.wave_row + walk.wave_rest)),
                 self.wavefront.eq(self.wavefront + ((walk.wave_steps + wraps) << walk.minor_log2)),
             ]
+
+
+def _at_most(atoms: Value, room: Value) -> Value:
+    """Whether ``atoms`` are no more than ``room``, which has fewer bits."""
+    bits = len(room)
+    return ~atoms[bits:].any() & (atoms[:bits] <= room)

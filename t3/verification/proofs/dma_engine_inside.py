@@ -163,6 +163,7 @@ def _assert_walker(
                 walker.inner_left == tile.inner_extent - ghost.offset,
                 f"walker {number}: left of the row",
             ),
+            invariant(walker.row_ends == ghost.row_ends, f"walker {number}: the row ends"),
             invariant(join(walker.next_row) == next_row[:width], f"walker {number}: next row"),
             invariant(
                 walker.row == ((ghost.row >> step_log2) + 1)[: len(walker.row)],
