@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A memory with one port, which either writes or reads."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -86,7 +86,7 @@ def make_dut(block: type = Criticality):
 
 
 _INPUTS = inputs_of(make_dut())
-_INSIDE = {"congestion": "congestion.level"}
+_INSIDE = {"congestion": ("congestion.level",), "looked": ("looked", "congestion.count")}
 
 
 class _Bench:
@@ -110,7 +110,7 @@ class _Bench:
     def preset(self, **values: int) -> None:
         """Go on as if this had been measured."""
         for name, value in values.items():
-            inside(self.dut, _INSIDE.get(name, name)).value = value
+            inside(self.dut, *_INSIDE.get(name, (name,))).value = value
             self.own[name] = value
         self.own["congested"] = self.own["congestion"] >= 256
 
@@ -144,7 +144,7 @@ class _Bench:
             assert bool(getattr(dut, name).value) == bool(own[name]), name
             cover(name, own[name])
         for name in REGISTERS:
-            assert int(inside(dut, name).value) == own[name], name
+            assert int(inside(dut, *_INSIDE.get(name, (name,))).value) == own[name], name
 
     def _cover_abort(self, launch: bool, aborting: bool) -> None:
         launched = aborting and self.own["launched"]

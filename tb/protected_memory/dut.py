@@ -17,9 +17,9 @@ _BITS = code_word(WIDTH).size
 WRONG = [sum(1 << bit for bit in bits) for n in range(3) for bits in combinations(range(_BITS), n)]
 WORDS = [row * 37 % (1 << WIDTH) for row in range(len(WRONG))]
 """What is in the rows of which bits are wrong, the last ones; those before them are 0."""
-DEPTH = 1 << len(WRONG).bit_length()
+DEPTH = 2 << len(WRONG).bit_length()
 FREE = DEPTH - len(WRONG)
-"""Rows before them."""
+"""Rows before them: in them every bit of an address changes."""
 
 
 def _code_words(words: list[int]) -> list[int]:

@@ -20,10 +20,10 @@ _TOP = "shadowed"
 def equivalent(mutants: Sequence[Mutant], name: str, folder: Path) -> set[int]:
     """Numbers of the mutants that are proved to behave like the block.
 
-    The mutant has the block's state, then both take the same step: the same outputs, and the same
-    next values of all registers and inputs of all memories. That is shown for every input and for
-    every state that has ``HISTORY - 1`` cycles before it, as all have after a reset of as many, and
-    in which no queue holds more than it can (:mod:`.bounds`).
+    The mutant has the block's state, then both take the same step: the same outputs but for
+    ``awake``, and the same next values of all registers and inputs of all memories. That is shown
+    for every input and for every state that has ``HISTORY - 1`` cycles before it, as all have after
+    a reset of as many, and in which no queue holds more than it can (:mod:`.bounds`).
 
     Parameters
     ----------

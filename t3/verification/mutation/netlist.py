@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.hdl import EnableInserter
 from amaranth.lib.wiring import Component
 
 from rtl.export.back_end import ports_of
@@ -15,7 +16,10 @@ from rtl.export.back_end import ports_of
 from .bits import first_free_bit
 from .yosys import run_yosys
 
-__all__ = ["FLAT", "SELECT", "Mutant", "mutate"]
+__all__ = ["AWAKE", "FLAT", "SELECT", "Mutant", "mutate"]
+
+AWAKE = "awake"
+"""The output of a block whose clock may stop (:mod:`rtl.lib.sleep`)."""
 
 SELECT = "mutsel"
 """The input that chooses a mutant by its number; 0 is the block as it is."""
@@ -143,7 +147,7 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
 def mutate(
     component: Component, name: str, *, count: int, seed: int, folder: Path
 ) -> tuple[list[Mutant], str]:
-    """Draw mutants of a component.
+    """Draw mutants of a component, whose clock stops while it is not ``awake`` if it says that.
 
     Parameters
     ----------
@@ -160,7 +164,9 @@ def mutate(
     tuple of list of Mutant and str
         The mutants, and Verilog of the flat netlist with all of them and the input ``SELECT``.
     """
-    text = rtlil.convert(component, name=name, ports=ports_of(component))
+    ports = ports_of(component)
+    gated = EnableInserter(component.awake)(component) if AWAKE in ports else component
+    text = rtlil.convert(gated, name=name, ports=ports)
     (folder / "block.il").write_text(text, encoding="utf-8")
     width = count.bit_length()
     run_yosys(
