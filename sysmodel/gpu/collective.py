@@ -15,6 +15,7 @@ over the link, and what the collective stores, goes to the memory.
 import numpy as np
 
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import PHASES
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "collective_next_read",
     "collective_read_back",
     "collective_read_taken",
+    "collective_rests_until",
     "collective_store",
     "collective_store_left",
     "set_up_collective",
@@ -79,6 +81,9 @@ CHANNEL_FIELDS = [
     ("storing", np.int64),  # wavefronts with a batch to store
     ("load_wave", np.int64),  # in the middle of a block, or -1
     ("store_wave", np.int64),
+    # While there is none: cycle before which no wavefront may begin a block.
+    ("load_try", np.int64),
+    ("store_try", np.int64),
     # Of each CU: cycle from which the channel's share of its ports takes a block.
     ("load_free", np.float64, (MOST_WAVES,)),
     ("store_free", np.float64, (MOST_WAVES,)),
@@ -133,6 +138,7 @@ def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> 
         channel["batch_size"] = 0
         channel["loading"] = channel["storing"] = 0
         channel["load_wave"] = channel["store_wave"] = -1
+        channel["load_try"] = channel["store_try"] = 0
     _begin(state, g)
 
 
@@ -149,6 +155,7 @@ def _next_batch(s, g, w):
         channel.batch_read[w] = channel.batch_stored[w] = 0
         if size > 0:
             channel.loading += 1
+            channel.load_try = 0
         atoms += size
     gpu.unissued[w] = gpu.awaited[w] = gpu.operands * atoms
     gpu.unstored[w] = atoms
@@ -182,20 +189,37 @@ def _begin_block(free, cu, now, f, atoms):
 
 
 @inlined
+def _cycle_of(time):
+    """The first cycle that is not before a time."""
+    return np.int64(np.ceil(time)) if time < NEVER else NEVER
+
+
+@compiled
+def _begin_loads(f, gpu, channel, now):
+    """Let the first wavefront whose turn it is begin a block of reads."""
+    w, earliest = gpu.load_turn, float(NEVER)
+    for _ in range(f.collective_waves):
+        left = gpu.operands * channel.batch_size[w] - channel.batch_read[w]
+        if left > 0:
+            cu = w // f.waves_per_cu
+            if channel.load_free[cu] <= now:
+                _begin_block(channel.load_free, cu, now, f, left)
+                channel.load_wave = w
+                return
+            earliest = min(earliest, channel.load_free[cu])
+        w = _following(f, w)
+    channel.load_try = _cycle_of(earliest)
+
+
+@inlined
 def collective_next_read(s, gpu, channel, c, now):
     """The next read to issue: its atom address and wavefront, or -1 if none may be issued."""
     f = s.fixed[0]
     if channel.loading == 0:
         return np.int64(-1), np.int64(0)
     if channel.load_wave < 0:
-        w = gpu.load_turn
-        for _ in range(f.collective_waves):
-            left = gpu.operands * channel.batch_size[w] - channel.batch_read[w]
-            if left > 0 and channel.load_free[w // f.waves_per_cu] <= now:
-                _begin_block(channel.load_free, w // f.waves_per_cu, now, f, left)
-                channel.load_wave = w
-                break
-            w = _following(f, w)
+        if now >= channel.load_try:
+            _begin_loads(f, gpu, channel, now)
         if channel.load_wave < 0:
             return np.int64(-1), np.int64(0)
     w = channel.load_wave
@@ -232,6 +256,7 @@ def collective_read_back(s, g, w):
             channel = s.channel[g * f.channels + c]
             if channel.batch_size[w] > 0:
                 channel.storing += 1
+                channel.store_try = 0
 
 
 @inlined
@@ -256,6 +281,23 @@ def collective_hits_back(s, g, channel, now):
         collective_read_back(s, g, w)
 
 
+@compiled
+def _begin_stores(f, gpu, channel, now):
+    """Likewise of stores, those whose operands are there."""
+    w, earliest = gpu.store_turn, float(NEVER)
+    for _ in range(f.collective_waves):
+        left = channel.batch_size[w] - channel.batch_stored[w]
+        if left > 0 and gpu.awaited[w] == 0:
+            cu = w // f.waves_per_cu
+            if channel.store_free[cu] <= now:
+                _begin_block(channel.store_free, cu, now, f, left)
+                channel.store_wave = w
+                return
+            earliest = min(earliest, channel.store_free[cu])
+        w = _following(f, w)
+    channel.store_try = _cycle_of(earliest)
+
+
 @inlined
 def collective_store(s, gpu, channel, c, now):
     """Address of the atom to store next, or -1 while all operands are on their way."""
@@ -263,14 +305,8 @@ def collective_store(s, gpu, channel, c, now):
     if channel.storing == 0:
         return np.int64(-1)
     if channel.store_wave < 0:
-        w = gpu.store_turn
-        for _ in range(f.collective_waves):
-            left = channel.batch_size[w] - channel.batch_stored[w]
-            if left > 0 and gpu.awaited[w] == 0 and channel.store_free[w // f.waves_per_cu] <= now:
-                _begin_block(channel.store_free, w // f.waves_per_cu, now, f, left)
-                channel.store_wave = w
-                break
-            w = _following(f, w)
+        if now >= channel.store_try:
+            _begin_stores(f, gpu, channel, now)
         if channel.store_wave < 0:
             return np.int64(-1)
     w = channel.store_wave
@@ -296,3 +332,19 @@ def collective_store_left(s, g, channel):
         if w == gpu.store_turn:
             gpu.store_turn = _following(f, w)
         _next_batch(s, g, w)
+
+
+@inlined
+def collective_rests_until(channel, now):
+    """First cycle from ``now`` on in which the collective does something in the channel, if until
+    then nothing comes to it."""
+    if channel.load_wave >= 0 or channel.store_wave >= 0:
+        return now
+    at = NEVER
+    if channel.loading > 0:
+        at = channel.load_try
+    if channel.storing > 0:
+        at = min(at, channel.store_try)
+    if channel.hit_count > 0:
+        at = min(at, channel.hit_time[channel.hit_head])
+    return max(at, now)

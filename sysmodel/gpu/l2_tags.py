@@ -65,20 +65,21 @@ def set_of(state, index: int, local_line: int) -> int:
 @compiled
 def find_way(ways: np.ndarray, where: int, local_line: int) -> int:
     """Way of a set that holds a line, or -1."""
-    for way in range(ways.shape[2]):
+    found = -1
+    for way in range(ways.shape[2]):  # without a way out: so all are looked at together
         if ways[where, LINE, way] == local_line:
-            return way
-    return -1
+            found = way
+    return found
 
 
 @compiled
 def allocate(state, ch: int, where: int, local_line: int) -> int:
     """Way of a set for a new line, in place of the least recently used one."""
     ways = state.ways
-    way = 0
-    for other in range(ways.shape[2]):
-        if ways[where, USED, other] < ways[where, USED, way]:
-            way = other
+    way, least = 0, ways[where, USED, 0]
+    for other in range(1, ways.shape[2]):
+        if ways[where, USED, other] < least:
+            way, least = other, ways[where, USED, other]
     write_back(state, ch, where, way)
     s = state.slices[where // state.slices[0].sets]
     s.clock += 1

@@ -19,6 +19,7 @@ GPU_FIELDS = [
     ("read_address", np.int64),  # register to read, or -1; -1 again when it is read
     ("read_value", np.int64),
     ("read_sent", np.int64),
+    ("bus_driven", np.int64),  # the port was not at rest in the last cycle
 ]
 
 _AW_SENT, _W_SENT = 1, 2
@@ -46,11 +47,13 @@ def bus_rests(gpu):
     return bus_idle(gpu) and gpu.read_address < 0
 
 
-@compiled
+@inlined
 def drive_bus(gpu, inputs, outputs):
     """One cycle of a GPU's manager."""
-    _write(gpu, inputs, outputs)
-    _read(gpu, inputs, outputs)
+    if gpu.bus_driven or not bus_rests(gpu):
+        gpu.bus_driven = not bus_rests(gpu)
+        _write(gpu, inputs, outputs)
+        _read(gpu, inputs, outputs)
 
 
 @compiled

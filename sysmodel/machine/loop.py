@@ -138,21 +138,23 @@ def _channel(s, g, c, now, inputs, outputs):
             serve_l2(s, own // f.channels, own, now)
     offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
-    sending = can_send(s, gpu, channel, receiver)
-    link_free = sending or outputs[O.link_out_valid] == 0
+    leaves = outputs[O.link_out_valid] != 0
+    # A link that stalls at random asks chance in every cycle.
+    sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
+    link_free = sending or not leaves
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
     deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
     inputs[I.link_out_ready] = 0
     if sending:
         inputs[I.link_out_ready] = 1
-        if outputs[O.link_out_valid]:
+        if leaves:
             send(s, gpu, receiver, c, now, outputs)
     level = dram_level(s.dram, q)
     inputs[I.dram_ready] = 0
     if level < f.queue_depth:
         inputs[I.dram_ready] = 1
         if outputs[O.dram_valid]:
-            token = accept(gpu, channel, outputs)
+            token = accept(gpu, channel, outputs, f.with_data)
             request = channel.request[token]
             local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
             clock = now * f.clock_divider

@@ -71,9 +71,11 @@ def offer_read(s, g, c, now, inputs, ready):
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
+    inputs[I.reads_valid] = 0
+    if f.contexts == 1 and not gpu.operands and channel.misses == 0:
+        return
     context = _whose_turn(s, g, c, channel.read_offer, channel.reading_context, False)
     kernel = s.channel[(context * f.gpus + g) * f.channels + c]
-    inputs[I.reads_valid] = 0
     atom, wave = np.int64(-1), np.int64(0)
     if gpu.operands and _collective_first(channel.read_offer, kernel.misses, True):
         atom, wave = collective_next_read(s, gpu, channel, c, now)
@@ -152,10 +154,12 @@ def offer_store(s, g, c, now, inputs, ready, link_free):
     """
     f, gpu = s.fixed[0], s.gpu[g]
     channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
+    inputs[I.stores_valid] = 0
+    if f.contexts == 1 and not gpu.operands and channel.store_count | l2.write_backs == 0:
+        return
     context = _whose_turn(s, g, c, channel.store_offer, channel.storing_context, True)
     kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     waiting = l2.write_backs if f.cached_stores else kernel.store_count
-    inputs[I.stores_valid] = 0
     atom = np.int64(-1)
     if gpu.operands and _collective_first(channel.store_offer, waiting, link_free):
         atom = collective_store(s, gpu, channel, c, now)

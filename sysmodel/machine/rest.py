@@ -8,7 +8,9 @@ import numpy as np
 
 from sysmodel.engine.codes import TICK_CYCLES
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, O
+from sysmodel.gpu.collective import collective_rests_until
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
 from sysmodel.memory.accesses import next_return
 from sysmodel.memory.dram import dram_level, dram_rests_until, pass_dram
 from sysmodel.network.link import next_admission, next_packet, pass_credit
@@ -37,19 +39,22 @@ def _channel_rests_until(s, g, c, now):
         return now
     if outputs[O.dram_valid] and dram_level(s.dram, q) < f.queue_depth:
         return now
-    if channel.hit_count > 0 or s.l2.channels[q].write_backs > 0:
+    if s.l2.channels[q].write_backs > 0:
         return now
     for own in range(q, q + f.contexts * f.gpus * f.channels, f.gpus * f.channels):
         if _kernel_accesses(s, own):
             return now
+    at = collective_rests_until(channel, now) if s.gpu[g].operands else NEVER
+    if at <= now:
+        return now
     memory = dram_rests_until(s.dram, q, now * f.clock_divider) // f.clock_divider
-    return min(memory, min(next_return(channel), next_packet(channel)))
+    return min(min(at, memory), min(next_return(channel), next_packet(channel)))
 
 
 @inlined
 def _gpu_rests_until(s, g, now):
     f, gpu = s.fixed[0], s.gpu[g]
-    if gpu.operands or not bus_rests(gpu):
+    if not bus_rests(gpu):
         return now
     outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
     at = np.int64(f.sample_next)

@@ -4,7 +4,7 @@ import numpy as np
 
 from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE, WRITE
 from sysmodel.engine.ports import DATA_WORDS, DRAM, REQUEST, I, O
-from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import GEMM, PHASES, RS
 
@@ -31,6 +31,7 @@ TOKENS = 1024
 MISSES = 4096
 _IN_UNIT = 16
 _REQUEST_WORDS = len(REQUEST)
+_HEADER_WORDS = REQUEST.data_0  # without data only the words before them are moved
 
 FIXED_FIELDS = [
     ("with_data", np.int64),  # data mode
@@ -96,14 +97,17 @@ def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int, clock_di
     state.channel["free_tokens"] = TOKENS
 
 
-@compiled
-def accept(gpu, channel, outputs):
+@inlined
+def accept(gpu, channel, outputs, with_data):
     """Note the access that the hardware offers; returns its token."""
     channel.free_tokens -= 1
     token = channel.free_token[channel.free_tokens]
     request = channel.request[token]
-    for word in range(_REQUEST_WORDS):
+    for word in range(_HEADER_WORDS):
         request[word] = outputs[DRAM + word]
+    if with_data:
+        for word in range(_HEADER_WORDS, _REQUEST_WORDS):
+            request[word] = outputs[DRAM + word]
     access = request[REQUEST.access]
     if request[REQUEST.origin] == COMMUNICATION:
         phase = gpu.phase if gpu.phase != GEMM else np.int64(RS)

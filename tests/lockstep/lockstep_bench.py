@@ -7,6 +7,7 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState, new_state, reset, step
+from sysmodel.engine.golden.rooms import KINDS, clocked_cycles
 from sysmodel.engine.native import Engine, call_step
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O, input_words, output_words
 
@@ -20,37 +21,45 @@ class Recording:
     ----------
     inputs, outputs : array of uint64
         A row per cycle: the inputs of the cycle, and the outputs in it.
+    clocked : array of int64
+        A row per cycle: how many rooms of each kind have been awake up to it.
+    awake : array of bool
+        Whether the model said that something was awake in the cycle.
     state : GoldenState
         As the last cycle left it.
     """
 
-    def __init__(self, p: T3Parameters, inputs: np.ndarray, outputs: np.ndarray, state):
+    def __init__(self, p: T3Parameters, cycles: int):
         self.parameters: T3Parameters = p
-        self.inputs = inputs
-        self.outputs = outputs
-        self.state: GoldenState = state
+        self.inputs = np.zeros((cycles, input_words(p)), np.uint64)
+        self.outputs = np.zeros((cycles + 1, output_words(p)), np.uint64)
+        self.clocked = np.zeros((cycles, len(KINDS)), np.int64)
+        self.awake = np.zeros(cycles, bool)
+        self.state: GoldenState = new_state(p)
 
 
 def record(
     p: T3Parameters, stimulus: Callable[[np.ndarray, np.ndarray], None], cycles: int
 ) -> Recording:
     """Run the golden model; ``stimulus(outputs, inputs)`` decides the inputs of every cycle."""
-    inputs = np.zeros((cycles, input_words(p)), np.uint64)
-    outputs = np.zeros((cycles + 1, output_words(p)), np.uint64)
-    state = new_state(p)
+    recording = Recording(p, cycles)
+    inputs, outputs, state = recording.inputs, recording.outputs, recording.state
     reset(state, outputs[0])
     for cycle in range(cycles):
         if cycle:
             inputs[cycle] = inputs[cycle - 1]
         stimulus(outputs[cycle], inputs[cycle])
-        step(state, inputs[cycle], outputs[cycle + 1])
-    return Recording(p, inputs, outputs, state)
+        outputs[cycle + 1] = outputs[cycle]
+        recording.awake[cycle] = step(state, inputs[cycle], outputs[cycle + 1])
+        recording.clocked[cycle] = clocked_cycles(state)
+    return recording
 
 
 @numba.njit(cache=True)
-def _step_all(address, handle, inputs, outputs):
+def _step_all(address, handle, inputs, outputs, rooms, clocked):
     for cycle in range(len(inputs)):
         call_step(address, handle, inputs[cycle].ctypes.data, outputs[cycle].ctypes.data)
+        clocked[cycle] = rooms
 
 
 def _masked(outputs: np.ndarray, channels: int) -> np.ndarray:
@@ -87,13 +96,16 @@ def replay(recording: Recording) -> None:
     Raises
     ------
     AssertionError
-        With the first cycle in which an output differs.
+        With the first cycle in which an output differs, or another number of rooms of a kind is
+        awake.
     """
     p = recording.parameters
     seen = np.zeros_like(recording.outputs)
     with Engine(p) as engine:
         engine.reset(seen[0])
-        _step_all(engine.step_address, engine.handle, recording.inputs, seen[1:])
+        kinds, rooms = engine.rooms
+        clocked = np.zeros((len(recording.inputs), len(rooms)), np.uint64)
+        _step_all(engine.step_address, engine.handle, recording.inputs, seen[1:], rooms, clocked)
     ours, theirs = _masked(recording.outputs, p.channels), _masked(seen, p.channels)
     cycles = np.nonzero((ours != theirs).any(axis=1))[0]
     if len(cycles):
@@ -105,3 +117,30 @@ def replay(recording: Recording) -> None:
             for column in columns
         )
         raise AssertionError(f"cycle {first} ({len(cycles)} differ): {differences}")
+    _require_same_rooms(recording, kinds, clocked)
+
+
+def _require_same_rooms(recording: Recording, kinds: list[str], clocked: np.ndarray) -> None:
+    """The same rooms are awake in every cycle, and the model says so if any is."""
+    assert set(kinds) <= set(KINDS)
+    theirs = np.zeros_like(recording.clocked)
+    for room, kind in enumerate(kinds):
+        theirs[:, KINDS.index(kind)] += clocked[:, room].astype(np.int64)
+    cycles = np.nonzero((theirs != recording.clocked).any(axis=1))[0]
+    if len(cycles):
+        first = cycles[0]
+        before = recording.clocked[first - 1] if first else 0
+        differences = ", ".join(
+            f"{KINDS[kind]}: golden {count}, rtl {count + more}"
+            for kind, (count, more) in enumerate(
+                zip(
+                    recording.clocked[first] - before,
+                    theirs[first] - recording.clocked[first],
+                    strict=True,
+                )
+            )
+            if more
+        )
+        raise AssertionError(f"rooms awake in cycle {first}: {differences}")
+    counts = np.diff(theirs.sum(axis=1), prepend=0)
+    assert (recording.awake == (counts != 0)).all()

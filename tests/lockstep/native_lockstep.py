@@ -1,4 +1,5 @@
-"""Both engines behind one step function that compares every output in every cycle."""
+"""Both engines behind one step function that compares every output in every cycle, and whether
+something is awake."""
 
 import numpy as np
 from numba import carray, cfunc, types
@@ -14,8 +15,10 @@ __all__ = ["Lockstep", "LockstepMachine"]
 
 # Words of the block that the step function gets; the words' valid words follow, then the golden
 # model's outputs.
-RTL_STEP, RTL, GOLDEN_STEP, GOLDEN, WORDS, CYCLES, DIFFERENCES, FIRST_CYCLE, FIRST_WORD = range(9)
-HEADER = 9
+(
+    RTL_STEP, RTL, GOLDEN_STEP, GOLDEN, WORDS, CYCLES, DIFFERENCES, FIRST_CYCLE, FIRST_WORD, APART
+) = range(10)  # fmt: skip
+HEADER = 10
 
 
 @cfunc(
@@ -32,8 +35,9 @@ def _step(pointer, inputs, outputs):
     golden = whole[HEADER + words :].view(np.uint64)
     rtl = carray(outputs, words)
     given = carray(inputs, 1)
-    call_step(block[RTL_STEP], block[RTL], given.ctypes.data, rtl.ctypes.data)
-    call_step(block[GOLDEN_STEP], block[GOLDEN], given.ctypes.data, golden.ctypes.data)
+    awake = call_step(block[RTL_STEP], block[RTL], given.ctypes.data, rtl.ctypes.data)
+    ours = call_step(block[GOLDEN_STEP], block[GOLDEN], given.ctypes.data, golden.ctypes.data)
+    block[APART] += (awake != 0) != (ours != 0)
     for i in range(words):
         # What a stream offers counts only while it offers something.
         if rtl[i] != golden[i] and (valid[i] < 0 or rtl[valid[i]] or golden[valid[i]]):
@@ -75,10 +79,11 @@ class Lockstep:
 
     def __init__(self, parameters):
         self._rtl, self._golden = Engine(parameters), GoldenEngine(parameters)
+        self._clocked: dict[str, int] = {}
         words = output_words(parameters)
         self._names = _names(parameters)
         header = [self._rtl.step_address, self._rtl.handle]
-        header += [self._golden.step_address, self._golden.handle, words, 0, 0, 0, 0]
+        header += [self._golden.step_address, self._golden.handle, words, *[0] * 5]
         valid = _valid_words(parameters)
         self._block = np.array([*header, *valid, *[0] * words], np.int64)
         self.handle, self.step_address = self._block.ctypes.data, _step.address
@@ -95,11 +100,16 @@ class Lockstep:
         assert self.cycles > 0
         word = self._names[self._block[FIRST_WORD]]
         assert self._block[DIFFERENCES] == 0, f"{word} in cycle {self._block[FIRST_CYCLE]}"
+        assert self._block[APART] == 0, "cycles in which only one engine was awake"
+        ours = {kind: cycles for kind, cycles in self._golden.clocked.items() if cycles}
+        theirs = self._rtl.clocked if self._rtl.handle else self._clocked
+        assert ours == {kind: cycles for kind, cycles in theirs.items() if cycles}
 
     def __enter__(self) -> "Lockstep":
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._clocked = self._rtl.clocked
         self._rtl.close()
 
 

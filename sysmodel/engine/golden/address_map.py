@@ -15,7 +15,8 @@ from sysmodel.lib.compiled import inlined
 
 from .errors import error, place_of
 from .layouts import copy_data
-from .queues import D, Q, back, front, mark, room
+from .queues import D, Q, back, front, mark, natural, room
+from .watch import note_copy_ended, note_ended
 
 __all__ = [
     "check_packet",
@@ -149,32 +150,32 @@ def classify_store(s, channel, levels, heads):
     store = head.store
     wavefront = store.wavefront
     dispatch_index = head.location.dispatch_index
-    owner = head.location.owner
-    own, lane = s.contexts[owner], channel.lanes[owner]
+    owner = natural(head.location.owner)
+    own = s.contexts[owner]
     action, command = _action(s, head.location)
     channel.places[0] = place_of(store.atom, 0, channel.number, False)
     if action != _NONE and _is_aborted(own, head.location):
-        lane.ended += head.location.counted
+        note_ended(channel, owner, head.location.counted)
         return mark(Q.stores), 0, 0
     if action != _NONE and not _is_of_launch(own, store.generation):
-        lane.ended += head.location.counted
+        note_ended(channel, owner, head.location.counted)
         return mark(Q.stores), 0, error(_STORE_STALE, owner, dispatch_index, wavefront)
     ends = store.kind != _STORE
     if action == _NONE or action == _REMOTE:
         if ends:
-            lane.ended += head.location.counted
+            note_ended(channel, owner, head.location.counted)
             return mark(Q.stores), 0, 0
         target = _TO_WRITE if action == _NONE else _TO_REMOTE
     else:
         if dispatch_index < own.oldest:
-            lane.ended += head.location.counted
+            note_ended(channel, owner, head.location.counted)
             return mark(Q.stores), 0, error(_STORE_LATE, owner, dispatch_index, wavefront)
         if dispatch_index >= own.credit_limit:
-            lane.ended += head.location.counted
+            note_ended(channel, owner, head.location.counted)
             return mark(Q.stores), 0, error(_STORE_AHEAD, owner, dispatch_index, wavefront)
         target = _TO_END_OF_TILE if ends else _TO_UPDATE
     if target == _TO_WRITE:
-        lane.ended += head.location.counted
+        note_ended(channel, owner, head.location.counted)
     to = channel.classified[back(levels, heads, Q.classified)]
     to.target = target
     to.owner = owner
@@ -205,12 +206,12 @@ def takes(own, packet, source):
 
 
 @inlined
-def _end_packet(lane, store, counted):
+def _end_packet(channel, owner, store, counted):
     """A packet that is dropped is no longer under way."""
     if store:
-        lane.copies_ended += counted
+        note_copy_ended(channel, owner, counted)
     else:
-        lane.ended += counted
+        note_ended(channel, owner, counted)
 
 
 @inlined
@@ -221,13 +222,13 @@ def check_packet(s, channel, levels, heads):
     head = channel.inbound[front(heads, Q.inbound)]
     packet = head.packet
     dispatch_index = head.location.dispatch_index
-    owner = head.location.owner
+    owner = natural(head.location.owner)
     own = s.contexts[owner]
     action, command = _action(s, head.location)
-    lane, counted = channel.lanes[owner], head.location.counted
+    counted = head.location.counted
     store = packet.kind == _PACKET_STORE
     if _is_aborted(own, head.location):
-        _end_packet(lane, store, counted)
+        _end_packet(channel, owner, store, counted)
         return mark(Q.inbound), 0, 0
     entry = s.commands[owner, command]
     stale = not _is_of_launch(own, packet.generation)
@@ -249,7 +250,7 @@ def check_packet(s, channel, levels, heads):
     elif dispatch_index >= own.credit_limit:
         code = _PACKET_AHEAD
     if code:
-        _end_packet(lane, store, counted)
+        _end_packet(channel, owner, store, counted)
         channel.places[1] = place_of(packet.atom, head.source, channel.number, head.stray)
         return mark(Q.inbound), 0, error(code, owner, packet.workgroup, packet.wavefront)
     to = channel.updates[back(levels, heads, Q.updates)]

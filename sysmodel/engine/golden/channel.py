@@ -1,20 +1,22 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
 from rtl.channel.channel import STORES_ON_THEIR_WAY
-from rtl.channel.under_way import COUNT_BITS
 from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind, Target
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import inlined
 
 from .address_map import check_packet, classify_store, locate, takes
 from .arbitration import arbitrate, measure
-from .dma import fill_slot, lane_is_idle, step_lane
+from .dma import fill_slot, step_lane
 from .issue_acks import has_room, take_issue_ack
 from .layouts import DATA_WORDS, copy_data
+from .protected_queue import is_empty
 from .queues import D, Q, back, commit, front, has, mark, natural, pick, room
 from .records import copy_record, load_record, store_record
+from .rooms import MARK, MORE
+from .watch import look_at_lanes, note_begun, note_copy_begun, note_copy_ended, note_ended
 
-__all__ = ["step_channel", "write_channel"]
+__all__ = ["is_called", "step_channel", "tell", "write_channel"]
 
 _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
 _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
@@ -22,7 +24,10 @@ _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 _TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
 _PACKET_STORE = PacketKind.STORE.value
 _TO_END_OF_TILE = Target.END_OF_TILE.value
-_MOST_UNDER_WAY = (1 << COUNT_BITS) - 1
+_REMOTE = MORE.remote * 255
+# Fields of the queues that are rooms, and of those with accesses for the arbiter.
+_ROOMS = sum(MARK[: Q.candidates])
+_ACCESSES = sum(15 * mark for mark in (MARK.reads, MARK.writes, MARK.updates))
 
 
 @inlined
@@ -53,8 +58,13 @@ def _reading_lane(s, channel):
 
 
 @inlined
-def _issue(s, channel, levels, heads):
+def _issue(s, channel, levels, heads, reader):
     """The two merges and the arbiter, into ``issue``.
+
+    Parameters
+    ----------
+    reader : int
+        Context whose lane goes first to read, or -1.
 
     Returns
     -------
@@ -62,7 +72,6 @@ def _issue(s, channel, levels, heads):
     reads : int
         Context whose lane reads, or -1.
     """
-    reader = _reading_lane(s, channel)
     compute = pick(has(levels, Q.reads), has(levels, Q.writes), channel.compute_last)
     communication = pick(has(levels, Q.updates), reader >= 0, channel.communication_last)
     choice = arbitrate(s, channel, compute >= 0, communication >= 0, room(levels, Q.issue, D.issue))
@@ -96,7 +105,7 @@ def _route(s, number, channel, levels, heads):
     if target == _TO_REMOTE:
         lane, rows = channel.lanes[owner], s.config.remote_depth - 1
         if s.contexts[owner].aborted:
-            lane.ended += 1
+            note_ended(channel, owner, 1)
             return mark(Q.classified), 0
         if lane.remote_stored == rows:
             return 0, 0
@@ -105,7 +114,7 @@ def _route(s, number, channel, levels, heads):
         to = s.remote[natural(number), owner, natural(behind)]
         command = s.commands[owner, head.command]
         lane.remote_put = 1
-        lane.ended += 1
+        note_ended(channel, owner, 1)
         to.kind = command.kind
         to.atom = (head.atom + command.atom_offset) & s.config.atom_mask
         to.context = s.contexts[owner].address_space.remote
@@ -182,7 +191,7 @@ def _link(s, number, channel, levels, heads, link_room):
 
 
 @inlined
-def _step_remote(s, lane, left):
+def _step_remote(s, channel, lane, left):
     """One cycle of a queue of remote stores: what is stored is read ahead."""
     put = lane.remote_put
     if left:
@@ -192,6 +201,8 @@ def _step_remote(s, lane, left):
     lane.remote_valid = reads or (lane.remote_valid != 0 and not left)
     lane.remote_stored += put - reads
     lane.remote_put = 0
+    if put or reads or left:
+        channel.awake_more += MORE.remote
 
 
 @inlined
@@ -208,7 +219,7 @@ def _take_inputs(s, number, inputs, levels, heads):
         store = to.store
         load_record(store, inputs, i + I.stores_kind)
         locate(s, to.location, store.atom, store.context, store.workgroup)
-        channel.lanes[natural(to.location.owner)].begun += to.location.counted
+        note_begun(channel, natural(to.location.owner), to.location.counted)
         pushed += mark(Q.stores)
     if inputs[i + I.link_in_valid] and room(levels, Q.inbound, D.inbound):
         arrival = channel.inbound[back(levels, heads, Q.inbound)]
@@ -220,31 +231,32 @@ def _take_inputs(s, number, inputs, levels, heads):
         source = inputs[i + I.link_in_source]
         arrival.forbidden = not takes(s.contexts[natural(arrival.location.owner)], packet, source)
         arrival.source = source
-        lane = channel.lanes[natural(arrival.location.owner)]
+        owner, counted = natural(arrival.location.owner), arrival.location.counted
         if packet.kind == _PACKET_STORE:
-            lane.copies_begun += arrival.location.counted
+            note_copy_begun(channel, owner, counted)
         else:
-            lane.begun += arrival.location.counted
+            note_begun(channel, owner, counted)
         pushed += mark(Q.inbound)
     update = False
     if inputs[i + I.issue_acks_valid] and has_room(channel):
         access = inputs[i + I.issue_acks_access]
-        if access == _WRITE:
-            channel.stored = (channel.stored + 1) & 0xFFFFFFFF
         update = access == _UPDATE
         if access == _WRITE:
-            channel.lanes[natural(inputs[i + I.issue_acks_owner])].copies_ended += 1
-    pushed += take_issue_ack(
-        s,
-        number,
-        levels,
-        heads,
-        update,
-        inputs[i + I.issue_acks_atom],
-        inputs[i + I.issue_acks_owner],
-        inputs[i + I.issue_acks_dispatch_index],
-        inputs[i + I.issue_acks_wavefront],
-    )
+            channel.stored = (channel.stored + 1) & 0xFFFFFFFF
+            channel.awake |= MARK.stored_count
+            note_copy_ended(channel, natural(inputs[i + I.issue_acks_owner]), 1)
+    if update or not is_empty(channel.waiting):
+        pushed += take_issue_ack(
+            s,
+            number,
+            levels,
+            heads,
+            update,
+            inputs[i + I.issue_acks_atom],
+            inputs[i + I.issue_acks_owner],
+            inputs[i + I.issue_acks_dispatch_index],
+            inputs[i + I.issue_acks_wavefront],
+        )
     if inputs[i + I.returns_valid]:
         slot = fill_slot(s, number, inputs[i + I.returns_slot])
         if s.config.with_data:
@@ -254,49 +266,17 @@ def _take_inputs(s, number, inputs, levels, heads):
 
 
 @inlined
-def _count_under_way(lane):
-    """Count what began and ended in the last cycle."""
-    if lane.begun | lane.ended:
-        count = (lane.under_way + lane.begun - lane.ended) & (2 * _MOST_UNDER_WAY + 1)
-        lane.under_way = 0 if count > _MOST_UNDER_WAY else count
-        lane.begun = lane.ended = 0
-    lane.ended = lane.tracked
-    lane.tracked = 0
-    if lane.copies_begun | lane.copies_ended:
-        count = lane.copies_under_way + lane.copies_begun - lane.copies_ended
-        count &= 2 * _MOST_UNDER_WAY + 1
-        lane.copies_under_way = 0 if count > _MOST_UNDER_WAY else count
-        lane.copies_begun = lane.copies_ended = 0
-
-
-@inlined
-def _look_at_lanes(s, channel):
-    """Count what is under way; gives a bit for each context that has something left, and for each
-    that has more than packets before the link."""
-    busy = stays = 0
-    for context in range(s.config.contexts):
-        lane = channel.lanes[context]
-        work = lane.under_way | lane.begun | lane.copies_under_way | lane.copies_begun
-        work |= lane.remote_stored | lane.remote_valid
-        if work != 0 or not lane_is_idle(lane):
-            stays |= 1 << context
-        if lane.on_link:
-            busy |= 1 << context
-        if work | lane.ended | lane.tracked | lane.copies_ended:
-            _count_under_way(lane)
-    return busy | stays, stays
-
-
-@inlined
-def _step_lanes(s, number, channel, inputs, busy, reader, sender, remote):
+def _step_lanes(s, number, channel, inputs, reader, sender, remote):
     """What each lane and queue of remote stores does besides giving."""
     i = number * CHANNEL_INPUTS
     returned = -1  # whose data is back
     if inputs[i + I.returns_valid]:
         returned = inputs[i + I.returns_slot] >> s.config.slot_bits
+    if not channel.live and returned < 0:
+        return
     for context in range(s.config.contexts):
-        lane = channel.lanes[context]
-        if busy >> context & 1 or lane.segments_pushed or lane.remote_put:
+        lane, is_back = channel.lanes[context], returned == context
+        if channel.live >> context & 1 or is_back:
             sends, drops = sender == context, False
             if s.contexts[context].aborted:
                 # What would go to the link is dropped, in the same turns.
@@ -304,11 +284,114 @@ def _step_lanes(s, number, channel, inputs, busy, reader, sender, remote):
                 if choice >= 0:
                     lane.link_last = choice
                     sends, drops = True, choice == 0
+                    channel.awake |= MARK.link_merge
             else:
                 drops = remote
-            is_back = returned == context
             step_lane(s, number, context, reader == context, sends and not drops, is_back)
-            _step_remote(s, lane, sends and drops)
+            _step_remote(s, channel, lane, sends and drops)
+
+
+@inlined
+def _give(s, number, channel, inputs, levels, heads):
+    """The arbiter's choice into ``issue``, and the link's.
+
+    Returns
+    -------
+    popped, pushed : int
+    reader, sender : int
+        Context whose lane reads, and whose packet is for the link, or -1.
+    remote : bool
+        That is a remote store.
+    """
+    i = natural(number * CHANNEL_INPUTS)
+    popped = pushed = 0
+    reader = _reading_lane(s, channel) if channel.live else -1
+    if levels & _ACCESSES or reader >= 0:
+        channel.awake |= MARK.access_merge
+        popped, pushed, reader = _issue(s, channel, levels, heads, reader)
+    elif channel.starved | channel.compute_starved:
+        channel.awake |= MARK.access_merge
+        channel.starved = channel.compute_starved = 0
+    sender, remote = -1, False
+    if channel.live:
+        more, sender, remote = _link(s, number, channel, levels, heads, inputs[i + I.link_room])
+        pushed += more
+        if sender >= 0:
+            channel.lanes[natural(sender)].on_link += 1
+            channel.awake |= MARK.link_merge | MARK.watch
+    return popped, pushed, reader, sender, remote
+
+
+@inlined
+def _check(s, number, channel, levels, heads):
+    """What is between the ports and the accesses; gives the queues that it leaves and enters, and
+    the errors of a store and of a packet."""
+    popped = pushed = failure = second = 0
+    if has(levels, Q.classified):
+        popped, pushed = _route(s, number, channel, levels, heads)
+    if has(levels, Q.stores):
+        more_popped, more_pushed, failure = classify_store(s, channel, levels, heads)
+        popped += more_popped
+        pushed += more_pushed
+        if more_popped:  # also of what is dropped
+            channel.awake |= MARK.classified
+    if has(levels, Q.inbound):
+        more_popped, more_pushed, second = check_packet(s, channel, levels, heads)
+        popped += more_popped
+        pushed += more_pushed
+        if more_popped:
+            channel.awake |= MARK.updates
+    return popped, pushed, failure, second
+
+
+@inlined
+def _measure(s, channel, occupancy, start):
+    """What the arbiter knows of the DRAM's queue."""
+    if start or channel.measuring:
+        channel.awake |= MARK.access_merge
+        measure(s.config.arbiter, channel, start)
+    if occupancy != channel.occupancy:
+        channel.awake |= MARK.access_merge
+        channel.occupancy = occupancy
+
+
+@inlined
+def _note_rooms(s, channel, popped, pushed):
+    """The queues that are awake in this cycle, and what is so for a cycle more."""
+    awake = channel.awake | (popped | pushed) & _ROOMS
+    came = channel.comes | (popped & MARK.stores != 0) << 1
+    came |= (popped & MARK.inbound != 0) << 2 | (channel.corrupt != 0) << 3
+    lasts, channel.came, channel.comes = came | channel.came, came, 0
+    if lasts:
+        if lasts & 1:
+            awake |= MARK.watch
+        if lasts & 2:
+            channel.awake_more += MORE.store_error
+        if lasts & 4:
+            channel.awake_more += MORE.packet_error
+        if lasts & 8:
+            channel.awake_more += MORE.issue_ack_error
+    if s.gpu.arms:
+        awake |= MARK.issue_ack_buffer
+    channel.awake = awake
+
+
+@inlined
+def is_called(s, number, inputs):
+    """Whether a channel whose rooms all slept in the last cycle may wake up: by its ports, or by
+    the tracker's front."""
+    channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
+    comes = inputs[i + I.reads_valid] | inputs[i + I.stores_valid] | inputs[i + I.link_in_valid]
+    comes |= inputs[i + I.issue_acks_valid] | inputs[i + I.returns_valid]
+    comes |= inputs[i + I.nmc_in_valid]
+    changes = (inputs[i + I.occupancy] ^ channel.occupancy) | (
+        inputs[i + I.link_room] ^ channel.link_room
+    )
+    if comes | changes | channel.popped | channel.pushed | channel.comes:
+        return True
+    levels = channel.levels
+    leaves = has(levels, Q.issue) and inputs[i + I.dram_ready]
+    return leaves or (has(levels, Q.link) and inputs[i + I.link_out_ready])
 
 
 @inlined
@@ -329,63 +412,40 @@ def step_channel(s, number, inputs, start_measurement):
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     levels, heads = channel.levels, channel.heads
     popped, pushed = channel.popped, channel.pushed
-    channel.popped = 0
-    channel.pushed = 0
-    busy, stays = _look_at_lanes(s, channel)
+    channel.popped = channel.pushed = 0
+    busy, stays = look_at_lanes(s, channel)
 
-    if levels and has(levels, Q.issue) and inputs[i + I.dram_ready]:
-        popped += mark(Q.issue)
     sends = 0
+    if has(levels, Q.issue) and inputs[i + I.dram_ready]:
+        popped += mark(Q.issue)
     if has(levels, Q.link) and inputs[i + I.link_out_ready]:
         popped += mark(Q.link)
         owner = natural(channel.link[front(heads, Q.link)].owner)
         channel.lanes[owner].on_link -= 1
+        channel.awake |= MARK.watch
         sends = 1 << owner
-    failure = second = 0
-    reader, sender, remote = -1, -1, False
-    if levels or busy:
-        more_popped, more_pushed, reader = _issue(s, channel, levels, heads)
-        popped += more_popped
-        pushed += more_pushed
-        more_pushed, sender, remote = _link(
-            s, number, channel, levels, heads, inputs[i + I.link_room]
-        )
-        pushed += more_pushed
-        if sender >= 0:
-            channel.lanes[natural(sender)].on_link += 1
-        if has(levels, Q.classified):
-            more_popped, more_pushed = _route(s, number, channel, levels, heads)
-            popped += more_popped
-            pushed += more_pushed
-        if has(levels, Q.stores):
-            more_popped, more_pushed, failure = classify_store(s, channel, levels, heads)
-            popped += more_popped
-            pushed += more_pushed
-        if has(levels, Q.inbound):
-            more_popped, more_pushed, second = check_packet(s, channel, levels, heads)
-            popped += more_popped
-            pushed += more_pushed
-    else:
-        channel.starved = channel.compute_starved = 0
-    _step_lanes(s, number, channel, inputs, busy, reader, sender, remote)
-    if start_measurement or channel.measuring:
-        measure(s.config.arbiter, channel, start_measurement)
-    channel.occupancy = inputs[i + I.occupancy]
+    more_popped, more_pushed, reader, sender, remote = _give(
+        s, number, channel, inputs, levels, heads
+    )
+    popped += more_popped
+    pushed += more_pushed
+    more_popped, more_pushed, failure, second = _check(s, number, channel, levels, heads)
+    popped += more_popped
+    pushed += more_pushed
+    _step_lanes(s, number, channel, inputs, reader, sender, remote)
+    _measure(s, channel, inputs[i + I.occupancy], start_measurement)
+    channel.link_room = inputs[i + I.link_room]
     pushed += _take_inputs(s, number, inputs, levels, heads)
     channel.levels, channel.heads = commit(levels, heads, popped, pushed)
+    _note_rooms(s, channel, popped, pushed)
     return failure, second, busy, stays, sends
 
 
 @inlined
-def write_channel(s, number, outputs):
-    """The channel's outputs of the next cycle."""
+def _write_counts(s, number, outputs):
+    """What does not follow from the queues between the stages."""
     channel, o = s.channels[natural(number)], natural(number * CHANNEL_OUTPUTS)
-    levels, heads = channel.levels, channel.heads
-    outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)
-    outputs[o + O.stores_ready] = room(levels, Q.stores, D.stores)
-    outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
     outputs[o + O.issue_acks_ready] = has_room(channel)
-    outputs[o + O.returns_ready] = 1
     free = 0
     for context in range(s.config.contexts):
         lane = channel.lanes[context]
@@ -393,6 +453,16 @@ def write_channel(s, number, outputs):
         free |= (waiting <= s.config.remote_depth - STORES_ON_THEIR_WAY) << context
     outputs[o + O.stores_room] = free
     outputs[o + O.stored] = channel.stored
+
+
+@inlined
+def _write_queues(s, number, outputs):
+    """What follows from them."""
+    channel, o = s.channels[natural(number)], natural(number * CHANNEL_OUTPUTS)
+    levels, heads = channel.levels, channel.heads
+    outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)
+    outputs[o + O.stores_ready] = room(levels, Q.stores, D.stores)
+    outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
     outputs[o + O.link_out_valid] = has(levels, Q.link)
     if has(levels, Q.link):
         first = channel.link[front(heads, Q.link)]
@@ -402,3 +472,21 @@ def write_channel(s, number, outputs):
     outputs[o + O.dram_valid] = has(levels, Q.issue)
     if has(levels, Q.issue):
         store_record(outputs, o + O.dram_access, channel.issue[front(heads, Q.issue)])
+
+
+@inlined
+def write_channel(s, number, outputs):
+    """The channel's outputs of the next cycle."""
+    outputs[natural(number * CHANNEL_OUTPUTS) + O.returns_ready] = 1
+    _write_counts(s, number, outputs)
+    _write_queues(s, number, outputs)
+
+
+@inlined
+def tell(s, number, outputs, levels, heads):
+    """Likewise, where they differ from those of this cycle, which it began with these queues."""
+    channel = s.channels[natural(number)]
+    if channel.levels != levels or channel.heads != heads:
+        _write_queues(s, number, outputs)
+    if channel.awake & (MARK.issue_ack_buffer | MARK.stored_count) or channel.awake_more & _REMOTE:
+        _write_counts(s, number, outputs)

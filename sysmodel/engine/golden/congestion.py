@@ -3,6 +3,7 @@
 from sysmodel.lib.compiled import inlined
 
 from .queues import Q, has, natural
+from .rooms import UNIT
 
 __all__ = ["follow_congestion"]
 
@@ -40,6 +41,7 @@ def follow_congestion(s, context, tick):
     counted in the cycle after it."""
     own = s.contexts[context].criticality
     if own.looked:
+        s.contexts[context].awake |= UNIT.criticality
         _count(s, context)
     own.looked = tick
     if tick:

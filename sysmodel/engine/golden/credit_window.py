@@ -4,6 +4,7 @@ from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import inlined
 
 from .queues import natural
+from .rooms import UNIT
 
 __all__ = ["TIMEOUT", "step_credit_window"]
 
@@ -34,6 +35,7 @@ def step_credit_window(
     """
     config, gpu = s.config, s.contexts[context]
     oldest, credit_limit = gpu.oldest, gpu.credit_limit
+    dispatch_limit, done = gpu.dispatch_limit, gpu.done
     first, end = gpu.launch.tracked_first, gpu.launch.tracked_end
     launched = gpu.launched != 0
 
@@ -48,6 +50,14 @@ def step_credit_window(
     gpu.dispatch_limit = admitted if admitted < first else credit_limit
     gpu.done = launched and oldest >= end
     expired = gpu.launch.timeout != 0 and gpu.waited == gpu.launch.timeout
+    slots = config.credit_window_slots - 1
+    moves = s.complete[context, natural(oldest & slots)] != 0
+    restarts = launch or moves or expired or not launched or (oldest >= end and not unfinished)
+    given_up = gpu.aborted != 0 and (launched or done != 0)
+    follows = gpu.credit_limit != credit_limit or gpu.dispatch_limit != dispatch_limit
+    follows = follows or gpu.done != done or complete >= 0 or own or issued or given_up
+    if tick or launch or moves or follows or (restarts and gpu.waited):
+        gpu.awake |= UNIT.credit_window
 
     if launch:
         gpu.launched = 1
@@ -63,15 +73,13 @@ def step_credit_window(
         gpu.launched = 0
         gpu.done = 0
 
-    slots = config.credit_window_slots - 1
-    moves = s.complete[context, natural(oldest & slots)] != 0
     if moves:
         s.complete[context, natural(oldest & slots)] = 0
         gpu.oldest = (oldest + 1) & config.credit_limit_mask
     if complete >= 0:
         s.complete[context, natural(complete & slots)] = 1
     gpu.issued = (gpu.issued + own + issued) & config.credit_limit_mask
-    if moves or expired or not launched or (oldest >= end and not unfinished):
+    if restarts:
         gpu.waited = 0
     elif tick:
         gpu.waited = (gpu.waited + 1) & 0xFFFFFFFF

@@ -3,7 +3,9 @@ three quarters of what the kernel still needs."""
 
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["step_criticality"]
+from .rooms import COUNTING, COUNTS, ROOM, UNIT
+
+__all__ = ["count_on", "is_counting", "step_criticality"]
 
 # Of a comparison.
 _JUDGED, _LAST_PHASE = 3, 63
@@ -30,6 +32,23 @@ def _judge(s, context, finished):
         own.verdict = kernel < 0 or 3 * kernel * (_GROUP * _FRACTIONS) < 4 * link
     elif own.phase == _LAST_PHASE:
         own.late = own.verdict
+
+
+@inlined
+def is_counting(own):
+    """Whether a comparison's next cycle only counts, or there is none."""
+    return own.phase == 0 or _JUDGED < own.phase < _LAST_PHASE
+
+
+@inlined
+def count_on(s):
+    """A cycle of the comparisons that only count."""
+    for context in range(s.config.contexts):
+        own = s.contexts[context].criticality
+        if own.phase:
+            own.phase += 1
+            s.clocked[ROOM.context_criticality] += 1
+            s.gpu.awake |= COUNTING
 
 
 @inlined
@@ -75,10 +94,18 @@ def step_criticality(s, context, dispatched, finished, issued, launch, tick):
     leads = dispatched > gpu.oldest + ((window >> 1) | (window >> 2))
     lags = finished > gpu.oldest + (window >> 3)
     late = own.late != 0
-    unknown = own.measuring and own.link_time == 0
-    own.active = runs and not waits
-    own.relaxed = own.active and not late and not lags
-    own.critical = runs and (waits or leads or late or unknown)
+    unknown = own.measuring != 0 and own.link_time == 0
+    active = runs and not waits
+    relaxed = active and not late and not lags
+    critical = runs and (waits or leads or late or unknown)
+    tells = active != own.active or relaxed != own.relaxed or critical != own.critical
+    own.active, own.relaxed, own.critical = active, relaxed, critical
+    ends = finished != own.finished_seen
+    given_up = gpu.aborted != 0 and own.launched != 0
+    if tick or launch or issued or ends or tells or given_up:
+        gpu.awake |= UNIT.criticality
+    elif own.phase != 0:
+        gpu.awake |= COUNTS
     if own.phase or (tick and own.changed):
         if own.phase == 0:
             own.changed = 0

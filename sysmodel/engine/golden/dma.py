@@ -8,10 +8,12 @@ from .errors import error
 from .protected_queue import oldest
 from .queues import natural, pick
 from .records import copy_record
+from .rooms import MORE, UNIT
 from .state import MOST_WALKERS, READS, SEGMENTS
 
 __all__ = [
     "fill_slot",
+    "has_command",
     "lane_is_idle",
     "push_copy",
     "segment_length",
@@ -174,30 +176,42 @@ def _offered(engine, walker):
     return False
 
 
+@inlined
+def _segment(config, engine, walker):
+    """A walker's next segment: its atom, its length, and whether the region has it."""
+    region = engine.region
+    atom = (walker.row_start + walker.offset) & config.atom_mask
+    length = segment_length(config, atom, engine.inner_extent - walker.offset)
+    inside = region.enable and region.base <= atom and atom + length <= region.limit
+    return atom, length, inside
+
+
 @compiled
 def _step_walker(s, context, index):
     """Offer one walker's segment to its lane, unless another one did, and go on if it leaves.
 
     Returns
     -------
-    bool
+    outside : bool
         The segment is outside the region, and dropped.
+    advances : bool
     """
     config, engine = s.config, s.contexts[context].engine
-    walker, region = engine.walkers[natural(index)], engine.region
-    atom = (walker.row_start + walker.offset) & config.atom_mask
-    length = segment_length(config, atom, engine.inner_extent - walker.offset)
-    inside = region.enable and region.base <= atom and atom + length <= region.limit
+    walker = engine.walkers[natural(index)]
+    atom, length, inside = _segment(config, engine, walker)
     if not inside and index < engine.outside_walker:
         engine.outside_walker, engine.outside_atom = index, atom
     if inside and 0 <= walker.channel < config.channels:
-        lane = s.channels[natural(walker.channel)].lanes[context]
+        channel = s.channels[natural(walker.channel)]
+        lane = channel.lanes[context]
         if lane.segments_pushed:
-            return False
+            return False, False
         if lane.segments_level == SEGMENTS:
             if not _offered(engine, walker):
                 engine.waiting |= 1 << index
-            return False
+            return False, False
+        channel.live |= 1 << context
+        channel.rests = 0
         _push(config, engine, walker, lane, length)
         engine.waiting &= ~(1 << index)
     walker.offset += length
@@ -206,33 +220,65 @@ def _step_walker(s, context, index):
         walker.row += config.walkers
         if walker.row >= engine.outer_extent:
             engine.walking &= ~(1 << index)
-            return not inside
+            return not inside, True
         walker.row_start = (walker.row_start + config.walkers * engine.stride) & config.atom_mask
         walker.wavefront = _wavefront(config, engine, walker.row)
     _place(config, walker)
-    return not inside
+    return not inside, True
 
 
 @inlined
 def _walk(s, context):
     """One segment of each walker, as the lanes take them; gives the error of one outside, whose
     atom is noted."""
-    engine = s.contexts[context].engine
+    own, engine = s.contexts[context], s.contexts[context].engine
     engine.outside_walker = MOST_WALKERS
-    outside = False
+    outside = moves = False
     # What was offered before stays, and goes first.
     offered = engine.waiting
     others = engine.walking & ~offered
     if offered:
         for index in range(s.config.walkers):
             if offered >> index & 1:
-                outside |= _step_walker(s, context, index)
+                is_outside, advances = _step_walker(s, context, index)
+                outside |= is_outside
+                moves |= advances
     for index in range(s.config.walkers):
         if others >> index & 1:
-            outside |= _step_walker(s, context, index)
+            is_outside, advances = _step_walker(s, context, index)
+            outside |= is_outside
+            moves |= advances
+    if moves or engine.waiting != offered:
+        own.awake |= UNIT.engine
     if engine.walking == 0:
         engine.state = _IDLE
     return error(_OUTSIDE, context, engine.workgroup, engine.wavefront_base) if outside else 0
+
+
+@inlined
+def has_command(own):
+    """Whether one is at the engine's ports."""
+    return own.ready.checked | own.copies_level != 0
+
+
+@compiled
+def _stop(s, context):
+    """An abort: which walkers wait for a lane is known for a cycle more."""
+    config, engine = s.config, s.contexts[context].engine
+    for number in range(config.channels):
+        lane, first = s.channels[number].lanes[context], -1
+        for index in range(config.walkers):
+            walker = engine.walkers[natural(index)]
+            if not engine.walking >> index & 1 or walker.channel != number:
+                continue
+            _, _, inside = _segment(config, engine, walker)
+            if inside and (first < 0 or engine.waiting >> index & 1):
+                first = index
+        for index in range(config.walkers):
+            if engine.walkers[natural(index)].channel == number:
+                engine.waiting &= ~(1 << index)
+        if first >= 0 and lane.segments_level == SEGMENTS:
+            engine.waiting |= 1 << first
 
 
 @inlined
@@ -260,9 +306,16 @@ def step_engine(s, context, credit_limit_in):
     """
     own = s.contexts[context]
     engine = own.engine
+    state = engine.state
+    waits = engine.waiting if state != _WALK else own.aborted
+    if waits or state in (_SCALE, _SHAPE) or (state == _IDLE and has_command(own)):
+        own.awake |= UNIT.engine
+    if state != _WALK:
+        engine.waiting = 0
+    elif own.aborted:
+        _stop(s, context)
     if own.aborted:
         return _drop_all(own), False, 0
-    state = engine.state
     if state == _WALK:
         return False, False, _walk(s, context)
     if state == _SCALE:
@@ -272,7 +325,7 @@ def step_engine(s, context, credit_limit_in):
     if state == _SHAPE:
         engine.state = _WALK if _shape(s, context) else _IDLE
         return False, False, 0
-    if not own.ready.checked and not own.copies_level:
+    if not has_command(own):
         return False, False, 0
     ready = s.ready[context, oldest(own.ready)]
     eligible = own.ready.checked != 0 and ready.dispatch_index + own.launch.shift < credit_limit_in
@@ -345,8 +398,8 @@ def step_lane(s, number, context, read, sent, returned):
         What waits to be read leaves for the arbiter, what is read ahead leaves for the link, data
         comes into a slot.
     """
-    config = s.config
-    lane = s.channels[natural(number)].lanes[context]
+    config, channel = s.config, s.channels[natural(number)]
+    lane = channel.lanes[context]
     used, level, reads = lane.slots_used, lane.segments_level, lane.reads_level
     is_aborted = s.contexts[context].aborted
     head = lane.slot_head
@@ -355,6 +408,9 @@ def step_lane(s, number, context, read, sent, returned):
     # expanded until the packet that could have left is read.
     expands = used < config.slots and level and reads < READS and not is_aborted and not lane.held
     leaves = used and slot.filled and (not lane.has_ahead or sent)
+    awake = expands or leaves or read or sent or returned or lane.held != 0
+    if awake or lane.segments_pushed or (level and is_aborted):
+        channel.awake_more += MORE.lane
     lane.held = leaves and (expands or returned)
     if read:
         lane.reads_head = (lane.reads_head + 1) & (READS - 1)
@@ -376,6 +432,8 @@ def step_lane(s, number, context, read, sent, returned):
         behind = natural((lane.reads_head + lane.reads_level) & (READS - 1))
         _expand(s, number, context, lane, lane.reads[behind])
         lane.reads_level += 1
+    if level == SEGMENTS and lane.segments_level < level:
+        s.gpu.freed = 1
     if lane.segments_pushed:
         lane.segments_pushed = 0
         lane.segments_level += 1

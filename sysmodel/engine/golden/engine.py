@@ -17,6 +17,7 @@ from sysmodel.engine.ports import (
 
 from .model import reset, step
 from .protected_queue import RING
+from .rooms import KINDS, clocked_cycles
 from .state import REGISTERS, TYPES, GoldenState, new_state
 
 __all__ = ["GoldenEngine"]
@@ -48,7 +49,7 @@ _READY, _REGISTER, _LOG = TYPES.ready, TYPES.registers, TYPES.logs
 )
 def _step(addresses, inputs, outputs):
     """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
-    at = carray(addresses, 21)
+    at = carray(addresses, 22)
     config = carray(_pointer(at[0]), 1, _CONFIG)[0]
     channels, banks, contexts = config.channels, config.banks, config.contexts
     window = config.credit_window_slots
@@ -74,13 +75,13 @@ def _step(addresses, inputs, outputs):
         carray(_pointer(at[18]), (contexts, RING * config.depth), np.int64),
         carray(_pointer(at[19]), (CONTEXT + contexts, REGISTERS), _REGISTER),
         carray(_pointer(at[20]), CONTEXT + contexts, _LOG),
+        carray(_pointer(at[21]), len(KINDS), np.int64),
     )
-    step(
+    return step(
         state,
         carray(inputs, channels * CHANNEL_INPUTS + GPU_INPUTS + contexts * CONTEXT_INPUTS),
         carray(outputs, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS + contexts * CONTEXT_OUTPUTS),
     )
-    return 1
 
 
 class GoldenEngine:
@@ -105,6 +106,11 @@ class GoldenEngine:
     def reset(self, outputs: np.ndarray) -> None:
         """Go back to the state of power-up, and read its outputs."""
         reset(self._state, outputs)
+
+    @property
+    def clocked(self) -> dict[str, int]:
+        """Cycles since the last reset in which rooms were awake, of all rooms of each kind."""
+        return dict(zip(KINDS, clocked_cycles(self._state).tolist(), strict=True))
 
     def __enter__(self) -> "GoldenEngine":
         return self

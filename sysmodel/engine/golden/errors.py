@@ -7,6 +7,7 @@ from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled, inlined
 
+from .rooms import ROOM, wake
 from .state import F, R
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "describe_error",
     "error",
     "interrupts",
+    "is_of_link",
     "note_failure",
     "note_link",
     "oldest_error",
@@ -62,6 +64,11 @@ def owner_of(error):
 
 
 @inlined
+def is_of_link(error):
+    return error & 255 in (_LINK_DOWN, _LINK_RESET)
+
+
+@inlined
 def place_of(atom, source, channel, stray):
     """Where an error was, in one word: 0 if that is not known."""
     return atom | source << 48 | channel << 53 | (_STRAY if stray else 0)
@@ -89,8 +96,11 @@ def report(s, failure, place, of_channel):
         if of_channel:
             if log.of_channel == 0:
                 log.of_channel, log.place_of_channel = failure, place
-        elif log.of_unit == 0:
-            log.of_unit = failure
+            s.gpu.called = 1
+        else:
+            if log.of_unit == 0:
+                log.of_unit = failure
+            s.gpu.errors_come = 1
 
 
 @inlined
@@ -159,8 +169,7 @@ def tell_of_context(s, context):
     own.was_idle = own.idle
     events = _DONE if own.ended else 0
     events |= _IDLE if becomes_idle else 0
-    code = s.logs[GLOBAL].failure & 255
-    events |= _LINK if code in (_LINK_DOWN, _LINK_RESET) else 0
+    events |= _LINK if is_of_link(s.logs[GLOBAL].failure) else 0
     clear = own.given & _CLEAR != 0
     _interrupt(s, page, events | (_COPY if sent else 0), clear)
     if s.logs[page].failure or s.logs[page].counted or own.given:
@@ -170,15 +179,24 @@ def tell_of_context(s, context):
 @inlined
 def tell_of_gpu(s):
     """Likewise of no context."""
-    log = s.logs[GLOBAL]
+    gpu, log = s.gpu, s.logs[GLOBAL]
     clear = log.strobes & _GPU_CLEAR != 0
+    strobes = log.strobes & (_GPU_CLEAR | _GPU_DROP)
+    if strobes | log.failure | log.counted | gpu.arms:
+        gpu.page_awake = 1
     _interrupt(s, GLOBAL, 0, clear)
     if log.failure or log.counted or log.strobes:
         _keep_error(s, GLOBAL, clear, log.strobes & _GPU_DROP != 0)
     log.strobes = 0
     failure, place = log.of_channel, log.place_of_channel
-    if failure == 0 and s.gpu.links_fail:
-        failure, place = _take_link_error(s)
+    if gpu.link_waits | gpu.link_comes:
+        wake(s, ROOM.link_errors)
+    if gpu.links_fail:
+        gpu.link_waits = _link_errors_wait(s)
+        if failure == 0:
+            failure, place = _take_link_error(s)
+    else:
+        gpu.link_waits = 0
     note_failure(log, failure, place)
 
 
@@ -187,7 +205,15 @@ def note_link(s, number, down, reset):
     """What the endpoints of a channel's link say waits until the GPU has no other error."""
     if down | reset:
         s.channels[number].link_errors |= down | reset << 1
-        s.gpu.links_fail = 1
+        s.gpu.links_fail = s.gpu.link_comes = s.gpu.called = 1
+
+
+@compiled
+def _link_errors_wait(s):
+    for number in range(s.config.channels):
+        if s.channels[number].link_errors:
+            return True
+    return False
 
 
 @compiled

@@ -9,7 +9,9 @@ from .injection import CORRECTED, ISSUE_ACKS, LOST, wrong_bits
 from .protected_queue import can_push, is_empty, leaving, oldest, push_at, step_queue
 from .queues import D, Q, back, mark, natural, position, room, waiting
 from .records import copy_record
+from .rooms import MARK
 from .state import ISSUE_ACK_BUFFER
+from .watch import note_ended
 
 __all__ = ["has_room", "take_issue_ack"]
 
@@ -40,6 +42,7 @@ def take_issue_ack(s, number, levels, heads, given, atom, owner, dispatch_index,
         if not given:
             return 0
         if takes:
+            channel.awake |= MARK.issue_acks
             return _join(channel, levels, heads, atom, owner, dispatch_index, wavefront)
     if given:
         at = push_at(queue, ISSUE_ACK_BUFFER)
@@ -55,6 +58,7 @@ def take_issue_ack(s, number, levels, heads, given, atom, owner, dispatch_index,
     pushed = 0
     leaves = takes and queue.checked > 0
     if leaves:
+        channel.awake |= MARK.issue_acks
         first = channel.waiting_acks[oldest(queue)]
         pushed = _join(
             channel,
@@ -65,7 +69,9 @@ def take_issue_ack(s, number, levels, heads, given, atom, owner, dispatch_index,
             first.dispatch_index,
             first.wavefront,
         )
-    step_queue(queue, ISSUE_ACK_BUFFER, given, leaves, queue.has_wrong and _check(s, channel))
+    lost = queue.has_wrong and _check(s, channel)
+    if step_queue(queue, ISSUE_ACK_BUFFER, given, leaves, lost):
+        channel.awake |= MARK.issue_ack_buffer
     return pushed
 
 
@@ -79,11 +85,11 @@ def _check(s, channel):
     bits = channel.waiting_wrong[at]
     channel.waiting_wrong[at] = 0
     if bits == CORRECTED:
-        s.gpu.corrected = 1
+        s.gpu.corrected = s.gpu.called = 1
         return False
     lost = channel.waiting_acks[at]
     channel.corrupt = error(_CORRUPT, lost.owner, lost.dispatch_index, lost.wavefront)
-    channel.lanes[natural(lost.owner)].ended += 1
+    note_ended(channel, natural(lost.owner), 1)
     if queue.checked:
         copy_record(lost, channel.waiting_acks[oldest(queue)])
     return bits == LOST

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from rtl.interface.encodings import ErrorCode
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
-    CONTEXT_INPUTS,
     CONTEXT_OUTPUTS,
     G,
     H,
@@ -18,29 +16,20 @@ from sysmodel.engine.ports import (
 from sysmodel.lib.compiled import compiled, inlined
 
 from .arbitration import ANY
-from .channel import step_channel, write_channel
+from .channel import is_called, step_channel, tell, write_channel
 from .congestion import follow_congestion
-from .credit_window import TIMEOUT, step_credit_window
-from .criticality import step_criticality
-from .dma import lane_is_idle, step_engine
-from .errors import (
-    error,
-    interrupts,
-    note_failure,
-    note_link,
-    place_of,
-    report,
-    tell_of_context,
-    tell_of_gpu,
-)
+from .contexts import begin_context, end_context, has_tiles, is_calm, is_written
+from .criticality import count_on
+from .dma import step_engine
+from .errors import interrupts, note_link, place_of, report, tell_of_gpu
 from .injection import arm_banks, count_corrected, follow_injection
-from .patrol import begin_bank, end_bank, follow_patrol
-from .protected_queue import is_empty
+from .patrol import begin_bank, end_bank, follow_patrol, is_timed
 from .queues import Q, natural
 from .records import clear_record
 from .reduce import step_nmc
-from .registers import ABORT, decode, follow_launch, look_outside, step_bus, take_launch
-from .state import F, GoldenState
+from .registers import ABORT, decode, step_bus
+from .rooms import AWAKE, ROOM, UNIT, add_channel, wake
+from .state import EVENTS, NMC_LATENCY, F, GoldenState
 from .tables import write_register
 from .tracker_bank import (
     clear_bank,
@@ -48,6 +37,7 @@ from .tracker_bank import (
     count_entries,
     drop_aborted,
     has_events,
+    is_awake,
     is_being_forgotten,
     is_clearing,
     offer_completion,
@@ -67,7 +57,6 @@ from .trigger import (
 
 __all__ = ["reset", "step"]
 
-_PEER_ABORTED = ErrorCode.PEER_ABORTED.value
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
 # What waits for the tracker.
 _TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
@@ -102,20 +91,23 @@ def _write_context(s, context, outputs, k):
 
 @inlined
 def _step_banks(s, clear):
-    """All banks; gives whether one has work left."""
+    """All banks; gives whether one has work left, or is awake."""
     busy = False
     for context in range(s.config.contexts):
         s.contexts[context].entries_moved = 0
     for index in range(s.config.banks):
         bank = s.banks[index]
-        comes, came = has_events(s, bank), comes_now(s, bank)
+        events, comes = has_events(s, bank), comes_now(s, bank)
+        if is_awake(s, bank, comes) or clear:
+            wake(s, ROOM.tracker_bank)
+            busy = True
         if bank.flying:
             drop_aborted(s, bank)
             report(s, step_bank(s, index), 0, False)
         if s.gpu.has_wrong_entries:
-            read_row(s, index, came)
+            read_row(s, index, comes)
         if clear or is_clearing(bank):
-            clear_bank(s, index, clear, comes)
+            clear_bank(s, index, clear, events)
         busy |= bank.flying != 0 or is_clearing(bank)
     for context in range(s.config.contexts):
         busy |= s.contexts[context].entries_moved != 0
@@ -138,19 +130,6 @@ def _clearing(s):
 
 
 @inlined
-def _has_sent(s, context):
-    """Whether nothing of the context's DMA work is left, and nothing waits for the link."""
-    own = s.contexts[context]
-    if own.copies_level | own.engine.state | own.ready.checked:
-        return False
-    for number in range(s.config.channels):
-        lane = s.channels[number].lanes[context]
-        if lane.on_link or not lane_is_idle(lane):
-            return False
-    return True
-
-
-@inlined
 def _bus_is_busy(bus, words, g):
     waits = bus.aw_full | bus.w_full | bus.b_valid | bus.ar_full | bus.r_valid
     comes = words[g + G.bus_awvalid] | words[g + G.bus_wvalid] | words[g + G.bus_arvalid]
@@ -160,45 +139,10 @@ def _bus_is_busy(bus, words, g):
 @inlined
 def _step_port(s, words, g):
     """The register port; gives whether a write acts."""
-    return _bus_is_busy(s.gpu.bus, words, g) and step_bus(s, words, g)
-
-
-@inlined
-def _begin_context(s, context, clearing):
-    """What a context's registers did in the last cycle.
-
-    Returns
-    -------
-    work : bool
-        It has something to do, but in the tracker.
-    takes : bool
-        A launch that waits begins in the next cycle.
-    busy, pending, aborting : bool
-        At the cycle's start a launch ran or waited, or what was aborted was not gone; one waited;
-        it was aborted.
-    """
-    own = s.contexts[context]
-    own.given, own.strobes = own.strobes, 0
-    own.aborted = own.aborting
-    own.copies_before = own.copies_level
-    own.had_ready = not is_empty(own.ready)
-    aborts = own.given & ABORT != 0
-    pending, busy = own.pending != 0, own.running | own.pending | own.aborting | aborts != 0
-    done = own.launches_done
-    takes = follow_launch(s, context, aborts, clearing >> context & 1 != 0)
-    own.ended = own.launches_done != done
-    own.has_sent, own.sent = own.sent, 0
-    if own.copying or own.copies_level:
-        own.sent = _has_sent(s, context)
-    own.complete, own.own, own.pushed, own.corrupt = -1, 0, 0, 0
-    work = own.copies_level | own.engine.state | own.had_ready != 0 or own.trigger.state != IDLE
-    return work, takes, busy, pending, own.aborted | aborts != 0
-
-
-@inlined
-def _has_tiles(own):
-    """Whether the tracker has something of the context."""
-    return own.entries | own.entries_moved | own.candidates | own.flying | own.completions != 0
+    if not _bus_is_busy(s.gpu.bus, words, g):
+        return False
+    wake(s, ROOM.registers)
+    return step_bus(s, words, g)
 
 
 @inlined
@@ -234,15 +178,20 @@ def _track(s, tracking, clear):
         # In this order each sees the completions of the cycle's start.
         step_front(s)
         offer_completion(s)
+    offered = s.gpu.offered
     for context in range(config.contexts):
         own = s.contexts[context]
         state, tiles = own.trigger.state, own.tiles
-        if own.trigger.state != IDLE or s.gpu.offered >= 0:
+        if s.gpu.arms:
+            own.awake |= UNIT.trigger
+        if own.trigger.state != IDLE or own.trigger.written or s.gpu.offered >= 0:
             own.pushed, own.complete, own.own = step_trigger(s, context)
         if s.gpu.patrolling:
             patrol_rows(s, context, state, own.tiles != tiles)
         if own.aborted:
             take_completion(s, context)
+    if config.banks > 1 and s.gpu.offered != offered:
+        wake(s, ROOM.tracker_merge)
     if tracking or clear:
         s.gpu.tracker_busy = _step_banks(s, clear)
     if s.gpu.patrolling:
@@ -264,75 +213,176 @@ def _send(s, tick):
 
 
 @inlined
-def _end_context(s, context, words, k, sends, takes, tick):
-    """The credit window, what guides the arbiters, and the errors."""
-    own = s.contexts[context]
-    at = k + natural(context * CONTEXT_INPUTS)
-    log = s.logs[CONTEXT + context]
-    failure, place = log.of_unit, 0
-    if log.of_channel:
-        failure, place = log.of_channel, log.place_of_channel
-    if not failure:
-        failure = own.corrupt
-    base, launch = own.oldest, own.launches != 0
-    issued = own.issues != 0
-    step_criticality(s, context, own.dispatched, own.finished, issued, launch, tick)
-    expired = step_credit_window(
-        s,
-        context,
-        own.downstream,
-        own.complete,
-        own.own,
-        own.issues,
-        launch,
-        not own.idle and not sends,
-        tick,
-    )
-    if expired and not failure:
-        failure = error(TIMEOUT, context, min(base, s.config.dispatch_index_mask), 0)
-    if not failure and own.outside:
-        failure, place = own.outside, place_of(own.engine.outside_atom, 0, 0, False)
-    if not failure and own.peer_aborted and not own.peer_told:
-        failure = error(_PEER_ABORTED, context, 0, 0)
-    tell_of_context(s, context)
-    note_failure(log, failure, place)
-    look_outside(own, s.config.credit_limit_mask, words, at)
-    own.told_generation = own.launch.generation
-    own.launches = takes
-    if own.given & ABORT:
-        own.open = own.former_valid = 0
-    if takes:
-        take_launch(s, context)
-
-
-@inlined
-def _report_corrupt(s, number):
-    """An issue acknowledgement that the channel has lost."""
-    channel = s.channels[natural(number)]
-    if channel.corrupt:
+def _step_channel(s, number, words, results, measure):
+    """A channel that may be awake; gives whose packet the link takes."""
+    channel = s.channels[number]
+    levels, heads = channel.levels, channel.heads
+    of_store, of_packet, _, _, sends = step_channel(s, number, words, measure)
+    if of_store | of_packet | channel.corrupt:
+        report(s, of_store, channel.places[0], True)
+        report(s, of_packet, channel.places[1], True)
         report(s, channel.corrupt, place_of(0, 0, number, False), True)
         channel.corrupt = 0
+    if s.config.with_data:
+        step_nmc(s, number, words, results)
+    tell(s, number, results, levels, heads)
+    channel.rests = not add_channel(s, channel)
+    channel.awake = channel.awake_more = 0
+    return sends
 
 
 @inlined
-def _step_channels(s, words, results, measure):
-    """All channels; gives what :func:`step_channel` gives, of all of them together."""
-    busy = left = sends = 0
-    for number in range(s.config.channels):
-        of_store, of_packet, more, stays, sent = step_channel(s, number, words, measure)
-        places = s.channels[natural(number)].places
-        report(s, of_store, places[0], True)
-        report(s, of_packet, places[1], True)
-        _report_corrupt(s, number)
-        i = natural(number * CHANNEL_INPUTS)
+def _step_channels(s, words, results, measure, disturbed):
+    """All channels, but for those that sleep, if nothing is ``disturbed``.
+
+    Returns
+    -------
+    awake : bool
+        One is.
+    sends : int
+        A bit for each context of which the link takes a packet.
+    tracked : bool
+        One has something for the tracker.
+    """
+    gpu = s.gpu
+    awake, sends, levels = False, 0, 0
+    busy = left = unsent = 0
+    for index in range(s.config.channels):
+        number = natural(index)
+        channel, i = s.channels[number], natural(number * CHANNEL_INPUTS)
         note_link(s, number, words[i + I.link_down], words[i + I.link_reset])
-        busy |= more
-        left |= stays
-        sends |= sent
-        write_channel(s, number, results)
-        if s.config.with_data:
-            step_nmc(s, number, words, results)
-    return busy, left, sends
+        if disturbed or not channel.rests or is_called(s, number, words):
+            sends |= _step_channel(s, number, words, results, measure)
+            awake |= channel.rests == 0
+        busy |= channel.busy
+        left |= channel.stays
+        unsent |= channel.unsent
+        levels |= channel.levels
+    if gpu.busy != busy or gpu.left != left or gpu.unsent != unsent:
+        gpu.busy, gpu.left, gpu.unsent = busy, left, unsent
+        gpu.called = 1
+    return awake, sends, levels & _TRACKED != 0
+
+
+@inlined
+def _begin(s, acts, tick):
+    """What comes between the register port, where a write ``acts``, and the channels.
+
+    Returns
+    -------
+    takes, used, pending, aborting : int
+        See :func:`~.contexts.begin_context`: a bit for each context.
+    measure, disturbed : bool
+        The arbiters begin to measure; what the channels know of an abort or of an injection
+        changes, or may do so.
+    """
+    config, gpu = s.config, s.gpu
+    shown = gpu.armed_shown
+    if gpu.injecting:
+        arm_banks(s)
+    gpu.arming = gpu.armed_shown != shown
+    clearing, disturbed = 0, gpu.arms != 0
+    for context in range(config.contexts):
+        own = s.contexts[context]
+        disturbed |= own.aborting | own.aborted != 0
+        if own.aborting:
+            clearing = _clearing(s)
+    takes, used, pending, aborting, clear, measure = 0, 0, 0, 0, 0, False
+    for context in range(config.contexts):
+        begins, uses, waits, aborts = begin_context(s, context, clearing, acts)
+        own = s.contexts[context]
+        takes |= begins << context
+        used |= uses << context
+        pending |= waits << context
+        aborting |= aborts << context
+        if own.given & ABORT:
+            disturbed = True
+            if has_tiles(own) and not is_being_forgotten(s, context):
+                clear |= 1 << context
+        measure |= own.given & _MEASURE != 0
+    tracking = gpu.tracker_busy | gpu.arms | gpu.patrolling != 0
+    for number in range(config.channels):
+        tracking |= s.channels[natural(number)].levels & _TRACKED != 0
+    _track(s, tracking, clear)
+    _send(s, tick)
+    return takes, used, pending, aborting, measure, disturbed or measure
+
+
+@inlined
+def _find(s):
+    """What is found out from all over the hardware, and known a cycle later; wakes its register."""
+    gpu, changes = s.gpu, s.gpu.arming != 0
+    for context in range(s.config.contexts):
+        own = s.contexts[context]
+        idle = not own.works and not gpu.busy >> context & 1
+        gone = not own.works and not gpu.left >> context & 1
+        sent = not own.sends and not gpu.unsent >> context & 1
+        changes = changes or idle != own.idle or gone != own.gone or sent != own.sent
+        own.idle, own.gone, own.sent = idle, gone, sent
+    if gpu.corrected_before:
+        wake(s, ROOM.corrections)
+    if gpu.patrolled_before:
+        wake(s, ROOM.patrols)
+    changes = changes or gpu.corrected != gpu.corrected_before
+    if changes or gpu.patrolled != gpu.patrolled_before:
+        wake(s, ROOM.findings)
+
+
+@inlined
+def _wake_shared(s, acts):
+    """What there is once: the GPU's page, and the choice among errors."""
+    gpu = s.gpu
+    if is_written(s, acts, GLOBAL) or gpu.page_awake:
+        wake(s, ROOM.registers_gpu)
+    if gpu.errors_come | gpu.errors_came:
+        wake(s, ROOM.error_choice)
+    gpu.errors_came, gpu.errors_come = gpu.errors_come, 0
+    gpu.page_awake = gpu.link_comes = gpu.written = 0
+    if acts and gpu.bus.wstrb == 15:
+        page = gpu.bus.awaddr >> PAGE_BITS
+        gpu.written = 1 << page if page < CONTEXT + s.config.contexts else 0
+
+
+@inlined
+def _end(s, words, k, tick, sends, takes):
+    """What comes behind the channels."""
+    for context in range(s.config.contexts):
+        end_context(s, context, words, k, sends >> context & 1, takes >> context & 1, tick)
+    _find(s)
+    tell_of_gpu(s)
+    count_corrected(s)
+    if s.gpu.patrolling:
+        s.gpu.page_awake |= is_timed(s.gpu)
+        follow_patrol(s)
+    if s.gpu.injecting:
+        follow_injection(s)
+    _tell_arbiters(s)
+
+
+@inlined
+def _write_register(s, used, pending, aborting):
+    """The write that acts; what it does is seen in the next cycle."""
+    written = natural((s.gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
+    copies = s.contexts[written].copies_before if written < s.config.contexts else 0
+    write_register(s, copies, used, pending, aborting)
+
+
+@inlined
+def _waits(s):
+    """Whether a context's timeout counts, which a packet that leaves begins anew."""
+    for context in range(s.config.contexts):
+        if s.contexts[context].waited:
+            return True
+    return False
+
+
+@inlined
+def _write_units(s, results):
+    """Outputs of all but the channels."""
+    h = natural(s.config.channels * CHANNEL_OUTPUTS)
+    _write_gpu(s, results, h)
+    for context in range(s.config.contexts):
+        _write_context(s, context, results, h + natural(context * CONTEXT_OUTPUTS))
 
 
 @inlined
@@ -345,65 +395,40 @@ def step(state, inputs, outputs):
     inputs : array of uint64
         The cycle's inputs, in the columns of :mod:`sysmodel.engine.ports`.
     outputs : array of uint64
-        Written with the outputs of the next cycle. Payloads of streams that offer nothing keep
-        what they were.
+        As the last cycle, or the reset, left it; outputs of the next cycle that differ are written.
+        Payloads of streams that offer nothing keep what they were.
+
+    Returns
+    -------
+    bool
+        Something is awake in this cycle: without, it changes nothing.
     """
-    s = state
-    config, gpu = s.config, s.gpu
+    s, gpu = state, state.gpu
     words = inputs.view(np.int64)
     results = outputs.view(np.int64)
-    channels, contexts = config.channels, config.contexts
-    k = natural(channels * CHANNEL_INPUTS)
-    tick = words[k + G.tick] != 0
-
-    acts = _step_port(s, words, k)
-    if gpu.injecting:
-        arm_banks(s)
-    clearing = 0
-    for context in range(contexts):
-        if s.contexts[context].aborting:
-            clearing = _clearing(s)
-    busy, takes, used, pending, aborting, clear, measure = clearing, 0, 0, 0, 0, 0, False
-    for context in range(contexts):
-        work, begins, uses, waits, aborts = _begin_context(s, context, clearing)
-        own = s.contexts[context]
-        busy |= (work or _has_tiles(own)) << context
-        takes |= begins << context
-        used |= uses << context
-        pending |= waits << context
-        aborting |= aborts << context
-        if own.given & ABORT and _has_tiles(own) and not is_being_forgotten(s, context):
-            clear |= 1 << context
-        measure |= own.given & _MEASURE != 0
-    tracking = gpu.tracker_busy != 0
-    for number in range(channels):
-        tracking |= s.channels[natural(number)].levels & _TRACKED != 0
-    _track(s, tracking, clear)
-    _send(s, tick)
-
-    more, stays, sends = _step_channels(s, words, results, measure)
-    busy, left = busy | more, busy | stays
-    h = natural(channels * CHANNEL_OUTPUTS)
-    for context in range(contexts):
-        own = s.contexts[context]
-        _end_context(s, context, words, k, sends >> context & 1, takes >> context & 1, tick)
-        own.idle = not busy >> context & 1
-        own.gone = not left >> context & 1
-    tell_of_gpu(s)
-    count_corrected(s)
-    if gpu.patrolling:
-        follow_patrol(s)
-    if gpu.injecting:
-        follow_injection(s)
-    _tell_arbiters(s)
-    if acts:
-        written = natural((gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
-        copies = s.contexts[written].copies_before if written < contexts else 0
-        write_register(s, copies, used, pending, aborting)
+    k = natural(s.config.channels * CHANNEL_INPUTS)
+    gpu.awake = gpu.called = gpu.freed = 0
+    calm = gpu.rests != 0 and is_calm(s, words, k)
+    acts, takes, used, pending, aborting = False, 0, 0, 0, 0
+    measure = disturbed = tick = False
+    if not calm:
+        tick = words[k + G.tick] != 0
+        acts = _step_port(s, words, k)
+        takes, used, pending, aborting, measure, disturbed = _begin(s, acts, tick)
+    awake, sends, tracked = _step_channels(s, words, results, measure, disturbed)
+    if calm and not gpu.called and not (sends and _waits(s)):
+        count_on(s)
+        gpu.rests = not (tracked or gpu.freed)
+    else:
+        _end(s, words, k, tick, sends, takes)
+        if acts:
+            _write_register(s, used, pending, aborting)
+        _wake_shared(s, acts)
+        _write_units(s, results)
+        stirs = gpu.awake & AWAKE | gpu.called | gpu.freed | gpu.tracker_busy != 0
+        gpu.rests = not (calm or stirs or tracked)
     gpu.cycle += 1
-    _write_gpu(s, results, h)
-    for context in range(contexts):
-        _write_context(s, context, results, h + natural(context * CONTEXT_OUTPUTS))
+    return awake or gpu.awake != 0
 
 
 def reset(state: GoldenState, outputs: np.ndarray) -> None:
@@ -419,6 +444,8 @@ def reset(state: GoldenState, outputs: np.ndarray) -> None:
         array[...] = np.zeros((), array.dtype)
     state.registers["value"] = state.registers["reset"]
     state.banks["clearing"] = 1
+    state.banks["wrote"] = -EVENTS
+    state.channels["nmc_left"] = NMC_LATENCY - 1
     for last in ("compute_last", "communication_last", "arbiter_last", "front_last"):
         state.channels[last] = 1
     state.channels["lanes"]["link_last"] = 1

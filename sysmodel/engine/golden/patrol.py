@@ -8,7 +8,7 @@ from .queues import natural
 from .state import R
 from .tracker_bank import comes_now
 
-__all__ = ["begin_bank", "end_bank", "follow_patrol", "step_rows"]
+__all__ = ["begin_bank", "end_bank", "follow_patrol", "is_timed", "step_rows", "walks"]
 
 
 @compiled
@@ -20,6 +20,18 @@ def follow_patrol(s):
     ends = gpu.patrol_left <= 1
     gpu.patrols = ends and gpu.patrol_interval != 0
     gpu.patrol_left = gpu.patrol_interval if ends else gpu.patrol_left - 1
+
+
+@inlined
+def is_timed(gpu):
+    """Whether the timer counts."""
+    return gpu.patrol_interval | gpu.patrol_left | gpu.patrols != 0
+
+
+@inlined
+def walks(s, walk):
+    """Whether a step of a walk is due or under way; before its cycle."""
+    return s.gpu.patrols | walk.due | walk.looks | walk.looked | walk.holds != 0
 
 
 @inlined
@@ -42,10 +54,12 @@ def begin_bank(s, number):
     written in *c* + 1."""
     bank = s.banks[number]
     walk, cycle = bank.walk, s.gpu.cycle
+    bank.walks = walks(s, walk)
     bank.fixes = bank.held and bank.wrote < cycle - 2
     bank.held = walk.holds
     holds = 0
-    if walk.looks and bank.wrote < cycle - 2:
+    walk.looked = walk.looks and bank.wrote < cycle - 2
+    if walk.looked:
         way = _first_corrected(s, number, walk.row)
         if way >= 0:
             holds, bank.fixed_way = 1, way
@@ -89,7 +103,8 @@ def step_rows(s, walk, reads, writes, wrong):
     """
     fixes = walk.holds and not writes
     holds = 0
-    if walk.looks and not writes and not walk.wrote:
+    walk.looked = walk.looks and not writes and not walk.wrote
+    if walk.looked:
         if walk.seen == CORRECTED:
             holds = 1
         else:

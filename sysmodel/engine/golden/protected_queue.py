@@ -60,6 +60,7 @@ def step_queue(queue, depth, pushed, popped, lost):
     """One cycle. What is pushed is visible, as ``checked``, three cycles later.
 
     If what leaves the memory is lost, the one before it must have taken its place in the ring.
+    Gives whether the queue is awake.
     """
     inner, read = queue.inner, queue.read
     moves = read and queue.checked < _CHECKED
@@ -69,3 +70,4 @@ def step_queue(queue, depth, pushed, popped, lost):
     queue.checked += moves - popped - lost
     if popped | lost:
         queue.head = (queue.head + popped + lost) & (RING * depth - 1)
+    return pushed or loads or moves or popped

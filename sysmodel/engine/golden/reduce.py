@@ -9,6 +9,7 @@ from sysmodel.lib.compiled import compiled
 from .layouts import DATA_WORDS
 from .queues import natural
 from .records import store_record
+from .rooms import MORE
 from .state import NMC_LATENCY
 
 __all__ = ["canonical_nan", "reduce_lane", "reduce_word", "step_nmc"]
@@ -127,9 +128,14 @@ def step_nmc(s, number, inputs, outputs):
     """One cycle of channel `number`'s reduce unit, and its outputs of the next cycle."""
     channel = s.channels[natural(number)]
     i, o = number * CHANNEL_INPUTS, number * CHANNEL_OUTPUTS
+    comes = inputs[i + I.nmc_in_valid]
+    if not comes and not channel.nmc_left:
+        return
+    channel.awake_more += MORE.nmc
+    channel.nmc_left = NMC_LATENCY if comes else channel.nmc_left - 1
     stage = natural(s.gpu.cycle % NMC_LATENCY)
-    channel.nmc_valid[stage] = inputs[i + I.nmc_in_valid]
-    if channel.nmc_valid[stage]:
+    channel.nmc_valid[stage] = comes
+    if comes:
         result = channel.nmc_result[stage]
         epoch = s.contexts[natural(inputs[i + I.nmc_in_owner])].launch.epoch
         result.epoch = epoch

@@ -8,6 +8,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from .errors import PLACE_ATOM, oldest_error, oldest_place
 from .injection import is_armed
 from .records import copy_record
+from .rooms import UNIT
 from .state import REGISTERS, F, R
 
 __all__ = [
@@ -257,6 +258,10 @@ def take_launch(s, context):
 def look_outside(own, most, words, at):
     """What the downstream GPU and the dispatcher say, of the launch that it is about."""
     generation = own.launch.generation
+    downstream, aborted = own.downstream, own.peer_aborted
+    dispatched, finished = own.dispatched, own.finished
+    changes = own.told_generation != generation or own.peer_told != aborted
+    own.told_generation = generation
     ahead = (words[at + J.generation_in] - generation) & _GENERATIONS - 1
     admitted = words[at + J.credit_limit_in]
     if own.launches or ahead >= _GENERATIONS // 2 or not admitted:
@@ -271,6 +276,9 @@ def look_outside(own, most, words, at):
     is_kernel = words[at + J.kernel_generation] == generation
     own.dispatched = words[at + J.dispatched] if is_kernel else 0
     own.finished = words[at + J.finished] if is_kernel else 0
+    changes = changes or own.downstream != downstream or own.peer_aborted != aborted
+    if changes or own.dispatched != dispatched or own.finished != finished:
+        own.awake |= UNIT.outside_view
 
 
 @compiled

@@ -14,6 +14,7 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, MOST_CONTEXTS
+from sysmodel.engine.ports import CONTEXT_INPUTS
 
 from .layouts import (
     ADDRESS_SPACE,
@@ -37,6 +38,7 @@ from .layouts import (
 from .protected_queue import PROTECTED_QUEUE, RING
 from .queues import RINGS
 from .records import record
+from .rooms import KINDS
 
 __all__ = [
     "COMPLETIONS",
@@ -66,12 +68,13 @@ _CONFIG = record(
     [("arbiter", ARBITER)],
 )
 
-# The walk over a memory that corrects it: what its row had wrong when it was read.
-_WALK = record("due looks holds row seen wrote")
-# `next` waits for LOOKUP if `taken`.
+# The walk over a memory that corrects it: what its row had wrong when it was read. `looked`: it
+# looked in the last cycle, and nothing disturbed.
+_WALK = record("due looks looked holds row seen wrote")
+# `next` waits for LOOKUP if `taken`. `written`: a memory was written in the last cycle.
 _TRIGGER = record(
     "state row taken row_wrong action command granularity waves group_first group_size group_index "
-    "row_seen group_seen wrote",
+    "row_seen group_seen wrote written",
     [
         ("completion", COMPLETION),
         ("next", COMPLETION),
@@ -101,7 +104,13 @@ _BUS = record(
 )
 # The port, the tracker, and what the arbiters are told.
 _GPU = record(
-    "number bank_pointer completions offered tracker_busy cycle active relaxed critical congested "
+    "number bank_pointer completions offered chose tracker_busy cycle "
+    "active relaxed critical congested "
+    # Rooms: whether one is awake in this cycle; what channels add up. Whether those beside the
+    # channels rest; what the channels have left, by contexts; of the last cycle, whether a bank or
+    # a unit had an error, a link's error waits, and the pages that were written.
+    "awake added added_queues added_more rests called freed busy left unsent errors_come "
+    "errors_came link_comes link_waits written page_awake arming "
     # Injection: the strobe, what is armed, what is shown of it; corrections on their way.
     "arms injecting bank_armed bank_number bank_waits armed armed_target armed_number armed_shown "
     "has_wrong_entries corrected_next corrected corrected_before "
@@ -118,8 +127,9 @@ _CONTEXT = record(
     "launched oldest issued credit_limit dispatch_limit done waited "
     "tiles copies_head copies_level entries entries_change entries_moved completions candidates "
     "flying idle gone aborted given copies_before had_ready ended has_sent complete own pushed "
-    "issues outside corrupt",
+    "issues outside corrupt sends works awake",
     [
+        ("seen", np.int64, (CONTEXT_INPUTS,)),
         ("launch", LAUNCH),
         ("programmed", LAUNCH),
         ("address_space", ADDRESS_SPACE),
@@ -145,12 +155,15 @@ _LANE = record(
 )
 # One channel: registers, then its queues' records; where the errors of its store and its packet
 # were. `popped` and `pushed` come from the blocks outside it. `link_errors` has a bit for each kind
-# that waits to be told.
+# that waits to be told. The last line: rooms that are awake in this cycle; whether something was
+# under way or in error in the last one; contexts that may have something here; whether all rooms
+# slept in the last cycle, and what of the contexts is left then.
 _CHANNEL = record(
     "number levels heads popped pushed "
     "compute_last communication_last arbiter_last front_last "
     "starved compute_starved occupancy measuring sum count average measured stored "
-    "lane_first link_first corrupt link_errors",
+    "lane_first link_first corrupt link_errors "
+    "awake awake_more comes came live rests busy stays unsent link_room nmc_left",
     [
         ("lanes", _LANE, (MOST_CONTEXTS,)),
         ("waiting", PROTECTED_QUEUE),
@@ -169,7 +182,7 @@ _CHANNEL = record(
 COMPLETIONS, EVENTS = 8, 8
 _BANK = record(
     "flying level head clearing row pointer best best_channel pending forgetting "
-    "wrote held fixes fixed_way",
+    "wrote held fixes fixed_way came gave walks",
     [
         ("walk", _WALK),
         ("completions", COMPLETION, (COMPLETIONS,)),
@@ -235,6 +248,7 @@ class GoldenState(NamedTuple):
     ready_wrong: np.ndarray  # likewise: wrong bits
     registers: np.ndarray  # [page, word]
     logs: np.ndarray  # [page]
+    clocked: np.ndarray  # [kind of room]: cycles in which rooms were awake
 
 
 TYPES = GoldenState(
@@ -259,6 +273,7 @@ TYPES = GoldenState(
     ready_wrong=np.dtype(np.int64),
     registers=_REGISTER,
     logs=_LOG,
+    clocked=np.dtype(np.int64),
 )
 """Type of the elements of each."""
 
@@ -331,6 +346,7 @@ def new_state(parameters: T3Parameters) -> GoldenState:
         ready_wrong=(p.contexts, RING * p.command_depth),
         registers=(CONTEXT + p.contexts, REGISTERS),
         logs=CONTEXT + p.contexts,
+        clocked=len(KINDS),
     )
     arrays = GoldenState(*map(np.zeros, shapes, TYPES))
     state = arrays._replace(config=arrays.config[0], gpu=arrays.gpu[0])

@@ -288,6 +288,7 @@ def _accept_launch(s, context):
     """It waits from the next cycle on, with an epoch of its own."""
     own, epochs = s.contexts[context], s.registers[GLOBAL][R.EPOCHS]
     own.pending = 1
+    s.gpu.page_awake = 1
     own.programmed.epoch = next_epoch(s)
     epochs.value += 1 << F.EPOCHS_next[1]
 

@@ -17,6 +17,7 @@ __all__ = [
     "drop_aborted",
     "has_events",
     "has_room",
+    "is_awake",
     "is_being_forgotten",
     "is_clearing",
     "offer_completion",
@@ -325,6 +326,16 @@ def has_events(s, bank):
 
 
 @inlined
+def is_awake(s, bank, comes):
+    """Whether the bank is; before its cycle, and whether or not what ``comes`` is dropped. What it
+    reads and writes is on its way for two cycles more."""
+    came, gave = bank.came, bank.gave
+    bank.came, bank.gave = (came << 1 | comes) & 3, 0
+    busy = has_events(s, bank) or is_clearing(bank) or bank.wrote >= s.gpu.cycle - _WRITE
+    return busy or came | gave | bank.walks | bank.fixes | s.gpu.arms != 0
+
+
+@inlined
 def count_entries(s, context, clear):
     """Count what the last cycle changed; before the banks' own cycle."""
     own, bank = s.contexts[context], s.banks[0]
@@ -369,6 +380,7 @@ def take_completion(s, context):
         return -1, 0
     bank.head = (bank.head + 1) & (COMPLETIONS - 1)
     bank.level -= 1
+    bank.gave = 1
     gpu.completions -= 1
     s.contexts[context].completions -= 1
     gpu.offered = -1

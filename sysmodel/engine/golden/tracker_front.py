@@ -4,27 +4,30 @@ from sysmodel.lib.compiled import inlined
 
 from .queues import D, Q, back, front, has, mark, natural, pick, room
 from .records import copy_record
+from .rooms import ROOM, wake
 from .tracker_bank import accept, has_room
+from .watch import note_tracked
 
 __all__ = ["step_front"]
 
 
 @inlined
 def _nominate(s, channel, levels, heads):
-    """Move one of the channel's acknowledgements or end-of-tile markers into ``candidates``."""
+    """Move one of the channel's acknowledgements or end-of-tile markers into ``candidates``, if
+    there is any, and room."""
     choice = pick(has(levels, Q.issue_acks), has(levels, Q.ends), channel.front_last)
     if choice < 0 or not room(levels, Q.candidates, D.candidates):
-        return
+        return False
     candidate = channel.candidates[back(levels, heads, Q.candidates)]
     tile = candidate.tile
     if choice == 1:
         queue = Q.ends
         copy_record(tile, channel.ends[front(heads, Q.ends)])
-        channel.lanes[natural(tile.owner)].tracked += 1
+        note_tracked(channel, natural(tile.owner), 1)
     else:
         queue = Q.issue_acks
         updates = channel.issue_acks[front(heads, Q.issue_acks)]
-        channel.lanes[natural(updates.owner)].tracked += updates.count
+        note_tracked(channel, natural(updates.owner), updates.count)
         tile.end = 0
         tile.owner = updates.owner
         tile.dispatch_index = updates.dispatch_index
@@ -40,6 +43,7 @@ def _nominate(s, channel, levels, heads):
     s.contexts[natural(tile.owner)].candidates += 1
     channel.popped += mark(queue)
     channel.pushed += mark(Q.candidates)
+    return True
 
 
 @inlined
@@ -52,17 +56,19 @@ def _choose(s, bank, number):
     channel.popped += mark(Q.candidates)
     following = number + 1
     bank.pointer = following if following < s.config.channels else 0
+    s.gpu.chose = 1
 
 
 @inlined
 def step_front(s):
     """Give each bank that has room the first candidate at or after its pointer."""
     channels = s.config.channels
-    asked = 0
+    asked, awake = 0, s.gpu.chose != 0
+    s.gpu.chose = 0
     for number in range(channels):
         channel = s.channels[natural(number)]
         levels, heads = channel.levels, channel.heads
-        _nominate(s, channel, levels, heads)
+        awake |= _nominate(s, channel, levels, heads)
         if not has(levels, Q.candidates):
             continue
         bank = s.banks[natural(channel.candidates[front(heads, Q.candidates)].bank)]
@@ -70,7 +76,7 @@ def step_front(s):
             continue
         if channels == 1:
             _choose(s, bank, 0)
-            return
+            continue
         distance = number - bank.pointer
         if distance < 0:
             distance += channels
@@ -88,3 +94,5 @@ def step_front(s):
             _choose(s, bank, bank.best_channel)
             asked -= 1
         index += 1
+    if awake or s.gpu.chose:
+        wake(s, ROOM.tracker_front)

@@ -6,10 +6,11 @@ from sysmodel.lib.compiled import compiled, inlined
 from .address_map import range_of
 from .errors import error
 from .injection import COMMANDS, CORRECTED, GROUPS, LOST, TILES, wrong_bits
-from .patrol import step_rows
+from .patrol import step_rows, walks
 from .protected_queue import can_push, leaving, oldest, push_at, step_queue
 from .queues import natural
 from .records import clear_record, copy_record
+from .rooms import UNIT
 from .tracker_bank import take_completion
 
 __all__ = [
@@ -60,8 +61,10 @@ def push_ready(s, context, command, dispatch_index, wavefront, start, outer_edge
 @inlined
 def step_ready(s, context, pushed, popped):
     """Move the queue of ready commands on by one cycle."""
-    queue = s.contexts[context].ready
-    step_queue(queue, s.config.depth, pushed, popped, queue.has_wrong and _check(s, context))
+    own, queue = s.contexts[context], s.contexts[context].ready
+    lost = queue.has_wrong and _check(s, context)
+    if step_queue(queue, s.config.depth, pushed, popped, lost):
+        own.awake |= UNIT.trigger
 
 
 @inlined
@@ -88,6 +91,7 @@ def _check(s, context):
 
 @compiled
 def begin_clearing(s, context):
+    s.contexts[context].awake |= UNIT.trigger
     trigger = s.contexts[context].trigger
     trigger.state = CLEARING
     trigger.row = 0
@@ -171,7 +175,7 @@ def _count_tile(s, context):
     _go_idle(trigger)
     dispatch_index = completion.dispatch_index
     counts = trigger.action != _NONE and not lost
-    trigger.wrote = counts
+    trigger.wrote = trigger.written = counts
     _read_row(s, context, dispatch_index if counts else -1)
     if not counts:
         if trigger.action != _NONE:
@@ -212,10 +216,16 @@ def _count_tile(s, context):
 @inlined
 def step_trigger(s, context):
     """One cycle; returns as :func:`_count_tile`."""
-    trigger = s.contexts[context].trigger
+    own, trigger = s.contexts[context], s.contexts[context].trigger
     state = trigger.state
+    # What was written is looked at in the next cycle.
+    if state != IDLE or trigger.written:
+        own.awake |= UNIT.trigger
+    trigger.written = 0
     if state == IDLE:
         _take(s, context)
+        if trigger.taken:
+            own.awake |= UNIT.trigger
         _go_idle(trigger)
         _read_row(s, context, -1)
     elif state == _LOOKUP:
@@ -224,7 +234,7 @@ def step_trigger(s, context):
         return _count_tile(s, context)
     elif state == GROUP:
         row = _row(s, context, trigger.group_first)
-        trigger.wrote = trigger.group_seen != LOST
+        trigger.wrote = trigger.written = trigger.group_seen != LOST
         trigger.row_seen = row.wrong
         if trigger.group_seen == LOST:
             lost = trigger.completion.dispatch_index
@@ -271,6 +281,7 @@ def step_trigger(s, context):
         row.wrong = wrong_bits(s, TILES, context)
         row.group_wrong = wrong_bits(s, GROUPS, context)
         trigger.row += 1
+        trigger.written = 1
         if trigger.row == s.config.credit_window_slots:
             trigger.state = IDLE
     return False, -1, False
@@ -288,6 +299,8 @@ def patrol_rows(s, context, state, takes):
         A completion was taken in it.
     """
     trigger, clears = s.contexts[context].trigger, state == CLEARING
+    if walks(s, trigger.row_walk) or walks(s, trigger.group_walk):
+        s.contexts[context].awake |= UNIT.trigger
     wrote = trigger.wrote != 0
     row = s.table[context, natural(trigger.row_walk.row)]
     reads = takes or state == GROUP or state == _RELEASE

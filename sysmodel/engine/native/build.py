@@ -35,11 +35,14 @@ def words_header(flat: Flat, inputs: int, outputs: int) -> str:
     """C++ that moves words between arrays and a Verilator model's ports, and names its rooms."""
     lines = [
         "#pragma once",
+        "#include <cstddef>",
         "#include <cstdint>",
         f"constexpr uint64_t kInputWords = {inputs};",
         f"constexpr uint64_t kOutputWords = {outputs};",
         f"constexpr bool kAlwaysAwake = {str(not flat.sleeps).lower()};",
         f"#define T3_ROOMS(X) {' '.join(f'X({room})' for room in range(len(flat.rooms)))}",
+        f"constexpr size_t kRooms = {len(flat.rooms)};",
+        f'constexpr char kRoomKinds[] = "{" ".join(flat.kinds)}";',
         "template <class Root> inline void set_inputs(Root& root, const uint64_t* in) {",
         *(
             f"    root.{word.name} = in[{word.index}] & {(1 << word.width) - 1:#x}ULL;"
@@ -138,6 +141,7 @@ def _sources_digest() -> str:
             *(path for kind in ("*.py", "*.rdl") for path in rtl_folder.rglob(kind)),
             *(path for kind in ("*.py", "*.cpp") for path in here.glob(kind)),
             here.parent / "ports.py",
+            here.parent / "rooms.py",
         ]
     )
 

@@ -54,6 +54,9 @@ class _Library:
         functions.t3_new.restype = _POINTER
         functions.t3_free.argtypes = [_POINTER]
         functions.t3_free.restype = None
+        functions.t3_room_kinds.restype = ctypes.c_char_p
+        functions.t3_clocked.argtypes = [_POINTER]
+        functions.t3_clocked.restype = ctypes.POINTER(_WORD)
         functions.t3_reset.argtypes = [_POINTER, _POINTER]
         functions.t3_reset.restype = None
         found = functions.t3_input_words(), functions.t3_output_words()
@@ -144,6 +147,31 @@ class Instance:
                 f"not {outputs!r}"
             )
         self._library.functions.t3_reset(self.handle, outputs.ctypes.data)
+
+    @property
+    def rooms(self) -> tuple[list[str], np.ndarray]:
+        """Kinds of the rooms, and the cycles since the last reset in which each was awake; these go
+        on with the instance.
+
+        Raises
+        ------
+        ValueError
+            If the instance is closed.
+        """
+        if not self.handle:
+            raise ValueError("Instance is closed")
+        functions = self._library.functions
+        kinds = functions.t3_room_kinds().decode().split()
+        return kinds, np.ctypeslib.as_array(functions.t3_clocked(self.handle), (len(kinds),))
+
+    @property
+    def clocked(self) -> dict[str, int]:
+        """Cycles since the last reset in which rooms were awake, of all rooms of each kind."""
+        kinds, cycles = self.rooms
+        sums = dict.fromkeys(kinds, 0)
+        for kind, count in zip(kinds, cycles.tolist(), strict=True):
+            sums[kind] += count
+        return sums
 
     def close(self) -> None:
         """Free the instance and finish the waveform; a second time does nothing."""

@@ -19,6 +19,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from sysmodel.engine.ports import PortWord
+from sysmodel.engine.rooms import rooms_within
 
 __all__ = ["Flat"]
 
@@ -89,6 +90,8 @@ class Flat(wiring.Component):
         Words that have a port.
     rooms : list of :class:`Room`
         Those whose clocks stop in the Verilog; empty before that is made.
+    kinds : list of str
+        Of what kind each of them is; see :class:`sysmodel.engine.rooms.Room`.
     sleeps : bool
         There is no register beside those of the rooms.
     """
@@ -108,6 +111,7 @@ class Flat(wiring.Component):
         )
         self._domain = ClockDomain("sync", reset_less=True)
         self.rooms: list[Room] = []
+        self.kinds: list[str] = []
         self.sleeps = False
 
     def verilog(self) -> str:
@@ -116,6 +120,10 @@ class Flat(wiring.Component):
         clocks = _Clocks()
         fragment = Fragment.get(self, clocks)
         self.rooms = clocks.rooms
+        whole = fragment.find_subfragment("component")
+        found = rooms_within(whole, [room.component for room in self.rooms])
+        kinds = {id(component): room.kind for component, room in found}
+        self.kinds = [kinds[id(room.component)] for room in self.rooms]
         self.sleeps = not any(map(_is_clocked, _inside(fragment)))
         words = self.inputs + self.outputs
         ports = [self._domain.clk, *(getattr(self, word.name) for word in words)]

@@ -1,5 +1,6 @@
 // C interface of one compiled component; words.h, made with it, moves the words of its ports.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -104,10 +105,18 @@ bool is_awake(const Root& root) {
 
 #endif
 
+// The rooms that have a clock in this cycle.
+template <class Root>
+void count_clocked(const Root& root, uint64_t* clocked) {
+#define T3_COUNT(room) clocked[room] += root.awake_##room;
+    T3_ROOMS(T3_COUNT)
+}
+
 struct Instance {
     // One context for each instance: instances in several threads share nothing.
     std::unique_ptr<VerilatedContext> context;
     std::unique_ptr<Vt3> top;
+    uint64_t clocked[kRooms + 1];
 #if VM_TRACE_VCD
     std::unique_ptr<VerilatedVcdC> waveform;
     std::string path;
@@ -124,6 +133,12 @@ extern "C" {
 uint64_t t3_input_words() { return kInputWords; }
 
 uint64_t t3_output_words() { return kOutputWords; }
+
+// Kinds of the rooms, in their order, apart by blanks.
+const char* t3_room_kinds() { return kRoomKinds; }
+
+// Cycles since the last reset in which each of them had a clock.
+const uint64_t* t3_clocked(void* handle) { return static_cast<Instance*>(handle)->clocked; }
 
 void t3_free(void* handle) {
     auto* self = static_cast<Instance*>(handle);
@@ -145,6 +160,7 @@ void t3_reset(void* handle, uint64_t* out) {
     self->context = std::make_unique<VerilatedContext>();
     self->context->traceEverOn(VM_TRACE);
     self->top = std::make_unique<Vt3>(self->context.get());
+    std::fill_n(self->clocked, kRooms, 0);
 #if VM_TRACE_VCD
     if (!self->path.empty()) {
         self->waveform = std::make_unique<VerilatedVcdC>();
@@ -185,12 +201,16 @@ uint64_t t3_step(void* handle, const uint64_t* in, uint64_t* out) {
     if (drawn) self->waveform->dump(self->cycle * kPeriod + kPeriod / 2);
     ++self->cycle;
     const bool awake = true;  // a waveform has every cycle
+    count_clocked(root, self->clocked);
     raise_clocks(*self->top, root);
 #else
     set_inputs(root, in);
     evaluate_inputs(root);
     const bool awake = is_awake(root);
-    if (awake) self->edges->raise(root);
+    if (awake) {
+        count_clocked(root, self->clocked);
+        self->edges->raise(root);
+    }
 #endif
     get_outputs(root, out);
     return awake;

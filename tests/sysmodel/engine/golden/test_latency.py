@@ -78,12 +78,18 @@ class Gpu:
 
     def launch(self):
         self.state.contexts[0]["pending"] = 1
+        self.wake()
         self.settle()
+
+    def wake(self):
+        """As a write does, of which something comes."""
+        self.state.gpu["rests"] = 0
 
     def strobe(self, name):
         """The strobe of this bit of CONTROL is high in the cycle that is next."""
         _, low, mask = getattr(F, f"CONTROL_{name}")
         self.state.contexts[0]["strobes"] = mask << low
+        self.wake()
 
     def step(self, **inputs):
         """One cycle with these words of the channel's inputs, which are 0 again afterwards."""
