@@ -57,9 +57,11 @@ class Block:
     is_exported: bool = True
     has_link: bool = False
 
-    def make(self, p: T3Parameters, link: LinkParameters | None = None) -> wiring.Component:
+    def make(
+        self, p: T3Parameters, link: LinkParameters | None = None, **variant: Any
+    ) -> wiring.Component:
         arguments = {"link": link} if self.has_link else {}
-        return self.kind(p, **self.arguments, **arguments)
+        return self.kind(p, **self.arguments, **arguments, **variant)
 
 
 BLOCKS: Mapping[str, Block] = MappingProxyType(

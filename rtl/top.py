@@ -122,7 +122,7 @@ class T3(wiring.Component):
 
     def _connect_wires(self, m: Module) -> None:
         """The links inside to the ports."""
-        for inside, outside in zip(self._links.wires, self.channel, strict=True):
+        for inside, outside in zip(self._links.wires, self.link, strict=True):
             wiring.connect(m, inside.downstream, wiring.flipped(outside.downstream))
             wiring.connect(m, inside.upstream, wiring.flipped(outside.upstream))
 

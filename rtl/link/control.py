@@ -13,9 +13,9 @@ __all__ = ["ControlListener", "ControlTeller"]
 class ControlTeller(wiring.Component):
     """Puts a context's control word between the packets when it has changed.
 
-    Contexts take turns; one without news takes a cycle. A word that changes in cycle *t* is at
-    ``o`` in *t + 2* at the earliest, so it never goes before a packet that was taken in *t* or
-    earlier.
+    Contexts take turns; one without news takes a cycle while another one has some. A word that
+    changes in cycle *t* is at ``o`` in *t + 2* at the earliest, so it never goes before a packet
+    that was taken in *t* or earlier.
 
     Parameters
     ----------
@@ -34,6 +34,9 @@ class ControlTeller(wiring.Component):
     o : Out(stream of :class:`Item`)
         What is offered may change until it is taken. Between two words ``control_interval - 1``
         packets at least are taken, or could have been.
+
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -59,6 +62,7 @@ class ControlTeller(wiring.Component):
                 "packets": In(stream.Signature(shape)),
                 "tell": In(words),
                 "o": Out(stream.Signature(Item(shape))),
+                "awake": Out(1),
             }
         )
         self._control = Control(word, link)
@@ -73,8 +77,15 @@ class ControlTeller(wiring.Component):
         m = Module()
         turn, goes, places = self.turn, self.goes, self.places
         control = Signal(self._control)
-        moves_on = Signal()
+        moves_on, has_news = Signal(), Signal()
         m.d.comb += [
+            has_news.eq(self.latest.as_value() != self.known.as_value()),
+            self.awake.eq(
+                has_news
+                | goes
+                | (self.latest.as_value() != self.tell.as_value())
+                | (self.o.ready & ~places.all())
+            ),
             control.session.eq(SessionState.OPEN),
             control.told.eq(1),
             control.context.eq(turn),
@@ -93,7 +104,7 @@ class ControlTeller(wiring.Component):
                 m.d.sync += [goes.eq(0), places.eq(0), self.known[turn].eq(control.word)]
         with m.Else():
             news = self.latest[turn] != self.known[turn]
-            m.d.comb += moves_on.eq(~news)
+            m.d.comb += moves_on.eq(~news & has_news)
             m.d.sync += [
                 goes.eq(news & places.all()),
                 places.eq(places + (self.o.ready & ~places.all())),

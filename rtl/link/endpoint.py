@@ -1,22 +1,22 @@
+# amaranth: UnusedElaboratable=no
 """One side of a physical link that loses, repeats, corrupts, delays and reorders flits."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import LinkPacket
 from rtl.interface.signatures import ErrorSignature
+from rtl.lib.round_robin import Merge
+from rtl.lib.sleep import may_sleep
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
 
-from .control import ControlListener, ControlTeller
 from .flit_crc import FlitCheck, FlitStamp
-from .layouts import Control, ControlWord, Flit, Item, SessionState
+from .flow import LinkFlow
+from .layouts import Control, ControlWord, Flit, FlitBody, FlowFlit, SessionState
 from .parameters import LinkParameters
-from .receiver import LinkReceiver
-from .sender import LinkSender
 from .session import LinkSession
 from .watch import LinkWatch
 
@@ -31,7 +31,8 @@ class LinkEndpoint(wiring.Component):
     `docs/link.md` has the flit bit by bit and the protocol. Either side may be reset at any time:
     both then begin a new session, and no packet of the former one is delivered in it. A packet
     that is taken in cycle *t* is at ``send`` in *t + 4*; one that is at ``receive`` in *t* is at
-    ``o`` in *t + 5*; one per cycle each way. Every output is a register, the end of a memory or a
+    ``o`` in *t + 5*; one per cycle each way. Channels that share it take turns at the link, and
+    none waits for another one's receiver. Every output is a register, the end of a memory or a
     function of one endpoint's registers; none depends combinationally on an input.
 
     Parameters
@@ -39,14 +40,19 @@ class LinkEndpoint(wiring.Component):
     p : :class:`T3Parameters`
         Geometry.
     link : :class:`LinkParameters`
-        Sizes and times; both sides have the same ``sequence_bits``, ``lifetime_cycles`` and
-        ``contexts``.
+        Sizes and times; both sides have the same ``channels``, ``sequence_bits``,
+        ``lifetime_cycles`` and ``contexts``.
+    sends, receives : bool
+        Packets go, packets come. The other side must fit.
+    has_words : bool
+        Control words go where packets come from, and come from where packets go. They are of the
+        flow of channel 0.
 
     Members
     -------
-    packets : In(stream)
+    packets : In(stream).array(channels)
         To the other side. Taken in a session only.
-    o : Out(stream)
+    o : Out(stream).array(channels)
         From the other side.
     tell : In(array of :func:`ControlWord`)
         State of each context that the other side is to know. What it is in cycle *t* never goes
@@ -55,7 +61,7 @@ class LinkEndpoint(wiring.Component):
         What the other side told last in this session, in order with the packets at ``o``; 0 before,
         and from the second cycle without a session on.
     send : Out(stream of :class:`Flit`)
-        Always valid from the third cycle on: without a packet a flit tells this side's state.
+        Without a packet a flit tells this side's state: if that is new, and every ``idle_cycles``.
     receive : In(stream of :class:`Flit`)
         Always taken.
     restart : In(1)
@@ -69,7 +75,9 @@ class LinkEndpoint(wiring.Component):
     down : Out(1)
         The link makes no progress. It recovers by itself.
     replays, corrupt : Out(32)
-        How often it went back, and flits that arrived corrupt, since reset.
+        Cycles in which a channel's flow went back, and flits that arrived corrupt, since reset.
+    awake : Out(1)
+        Without the counters of time that never rest: see :func:`~rtl.lib.sleep.may_sleep`.
 
     Raises
     ------
@@ -79,7 +87,15 @@ class LinkEndpoint(wiring.Component):
         If control is larger than a packet.
     """
 
-    def __init__(self, p: T3Parameters, link: LinkParameters | None = None):
+    def __init__(
+        self,
+        p: T3Parameters,
+        link: LinkParameters | None = None,
+        *,
+        sends: bool = True,
+        receives: bool = True,
+        has_words: bool = True,
+    ):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
         if link is None:
@@ -91,12 +107,23 @@ class LinkEndpoint(wiring.Component):
         control, packet = Control(self._word, link).size, self._shape.size
         if control > packet:
             raise ValueError(f"Control of {control} bits must fit into a packet of {packet}")
+        self._flows = [
+            LinkFlow(
+                self._shape,
+                self._word,
+                link,
+                sends=sends,
+                receives=receives,
+                has_words=has_words and number == 0,
+            )
+            for number in range(link.channels)
+        ]
         words = data.ArrayLayout(self._word, link.contexts)
         flit = Flit(self._shape, link)
         super().__init__(
             {
-                "packets": In(stream.Signature(self._shape)),
-                "o": Out(stream.Signature(self._shape)),
+                "packets": In(stream.Signature(self._shape)).array(link.channels),
+                "o": Out(stream.Signature(self._shape)).array(link.channels),
                 "tell": In(words),
                 "told": Out(words),
                 "send": Out(stream.Signature(flit)),
@@ -107,112 +134,108 @@ class LinkEndpoint(wiring.Component):
                 "down": Out(1),
                 "replays": Out(_COUNTER_BITS),
                 "corrupt": Out(_COUNTER_BITS),
+                "awake": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        shape, link = self._shape, self._link
+        link, flows = self._link, self._flows
         m.submodules.session = session = LinkSession(link)
-        m.submodules.check = check = FlitCheck(shape, link)
+        m.submodules.check = check = FlitCheck(self._shape, link)
+        m.submodules.stamp = stamp = FlitStamp(self._shape, link)
         m.submodules.watch = watch = LinkWatch(link)
-        teller = ControlTeller(shape, self._word, link)
-        sender, receiver = LinkSender(Item(shape), link), LinkReceiver(Item(shape), link)
-        listener = ControlListener(shape, self._word, link)
-        # Each session finds them as after a reset.
-        anew = ResetInserter(~session.open)
-        m.submodules.teller, m.submodules.sender = anew(teller), anew(sender)
-        m.submodules.receiver, m.submodules.listener = anew(receiver), anew(listener)
-        wiring.connect(m, receiver.told, sender.reverse)
+        remind = self._remind(m, platform)
+        awake = [remind, session.awake, check.awake, stamp.awake, watch.awake]
         wiring.connect(m, wiring.flipped(self.receive), check.i)
-        self._take_packets(m, session, teller, sender)
-        self._make_flits(m, session, sender, receiver)
-        self._hear_flits(m, session, check, receiver, watch)
-        self._buffer(m, session, receiver, listener)
-        self._report(m, session, sender, check, watch)
+        wiring.connect(m, stamp.o, wiring.flipped(self.send))
+        for number, flow in enumerate(flows):
+            m.submodules[f"flow_{number}"] = flow
+            wiring.connect(m, wiring.flipped(self.packets[number]), flow.packets)
+            wiring.connect(m, flow.o, wiring.flipped(self.o[number]))
+            m.d.comb += [
+                flow.open.eq(session.open),
+                flow.remind.eq(remind),
+                flow.rest.eq(~Cat(each.has_item for each in flows).any()),
+            ]
+            awake.append(flow.awake)
+        m.d.comb += [flows[0].tell.eq(self.tell), self.told.eq(flows[0].told)]
+        awake.append(self._make_flits(m, session, stamp, remind))
+        self._hear_flits(m, session, check, watch)
+        awake += self._report(m, session, check, watch)
+        m.d.comb += self.awake.eq(Cat(awake).any())
         return m
 
-    def _take_packets(self, m: Module, session, teller, sender) -> None:
-        """In a session, and with the control words between them."""
-        wiring.connect(m, teller.o, sender.packets)
-        m.d.comb += [
-            teller.tell.eq(self.tell),
-            teller.packets.valid.eq(self.packets.valid & session.open),
-            teller.packets.p.eq(self.packets.p),
-            self.packets.ready.eq(teller.packets.ready & session.open),
-        ]
+    def _remind(self, m: Module, platform) -> Value:
+        """High in one cycle of ``idle_cycles`` and one."""
+        timer = WideCounter(self._link.idle_cycles.bit_length())
+        m.submodules.idle_timer = may_sleep(timer, platform)
+        m.d.comb += [timer.step.eq(1), timer.clear.eq(timer.o[-1])]
+        return timer.o[-1]
 
-    def _make_flits(self, m: Module, session, sender, receiver) -> None:
-        """What the sender has, or else this side's state, with what the receiver knows."""
-        m.submodules.stamp = stamp = FlitStamp(self._shape, self._link)
-        wiring.connect(m, stamp.o, wiring.flipped(self.send))
-        body, numbered = stamp.i.p, sender.o.p
-        state = Signal(Control(self._word, self._link))
-        has_item = Signal()
+    def _make_flits(self, m: Module, session, stamp, remind) -> Value:
+        """In a session those of the flows in turn, else this side's state. Gives when something of
+        that changes."""
+        link, flows = self._link, self._flows
+        m.submodules.merge = merge = Merge(FlitBody(self._shape, link), len(flows))
+        for number, (flow, into) in enumerate(zip(flows, merge.i, strict=True)):
+            m.d.comb += [
+                into.valid.eq(flow.flit.valid),
+                flow.flit.ready.eq(into.ready),
+                into.p.channel.eq(number),
+                *(
+                    into.p[name].eq(flow.flit.p[name])
+                    for name in FlowFlit(self._shape, link).members
+                ),
+            ]
+        state = Signal(Control(self._word, link))
+        told, due = Signal.like(session.state), Signal(init=1)
+        is_new, is_ready = Signal(), Signal()
+        m.d.sync += told.eq(session.state)
         m.d.comb += [
-            sender.o.ready.eq(stamp.i.ready),
-            stamp.i.valid.eq(1),
-            body.acknowledge.eq(receiver.state.acknowledge),
-            body.limit.eq(receiver.state.limit),
-            body.missing.eq(receiver.state.missing),
             state.session.eq(session.state),
-            has_item.eq(numbered.data & session.open),
-            body.data.eq(has_item & ~numbered.packet.control),
-            body.sequence.eq(numbered.sequence),
-            body.packet.as_value().eq(
-                Mux(has_item, numbered.packet.packet.as_value(), state.as_value())
-            ),
+            is_ready.eq(session.state == SessionState.READY),
+            is_new.eq((told != session.state) | remind),
+            merge.o.ready.eq(stamp.i.ready & session.open),
         ]
+        with m.If(is_new):
+            m.d.sync += due.eq(1)
+        with m.Elif(stamp.i.ready):
+            m.d.sync += due.eq(0)
+        with m.If(session.open):
+            m.d.comb += [stamp.i.valid.eq(merge.o.valid), stamp.i.p.eq(merge.o.p)]
+        with m.Else():
+            m.d.comb += [
+                # While it is ready it says so at all times: the other side must hear it twice, and
+                # this side may be ready for a cycle only.
+                stamp.i.valid.eq(due | is_ready),
+                stamp.i.p.packet.as_value()[: state.shape().size].eq(state),
+            ]
+        return is_new | due | is_ready | merge.awake
 
-    def _hear_flits(self, m: Module, session, check, receiver, watch) -> None:
-        """Those of a session are for the receiver, if this side has it, too."""
-        flit, arrives = check.o.p.body, receiver.i.p.body
+    def _hear_flits(self, m: Module, session, check, watch) -> None:
+        """Those of a session are for the flow of their channel, if this side has it, too."""
+        flit = check.o.p.body
         layout = Control(self._word, self._link)
         control = data.View(layout, flit.packet.as_value()[: layout.size])
-        intact = Signal()
+        intact, is_of_session = Signal(), Signal()
         m.d.comb += [
             intact.eq(check.o.valid & ~check.o.p.corrupt),
             session.heard.eq(intact),
             session.told.eq(Mux(flit.data, SessionState.OPEN, control.session)),
             session.restart.eq(self.restart),
+            session.empty.eq(Cat(flow.empty for flow in self._flows).all()),
             self.open.eq(session.open),
             watch.heard.eq(intact),
-            receiver.i.valid.eq(check.o.valid & session.open & (session.told == SessionState.OPEN)),
-            receiver.i.p.corrupt.eq(check.o.p.corrupt),
-            arrives.data.eq(flit.data | control.told),
-            arrives.sequence.eq(flit.sequence),
-            arrives.acknowledge.eq(flit.acknowledge),
-            arrives.limit.eq(flit.limit),
-            arrives.missing.eq(flit.missing),
-            arrives.packet.control.eq(~flit.data),
-            arrives.packet.packet.eq(flit.packet),
+            is_of_session.eq(session.open & (session.told == SessionState.OPEN)),
         ]
+        for number, flow in enumerate(self._flows):
+            m.d.comb += [
+                flow.arrives.valid.eq(check.o.valid & is_of_session & (flit.channel == number)),
+                flow.arrives.p.eq(check.o.p),
+            ]
 
-    def _buffer(self, m: Module, session, receiver, listener) -> None:
-        """What arrived in order. Of an ended session only what is offered already still leaves, the
-        rest is dropped; the next session waits for both."""
-        item = receiver.o.p
-        offered, passes = Signal(), Signal()
-        m.submodules.arrived = arrived = SyncFIFOBuffered(
-            width=item.shape().size, depth=self._link.receive_depth
-        )
-        m.d.sync += offered.eq(self.o.valid & ~self.o.ready)
-        m.d.comb += [
-            passes.eq(session.open | offered),
-            self.o.valid.eq(listener.o.valid & passes),
-            self.o.p.eq(listener.o.p),
-            listener.o.ready.eq(self.o.ready | ~passes),
-            arrived.w_en.eq(receiver.o.valid),
-            arrived.w_data.eq(item),
-            listener.i.valid.eq(arrived.r_rdy),
-            listener.i.p.eq(arrived.r_data),
-            arrived.r_en.eq(listener.i.ready),
-            receiver.leave.eq(arrived.r_rdy & listener.i.ready),
-            self.told.eq(listener.told),
-            session.empty.eq(arrived.level == 0),
-        ]
-
-    def _report(self, m: Module, session, sender, check, watch) -> None:
+    def _report(self, m: Module, session, check, watch) -> list[Value]:
         m.submodules.replay_count = replays = WideCounter(_COUNTER_BITS)
         m.submodules.corrupt_count = corrupt = WideCounter(_COUNTER_BITS)
         lost = Signal()  # not reported yet
@@ -221,9 +244,9 @@ class LinkEndpoint(wiring.Component):
         with m.Elif(~watch.fell):
             m.d.sync += lost.eq(0)
         m.d.comb += [
-            watch.waiting.eq(sender.waiting | ~session.open),
-            watch.progress.eq(sender.progress),
-            replays.step.eq(sender.replay),
+            watch.waiting.eq(Cat(flow.waiting for flow in self._flows).any() | ~session.open),
+            watch.progress.eq(Cat(flow.progress for flow in self._flows).any()),
+            replays.step.eq(Cat(flow.replay for flow in self._flows).any()),
             corrupt.step.eq(check.o.valid & check.o.p.corrupt),
             self.error.valid.eq(watch.fell | lost),
             self.error.report.code.eq(Mux(watch.fell, ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)),
@@ -231,3 +254,4 @@ class LinkEndpoint(wiring.Component):
             self.replays.eq(replays.o),
             self.corrupt.eq(corrupt.o),
         ]
+        return [lost, session.lost, replays.awake, corrupt.awake]

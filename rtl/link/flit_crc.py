@@ -26,6 +26,8 @@ class FlitStamp(wiring.Component):
     -------
     i : In(stream of :class:`FlitBody`)
     o : Out(stream of :class:`Flit`)
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -34,6 +36,7 @@ class FlitStamp(wiring.Component):
             {
                 "i": In(stream.Signature(self._body)),
                 "o": Out(stream.Signature(Flit(shape, link))),
+                "awake": Out(1),
             }
         )
 
@@ -47,15 +50,17 @@ class FlitStamp(wiring.Component):
             self.i.ready.eq(self.o.ready | ~self.o.valid),
             crc.i.eq(body),
             self.o.p.eq(stamped),
+            self.awake.eq(self.i.ready & (self.i.valid | valid | self.o.valid)),
         ]
         with m.If(self.i.ready):
             m.d.sync += [
                 valid.eq(self.i.valid),
-                body.eq(self.i.p),
                 self.o.valid.eq(valid),
                 stamped.body.eq(body),
                 stamped.crc.eq(crc.o),
             ]
+            with m.If(self.i.valid):
+                m.d.sync += body.eq(self.i.p)
         return m
 
 
@@ -74,6 +79,8 @@ class FlitCheck(wiring.Component):
         Always taken.
     o : Out(stream of :class:`CheckedFlit`)
         Always taken.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -82,6 +89,7 @@ class FlitCheck(wiring.Component):
             {
                 "i": In(stream.Signature(self._flit, always_ready=True)),
                 "o": Out(stream.Signature(CheckedFlit(shape, link), always_ready=True)),
+                "awake": Out(1),
             }
         )
 
@@ -94,14 +102,19 @@ class FlitCheck(wiring.Component):
         expected = Signal(len(crc.o), reset_less=True)
         checked = Signal.like(self.o.p, reset_less=True)
         valid = Signal(2)
-        m.d.comb += [crc.i.eq(flit.body), self.o.p.eq(checked)]
+        m.d.comb += [
+            crc.i.eq(flit.body),
+            self.o.p.eq(checked),
+            self.awake.eq(self.i.valid | valid.any() | self.o.valid),
+        ]
         m.d.sync += [
             valid.eq(Cat(self.i.valid, valid[0])),
-            flit.eq(self.i.p),
             late.eq(flit),
             expected.eq(crc.o),
             self.o.valid.eq(valid[1]),
             checked.body.eq(late.body),
             checked.corrupt.eq(late.crc != expected),
         ]
+        with m.If(self.i.valid):
+            m.d.sync += flit.eq(self.i.p)
         return m

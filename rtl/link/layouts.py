@@ -15,6 +15,7 @@ __all__ = [
     "ControlWord",
     "Flit",
     "FlitBody",
+    "FlowFlit",
     "Item",
     "Numbered",
     "ReverseState",
@@ -55,9 +56,8 @@ def Item(shape):
 
 
 def Numbered(shape, link: LinkParameters):
-    """An item with its sequence number; without ``data``, the number of the next one that is sent,
-    and the item means nothing."""
-    return data.StructLayout({"data": 1, "sequence": link.sequence_bits, "packet": shape})
+    """An item with its sequence number."""
+    return data.StructLayout({"sequence": link.sequence_bits, "packet": shape})
 
 
 def ReverseState(link: LinkParameters):
@@ -68,22 +68,28 @@ def ReverseState(link: LinkParameters):
     )
 
 
-def FlitBody(shape, link: LinkParameters):
-    """A flit before its check bits: whole bytes, ``reserved`` is 0.
+def FlowFlit(shape, link: LinkParameters):
+    """What one channel's flow tells the other side in a flit.
 
-    Without ``data`` there is :func:`Control` in place of ``packet``.
+    Without ``data`` there is :func:`Control` in place of ``packet``, and if that has no word,
+    ``sequence`` is the number of what is sent next.
     """
-    bits = 2 + 3 * link.sequence_bits + Shape.cast(shape).width
     return data.StructLayout(
         {
             "data": 1,
             "sequence": link.sequence_bits,
-            "acknowledge": link.sequence_bits,
-            "limit": link.sequence_bits,
-            "missing": 1,
+            **ReverseState(link).members,
             "packet": shape,
-            "reserved": -bits % 8,
         }
+    )
+
+
+def FlitBody(shape, link: LinkParameters):
+    """A flit before its check bits: whole bytes, ``reserved`` is 0."""
+    flow = FlowFlit(shape, link)
+    channel = Shape.cast(range(link.channels)).width
+    return data.StructLayout(
+        {"channel": channel, **flow.members, "reserved": -(channel + flow.size) % 8}
     )
 
 

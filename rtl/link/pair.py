@@ -1,6 +1,5 @@
-"""A channel's links in a ring: one to the downstream GPU, and one to the upstream GPU."""
-
-from dataclasses import replace
+# amaranth: UnusedElaboratable=no
+"""A GPU's two ends of links in a ring: one to the downstream GPU, and one to the upstream GPU."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
@@ -8,15 +7,14 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import LinkPacket
+from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 
 from .endpoint import LinkEndpoint
 from .layouts import ControlWord, Flit
 from .parameters import LinkParameters
 
-__all__ = ["LinkPair", "LinkWiresSignature"]
-
-_LEAST_DEPTH = 4
+__all__ = ["LinkPair", "NeighboursSignature"]
 
 
 class LinkWiresSignature(wiring.Signature):
@@ -25,7 +23,6 @@ class LinkWiresSignature(wiring.Signature):
     Members
     -------
     send : Out(stream of :class:`Flit`)
-        Always valid from the third cycle after reset on.
     receive : In(stream of :class:`Flit`)
         Always taken.
     """
@@ -40,45 +37,61 @@ class LinkWiresSignature(wiring.Signature):
         )
 
 
+class NeighboursSignature(wiring.Signature):
+    """The wires to both neighbours in the ring.
+
+    Members
+    -------
+    downstream, upstream : Out(:class:`LinkWiresSignature`)
+    """
+
+    def __init__(self, p: T3Parameters, link: LinkParameters):
+        wires = Out(LinkWiresSignature(p, link))
+        super().__init__({"downstream": wires, "upstream": wires})
+
+
 class LinkPair(wiring.Component):
-    """The two endpoints of one channel.
+    """The two endpoints of one physical link, and of the channels that share it.
 
     Packets come from the upstream GPU and go to the downstream one; control words go the other
-    way. So of each link one direction has words alone, and memories as much smaller.
+    way. So each endpoint has memories for one direction.
 
     Parameters
     ----------
     p : T3Parameters
     link : LinkParameters
+    has_words : bool
+        This is the link that carries the words.
 
     Members
     -------
-    packets : In(stream)
+    packets : In(stream).array(channels)
         To the downstream GPU.
-    o : Out(stream)
+    o : Out(stream).array(channels)
         From the upstream GPU.
     tell : In(array of :func:`ControlWord`)
         For the upstream GPU, of each context.
     told : Out(array of :func:`ControlWord`)
         By the downstream GPU; 0 without a session.
-    downstream, upstream : Out(:class:`LinkWiresSignature`)
+    wires : Out(:class:`NeighboursSignature`)
     down, reset : Out(1)
         In this cycle one of the endpoints reports ``LINK_DOWN``, or ``LINK_RESET``.
     """
 
-    def __init__(self, p: T3Parameters, link: LinkParameters):
+    def __init__(self, p: T3Parameters, link: LinkParameters, *, has_words: bool):
         words = data.ArrayLayout(ControlWord(p), link.contexts)
-        depth = max(_LEAST_DEPTH, link.replay_depth // link.control_interval)
-        self._downstream = LinkEndpoint(p, replace(link, receive_depth=depth))
-        self._upstream = LinkEndpoint(p, replace(link, replay_depth=depth))
+        self._downstream, self._upstream = (
+            LinkEndpoint(p, link, sends=sends, receives=not sends, has_words=has_words)
+            for sends in (True, False)
+        )
+        packets = stream.Signature(LinkPacket(p))
         super().__init__(
             {
-                "packets": In(stream.Signature(LinkPacket(p))),
-                "o": Out(stream.Signature(LinkPacket(p))),
+                "packets": In(packets).array(link.channels),
+                "o": Out(packets).array(link.channels),
                 "tell": In(words),
                 "told": Out(words),
-                "downstream": Out(LinkWiresSignature(p, link)),
-                "upstream": Out(LinkWiresSignature(p, link)),
+                "wires": Out(NeighboursSignature(p, link)),
                 "down": Out(1),
                 "reset": Out(1),
             }
@@ -86,16 +99,20 @@ class LinkPair(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.downstream = downstream = self._downstream
-        m.submodules.upstream = upstream = self._upstream
-        for endpoint, wires in ((downstream, self.downstream), (upstream, self.upstream)):
+        downstream, upstream = self._downstream, self._upstream
+        m.submodules.downstream = may_sleep(downstream, platform)
+        m.submodules.upstream = may_sleep(upstream, platform)
+        for endpoint, wires in (
+            (downstream, self.wires.downstream),
+            (upstream, self.wires.upstream),
+        ):
             wiring.connect(m, endpoint.send, wiring.flipped(wires.send))
             wiring.connect(m, wiring.flipped(wires.receive), endpoint.receive)
-        wiring.connect(m, wiring.flipped(self.packets), downstream.packets)
-        wiring.connect(m, upstream.o, wiring.flipped(self.o))
+        for outside, inside in zip(self.packets, downstream.packets, strict=True):
+            wiring.connect(m, wiring.flipped(outside), inside)
+        for inside, outside in zip(upstream.o, self.o, strict=True):
+            wiring.connect(m, inside, wiring.flipped(outside))
         m.d.comb += [
-            # No packet comes from there.
-            downstream.o.ready.eq(1),
             upstream.tell.eq(self.tell),
             self.told.eq(downstream.told),
             self.down.eq(self._reports(ErrorCode.LINK_DOWN)),

@@ -11,21 +11,26 @@ class LinkParameters:
 
     A link is used at its full rate if ``replay_depth`` here and ``receive_depth`` on the other side
     hold the packets of a round trip, and ``timeout_cycles`` is longer than one. Neither matters
-    for what is delivered.
+    for what is delivered. :func:`~rtl.link.sizing.fit_link` derives them.
 
     Parameters
     ----------
+    channels : int
+        Memory channels that share an endpoint, at most.
     replay_depth : int
-        Packets that are sent and not acknowledged, or wait to be sent; a power of two, at least 2.
-        The default is a round trip of 1 us at 8 GB/s of 32 B packets: 1/32 of 250 GB/s.
+        Packets of a channel that are sent and not acknowledged, or wait to be sent; even, at least
+        4. The default is a round trip of 1 us at 8 GB/s of 32 B packets: 1/32 of 250 GB/s.
     receive_depth : int
-        Packets that were received in order and have not left; a power of two, at least 4.
+        Packets of a channel that were received in order and have not left; even, at least 4.
     sequence_bits : int
         Width of a sequence number. A flit may be late by less than half of its values, counted in
         packets that its receiver takes in between.
     timeout_cycles : int
         After so many cycles without an acknowledgement everything unacknowledged is sent again; a
-        power of two, at least 2.
+        power of two, at least 4.
+    idle_cycles : int
+        A link without news tells its state once in so many cycles, and one; a power of two, at
+        least 2, at most half of ``timeout_cycles``.
     down_cycles : int
         After so many cycles without progress the link is reported to be down; a power of two,
         larger than ``timeout_cycles`` and at least four times ``lifetime_cycles``.
@@ -44,13 +49,16 @@ class LinkParameters:
     TypeError
         If a value is not an integer.
     ValueError
-        If a value is not a power of two or too small, or the sequence numbers are too few.
+        If a value is too small, or not a power of two or even where it must be, or the sequence
+        numbers are too few.
     """
 
+    channels: int = 1
     replay_depth: int = 256
     receive_depth: int = 256
     sequence_bits: int = 16
     timeout_cycles: int = 2048
+    idle_cycles: int = 256
     down_cycles: int = 16384
     lifetime_cycles: int = 4096
     contexts: int = 1
@@ -61,10 +69,17 @@ class LinkParameters:
             value = getattr(self, field.name)
             if not isinstance(value, int) or isinstance(value, bool):
                 raise TypeError(f"{field.name} must be an integer, not {value!r}")
+        for name in ("replay_depth", "receive_depth"):
+            value = getattr(self, name)
+            if value < 4 or value % 2:
+                raise ValueError(f"{name} must be an even number, at least 4, not {value!r}")
+        for name in ("channels", "contexts"):
+            value = getattr(self, name)
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value!r}")
         for name, least in (
-            ("replay_depth", 2),
-            ("receive_depth", 4),
-            ("timeout_cycles", 2),
+            ("timeout_cycles", 4),
+            ("idle_cycles", 2),
             ("down_cycles", 2),
             ("lifetime_cycles", 4),
             ("control_interval", 2),
@@ -74,6 +89,11 @@ class LinkParameters:
                 raise ValueError(f"{name} must be at least {least}, not {value!r}")
             if value & (value - 1):
                 raise ValueError(f"{name} must be a power of two, not {value!r}")
+        if 2 * self.idle_cycles > self.timeout_cycles:
+            raise ValueError(
+                f"idle_cycles must be at most half of timeout_cycles ({self.timeout_cycles}), "
+                f"not {self.idle_cycles!r}"
+            )
         if self.down_cycles <= self.timeout_cycles:
             raise ValueError(
                 f"down_cycles must be more than timeout_cycles ({self.timeout_cycles}), "
@@ -84,8 +104,6 @@ class LinkParameters:
                 f"down_cycles must be at least four times lifetime_cycles "
                 f"({self.lifetime_cycles}), not {self.down_cycles!r}"
             )
-        if self.contexts < 1:
-            raise ValueError(f"contexts must be at least 1, not {self.contexts!r}")
         least = max(self.replay_depth, self.receive_depth).bit_length() + 1
         if self.sequence_bits < least:
             raise ValueError(

@@ -11,7 +11,7 @@ __all__ = ["LinkReceiver"]
 
 
 class LinkReceiver(wiring.Component):
-    """The receiving half of a link endpoint. What arrives is passed on in the same cycle.
+    """The receiving half of a channel's flow. What arrives is passed on in the same cycle.
 
     Each flit tells by its number what was sent before it. If that has not arrived, the state says
     so until the awaited packet comes.
@@ -32,8 +32,8 @@ class LinkReceiver(wiring.Component):
         One packet of those that ``o`` gave has made room.
     state : Out(:class:`ReverseState`)
         For the other side; registers.
-    told : Out(stream of :class:`ReverseState`)
-        From the other side, for the sender. Always taken.
+    changes : Out(1)
+        In this cycle the state changes, and no other register ever does.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -44,29 +44,27 @@ class LinkReceiver(wiring.Component):
                 "o": Out(stream.Signature(shape, always_ready=True)),
                 "leave": In(1),
                 "state": Out(ReverseState(link), init={"limit": link.receive_depth}),
-                "told": Out(stream.Signature(ReverseState(link), always_ready=True)),
+                "changes": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         body, state = self.i.p.body, self.state
-        intact = Signal()
+        intact, misses = Signal(), Signal()
         ahead = Signal.like(body.sequence)
         m.d.comb += [
             intact.eq(self.i.valid & ~self.i.p.corrupt),
             ahead.eq(body.sequence - state.acknowledge),
             self.o.valid.eq(intact & body.data & (body.sequence == state.acknowledge)),
             self.o.p.eq(body.packet),
-            self.told.valid.eq(intact),
-            self.told.p.acknowledge.eq(body.acknowledge),
-            self.told.p.limit.eq(body.limit),
-            self.told.p.missing.eq(body.missing),
+            # Half of the numbers lie behind: of what came before.
+            misses.eq(intact & (ahead != 0) & ~ahead[-1]),
+            self.changes.eq(self.o.valid | self.leave | (misses & ~state.missing)),
         ]
         with m.If(self.o.valid):
             m.d.sync += [state.acknowledge.eq(state.acknowledge + 1), state.missing.eq(0)]
-        # Half of the numbers lie behind: of what came before.
-        with m.Elif(intact & (ahead != 0) & ~ahead[-1]):
+        with m.Elif(misses):
             m.d.sync += state.missing.eq(1)
         with m.If(self.leave):
             m.d.sync += state.limit.eq(state.limit + 1)

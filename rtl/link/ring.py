@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.signatures import ChannelSignature, ContextSignature, T3Signature
 from rtl.parameters import T3Parameters
 
-from .pair import LinkPair, LinkWiresSignature
+from .pair import LinkPair, NeighboursSignature
 from .parameters import LinkParameters
 
 __all__ = ["RingLinks", "WiredT3Signature"]
@@ -32,25 +32,10 @@ def _only(signature: wiring.Signature, names: tuple[str, ...]) -> wiring.Signatu
 
 
 class WiredChannelSignature(ChannelSignature):
-    """Ports of one memory channel whose links are inside: instead of those that begin with
-    ``link``, it has wires.
+    """Ports of one memory channel without those that begin with ``link``."""
 
-    Members
-    -------
-    downstream, upstream : Out(:class:`LinkWiresSignature`)
-        To the neighbours in the ring.
-    """
-
-    def __init__(self, p: T3Parameters, link: LinkParameters):
-        wires = Out(LinkWiresSignature(p, link))
-        wiring.Signature.__init__(
-            self,
-            {
-                **_without(ChannelSignature(p), _OF_CHANNEL),
-                "downstream": wires,
-                "upstream": wires,
-            },
-        )
+    def __init__(self, p: T3Parameters):
+        wiring.Signature.__init__(self, _without(ChannelSignature(p), _OF_CHANNEL))
 
 
 class WiredContextSignature(ContextSignature):
@@ -67,6 +52,8 @@ class WiredT3Signature(T3Signature):
     -------
     channel : array of :class:`WiredChannelSignature`
     context : array of :class:`WiredContextSignature`
+    link : Out(:class:`NeighboursSignature`).array(links)
+        Channel *c* uses link *c* modulo their number.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters):
@@ -74,17 +61,35 @@ class WiredT3Signature(T3Signature):
             self,
             {
                 **T3Signature(p).members,
-                "channel": Out(WiredChannelSignature(p, link)).array(p.channels),
+                "channel": Out(WiredChannelSignature(p)).array(p.channels),
                 "context": Out(WiredContextSignature(p)).array(p.contexts),
+                "link": Out(NeighboursSignature(p, link)).array(links(p, link)),
             },
         )
 
 
+def links(p: T3Parameters, link: LinkParameters) -> int:
+    """How many links serve all channels.
+
+    Raises
+    ------
+    ValueError
+        If they do not share them evenly.
+    """
+    count, rest = divmod(p.channels, link.channels)
+    if rest:
+        raise ValueError(
+            f"channels of the link must divide those of the hardware ({p.channels}), "
+            f"not {link.channels!r}"
+        )
+    return count
+
+
 class RingLinks(wiring.Component):
-    """A pair of endpoints for each channel. The contexts' words go over channel 0's.
+    """Links to both neighbours, each for some of the channels. The contexts' words go over link 0.
 
     A word says what its GPU admits in all channels at once, and it holds until the launch is over
-    or given up. So it may be heard from any channel, at any time after it was told.
+    or given up. So it may be heard from any link, at any time after it was told.
 
     Parameters
     ----------
@@ -95,16 +100,17 @@ class RingLinks(wiring.Component):
     -------
     channel, context : In
         Ports of the channels and contexts for their neighbours; see :class:`ChannelSignature` and
-        :class:`ContextSignature`.
-    wires : Out
-        Of each channel; see :class:`WiredChannelSignature`.
+        :class:`ContextSignature`. A link reports as the lowest of its channels, whose number it
+        has.
+    wires : Out(:class:`NeighboursSignature`).array(links)
 
     Raises
     ------
     TypeError
         If ``p`` is not a :class:`T3Parameters` or ``link`` not a :class:`LinkParameters`.
     ValueError
-        If the link is not for as many contexts, or control does not fit into a packet.
+        If the link is not for as many contexts, control does not fit into a packet, or links do
+        not share the channels evenly.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters):
@@ -117,14 +123,13 @@ class RingLinks(wiring.Component):
                 f"contexts of the link must be those of the hardware ({p.contexts}), "
                 f"not {link.contexts!r}"
             )
-        self._p = p
-        self._pairs = [LinkPair(p, link) for _ in range(p.channels)]
-        wires = _only(WiredChannelSignature(p, link), ("downstream", "upstream"))
+        count = links(p, link)
+        self._pairs = [LinkPair(p, link, has_words=number == 0) for number in range(count)]
         super().__init__(
             {
                 "channel": In(_only(ChannelSignature(p), _OF_CHANNEL)).array(p.channels),
                 "context": In(_only(ContextSignature(p), _OF_CONTEXT)).array(p.contexts),
-                "wires": Out(wires).array(p.channels),
+                "wires": Out(NeighboursSignature(p, link)).array(count),
             }
         )
 
@@ -132,17 +137,18 @@ class RingLinks(wiring.Component):
         m = Module()
         for number, pair in enumerate(self._pairs):
             m.submodules[f"pair_{number}"] = pair
-            channel = self.channel[number]
-            wiring.connect(m, pair.downstream, wiring.flipped(self.wires[number].downstream))
-            wiring.connect(m, pair.upstream, wiring.flipped(self.wires[number].upstream))
-            wiring.connect(m, wiring.flipped(channel.link_out), pair.packets)
-            wiring.connect(m, pair.o, wiring.flipped(channel.link_in))
-            m.d.comb += [
+            wires = self.wires[number]
+            wiring.connect(m, pair.wires.downstream, wiring.flipped(wires.downstream))
+            wiring.connect(m, pair.wires.upstream, wiring.flipped(wires.upstream))
+            # Neighbouring channels, which a transfer uses in turn, use different links.
+            channels = [self.channel[c] for c in range(number, len(self.channel), len(self._pairs))]
+            for place, channel in enumerate(channels):
+                wiring.connect(m, wiring.flipped(channel.link_out), pair.packets[place])
+                wiring.connect(m, pair.o[place], wiring.flipped(channel.link_in))
                 # What arrives is always taken, so a link that works stops for no context.
-                channel.link_room.eq(Cat(True for _ in self.context)),
-                channel.link_down.eq(pair.down),
-                channel.link_reset.eq(pair.reset),
-            ]
+                m.d.comb += channel.link_room.eq(Cat(True for _ in self.context))
+            reports = self.channel[number]
+            m.d.comb += [reports.link_down.eq(pair.down), reports.link_reset.eq(pair.reset)]
         first = self._pairs[0]
         for number, context in enumerate(self.context):
             tell, told = first.tell[number], first.told[number]

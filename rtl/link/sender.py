@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rtl.lib.split_memory import SplitMemory
 from rtl.lib.wide_counter import WideCounter
 
 from .layouts import Numbered, ReverseState
@@ -14,10 +14,11 @@ __all__ = ["LinkSender"]
 
 
 class LinkSender(wiring.Component):
-    """The sending half of a link endpoint: go-back-N.
+    """The sending half of a channel's flow: go-back-N.
 
-    A packet that is taken in cycle *t* is at ``o`` in *t + 2* at the earliest. A reverse state is
-    looked at in every second cycle only: each one tells all that those before it told.
+    A packet that is taken in cycle *t* is at ``o`` in *t + 2* at the earliest; one per cycle. A
+    reverse state is looked at in every second cycle only: each one tells all that those before it
+    told.
 
     It goes back when the other side tells that the oldest packet is missing, once for each oldest
     packet: until that arrives, the other side tells the same. What is lost again is sent again
@@ -33,7 +34,8 @@ class LinkSender(wiring.Component):
     -------
     packets : In(stream)
     o : Out(stream of :class:`Numbered`)
-        Always valid: without a packet to send it has no ``data``, but the next one's number.
+        Without a packet to send, its ``sequence`` is the next one's or, in the cycle after that
+        changes, what it was.
     reverse : In(stream of :class:`ReverseState`)
         From the other side. Always taken; any of it may be missing, late or repeated.
     progress : Out(1)
@@ -42,22 +44,28 @@ class LinkSender(wiring.Component):
         Packets that the other side has room for are not acknowledged.
     replay : Out(1)
         In this cycle it goes back to the oldest packet that is not acknowledged.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
-    replay_memory : Memory
-        The packets that are kept, each in the row of its number.
+    replay_memory : SplitMemory
+        The packets that are kept, one after another.
     base, upcoming, head : Signal
         Numbers of the oldest packet that is kept, of the next to send and of the next to take;
         ``base <= upcoming <= head``.
+    base_row, upcoming_row, head_row : Signal
+        Their rows.
     limit : Signal
         The first number that the other side has no room for; ``upcoming <= limit``.
     kept : Signal
         Packets from ``base`` to ``head``.
     told : Signal
         The last reverse state.
+    fresh : Signal
+        It has not been looked at.
     decides : Signal
         This is the second of two cycles, which decides on what the first has prepared.
     candidate : Signal
@@ -78,26 +86,27 @@ class LinkSender(wiring.Component):
         super().__init__(
             {
                 "packets": In(stream.Signature(shape)),
-                "o": Out(stream.Signature(Numbered(shape, link), always_valid=True)),
+                "o": Out(stream.Signature(Numbered(shape, link))),
                 "reverse": In(stream.Signature(ReverseState(link), always_ready=True)),
                 "progress": Out(1),
                 "waiting": Out(1),
                 "replay": Out(1),
+                "awake": Out(1),
             }
         )
-        number = link.sequence_bits
-        self.replay_memory = Memory(shape=shape, depth=link.replay_depth, init=[])
-        self._write, self._read = self.replay_memory.write_port(), self.replay_memory.read_port()
-        self.base = Signal(number)
-        self.upcoming = Signal(number)
-        self.head = Signal(number)
+        number, depth = link.sequence_bits, link.replay_depth
+        self.replay_memory = SplitMemory(shape, depth=depth)
+        self.base, self.base_row = Signal(number), Signal(range(depth))
+        self.upcoming, self.upcoming_row = Signal(number), Signal(range(depth))
+        self.head, self.head_row = Signal(number), Signal(range(depth))
         self.limit = Signal(number)
-        self.kept = Signal(range(link.replay_depth + 1))
+        self.kept = Signal(range(depth + 1))
         self.told = Signal(ReverseState(link))
+        self.fresh = Signal()
         self.decides = Signal()
         self.candidate = Signal(ReverseState(link))
         self.distance = Signal(number)
-        self.ahead = Signal(range(link.replay_depth + 1))
+        self.ahead = Signal(range(depth + 1))
         self.behind = Signal()
         self.went_back = Signal()
         self.send = Signal()
@@ -107,74 +116,97 @@ class LinkSender(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.replay_memory = self.replay_memory
+        m.submodules.timer = timer = WideCounter(self._link.timeout_cycles.bit_length())
+        expired = timer.o[-1]
         put = self._put(m)
-        self._send(m)
-        self._time(m)
-        self._listen(m)
+        moves = self._send(m)
+        self._time(m, timer, expired)
+        hears = self._listen(m, expired)
         self._decide(m)
-        m.d.sync += self.kept.eq(
-            Mux(self.accept, self.kept - self.distance[: len(self.kept)] + put, self.kept + put)
-        )
+        kept, waiting = Signal.like(self.kept), Signal()
+        m.d.comb += [
+            kept.eq(
+                Mux(self.accept, self.kept - self.distance[: len(kept)] + put, self.kept + put)
+            ),
+            waiting.eq((self.kept != 0) & (self.base != self.limit)),
+            self.awake.eq(put | moves | hears | timer.awake | (waiting != self.waiting)),
+        ]
+        m.d.sync += [self.kept.eq(kept), self.waiting.eq(waiting)]
         return m
+
+    def _next(self, row: Signal):
+        return Mux(row == self._link.replay_depth - 1, 0, row + 1)
 
     def _put(self, m: Module) -> Signal:
         """Take a packet, and keep it."""
-        put, write = Signal(), self._write
+        put, memory = Signal(), self.replay_memory
         m.d.comb += [
-            self.packets.ready.eq(~self.kept[-1]),
+            self.packets.ready.eq(self.kept != self._link.replay_depth),
             put.eq(self.packets.valid & self.packets.ready),
-            write.addr.eq(self.head),
-            write.data.eq(self.packets.p),
-            write.en.eq(put),
+            memory.write.eq(put),
+            memory.write_row.eq(self.head_row),
+            memory.write_data.eq(self.packets.p),
         ]
         with m.If(put):
-            m.d.sync += self.head.eq(self.head + 1)
+            m.d.sync += [self.head.eq(self.head + 1), self.head_row.eq(self._next(self.head_row))]
         return put
 
-    def _send(self, m: Module) -> None:
-        """The upcoming packet, if there is one that the other side has room for."""
-        upcoming, limit, read = self.upcoming, self.limit, self._read
+    def _send(self, m: Module) -> Signal:
+        """The upcoming packet, if there is one that the other side has room for. Gives whether
+        anything changes."""
+        upcoming, row, memory = self.upcoming, self.upcoming_row, self.replay_memory
+        free, moves = Signal(), Signal()
         m.d.comb += [
-            self.send.eq(self.o.ready & (upcoming != self.head) & (upcoming != limit)),
-            read.addr.eq(upcoming),
-            read.en.eq(self.send),
-            self.o.p.packet.eq(read.data),
+            free.eq(~self.o.valid | self.o.ready),
+            memory.read.eq(free & (upcoming != self.head) & (upcoming != self.limit)),
+            memory.read_row.eq(row),
+            self.send.eq(memory.reads),
+            self.o.p.packet.eq(memory.data),
+            moves.eq(free & (memory.read | self.o.valid | (self.o.p.sequence != upcoming))),
         ]
-        with m.If(self.o.ready):
-            m.d.sync += [self.o.p.data.eq(self.send), self.o.p.sequence.eq(upcoming)]
+        with m.If(free):
+            m.d.sync += [self.o.valid.eq(self.send), self.o.p.sequence.eq(upcoming)]
         with m.If(self.send):
-            m.d.sync += upcoming.eq(upcoming + 1)
+            m.d.sync += [upcoming.eq(upcoming + 1), row.eq(self._next(row))]
+        return moves
 
-    def _time(self, m: Module) -> None:
+    def _time(self, m: Module, timer: WideCounter, expired) -> None:
         """Go back also if nothing is acknowledged for too long."""
-        m.submodules.timer = timer = WideCounter(self._link.timeout_cycles.bit_length())
-        expired = timer.o[-1]
+        rests = self.upcoming == self.base
         m.d.comb += [
             self.replay.eq(self.again | (self.decides & ~self.accept & expired)),
-            timer.step.eq(~expired),
-            timer.clear.eq(self.accept | self.replay | (self.upcoming == self.base)),
+            timer.step.eq(~expired & ~rests),
+            timer.clear.eq(self.accept | self.replay | rests),
         ]
 
-    def _listen(self, m: Module) -> None:
-        """Keep what the other side told last, and compare it in the first of two cycles."""
-        with m.If(self.reverse.valid):
-            m.d.sync += self.told.eq(self.reverse.p)
-        m.d.sync += [
-            self.decides.eq(~self.decides),
-            self.waiting.eq((self.kept != 0) & (self.base != self.limit)),
+    def _listen(self, m: Module, expired) -> Signal:
+        """Keep what the other side told last, and compare it in the first of two cycles. Gives
+        whether there is something to look at."""
+        looks, hears = Signal(), Signal()
+        m.d.comb += [
+            looks.eq(~self.decides & (self.fresh | expired)),
+            hears.eq(self.reverse.valid | self.fresh | expired | self.decides),
         ]
-        with m.If(~self.decides):
+        m.d.sync += self.decides.eq(looks)
+        with m.If(self.reverse.valid):
+            m.d.sync += [self.told.eq(self.reverse.p), self.fresh.eq(1)]
+        with m.Elif(looks):
+            m.d.sync += self.fresh.eq(0)
+        with m.If(looks):
             m.d.sync += [
                 self.candidate.eq(self.told),
                 self.distance.eq(self.told.acknowledge - self.base),
                 self.ahead.eq(self.upcoming - self.base),
                 self.behind.eq((self.told.limit - self.limit)[len(self.limit) - 1]),
             ]
+        return hears
 
     def _decide(self, m: Module) -> None:
         """Act on it in the second cycle."""
-        candidate, distance = self.candidate, self.distance
+        candidate, distance, depth = self.candidate, self.distance, self._link.replay_depth
         is_new = Signal()
+        sum_row = Signal(range(2 * depth))
+        base_row = Signal.like(self.base_row)  # of what is acknowledged
         m.d.comb += [
             is_new.eq(distance != 0),
             self.accept.eq(self.decides & is_new & (distance <= self.kept)),
@@ -184,17 +216,29 @@ class LinkSender(wiring.Component):
                 & candidate.missing
                 & (self.ahead > distance)
             ),
+            sum_row.eq(self.base_row + distance[: len(self.kept)]),
+            base_row.eq(Mux(sum_row >= depth, sum_row - depth, sum_row)),
         ]
         with m.If(self.accept):
-            m.d.sync += [self.base.eq(candidate.acknowledge), self.went_back.eq(0)]
+            m.d.sync += [
+                self.base.eq(candidate.acknowledge),
+                self.base_row.eq(base_row),
+                self.went_back.eq(0),
+            ]
             # After going back, what was on its way then may be acknowledged beyond upcoming.
             with m.If(distance > self.ahead):
-                m.d.sync += self.upcoming.eq(candidate.acknowledge)
+                self._go(m, candidate.acknowledge, base_row)
         with m.If(self.replay):
-            m.d.sync += [
-                self.upcoming.eq(Mux(self.accept, candidate.acknowledge, self.base)),
-                self.went_back.eq(1),
-            ]
+            m.d.sync += self.went_back.eq(1)
+            self._go(
+                m,
+                Mux(self.accept, candidate.acknowledge, self.base),
+                Mux(self.accept, base_row, self.base_row),
+            )
         # A limit that lies behind is an old one.
         with m.If(self.decides & ~self.behind):
             m.d.sync += self.limit.eq(candidate.limit)
+
+    def _go(self, m: Module, number, row) -> None:
+        """Send this one next."""
+        m.d.sync += [self.upcoming.eq(number), self.upcoming_row.eq(row)]

@@ -39,6 +39,8 @@ class LinkSession(wiring.Component):
         ``state`` is ``OPEN``.
     lost : Out(1)
         In this cycle it hears that the other side begins anew.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
@@ -58,6 +60,7 @@ class LinkSession(wiring.Component):
                 "state": Out(SessionState),
                 "open": Out(1),
                 "lost": Out(1),
+                "awake": Out(1),
             }
         )
         self.cycles = Signal((2 * link.lifetime_cycles).bit_length())
@@ -72,6 +75,7 @@ class LinkSession(wiring.Component):
             self.cycles.eq(timer.o),
             timer.step.eq(~over),
             timer.clear.eq(begins),
+            self.awake.eq(timer.awake | begins),
             self.open.eq(self.state == SessionState.OPEN),
             # In a young session, a quiet flit is one of those before it.
             self.lost.eq(self.open & self.heard & quiet & over),

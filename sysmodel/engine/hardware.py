@@ -1,11 +1,13 @@
 """The hardware that a system describes."""
 
+from rtl.link.parameters import LinkParameters
+from rtl.link.sizing import fit_link
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
 
-__all__ = ["hardware_parameters"]
+__all__ = ["hardware_parameters", "link_parameters"]
 
 
 def hardware_parameters(
@@ -50,6 +52,17 @@ def hardware_parameters(
         egress_slots=t3.egress_slots,
         contexts=contexts,
         with_data=with_data,
+    )
+
+
+def link_parameters(system: System, p: T3Parameters) -> LinkParameters:
+    """Parameters of its link endpoints: for the latency of the system's link, and for each channel
+    the share of its rate that a channel of the system has."""
+    packets_per_cycle = system.link.bandwidth_gb_per_s * system.cycle_ns / p.atom_bytes
+    return fit_link(
+        p,
+        packets_per_cycle=packets_per_cycle / system.dram.channels * p.system_channels,
+        latency_cycles=system.cycles(system.link.latency_ns),
     )
 
 

@@ -52,7 +52,10 @@ def export(
         str, option("Name of the top, with which all modules and files begin.", "NAME")
     ] = "t3",
     with_links: Annotated[
-        bool, option("The top has its link endpoints inside: a ring needs nothing else.")
+        bool,
+        option(
+            "The top has its link endpoints inside, for links as asplos24's: no ring needs more."
+        ),
     ] = False,
     **parameters: Any,
 ) -> None:
@@ -65,7 +68,8 @@ def export(
     from amaranth.hdl import UnusedElaboratable
 
     from rtl.export.files import export_files
-    from rtl.link.parameters import LinkParameters
+    from sysmodel.config.system import load_system
+    from sysmodel.engine.hardware import link_parameters
 
     # What no register can hold is found while a component is made, which then stays unused.
     warnings.simplefilter("ignore", UnusedElaboratable)
@@ -73,7 +77,7 @@ def export(
         try:
             with shown_progress() as progress:
                 p = T3Parameters(**parameters)
-                link = LinkParameters(contexts=p.contexts) if with_links else None
+                link = link_parameters(load_system(), p) if with_links else None
                 files = export_files(p, name, progress, link=link)
         except ValueError as error:
             raise _input_error(error) from error

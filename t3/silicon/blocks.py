@@ -1,14 +1,15 @@
 """The blocks that are measured, and how many of each the hardware has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from amaranth.lib import wiring
 
 from rtl.blocks import BLOCKS, TOP
+from rtl.link.ring import links
 from rtl.parameters import T3Parameters
 from sysmodel.config.system import load_system
-from sysmodel.engine.hardware import hardware_parameters
+from sysmodel.engine.hardware import hardware_parameters, link_parameters
 
 from .elaboration import rtlil_text
 
@@ -36,6 +37,8 @@ class Measured:
         Blocks inside that are measured by themselves, and left out here.
     count : callable
         How many the hardware has.
+    of_link : mapping or None
+        What else it is made from, beside the parameters of the system's link.
     inside : str
         Block that this one is a part of and is counted with.
     apart : bool
@@ -55,6 +58,7 @@ class Measured:
     change: Callable[[T3Parameters], T3Parameters] = lambda p: p
     boxes: tuple[str, ...] = ()
     count: Callable[[T3Parameters], int] = lambda p: 1
+    of_link: Mapping[str, bool] | None = None
     inside: str = ""
     apart: bool = False
     instead_of: str = ""
@@ -69,7 +73,10 @@ class Measured:
         return self.variant_of or self.name
 
     def make(self, p: T3Parameters) -> wiring.Component:
-        return BLOCKS[self.block].make(self.change(p))
+        block, p = BLOCKS[self.block], self.change(p)
+        if self.of_link is None:
+            return block.make(p)
+        return block.make(p, link_parameters(load_system(), p), **self.of_link)
 
     def rtlil(self, p: T3Parameters) -> str:
         return rtlil_text(self.make(p), [BLOCKS[name].kind for name in self.boxes])
@@ -90,6 +97,23 @@ def _contexts(p: T3Parameters) -> int:
 
 def _lanes(p: T3Parameters) -> int:
     return p.channels * p.contexts
+
+
+def _links(p: T3Parameters) -> int:
+    return links(p, link_parameters(load_system(), p))
+
+
+def _of_ring(
+    name: str, without: str, *, count: Callable[[T3Parameters], int], has_words: bool
+) -> Measured:
+    return Measured(
+        name=f"link_endpoint, {name}",
+        variant_of="link_endpoint",
+        of_link={without: False, "has_words": has_words},
+        count=count,
+        apart=True,
+        in_timing=False,
+    )
 
 
 _SHORT_FO4 = 30.0
@@ -152,5 +176,10 @@ MEASURED = (
         in_area=False,
     ),
     Measured(name="nmc_unit", count=_channels, apart=True),
-    Measured(name="link_endpoint", count=_channels, apart=True, limit_fo4=_SHORT_FO4),
+    Measured(name="link_endpoint", of_link={}, in_area=False, limit_fo4=_SHORT_FO4),
+    # In a ring packets go one way over a link and words the other way, words over one link only.
+    _of_ring("source", "receives", count=lambda p: _links(p) - 1, has_words=False),
+    _of_ring("source with words", "receives", count=lambda p: 1, has_words=True),
+    _of_ring("sink", "sends", count=lambda p: _links(p) - 1, has_words=False),
+    _of_ring("sink with words", "sends", count=lambda p: 1, has_words=True),
 )

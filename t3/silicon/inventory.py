@@ -46,8 +46,12 @@ class Inventory:
         return self._sum(variants.get(b.name, b) for b in self._disjoint() if not b.apart)
 
     def apart(self) -> dict[str, Area]:
-        """What is counted apart, by block."""
-        return {b.name: self.of(b) for b in self._disjoint() if b.apart}
+        """What is counted apart, by block with all its variants."""
+        found: dict[str, Area] = {}
+        for block in self._disjoint():
+            if block.apart:
+                found[block.block] = found.get(block.block, NOTHING) + self.of(block)
+        return found
 
     def tracker(self) -> Area:
         return self._sum(b for b in self._disjoint() if b.tracks)

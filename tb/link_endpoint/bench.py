@@ -17,7 +17,8 @@ from tb.stream import StreamChecker
 make_dut = Endpoints
 
 _INPUTS = inputs_of(make_dut())
-_STREAMS = [f"{side}__{name}" for side in SIDES for name in ("packets", "o", "send", "receive")]
+_PORTS = ("packets__0", "o__0", "send", "receive")
+_STREAMS = [f"{side}__{name}" for side in SIDES for name in _PORTS]
 _CYCLES = 120
 _COUNTS = 8  # beginnings
 _PACES = 4
@@ -254,7 +255,7 @@ async def a_session_begins_in_time(dut):
             await bench.run(_LATE_CYCLES)
             ((_, code),) = there.errors[before:]
             assert code == ErrorCode.LINK_RESET and not here.errors
-            await bench.run(_QUIET_CYCLES + _LATE_CYCLES)
+            await bench.run(_QUIET_CYCLES + _LATE_CYCLES + LINK.idle_cycles)
             for side in bench.sides:
                 assert since + _QUIET_CYCLES <= side.opened <= bench.cycle
         await bench.drain(500)

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The two endpoints of a link, without what is between them."""
 
-from amaranth.hdl import Module, ResetInserter
+from amaranth.hdl import Const, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,6 +20,7 @@ LINK = LinkParameters(
     receive_depth=32,
     sequence_bits=8,
     timeout_cycles=32,
+    idle_cycles=16,
     down_cycles=256,
     lifetime_cycles=64,
     contexts=2,
@@ -48,5 +49,12 @@ class Endpoints(wiring.Component):
         m = Module()
         for side, endpoint in self._endpoints.items():
             m.submodules[side] = ResetInserter(getattr(self, f"{side}_reset"))(endpoint)
-            wiring.connect(m, wiring.flipped(getattr(self, side)), endpoint)
+            self._connect(m, getattr(self, side), endpoint)
         return m
+
+    def _connect(self, m: Module, ports, endpoint) -> None:
+        flat = zip(*(endpoint.signature.flatten(each) for each in (ports, endpoint)), strict=True)
+        for (_, member, outside), (_, _, inside) in flat:
+            if isinstance(outside, Const):  # `ready` of what is always taken
+                continue
+            m.d.comb += inside.eq(outside) if member.flow is In else outside.eq(inside)

@@ -20,7 +20,8 @@ _CONTROL = Fields(Control(ControlWord(PARAMETERS), LINK))
 _WORD = Fields(ControlWord(PARAMETERS))
 _BODY_PACKET = [f"body_packet_{name}" for name in _PACKET.names]
 _NUMBERS = 1 << LINK.sequence_bits
-_LATE_CYCLES = 16  # from an acknowledgement to the flits that know it
+_LATE_CYCLES = 16  # from an acknowledgement to the flits that know it, if the wire is free
+_SILENT_CYCLES = LINK.idle_cycles + 4  # between two flits that leave, if the wire is free
 _CHECK_CYCLES = 3  # from a flit's arrival to the cycle in which it counts
 _NOTHING = (0,) * LINK.contexts
 
@@ -37,6 +38,8 @@ expect(
     "late limit",
     "numbers went around",
     "flit waits for the wire",
+    "nothing new to tell",
+    "one is missing",
     "receive buffer full",
     "control word sent",
     "control word sent again",
@@ -77,6 +80,7 @@ class Side:
         self._words = list(_NOTHING)
         self._told_since = [[(0, 0)] for _ in _NOTHING]
         self._cycles = 0  # since reset
+        self._silent = 0  # cycles with a free wire
         self._restarted = False  # in the last cycle, by itself
         self._offers = False  # a packet was offered in the last cycle and not taken
         self._restart_in: int | None = None  # last cycle in which it ended a session by itself
@@ -105,6 +109,9 @@ class Side:
         self._acknowledged, self._seen = 0, 0
         # Seen before each of the last cycles with a free wire.
         self._bases: deque[int] = deque([0] * _LATE_CYCLES, _LATE_CYCLES)
+        # Of what arrived and what has room: what must have been told by now.
+        self._to_tell: deque[tuple[int, int]] = deque([(0, 0)] * _LATE_CYCLES, _LATE_CYCLES)
+        self._missed: set[int] = set()  # awaited numbers before which another one arrived
         self._went_back = False
 
     @property
@@ -149,8 +156,8 @@ class Side:
             self._words[context] = rng.choice([near, rng.getrandbits(_WORD.width)])
             self._told_since[context].append((cycle, self._words[context]))
         self._ready, self._busy = rng.random() < self.take, busy
-        offer(self._dut, f"{self._name}__packets", self._offered)
-        self._port("o__ready").value = int(self._ready)
+        offer(self._dut, f"{self._name}__packets__0", self._offered)
+        self._port("o__0__ready").value = int(self._ready)
         self._port("send__ready").value = int(not busy)
         offer(self._dut, f"{self._name}__receive", arrives)
         self._port("tell").value = sum(
@@ -164,7 +171,7 @@ class Side:
         self._restarted = True
         if not reset:
             return 0
-        self._cycles = 0
+        self._cycles = self._silent = 0
         self._lost_in, self._offers = None, False
         missed = sum(one is not None and one[1] for one in self._arrives) + self._counts_corrupt
         self._arrives = deque([None] * _CHECK_CYCLES)
@@ -188,7 +195,7 @@ class Side:
         cover("all that is kept waits for an acknowledgement", waits == LINK.replay_depth)
         room = other.number(len(self.received)) + LINK.receive_depth
         cover("receive buffer full", self.awaited == room)
-        takes = self.value("packets__ready")
+        takes = self.value("packets__0__ready")
         assert not takes or self.open, f"{self._name} takes a packet without a session"
         if self._offered is not None and takes:
             self.sent.append((cycle, self._offered))
@@ -231,12 +238,12 @@ class Side:
 
     def _check_delivery(self, cycle: int, other: "Side") -> None:
         """The next packet, and what was told before it."""
-        offered, offers = self._offers, bool(self.value("o__valid"))
+        offered, offers = self._offers, bool(self.value("o__0__valid"))
         self._offers = offers and not self._ready
         assert not offers or self.open or offered, f"{self._name} offers what is of no session"
         if not (offers and self._ready):
             return
-        packet, number = self.value("o__payload"), len(self.received)
+        packet, number = self.value("o__0__payload"), len(self.received)
         assert number < len(other.sent), f"{self._name} delivers what was not sent"
         wanted = other.sent[number][1]
         assert packet == wanted, f"{self._name} delivers {packet:#x} for {wanted:#x}"
@@ -259,8 +266,8 @@ class Side:
 
     def _check_send(self, other: "Side") -> int | None:
         sends = self.value("send__valid")
-        assert sends or self._cycles < 3, f"{self._name} sends nothing"
         cover("flit waits for the wire", sends and self._busy)
+        self._check_silence(other, bool(sends))
         if not sends or self._busy:
             return None
         leaves = self.value("send__payload")
@@ -274,6 +281,23 @@ class Side:
             assert not control["told"], f"{self._name} tells a word without a session"
         return leaves
 
+    def _check_silence(self, other: "Side", sends: bool) -> None:
+        """What is new is told soon, and how things stand from time to time."""
+        if self._busy:
+            return
+        name = self._name
+        self._silent = 0 if sends else self._silent + 1
+        assert self._silent <= _SILENT_CYCLES, f"{name} sends nothing"
+        if not self.open:
+            return
+        if not sends:
+            cover("nothing new to tell")
+            acknowledge, limit = self._to_tell[0]
+            assert self._told >= acknowledge, f"{name} does not acknowledge {acknowledge}"
+            assert self._told_limit >= limit, f"{name} does not tell of room up to {limit}"
+        left = min(other.number(len(self.received)), self.awaited)
+        self._to_tell.append((self.awaited, left + LINK.receive_depth))
+
     def _check_flit(self, flit: dict[str, int], control: dict[str, int], other: "Side") -> None:
         """It carries what has its number, into room, and tells nothing that is not so."""
         name = self._name
@@ -283,9 +307,14 @@ class Side:
         room = other.number(len(self.received)) + LINK.receive_depth
         assert self._told_limit <= room, f"{name} gives credits for {self._told_limit} of {room}"
         cover("numbers went around", self._told >= _NUMBERS)
+        missing = flit["body_missing"]
+        assert not missing or self._told in self._missed, f"{name} misses what was not sent"
+        cover("one is missing", missing)
         upcoming = len(self._items)
         if not (flit["body_data"] or control["told"]):
             cover("credits exhausted", upcoming == self._limit < self._taken)
+            back = (upcoming - flit["body_sequence"]) % _NUMBERS
+            assert back <= LINK.replay_depth, f"{name} says that it sends {back} before the next"
             return
         back = (upcoming - flit["body_sequence"]) % _NUMBERS
         assert back <= LINK.replay_depth, f"{name} sends {back} before the next one"
@@ -340,8 +369,10 @@ class Side:
             return
         if not self.open or not (data or control["session"] == SessionState.OPEN.value):
             return
+        ahead = (body["body_sequence"] - self.awaited) % _NUMBERS
+        if 0 < ahead < _NUMBERS // 2:
+            self._missed.add(self.awaited)
         if data or control["told"]:
-            ahead = (body["body_sequence"] - self.awaited) % _NUMBERS
             self.awaited += not ahead
             cover("packet behind a gap dropped", 0 < ahead < _NUMBERS // 2)
             cover("duplicate dropped", ahead >= _NUMBERS // 2)

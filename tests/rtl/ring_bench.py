@@ -36,7 +36,6 @@ CHANNELS = RING.channels
 _TRANSFER = {
     name: fields for name, fields in PROGRAM if name.startswith("COMMAND_") and "WINDOW" not in name
 }
-_FLIT_BITS = Flit(LinkPacket(RING), LINK).size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,22 +182,21 @@ class Gpu:
 
 
 class Ring:
-    """GPUs in a ring. ``wires[gpu]`` has for each channel the one to the downstream GPU, and the
-    one back."""
+    """GPUs in a ring. ``wires[gpu]`` has for each link the one to the downstream GPU, and the one
+    back."""
 
-    def __init__(self, duts, resets, seed, faults):
+    def __init__(self, duts, resets, seed, faults, bits):
         print("seed", seed)
         rng = random.Random(seed)
         self.gpus = [Gpu(dut, number, rng) for number, dut in enumerate(duts)]
         self.wires = [
-            [[Wire(rng, faults, _FLIT_BITS) for _ in range(2)] for _ in range(CHANNELS)]
-            for _ in duts
+            [[Wire(rng, faults, bits) for _ in range(2)] for _ in duts[0].link] for _ in duts
         ]
         self._resets, self._rng = resets, rng
 
     @property
     def all_wires(self):
-        return [wire for gpu in self.wires for channel in gpu for wire in channel]
+        return [wire for gpu in self.wires for link in gpu for wire in link]
 
     async def reset(self, ctx, number):
         """One GPU, for a cycle."""
@@ -241,8 +239,8 @@ class Ring:
                 gpu.drive(ctx, cycle)
             for number, gpu in enumerate(self.gpus):
                 down = self.gpus[(number + 1) % len(self.gpus)]
-                for channel, wires in enumerate(self.wires[number]):
-                    ends = gpu.dut.channel[channel].downstream, down.dut.channel[channel].upstream
+                for link, wires in enumerate(self.wires[number]):
+                    ends = gpu.dut.link[link].downstream, down.dut.link[link].upstream
                     self._carry(ctx, ends[0].send, wires[0], ends[1].receive, cycle)
                     self._carry(ctx, ends[1].send, wires[1], ends[0].receive, cycle)
             await ctx.tick()
@@ -260,9 +258,9 @@ class Ring:
 
 
 @cache
-def _simulator(gpus):
+def _simulator(gpus, link):
     """Of so many GPUs, which takes seconds to make, and what it is to run next."""
-    duts, resets, played = [T3(RING, LINK) for _ in range(gpus)], [], {}
+    duts, resets, played = [T3(RING, link) for _ in range(gpus)], [], {}
     m = Module()
     for dut in duts:
         resets.append(Signal())
@@ -281,11 +279,11 @@ def _simulator(gpus):
     return sim, duts, resets, played
 
 
-def simulate(bench, seed, *, gpus=2, faults=CLEAN):
+def simulate(bench, seed, *, gpus=2, faults=CLEAN, link=LINK):
     """Run ``bench(ctx, ring)``."""
-    sim, duts, resets, played = _simulator(gpus)
+    sim, duts, resets, played = _simulator(gpus, link)
     if played:
         sim.reset()
-    ring = Ring(duts, resets, seed, faults)
+    ring = Ring(duts, resets, seed, faults, Flit(LinkPacket(RING), link).size)
     played.update(bench=bench, ring=ring)
     sim.run()

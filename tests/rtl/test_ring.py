@@ -1,5 +1,7 @@
 """Tops with their link endpoints inside, in a ring."""
 
+from dataclasses import replace
+
 import pytest
 from context_bench import TWO
 from ring_bench import CHANNELS, Work, simulate
@@ -13,6 +15,7 @@ from tb.link_endpoint.wire import CLEAN, DEAD, Faults
 
 # In generation 9 the downstream GPU, which shows 0 before its first launch, would be ahead.
 WORKS = [Work(number=0, generation=3), Work(number=1, generation=9)]
+SHARED = replace(LINK, channels=CHANNELS)
 FAULTY = Faults(lose=0.03, repeat=0.1, corrupt=0.03, late=0.1, straggle=20, busy=0.1)
 
 
@@ -21,6 +24,8 @@ def test_wrong_arguments():
         T3(TWO, 1)
     with pytest.raises(ValueError, match=r"contexts of the link must .* \(2\), not 1"):
         T3(TWO, LinkParameters())
+    with pytest.raises(ValueError, match=r"channels of the link must divide .* \(2\), not 3"):
+        T3(TWO, LinkParameters(contexts=2, channels=3))
 
 
 async def errors(ctx, gpu):
@@ -47,11 +52,17 @@ async def take_gpu_errors(ctx, gpu):
 
 
 @pytest.mark.parametrize(
-    "seed, faults", [(1, FAULTY), *(pytest.param(n, CLEAN, marks=pytest.mark.verify) for n in [2])]
+    ("seed", "faults", "link"),
+    [
+        (1, FAULTY, LINK),
+        (7, FAULTY, SHARED),
+        pytest.param(2, CLEAN, LINK, marks=pytest.mark.verify),
+        pytest.param(8, CLEAN, SHARED, marks=pytest.mark.verify),
+    ],
 )
-def test_reduce_scatter(seed, faults):
-    """Of both contexts, over wires that lose, repeat, corrupt and delay; another one behind it.
-    Before the downstream GPU has begun nothing is sent."""
+def test_reduce_scatter(seed, faults, link):
+    """Of both contexts, over wires that lose, repeat, corrupt and delay, one for each channel or
+    one for both; another one behind it. Before the downstream GPU has begun nothing is sent."""
     again = Work(number=0, generation=4)
 
     async def bench(ctx, ring):
@@ -72,7 +83,7 @@ def test_reduce_scatter(seed, faults):
             assert await errors(ctx, gpu) == NOTHING
         assert faults is CLEAN or all(wire.corrupted for wire in ring.all_wires)
 
-    simulate(bench, seed, faults=faults)
+    simulate(bench, seed, faults=faults, link=link)
 
 
 @pytest.mark.verify

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rtl.link.endpoint import LinkEndpoint
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
@@ -16,10 +15,17 @@ from sysmodel.engine.ports import PortWord, port_words
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 
+from .endpoint import OneChannelEndpoint
+
 __all__ = ["LATENCY_CYCLES", "LINK", "PACKETS", "Exchange", "LinkPair", "Wire", "build_endpoint"]
 
 LINK = LinkParameters(
-    replay_depth=32, receive_depth=32, timeout_cycles=64, down_cycles=4096, lifetime_cycles=1024
+    replay_depth=32,
+    receive_depth=32,
+    timeout_cycles=64,
+    idle_cycles=32,
+    down_cycles=4096,
+    lifetime_cycles=1024,
 )
 LATENCY_CYCLES = 8
 PACKETS = 40
@@ -29,7 +35,7 @@ _OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # the session has begun
 _ON_WIRE = 512
 
 _PARAMETERS = T3Parameters(contexts=1, with_data=True)
-_words = list(port_words(LinkEndpoint(_PARAMETERS, LINK).signature))
+_words = list(port_words(OneChannelEndpoint(_PARAMETERS, LINK).signature))
 _INPUTS = sum(word.direction == "in" for word in _words)
 _OUTPUTS = len(_words) - _INPUTS
 _index = {word.name: word.index for word in _words}
@@ -149,7 +155,7 @@ def build_endpoint(progress: Report = no_progress) -> Path:
     NoCompilerError
         If there is no C++ compiler.
     """
-    endpoint = LinkEndpoint(_PARAMETERS, LINK)
+    endpoint = OneChannelEndpoint(_PARAMETERS, LINK)
     return build_component(endpoint, _words, _INPUTS, _OUTPUTS, progress=progress)
 
 

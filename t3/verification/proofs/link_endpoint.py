@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from amaranth.asserts import AnySeq
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.link.parameters import LinkParameters
 from rtl.link.receiver import LinkReceiver
@@ -16,10 +16,11 @@ from .streams import assert_held, free, moves
 __all__ = ["PROOFS"]
 
 _LINK = LinkParameters(
-    replay_depth=4,
+    replay_depth=6,
     receive_depth=4,
     sequence_bits=4,
-    timeout_cycles=2,
+    timeout_cycles=4,
+    idle_cycles=2,
     down_cycles=16,
     lifetime_cycles=4,
 )
@@ -27,7 +28,7 @@ _NUMBERS = 1 << _LINK.sequence_bits
 _OLDEST_ACKNOWLEDGE = _NUMBERS - _LINK.replay_depth - 1
 _OLDEST_LIMIT = _NUMBERS // 2
 _PACKET_BITS = 2
-_MOST_CYCLES = 9
+_MOST_CYCLES = 8
 
 
 def _number(name: str) -> Signal:
@@ -39,13 +40,19 @@ def _from(first, second) -> Value:
     return (second - first)[: _LINK.sequence_bits]
 
 
+def _row(first: Signal, behind) -> Value:
+    """The row so many rows behind one, not more than there are."""
+    row = first + behind
+    return Mux(row >= _LINK.replay_depth, row - _LINK.replay_depth, row)
+
+
 class LinkHarness(Elaboratable):
     """A sender, a receiver and the worst link between them: one direction of packets.
 
     Forth, the link gives in every cycle any flit that was ever sent, or a corrupt one, or none:
     what is lost, repeated, late and out of order is all in that. Back, it gives any acknowledgement
     and any limit that the receiver ever told, or none. What is left out is older than numbers can
-    tell: a flit 16 packets behind the newest sent, an acknowledgement more than 11 packets old, a
+    tell: a flit 16 packets behind the newest sent, an acknowledgement more than 9 packets old, a
     limit more than 8.
 
     Numbers of packets are counted modulo 16, as the blocks do: those that are compared lie closer
@@ -81,6 +88,7 @@ class LinkHarness(Elaboratable):
             left=_number("left"),
             follows=Signal(name="follows"),
             followed=_number("followed"),
+            row=Signal(range(_LINK.replay_depth), name="followed_row"),
             payload=Signal(_PACKET_BITS, name="payload"),
             followed_is_sent=Signal(name="followed_is_sent"),
         )
@@ -96,6 +104,7 @@ class LinkHarness(Elaboratable):
                 m.d.sync += [
                     ghost.follows.eq(1),
                     ghost.followed.eq(ghost.put),
+                    ghost.row.eq(sender.head_row),
                     ghost.payload.eq(sender.packets.p),
                 ]
         with m.Elif(receiver.o.valid & (ghost.delivered == ghost.followed)):
@@ -121,7 +130,7 @@ class LinkHarness(Elaboratable):
             of_followed.eq(ghost.followed_is_sent & (flit.body.sequence == ghost.followed)),
             Assume(~arrives | (flit.body.sequence != ghost.sent)),
             Assume(~(arrives & of_followed) | (flit.body.packet == ghost.payload)),
-            leaves.eq(numbered.data),
+            leaves.eq(sender.o.valid),
             Assert(
                 ~leaves | (_from(numbered.sequence, ghost.sent) - 1 < _LINK.replay_depth),
                 "a number leaves that no packet has, or that of one long gone",
@@ -170,8 +179,9 @@ class LinkHarness(Elaboratable):
     def _assert_order_of_numbers(self, m: Module, sender, receiver, ghost) -> None:
         """base <= upcoming <= sent <= put, base <= delivered <= sent, and the sender's limit."""
         base, left = sender.base, ghost.left
-        entry = sender.replay_memory.read_port(domain="comb")
-        m.d.comb += entry.addr.eq(ghost.followed)
+        entries = [half.memory.read_port(domain="comb") for half in sender.replay_memory.halves]
+        m.d.comb += [entry.addr.eq(ghost.row[1:]) for entry in entries]
+        kept = Mux(ghost.row[0], entries[1].data, entries[0].data)
         for holds, message in (
             (sender.head == ghost.put, "head"),
             (sender.kept == _from(base, ghost.put), "kept"),
@@ -189,7 +199,17 @@ class LinkHarness(Elaboratable):
                 | (_from(ghost.delivered, ghost.followed) < _from(ghost.delivered, ghost.put)),
                 "the followed packet is not on its way",
             ),
-            (~ghost.follows | (entry.data == ghost.payload), "the followed packet is not kept"),
+            (~ghost.follows | (kept == ghost.payload), "the followed packet is not kept"),
+            (sender.base_row < _LINK.replay_depth, "no row"),
+            (sender.head_row == _row(sender.base_row, sender.kept), "row of the head"),
+            (
+                sender.upcoming_row == _row(sender.base_row, _from(base, sender.upcoming)),
+                "row of the upcoming packet",
+            ),
+            (
+                ~ghost.follows | (ghost.row == _row(sender.base_row, _from(base, ghost.followed))),
+                "row of the followed packet",
+            ),
         ):
             m.d.comb += invariant(holds, message)
 
@@ -237,13 +257,13 @@ class LinkProgressHarness(LinkHarness):
         m.d.comb += [
             works.eq(AnySeq(1)),
             Assert(waited <= _MOST_CYCLES, "no packet is delivered although the link works"),
-            Cover(waited == _MOST_CYCLES, "delivered at last"),
+            Cover(waited > _LINK.timeout_cycles, "delivered after the timeout"),
         ]
         with m.If(works):
             m.d.comb += [
                 Assume(sender.o.ready),
                 Assume(receiver.i.valid & ~flit.corrupt),
-                Assume(flit.body.data == numbered.data),
+                Assume(flit.body.data == sender.o.valid),
                 Assume(flit.body.sequence == numbered.sequence),
                 Assume(told.valid & (told.p == receiver.state)),
                 Assume(receiver.leave == (ghost.left != ghost.delivered)),
@@ -261,7 +281,7 @@ PROOFS = (
         "over a link that loses, repeats, corrupts, delays and reorders in both directions",
         blocks=(LinkSender, LinkReceiver),
         harness=LinkHarness,
-        geometry="4 packets kept, room for 4, 16 numbers, packets of 2 bits",
+        geometry="6 packets kept, room for 4, 16 numbers, packets of 2 bits",
         reason="The numbers are compared modulo their range only, so a larger one has no other "
         "cases; that check bits tell a corrupt flit is assumed",
         depth=2,
@@ -269,11 +289,11 @@ PROOFS = (
     ),
     Proof(
         name="link-endpoint-progress",
-        statement="After any faults, a link that works again delivers the next packet within 9 "
-        "cycles, a timeout of 2 among them",
+        statement="After any faults, a link that works again delivers the next packet within 8 "
+        "cycles, a timeout of 4 among them",
         blocks=(LinkSender, LinkReceiver),
         harness=LinkProgressHarness,
-        geometry="4 packets kept, room for 4, 16 numbers, packets of 2 bits, a timeout of 2 cycles",
+        geometry="6 packets kept, room for 4, 16 numbers, packets of 2 bits, a timeout of 4 cycles",
         reason="The numbers are compared modulo their range only, so a larger one has no other "
         "cases; a longer timeout adds its cycles",
         depth=_MOST_CYCLES + 2,

@@ -34,6 +34,7 @@ from . import (
     sleep,
     sleep_channel,
     sleep_dma,
+    sleep_link,
     sleep_tracker,
     sleep_trigger,
     tracker_bank,
@@ -71,6 +72,7 @@ _MODULES = (
     sleep_tracker,
     sleep_trigger,
     sleep_dma,
+    sleep_link,
     tracker_bank,
     tracker_front,
     tracker_table,
@@ -91,7 +93,6 @@ UNPROVEN: Mapping[str, str] = MappingProxyType(
     {
         "tracker": "only joins front, banks and merges, which are proven",
         "map_table": "its bench writes tables beside a model",
-        "link_endpoint": "its sender and receiver, its sessions and its control words are proven",
     }
 )
 """Blocks of :data:`rtl.blocks.BLOCKS` that no proof is about, and what is there instead."""

@@ -93,7 +93,7 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.link.sender",
         block="LinkSender",
         fault="sends more than it has credits for",
-        right="& (upcoming != limit)",
+        right="& (upcoming != self.limit)",
         wrong="",
     ),
     SeededBug(

@@ -71,11 +71,13 @@ def test_verilator_reads_a_top_with_its_links(tmp_path):
     entries = {entry["file"]: entry for entry in manifest["files"]}
     ports = {port["name"]: port for port in entries["gpu.v"]["ports"]}
     assert ports["channel__0__occupancy"]["description"] == "Entries of that queue."
-    assert ports["channel__0__upstream__receive__payload"]["description"] == "Always taken."
-    assert not any("link_" in name or "credit" in name for name in ports)
-    flit = ports["channel__0__upstream__receive__payload"]
+    assert ports["link__0__upstream__receive__payload"]["description"] == "Always taken."
+    assert not any("__link_" in name or "credit" in name for name in ports)
+    flit = ports["link__0__upstream__receive__payload"]
     assert [field["name"] for field in flit["fields"]] == ["body", "crc"]
-    width = re.search(r"^`define GPU_UPSTREAM_RECEIVE_BITS +(\d+)$", files["gpu_layouts.vh"], re.M)
+    width = re.search(
+        r"^`define GPU_LINK_UPSTREAM_RECEIVE_BITS +(\d+)$", files["gpu_layouts.vh"], re.M
+    )
     assert int(width[1]) == flit["width"]
 
 

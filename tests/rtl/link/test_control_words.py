@@ -173,6 +173,7 @@ def test_other_numbers_of_contexts(contexts):
         receive_depth=32,
         sequence_bits=8,
         timeout_cycles=32,
+        idle_cycles=16,
         down_cycles=256,
         lifetime_cycles=64,
         contexts=contexts,

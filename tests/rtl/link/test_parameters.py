@@ -6,10 +6,12 @@ from rtl.link.parameters import LinkParameters
 @pytest.mark.parametrize(
     "name",
     [
+        "channels",
         "replay_depth",
         "receive_depth",
         "sequence_bits",
         "timeout_cycles",
+        "idle_cycles",
         "down_cycles",
         "lifetime_cycles",
         "contexts",
@@ -25,14 +27,21 @@ def test_wrong_type(name, value):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"replay_depth": 1}, "replay_depth must be at least 2, not 1"),
-        ({"receive_depth": 2}, "receive_depth must be at least 4, not 2"),
-        ({"timeout_cycles": 0}, "timeout_cycles must be at least 2, not 0"),
+        ({"channels": 0}, "channels must be at least 1, not 0"),
+        ({"replay_depth": 2}, "replay_depth must be an even number, at least 4, not 2"),
+        ({"receive_depth": 7}, "receive_depth must be an even number, at least 4, not 7"),
+        ({"timeout_cycles": 2}, "timeout_cycles must be at least 4, not 2"),
+        ({"idle_cycles": 1}, "idle_cycles must be at least 2, not 1"),
+        ({"idle_cycles": 48}, "idle_cycles must be a power of two, not 48"),
+        (
+            {"idle_cycles": 2048},
+            r"idle_cycles must be at most half of timeout_cycles \(2048\), not 2048",
+        ),
         ({"down_cycles": -2}, "down_cycles must be at least 2, not -2"),
-        ({"replay_depth": 48}, "replay_depth must be a power of two, not 48"),
+        ({"timeout_cycles": 96}, "timeout_cycles must be a power of two, not 96"),
         ({"down_cycles": 9000}, "down_cycles must be a power of two, not 9000"),
         (
-            {"timeout_cycles": 64, "down_cycles": 64},
+            {"timeout_cycles": 64, "idle_cycles": 32, "down_cycles": 64},
             r"down_cycles must be more than timeout_cycles \(64\), not 64",
         ),
         ({"lifetime_cycles": 2}, "lifetime_cycles must be at least 4, not 2"),
@@ -61,10 +70,12 @@ def test_refused(values, message):
 
 def test_least():
     LinkParameters(
-        replay_depth=2,
+        channels=1,
+        replay_depth=4,
         receive_depth=4,
         sequence_bits=4,
-        timeout_cycles=2,
+        timeout_cycles=4,
+        idle_cycles=2,
         down_cycles=16,
         lifetime_cycles=4,
         contexts=1,

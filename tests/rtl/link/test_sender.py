@@ -9,6 +9,7 @@ LINK = LinkParameters(
     receive_depth=8,
     sequence_bits=6,
     timeout_cycles=16,
+    idle_cycles=8,
     down_cycles=32,
     lifetime_cycles=8,
 )
@@ -46,7 +47,7 @@ class Sender:
             ctx.set(dut.reverse.valid, first and told is not None)
             fields = zip(("acknowledge", "limit", "missing"), told or (0, 0), strict=False)
             ctx.set(dut.reverse.p, {"missing": 0, **dict(fields)})
-            if ctx.get(dut.o.p.data):
+            if ctx.get(dut.o.valid):
                 self.sent.append((self._cycle, ctx.get(dut.o.p.sequence), ctx.get(dut.o.p.packet)))
             if ctx.get(dut.progress):
                 self.progress.append(self._cycle)

@@ -8,6 +8,8 @@ from tb.link_endpoint.wire import CLEAN, DEAD, KINDS
 
 QUIET_CYCLES = 2 * LINK.lifetime_cycles
 ROUND_TRIP_CYCLES = 20
+SILENT_CYCLES = LINK.idle_cycles + 1  # between two flits that tell the same
+BEGIN_CYCLES = QUIET_CYCLES + SILENT_CYCLES + 2 * ROUND_TRIP_CYCLES
 SOME_KINDS = [
     pytest.param(kind, marks=() if kind in ("reorder", "all") else pytest.mark.verify)
     for kind in KINDS
@@ -31,13 +33,13 @@ def test_one_side_begins_anew(index, reset):
         since = pair.cycle
         await pair.restart(index, reset=reset)
         assert not pair.count("open")[index]
-        await pair.step(ROUND_TRIP_CYCLES)
+        await pair.step(ROUND_TRIP_CYCLES + SILENT_CYCLES)
         assert pair.count("open") == [0, 0]
         assert codes(there) == [ErrorCode.LINK_RESET]
-        await pair.step(QUIET_CYCLES + 2 * ROUND_TRIP_CYCLES)
+        await pair.step(BEGIN_CYCLES)
         assert pair.count("open") == [1, 1]
         for side in pair.sides:
-            assert side.opened[-1] - since <= QUIET_CYCLES + 2 * ROUND_TRIP_CYCLES
+            assert side.opened[-1] - since <= BEGIN_CYCLES
             assert len(side.opened) == 2
         assert len(there.received) > received
         await pair.drain(500)
@@ -99,7 +101,7 @@ def test_restart_keeps_the_link_from_beginning():
 def test_reset_and_down_are_both_reported():
     """Also if both come in the same cycle, as in one of these runs."""
     found = []
-    for late in range(-8, 8):
+    for late in range(-8 - 2 * SILENT_CYCLES, 8):
 
         async def bench(pair, late=late):
             for side in pair.sides:
@@ -109,7 +111,7 @@ def test_reset_and_down_are_both_reported():
             await pair.restart(0, reset=True)
             await pair.step(LINK.down_cycles + late)
             pair.channels[0].faults = CLEAN
-            await pair.step(ROUND_TRIP_CYCLES)
+            await pair.step(ROUND_TRIP_CYCLES + SILENT_CYCLES)
             found.append(codes(pair.sides[1]))
 
         Pair(132).run(bench)

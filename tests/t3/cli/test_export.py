@@ -32,7 +32,7 @@ def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
     assert T3Parameters(**manifest["parameters"]) == TWO_CONTEXTS
     assert LinkParameters(**manifest["link"]) == LINK
     (top,) = (entry for entry in manifest["files"] if entry["file"] == "gpu.v")
-    assert "channel__0__downstream__send__payload" in {port["name"] for port in top["ports"]}
+    assert "link__0__downstream__send__payload" in {port["name"] for port in top["ports"]}
     written = {path.name for path in folder.iterdir()}
     assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}
     assert {"gpu.v", "gpu_link_endpoint.v", "gpu.core", "gpu_registers.vh"} <= written

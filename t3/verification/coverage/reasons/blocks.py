@@ -23,7 +23,6 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
             r"toggle .*\.teller\.control(\.(session|told))?",
             "what is the same for all words",
         ),
-        (r"toggle .*\.i__valid", "a flit leaves in every cycle"),
     ),
     "nmc_unit": ((r"toggle .*\.largest", "bits that the infinities of all formats have"),),
     "trigger": (

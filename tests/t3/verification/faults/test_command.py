@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import rtl.lib.protected_memory
 import rtl.lib.protected_queue
-import rtl.link.endpoint
+import rtl.link.flow
 import rtl.tracker.table
 from sysmodel.lib.errors import InputError
 from t3.cli.faults import faults
@@ -99,7 +99,7 @@ def test_the_seed_decides(tmp_path):
 
 @pytest.mark.verify
 def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(rtl.link.endpoint, "LinkReceiver", bug_of("LinkReceiver").seeded())
+    monkeypatch.setattr(rtl.link.flow, "LinkReceiver", bug_of("LinkReceiver").seeded())
     done, result = t3(tmp_path, ["flit-corrupted"], 40, 884)
     assert done.exit_code == 1
     (kind,) = result["kinds"]

@@ -1,0 +1,46 @@
+# amaranth: UnusedElaboratable=no
+"""A link endpoint of one channel, for a simulation that knows no arrays of ports."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from rtl.link.endpoint import LinkEndpoint
+from rtl.link.parameters import LinkParameters
+from rtl.parameters import T3Parameters
+
+__all__ = ["OneChannelEndpoint"]
+
+
+class OneChannelEndpoint(wiring.Component):
+    """A :class:`LinkEndpoint` whose streams are no arrays.
+
+    Parameters
+    ----------
+    p : T3Parameters
+    link : LinkParameters
+        For one channel.
+    """
+
+    def __init__(self, p: T3Parameters, link: LinkParameters):
+        self._endpoint = LinkEndpoint(p, link)
+        super().__init__(
+            {
+                name: member.flow(member.signature) if member.dimensions else member
+                for name, member in self._endpoint.signature.members.items()
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.endpoint = endpoint = self._endpoint
+        for name, member in endpoint.signature.members.items():
+            outside, inside = getattr(self, name), getattr(endpoint, name)
+            if not member.is_port:
+                inside = inside[0] if member.dimensions else inside
+                wiring.connect(m, wiring.flipped(outside), inside)
+            elif member.flow is In:
+                m.d.comb += inside.eq(outside)
+            else:
+                m.d.comb += outside.eq(inside)
+        return m

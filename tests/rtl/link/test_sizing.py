@@ -1,0 +1,71 @@
+"""Links for a rate and a latency."""
+
+from dataclasses import replace
+from math import ceil
+
+import pytest
+from shared_pair import Shared
+
+from rtl.link.sizing import fit_link, round_trip_cycles
+from rtl.parameters import T3Parameters
+from tb.link_endpoint.wire import Faults
+
+P = T3Parameters(channels=32)
+
+
+@pytest.mark.parametrize(
+    ("channels", "rate", "links"),
+    [
+        (32, 4.6875, 8),  # 150 GB/s of 32 B at 1 GHz: 6.8 channels to a flit per cycle
+        (32, 32, 32),
+        (32, 0.5, 1),
+        (32, 1, 1),
+        (32, 1.01, 2),
+        (8, 4.6875, 2),  # a part of the memory has its part of the link
+        (1, 4.6875, 1),
+        (30, 4.6875, 5),
+    ],
+)
+def test_endpoints(channels, rate, links):
+    """As few as carry the rate, each for as many channels."""
+    p = replace(P, channels=channels)
+    link = fit_link(p, packets_per_cycle=rate, latency_cycles=500)
+    assert link.channels * links == channels and link.contexts == p.contexts
+
+
+def test_depths():
+    """The channel's share of a round trip, and a granule of the interleave."""
+    link = fit_link(P, packets_per_cycle=4.6875, latency_cycles=500)
+    assert round_trip_cycles(4, 500) == 18 + 2 * 500 + 6
+    depth = ceil(4.6875 / 32 * 1024) + 8
+    assert link.replay_depth == link.receive_depth == depth == 158
+    assert link.timeout_cycles > 1024 + 2 * link.idle_cycles
+
+
+@pytest.mark.parametrize("rate", [0, -1, 32.5])
+def test_refused(rate):
+    with pytest.raises(ValueError, match=rf"packets_per_cycle must be .* at most 32, not {rate}"):
+        fit_link(P, packets_per_cycle=rate, latency_cycles=500)
+
+
+@pytest.mark.parametrize(("fewer", "is_full"), [(0, True), (20, False)])
+def test_rate(fewer, is_full):
+    """What the rule gives is enough for the link's rate, and little more than that."""
+    latency, rate, channels = 40, 0.9, 3
+    p = replace(P, channels=channels, system_channels=4, contexts=2)
+    link = fit_link(p, packets_per_cycle=rate * 4 / 3, latency_cycles=latency)
+    assert link.channels == channels
+    depth = link.replay_depth - fewer
+    link = replace(link, replay_depth=depth, receive_depth=depth, lifetime_cycles=128)
+    cycles = 600
+
+    async def bench(pair):
+        pair.set_rates(1, 1)
+        await pair.step(300)
+        before = sum(pair.received())
+        await pair.step(cycles)
+        full = sum(pair.received()) - before >= 0.97 * rate * cycles
+        assert full == is_full
+
+    # The wire takes a flit in so many cycles.
+    Shared(7, Faults(latency=latency, busy=1 - rate), link=link, one_way=True).run(bench)
