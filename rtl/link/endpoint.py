@@ -77,7 +77,8 @@ class LinkEndpoint(wiring.Component):
     replays, corrupt : Out(32)
         Cycles in which a channel's flow went back, and flits that arrived corrupt, since reset.
     awake : Out(1)
-        Without the counters of time that never rest: see :func:`~rtl.lib.sleep.may_sleep`.
+        Without the watch and the counter of time, rooms of their own: see
+        :func:`~rtl.lib.sleep.may_sleep`.
 
     Raises
     ------
@@ -144,9 +145,10 @@ class LinkEndpoint(wiring.Component):
         m.submodules.session = session = LinkSession(link)
         m.submodules.check = check = FlitCheck(self._shape, link)
         m.submodules.stamp = stamp = FlitStamp(self._shape, link)
-        m.submodules.watch = watch = LinkWatch(link)
+        watch = LinkWatch(link)
+        m.submodules.watch = may_sleep(watch, platform)
         remind = self._remind(m, platform)
-        awake = [remind, session.awake, check.awake, stamp.awake, watch.awake]
+        awake = [remind, session.awake, check.awake, stamp.awake]
         wiring.connect(m, wiring.flipped(self.receive), check.i)
         wiring.connect(m, stamp.o, wiring.flipped(self.send))
         for number, flow in enumerate(flows):

@@ -5,6 +5,7 @@ from typing import Any
 
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.parameters import LinkParameters
+from rtl.link.watch import LinkWatch
 
 from .proof import Proof
 from .registers import GEOMETRY
@@ -37,6 +38,16 @@ def _endpoint(name: str, what: str, **directions: Any) -> Proof:
 
 
 PROOFS = (
+    replace(
+        sleeps(
+            "link-watch",
+            "what notices that a link stands still",
+            LinkWatch,
+            _LINK,
+            geometry="at most 16 cycles without progress",
+        ),
+        cover_depth=30,
+    ),
     _endpoint("", "a link endpoint"),
     _endpoint("-source", "a link endpoint from which packets only go", receives=False),
     _endpoint("-sink", "a link endpoint to which packets only come", sends=False),
