@@ -50,6 +50,7 @@ class Gpu(Strict):
     workgroup_launch_ns: float = number(0, 1e5)
     dispatch_interval_ns: float = number(0, 1e5)
     dispatch: Literal["free", "stages"]
+    board_power_w: float = number(1, 10_000)
 
 
 class Tile(Strict):

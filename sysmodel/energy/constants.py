@@ -49,7 +49,7 @@ class Constants(Strict):
     fp16_add: Constant
     sram: Constant
     tracker_entry: Constant
-    compare: Constant
+    flip_flop: Constant
 
     def moved(self, end: Literal["low", "high"], *names: str) -> "Constants":
         """These constants with some of them at an end of their range."""

@@ -49,6 +49,8 @@ class Activity:
         Of the collectives' kernels on the CUs: atoms loaded, stored and summed.
     tiles : int
         Tiles that the tracker saw complete.
+    flip_flop_clocks : int
+        Clock edges at flip-flops of the T3 hardware; those of a part that sleeps have none.
     """
 
     activates: int
@@ -59,6 +61,7 @@ class Activity:
     cu_stores: int
     cu_additions: int
     tiles: int
+    flip_flop_clocks: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +80,8 @@ class Energy:
         Wires of the die, for the communication.
     cu : float
         Instructions of the collectives' kernels.
-    dma, tracker, arbiter : float
-        The T3 hardware.
+    dma, tracker, logic : float
+        The T3 hardware: its memories in the lanes and in the tracker; its flip-flops and gates.
     """
 
     dram_activate: float
@@ -91,7 +94,7 @@ class Energy:
     cu: float
     dma: float
     tracker: float
-    arbiter: float
+    logic: float
 
     @property
     def dram(self) -> float:
@@ -99,7 +102,7 @@ class Energy:
 
     @property
     def t3(self) -> float:
-        return self.dma + self.tracker + self.arbiter
+        return self.dma + self.tracker + self.logic
 
     @property
     def total(self) -> float:

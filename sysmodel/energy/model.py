@@ -19,8 +19,6 @@ _PJ = 1e-12
 _CORE, _IO, _SOURCE_VOLTS = ("dram_activate", "dram_array", "dram_bus"), ("dram_io",), 1.2
 # What one lane moves with an instruction, as RCCL's copy loop does, and what it adds (packed fp16).
 _MOVED_BYTES, _ADDED_BYTES = 16, 4
-# Of the arbiter for an access: the occupancy against its threshold, the age against its limit.
-_COMPARISONS = 2
 
 
 def energy_of(
@@ -62,5 +60,5 @@ def energy_of(
         + atom // ELEMENT_BYTES * activity.cu_additions * c["fp16_add"],
         dma=2 * 8 * atom * activity.dma_reads * c["sram"],
         tracker=entries * entry_bits * c["sram"],
-        arbiter=(read_bits + write_bits + update_bits) // (8 * atom) * _COMPARISONS * c["compare"],
+        logic=activity.flip_flop_clocks * c["flip_flop"],
     )

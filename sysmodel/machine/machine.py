@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import product
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from sysmodel.config import system as config
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
+from sysmodel.engine.rooms import rooms_of
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
 from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
@@ -137,12 +139,14 @@ class Machine:
         self.state = assembly.state()
         self.chunk_start, _ = assembly.chunks
         self._exit = ExitStack()
+        self._engines: list[Any] = []
         hardware: list[int] = []
         for g in range(self.gpus):
             one = self._exit.enter_context(
                 self._engine(engine, parameters, trace if g == 0 else None, progress)
             )
             one.reset(self.state.outputs[g])
+            self._engines.append(one)
             hardware = hardware or [one.step_address]
             row = self.state.inputs[g].ctypes.data, self.state.outputs[g].ctypes.data
             hardware += [one.handle, *row]
@@ -191,6 +195,21 @@ class Machine:
     def tiles(self) -> int:
         """Tiles that the trackers of all GPUs saw complete, of all contexts."""
         return int(self._told(K.tiles).sum())
+
+    @property
+    def flip_flop_clocks(self) -> int:
+        """Clock edges at the flip-flops of the T3 hardware of all GPUs, with all channels.
+
+        What a channel has, and what follows from it in the tracker, counts for each channel that is
+        not simulated; what its tiles cause is there once, in however many channels they lie.
+        """
+        count = 0
+        flip_flops = {room.kind: room.flip_flops for room in rooms_of(self.parameters)}
+        for engine in self._engines:
+            for kind, cycles in engine.clocked.items():
+                of_channel = kind.startswith(("channel.", "tracker."))
+                count += cycles * flip_flops[kind] * (self.whole if of_channel else 1) if cycles else 0
+        return count
 
     def _told(self, word: int) -> np.ndarray:
         """What the hardware of each GPU tells of each context: (gpus, contexts)."""

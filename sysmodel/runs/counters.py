@@ -9,7 +9,8 @@ __all__ = ["COUNTED", "new_counters"]
 COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores", "cu_additions")
 """What every GPU of the cycle loop counts, under the same names."""
 
-_COUNTERS = np.dtype([(name, np.int64) for name in (*COUNTED, "cu_loads", "activates", "tiles")])
+_OF_HARDWARE = "tiles", "flip_flop_clocks"
+_COUNTERS = np.dtype([(name, np.int64) for name in (*COUNTED, "cu_loads", "activates", *_OF_HARDWARE)])
 
 
 def new_counters() -> np.ndarray:

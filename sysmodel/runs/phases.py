@@ -243,4 +243,5 @@ class Simulation:
             whole[name] = counts[name] * machine.whole // machine.gpus
         # A tile is complete once, in however many channels it lies.
         whole["tiles"][RS] = machine.tiles // machine.gpus
+        whole["flip_flop_clocks"][RS] = machine.flip_flop_clocks // machine.gpus
         return whole

@@ -177,8 +177,10 @@ def _bytes(result: RunResult) -> RichTable:
 
 def _energy(result: RunResult) -> RichTable:
     table = _table(
-        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs",
+        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs; T3's power in mW, beside the "
+        f"board's {result.system.gpu.board_power_w:g} W",
         *("configuration", "DRAM", "NMC", "link", "wires", "CUs", "T3", "total", "saved"),
+        "T3's mW",
     )
     for name, one in result.configurations.items():
         energy = one.energy_j
@@ -187,6 +189,7 @@ def _energy(result: RunResult) -> RichTable:
             name,
             *(f"{part * 1e3:.2f}" for part in (*parts, one.energy_total_j)),
             "-" if one.energy_reduction is None else f"{one.energy_reduction:.1%}",
+            f"{one.t3_power_w * 1e3:.0f}",
         )
     return table
 

@@ -186,6 +186,8 @@ class ConfigurationResult:
         Sum of its parts.
     energy_reduction : float or None
         Share of the energy of ``sequential`` that is saved; None if that was not run.
+    t3_power_w : float
+        Of the T3 hardware, averaged over ``total_ns``: its part of ``energy_j``.
     """
 
     gemm_ns: float
@@ -206,6 +208,7 @@ class ConfigurationResult:
     energy_j: Energy
     energy_total_j: float
     energy_reduction: float | None
+    t3_power_w: float
 
     @classmethod
     def from_times(
@@ -264,6 +267,7 @@ class ConfigurationResult:
             energy_j=energy_j,
             energy_total_j=energy_j.total,
             energy_reduction=None if sequential_j is None else 1 - energy_j.total / sequential_j,
+            t3_power_w=energy_j.t3 / (total_ns * 1e-9),
         )
 
     @property

@@ -21,7 +21,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "link": ("link",),
     "wires": ("network",),
     "CUs": ("cu",),
-    "T3": ("dma", "tracker", "arbiter"),
+    "T3": ("dma", "tracker", "logic"),
 }
 _DRAM = tuple(name for name in Constants.model_fields if name.startswith("dram_"))
 

@@ -18,7 +18,7 @@ Rows = dict[str, dict[str, float]]
 """What was measured, by configuration."""
 
 _NESTED = ("dram_bytes", "link_bytes", "activity", "energy_j")
-_ENERGY = ("energy_total_j", "energy_reduction")
+_ENERGY = ("energy_total_j", "energy_reduction", "t3_power_w")
 _MEASURED = (
     *(one.name for one in fields(ConfigurationResult) if one.name not in (*_NESTED, *_ENERGY)),
     *(f"dram_{one.name}_bytes" for one in fields(DramBytes)),

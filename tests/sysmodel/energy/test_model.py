@@ -40,6 +40,7 @@ def _sequential(constants=None) -> Energy:
         cu_loads=7 * _ATOMS,
         cu_stores=5 * _ATOMS,
         cu_additions=2 * _ATOMS,
+        flip_flop_clocks=1_000_000,
     )
 
 
@@ -54,6 +55,7 @@ def _t3(constants=None) -> Energy:
         rs_updates=2 * _ATOMS,
         dma_reads=3 * _ATOMS,
         tiles=40,
+        flip_flop_clocks=3_000_000,
     )
 
 
@@ -69,7 +71,7 @@ def test_sequential_by_hand():
     # 16 B of a load or a store and two fp16 of an addition are an instruction of a lane.
     instructions = 12 * _CHUNK / 16 + 2 * _CHUNK / 4
     assert energy.cu == pytest.approx((instructions * 7.5 + 2 * _CHUNK / 2 * 0.1) * pj)
-    assert energy.arbiter == pytest.approx(15 * _ATOMS * 2 * 0.025 * pj)
+    assert energy.logic == pytest.approx(1e6 * 0.003 * pj)
     assert energy.dram_update == energy.nmc == energy.dma == energy.tracker == 0
 
 
@@ -87,6 +89,7 @@ def test_t3_by_hand():
     # A set of 8 entries read and one written for each event, and a row of the trigger's table.
     accesses = 9 * (4 * _ATOMS + 40) + 2 * 40
     assert energy.tracker == pytest.approx(accesses * 76 * 0.039 * pj)
+    assert energy.logic == pytest.approx(3e6 * 0.003 * pj)
     assert energy.cu == 0
 
 
@@ -115,7 +118,7 @@ def test_the_parts_are_the_whole(energy):
         ("crossing", {"network"}),
         ("sram", {"dma", "tracker"}),
         ("tracker_entry", {"tracker"}),
-        ("compare", {"arbiter"}),
+        ("flip_flop", {"logic"}),
     ],
 )
 def test_twice_the_constant_is_twice_its_part(run, constant, parts):
@@ -136,9 +139,10 @@ def test_every_event_has_its_part():
     assert _only(_energy(cu_additions=1), "cu")
     assert _only(_energy(tiles=1), "tracker")
     assert _only(_energy(link=(32, 0)), "link")
-    assert _only(_energy(moved={"ag_read": 32}), "dram_read", "arbiter")
-    assert _only(_energy(moved={"ag_write": 32}), "dram_write", "arbiter")
-    updated = ("dram_update", "nmc", "tracker", "arbiter")
+    assert _only(_energy(flip_flop_clocks=1), "logic")
+    assert _only(_energy(moved={"ag_read": 32}), "dram_read")
+    assert _only(_energy(moved={"ag_write": 32}), "dram_write")
+    updated = ("dram_update", "nmc", "tracker")
     assert _only(_energy(moved={"gemm_write": 32}, gemm_updates=1), *updated)
 
 

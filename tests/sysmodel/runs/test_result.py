@@ -105,7 +105,7 @@ def test_keys_of_the_json():
             ),
             *("overlapped_communication_ns", "exposed_communication_ns"),
             *("dram_bytes", "link_bytes", "activity"),
-            *("energy_j", "energy_total_j", "energy_reduction"),
+            *("energy_j", "energy_total_j", "energy_reduction", "t3_power_w"),
         }
         assert list(one["dram_bytes"]) == [
             *("gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write")

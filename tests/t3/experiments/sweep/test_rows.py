@@ -16,9 +16,11 @@ _COLUMNS = """
     link_rs_bytes link_ag_bytes gemm_efficiency simulated_channels simulated_share launches
     extrapolated
     activates gemm_updates rs_updates dma_reads
-    cu_loads cu_stores cu_additions tiles energy_dram_activate_j energy_dram_read_j
+    cu_loads cu_stores cu_additions tiles flip_flop_clocks
+    energy_dram_activate_j energy_dram_read_j
     energy_dram_write_j energy_dram_update_j energy_nmc_j energy_link_j energy_network_j
-    energy_cu_j energy_dma_j energy_tracker_j energy_arbiter_j energy_total_j energy_reduction
+    energy_cu_j energy_dma_j energy_tracker_j energy_logic_j energy_total_j energy_reduction
+    t3_power_w
 """.split()
 
 
