@@ -11,8 +11,8 @@ import numpy as np
 from sysmodel.config import system as config
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
-from sysmodel.engine.rooms import rooms_of
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
+from sysmodel.engine.rooms import rooms_of
 from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
@@ -203,12 +203,13 @@ class Machine:
         What a channel has, and what follows from it in the tracker, counts for each channel that is
         not simulated; what its tiles cause is there once, in however many channels they lie.
         """
-        count = 0
         flip_flops = {room.kind: room.flip_flops for room in rooms_of(self.parameters)}
+        count = 0
         for engine in self._engines:
             for kind, cycles in engine.clocked.items():
-                of_channel = kind.startswith(("channel.", "tracker."))
-                count += cycles * flip_flops[kind] * (self.whole if of_channel else 1) if cycles else 0
+                if cycles:
+                    times = self.whole if kind.startswith(("channel.", "tracker.")) else 1
+                    count += times * cycles * flip_flops[kind]
         return count
 
     def _told(self, word: int) -> np.ndarray:

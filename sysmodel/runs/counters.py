@@ -10,7 +10,9 @@ COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores",
 """What every GPU of the cycle loop counts, under the same names."""
 
 _OF_HARDWARE = "tiles", "flip_flop_clocks"
-_COUNTERS = np.dtype([(name, np.int64) for name in (*COUNTED, "cu_loads", "activates", *_OF_HARDWARE)])
+_COUNTERS = np.dtype(
+    [(name, np.int64) for name in (*COUNTED, "cu_loads", "activates", *_OF_HARDWARE)]
+)
 
 
 def new_counters() -> np.ndarray:

@@ -177,8 +177,8 @@ def _bytes(result: RunResult) -> RichTable:
 
 def _energy(result: RunResult) -> RichTable:
     table = _table(
-        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs; T3's power in mW, beside the "
-        f"board's {result.system.gpu.board_power_w:g} W",
+        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs; T3's power in mW, beside "
+        f"the board's {result.system.gpu.board_power_w:g} W",
         *("configuration", "DRAM", "NMC", "link", "wires", "CUs", "T3", "total", "saved"),
         "T3's mW",
     )
