@@ -120,6 +120,7 @@ class Model:
                 event = channel[queue][front(channel["heads"], getattr(Q, queue))]
                 updates = event["count"] if stream == "tile_issue_acks" else 1
                 channel["lanes"][event["owner"]]["tracked"] += updates
+                self._wake(event["owner"])
         of_store, of_packet, busy, stays, _ = step_channel(state, 0, inputs, start)
         self.failures = [int(of_store), int(of_packet)]
         self.places = state.channels[0]["places"].tolist()
@@ -141,3 +142,8 @@ class Model:
             behind = (lane["segments_head"] + lane["segments_level"]) % SEGMENTS
             put(lane["segments"][behind], values)
             lane["segments_pushed"] = 1
+            self._wake(int(stream.rpartition("__")[2]))
+
+    def _wake(self, context: int) -> None:
+        """Something of a context comes to the channel."""
+        self.state.channels[0]["live"] |= 1 << int(context)

@@ -96,14 +96,18 @@ class Lockstep:
     def cycles(self) -> int:
         return int(self._block[CYCLES])
 
+    @property
+    def clocked(self) -> dict[str, int]:
+        """Of the RTL, also when it is closed."""
+        return self._rtl.clocked if self._rtl.handle else self._clocked
+
     def require_agreement(self) -> None:
         assert self.cycles > 0
         word = self._names[self._block[FIRST_WORD]]
         assert self._block[DIFFERENCES] == 0, f"{word} in cycle {self._block[FIRST_CYCLE]}"
         assert self._block[APART] == 0, "cycles in which only one engine was awake"
         ours = {kind: cycles for kind, cycles in self._golden.clocked.items() if cycles}
-        theirs = self._rtl.clocked if self._rtl.handle else self._clocked
-        assert ours == {kind: cycles for kind, cycles in theirs.items() if cycles}
+        assert ours == {kind: cycles for kind, cycles in self.clocked.items() if cycles}
 
     def __enter__(self) -> "Lockstep":
         return self

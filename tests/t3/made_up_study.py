@@ -119,6 +119,7 @@ def _activity(moved: dict[str, float], atoms: float, gpus: int, tracked: bool) -
         cu_stores=(not tracked) * (2 * gpus - 1) * atoms,
         cu_additions=(not tracked) * (gpus - 1) * atoms,
         tiles=tracked * 10_000,
+        flip_flop_clocks=(1 + tracked) * 100 * sum(moved.values()) / 32,
     )
 
 

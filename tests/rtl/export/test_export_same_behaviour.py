@@ -51,7 +51,9 @@ def test_random_inputs(block, simulator, tmp_path):
     changes, asleep = compared(block, tmp_path, simulator)
     assert changes > CYCLES // 20
     if is_room(BLOCKS[block].make(SMALL)):
-        assert CYCLES // 20 < asleep < CYCLES * 19 // 20
+        assert asleep < CYCLES * 19 // 20
+        # Random flits arrive at all times.
+        assert asleep > CYCLES // 20 or block == "link_endpoint"
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)

@@ -124,10 +124,3 @@ def test_flip_flops_have_a_clock_where_something_happens(result):
         assert 100 * accesses < clocks < 0.5 * all_of_them * one.total_ns / system.cycle_ns, name
     base, t3 = (result.configurations[name].activity for name in ("sequential", "t3"))
     assert t3.flip_flop_clocks > base.flip_flop_clocks
-
-
-def test_both_engines_clock_the_same_flip_flops(result):
-    configurations = {"configurations": ("sequential", "t3")}
-    compiled = _run(engine="rtl", **configurations)
-    for name, one in compiled.configurations.items():
-        assert one.activity == result.configurations[name].activity, name
