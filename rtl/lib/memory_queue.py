@@ -3,8 +3,10 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from .split_memory import SplitMemory
+from .two_port_memory import TwoPortMemory
 
 __all__ = ["MemoryQueue"]
 
@@ -12,8 +14,8 @@ __all__ = ["MemoryQueue"]
 class MemoryQueue(wiring.Component):
     """First-in first-out queue whose oldest payload is read ahead, into the memory's register.
 
-    What comes in one cycle is visible two cycles later. Neither ``i.ready`` nor ``o.valid`` depends
-    combinationally on an input.
+    What comes into an empty queue is visible two cycles later. Neither ``i.ready`` nor ``o.valid``
+    depends combinationally on an input.
 
     Parameters
     ----------
@@ -21,6 +23,10 @@ class MemoryQueue(wiring.Component):
         Payload.
     depth : int
         Payloads, the one that was read ahead among them; at least 2.
+    split : bool
+        In two halves with one port each: half the area, if each has rows enough for a macro. Then
+        nothing is read ahead in a cycle in which a payload comes and ``stored`` is even: it waits
+        for that one cycle. One comes and one goes per cycle all the same.
 
     Members
     -------
@@ -34,14 +40,13 @@ class MemoryQueue(wiring.Component):
     ----------
     Proofs and benches may read these; nothing outside drives them.
 
-    storage : Memory
-        All payloads but the one that was read ahead.
-    write, read : WritePort, ReadPort
-        Of ``storage``: their addresses are where the next payload goes, and the next to be read is.
+    storage : SplitMemory or TwoPortMemory
+        All payloads but the one that was read ahead. Its rows are where the next one goes, and the
+        next to be read is.
+    capacity : int
+        Payloads for which there is room in ``storage``.
     stored : Signal
-        Payloads in ``storage``.
-    reads : Signal
-        One is read ahead in this cycle.
+        Those that are in it.
 
     Raises
     ------
@@ -51,12 +56,12 @@ class MemoryQueue(wiring.Component):
         If ``depth`` is less than 2.
     """
 
-    def __init__(self, shape, *, depth: int):
+    def __init__(self, shape, *, depth: int, split: bool = False):
         if not isinstance(depth, int):
             raise TypeError(f"Depth must be an integer, not {depth!r}")
         if depth < 2:
             raise ValueError(f"Depth must be at least 2, not {depth!r}")
-        self._rows = depth - 1
+        self.capacity = depth - 1  # one is read ahead
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
@@ -65,36 +70,35 @@ class MemoryQueue(wiring.Component):
                 "awake": Out(1),
             }
         )
-        self.storage = Memory(shape=shape, depth=self._rows, init=[])
-        self.write, self.read = self.storage.write_port(), self.storage.read_port()
+        if split:
+            self.storage = SplitMemory(shape, depth=max(4, self.capacity + self.capacity % 2))
+        else:
+            self.storage = TwoPortMemory(shape, depth=self.capacity)
         self.stored = Signal(range(depth))
-        self.reads = Signal()
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.storage = self.storage
-        write, read, stored = self.write, self.read, self.stored
-        put = self.i.valid & self.i.ready
+        m.submodules.storage = storage = self.storage
+        stored, put, reads = self.stored, storage.write, storage.reads
         m.d.comb += [
-            self.i.ready.eq(stored != self._rows),
-            self.o.p.eq(read.data),
+            self.i.ready.eq(stored != self.capacity),
+            self.o.p.eq(storage.data),
             self.level.eq(stored + self.o.valid),
-            write.data.eq(self.i.p),
-            write.en.eq(put),
-            self.reads.eq((stored != 0) & (~self.o.valid | self.o.ready)),
-            read.en.eq(self.reads),
-            self.awake.eq(put | self.reads | (self.o.valid & self.o.ready)),
+            storage.write.eq(self.i.valid & self.i.ready),
+            storage.write_data.eq(self.i.p),
+            storage.read.eq((stored != 0) & (~self.o.valid | self.o.ready)),
+            self.awake.eq(storage.awake | (self.o.valid & self.o.ready)),
         ]
-        for port, moves in ((write, put), (read, self.reads)):
-            pointer = Signal(range(self._rows))
-            m.d.comb += port.addr.eq(pointer)
+        for row, moves in ((storage.write_row, put), (storage.read_row, reads)):
+            pointer = Signal(range(storage.depth))
+            m.d.comb += row.eq(pointer)
             with m.If(moves):
-                m.d.sync += pointer.eq(Mux(pointer == self._rows - 1, 0, pointer + 1))
-        with m.If(put & ~self.reads):
+                m.d.sync += pointer.eq(Mux(pointer == storage.depth - 1, 0, pointer + 1))
+        with m.If(put & ~reads):
             m.d.sync += stored.eq(stored + 1)
-        with m.If(self.reads & ~put):
+        with m.If(reads & ~put):
             m.d.sync += stored.eq(stored - 1)
-        with m.If(self.reads):
+        with m.If(reads):
             m.d.sync += self.o.valid.eq(1)
         with m.Elif(self.o.ready):
             m.d.sync += self.o.valid.eq(0)

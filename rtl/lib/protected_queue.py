@@ -16,7 +16,7 @@ __all__ = ["ProtectedQueue"]
 class ProtectedQueue(wiring.Component):
     """First-in first-out queue whose payloads are in a memory, and corrected on their way out.
 
-    What comes in one cycle is visible three cycles later. A payload with one wrong bit is
+    What comes into an empty queue is visible three cycles later. A payload with one wrong bit is
     corrected, one with more is dropped.
 
     Parameters
@@ -69,7 +69,7 @@ class ProtectedQueue(wiring.Component):
                 "awake": Out(1),
             }
         )
-        self.words = MemoryQueue(code_word(shape).size, depth=depth)
+        self.words = MemoryQueue(code_word(shape).size, depth=depth, split=True)
         self.check = SecdedCheck(shape)
         self.checked = Queue(shape, depth=2)
         self.injector = Injector()

@@ -37,6 +37,7 @@ class SplitMemory(wiring.Component):
     ----------
     For proofs to read, never to drive.
 
+    depth : int
     halves : list of SinglePortMemory
         Rows 0, 2, 4 and so on; rows 1, 3, 5 and so on.
 
@@ -65,6 +66,7 @@ class SplitMemory(wiring.Component):
                 "awake": Out(1),
             }
         )
+        self.depth = depth
         self.halves = [SinglePortMemory(shape, depth=depth // 2) for _ in range(2)]
 
     def elaborate(self, platform):

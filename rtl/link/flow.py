@@ -7,7 +7,8 @@ from amaranth.hdl import Cat, Const, Module, ResetInserter, Signal, Value, unsig
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .arrivals import Arrivals
+from rtl.lib.memory_queue import MemoryQueue
+
 from .control import ControlListener, ControlTeller
 from .layouts import CheckedFlit, Control, FlowFlit, Item, ReverseState, SessionState
 from .parameters import LinkParameters
@@ -116,18 +117,20 @@ class LinkFlow(wiring.Component):
         depth = self._link.receive_depth if self._receives else _WORDS
         receiver = LinkReceiver(item, replace(self._link, receive_depth=depth))
         m.submodules.receiver = anew(receiver)
-        m.submodules.arrivals = arrivals = Arrivals(item, depth=depth)
-        wiring.connect(m, receiver.o, arrivals.i)
+        # What waits has room in its memory, so that all that comes is taken.
+        m.submodules.arrivals = arrivals = MemoryQueue(item, depth=depth + 1, split=True)
         body, into = self.arrives.p.body, receiver.i.p.body
         packet = Value.cast(body.packet)
         m.d.comb += [
+            arrivals.i.valid.eq(receiver.o.valid),
+            arrivals.i.p.eq(receiver.o.p),
             receiver.i.valid.eq(self.arrives.valid),
             receiver.i.p.corrupt.eq(self.arrives.p.corrupt),
             into.sequence.eq(body.sequence),
             receiver.leave.eq(arrivals.o.valid & arrivals.o.ready),
             state.eq(receiver.state),
             changes.eq(receiver.changes),
-            self.empty.eq(arrivals.empty),
+            self.empty.eq(arrivals.level == 0),
         ]
         if self._hears:
             has_word = data.View(self._control, packet[: self._control.size]).told

@@ -27,7 +27,7 @@ def _make_faulty(queue: ProtectedQueue, turned: Signal) -> None:
     def elaborate(platform):
         m = sound(platform)
         # Beside each word: which of its bits are wrong.
-        m.submodules.turned = beside = MemoryQueue(len(turned), depth=DEPTH)
+        m.submodules.turned = beside = MemoryQueue(len(turned), depth=DEPTH, split=True)
         m.d.comb += [
             beside.i.p.eq(turned),
             beside.i.valid.eq(queue.words.i.valid),

@@ -57,14 +57,18 @@ def leaving(queue, depth):
 
 @inlined
 def step_queue(queue, depth, pushed, popped, lost):
-    """One cycle. What is pushed is visible, as ``checked``, three cycles later.
+    """One cycle. What is pushed into an empty queue is visible, as ``checked``, three cycles later.
+
+    The memory's rows are in two halves by turns, each with one port: what is pushed and what would
+    be read are in the same one if an even number waits.
 
     If what leaves the memory is lost, the one before it must have taken its place in the ring.
     Gives whether the queue is awake.
     """
     inner, read = queue.inner, queue.read
     moves = read and queue.checked < _CHECKED
-    loads = inner > 0 and (not read or moves)
+    collides = pushed and inner & 1 == 0
+    loads = inner > 0 and (not read or moves) and not collides
     queue.inner = inner + pushed - loads
     queue.read = loads or (read and not moves)
     queue.checked += moves - popped - lost

@@ -16,32 +16,64 @@ def simulate(dut, bench):
     simulator.run()
 
 
-def test_visible_after_two_cycles_and_one_per_cycle():
-    dut = MemoryQueue(8, depth=4)
+SPLIT = pytest.mark.parametrize("split", [False, True])
+
+
+@SPLIT
+def test_visible_after_two_cycles_and_one_per_cycle(split):
+    """Also over more cycles than it has rows."""
+    dut = MemoryQueue(8, depth=4, split=split)
     seen = []
 
     async def bench(ctx):
         ctx.set(dut.o.ready, 1)
-        for cycle in range(8):
-            ctx.set(dut.i.valid, cycle < 4)
+        for cycle in range(20):
+            ctx.set(dut.i.valid, cycle < 12)
             ctx.set(dut.i.p, 10 + cycle)
+            assert ctx.get(dut.i.ready)
             if ctx.get(dut.o.valid):
                 seen.append((cycle, ctx.get(dut.o.p)))
             await ctx.tick()
 
     simulate(dut, bench)
-    assert seen == [(2 + index, 10 + index) for index in range(4)]
+    assert seen == [(2 + index, 10 + index) for index in range(12)]
+
+
+@pytest.mark.parametrize("stored", [2, 3])
+def test_a_read_waits_for_the_half_that_is_written(stored):
+    """Of an even number in the memory, the next one is in the half of the one that comes."""
+    dut = MemoryQueue(8, depth=8, split=True)
+
+    async def bench(ctx):
+        for number in range(stored + 1):  # one is read ahead
+            ctx.set(dut.i.valid, 1)
+            ctx.set(dut.i.p, number)
+            await ctx.tick()
+        ctx.set(dut.i.valid, 0)
+        await ctx.tick().repeat(3)
+        assert ctx.get(dut.stored) == stored
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.o.ready, 1)
+        await ctx.tick()
+        assert ctx.get(dut.o.valid) == stored % 2
+        # Who waited once reads in every cycle from then on.
+        for _ in range(6):
+            await ctx.tick()
+            assert ctx.get(dut.o.valid)
+
+    simulate(dut, bench)
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("depth", [2, 3, 8])
-def test_nothing_is_lost(depth, seed):
+@pytest.mark.parametrize("depth", [2, 3, 8, 9])
+@SPLIT
+def test_nothing_is_lost(split, depth, seed):
     print(f"seed {seed}")
     rng = random.Random(seed)
-    dut = MemoryQueue(8, depth=depth)
+    dut = MemoryQueue(8, depth=depth, split=split)
 
     async def bench(ctx):
-        held, most, left = deque(), 0, 0
+        held, most, left, waited = deque(), 0, 0, 0
         for cycle in range(400):
             # By turns more comes in, and more is taken.
             ready = rng.random() < (0.3, 0.9)[cycle // 50 % 2]
@@ -49,6 +81,8 @@ def test_nothing_is_lost(depth, seed):
             ctx.set(dut.i.p, rng.getrandbits(8))
             ctx.set(dut.o.ready, ready)
             assert ctx.get(dut.level) == len(held)
+            waited = 0 if ctx.get(dut.o.valid) or not held else waited + 1
+            assert waited <= 1
             if ready and ctx.get(dut.o.valid):
                 assert ctx.get(dut.o.p) == held.popleft()
                 left += 1

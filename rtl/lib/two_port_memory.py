@@ -1,0 +1,69 @@
+"""A memory that is written and read in the same cycle, in any rows."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["TwoPortMemory"]
+
+
+class TwoPortMemory(wiring.Component):
+    """What :class:`~rtl.lib.split_memory.SplitMemory` does, of any depth and without a wait.
+
+    Parameters
+    ----------
+    shape : :class:`~amaranth.hdl.ShapeLike`
+        Of a row.
+    depth : int
+        Rows.
+
+    Members
+    -------
+    write, read : In(1)
+        Write ``write_data`` into ``write_row``; read ``read_row``.
+    reads : Out(1)
+        It is read: always. ``data`` has it from the next cycle on, until another one is read.
+    awake : Out(1)
+        See :func:`~rtl.lib.sleep.may_sleep`.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    depth : int
+    memory : Memory
+    """
+
+    def __init__(self, shape, *, depth: int):
+        super().__init__(
+            {
+                "write": In(1),
+                "write_row": In(range(depth)),
+                "write_data": In(shape),
+                "read": In(1),
+                "read_row": In(range(depth)),
+                "reads": Out(1),
+                "data": Out(shape),
+                "awake": Out(1),
+            }
+        )
+        self.depth = depth
+        self.memory = Memory(shape=shape, depth=depth, init=[])
+        self._ports = self.memory.write_port(), self.memory.read_port()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = self.memory
+        write, read = self._ports
+        m.d.comb += [
+            write.en.eq(self.write),
+            write.addr.eq(self.write_row),
+            write.data.eq(self.write_data),
+            read.en.eq(self.read),
+            read.addr.eq(self.read_row),
+            self.reads.eq(self.read),
+            self.data.eq(read.data),
+            self.awake.eq(self.write | self.read),
+        ]
+        return m
