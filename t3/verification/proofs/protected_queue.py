@@ -4,15 +4,17 @@ have lost."""
 from types import SimpleNamespace
 
 from amaranth.asserts import AnySeq
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import IssueAck
 from rtl.lib.protected_queue import ProtectedQueue
 from rtl.lib.secded import encode
+from rtl.lib.split_memory import SplitMemory
 from rtl.parameters import T3Parameters
 
+from .held import relate_pointers, word_in
 from .injection import inject_freely
 from .invariant import invariant
 from .proof import Proof
@@ -20,8 +22,7 @@ from .streams import assert_held, free, moves
 
 __all__ = ["PROOFS"]
 
-_DEPTH = 4
-_DISPATCH_INDICES = _DEPTH - 1  # of the memory; one payload is at its end
+_DEPTH = 6  # so that the memory takes an odd number, one less than its rows
 _MOST = _DEPTH + 2  # two more are checked
 _P = T3Parameters(contexts=1, workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
 
@@ -121,7 +122,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         Assert(~take | (held != 0), "something leaves, but nothing is held"),
         Assert(~lost | (held != 0), "something is lost, but nothing is held"),
         Assert(queue.empty == (held == 0), "empty: not while nothing is held"),
-        Assert(dut.i.ready | (held >= _DISPATCH_INDICES), "no room, for nothing"),
+        Assert(dut.i.ready | (held >= _DEPTH - 1), "no room, for nothing"),
         Assert(waited <= 2, "nothing comes out for three cycles"),
         Assert(~first | (dut.o.p == payload), "a payload changes, or not in its turn"),
         Assert(~at_end | (lost == (bits == 2)), "lost: not if two bits are wrong"),
@@ -149,37 +150,26 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
 def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
     """Where the payloads are, and the followed one's wrong bits."""
     words, checked = queue.words, queue.checked
-    rdy, level = words.o.valid, checked.level
-    produce, consume = words.write.addr, words.read.addr
-    read, write = checked.read, checked.write
-    at, stored, turn = (
-        checked.storage.read_port(domain="comb"),
-        words.storage.read_port(domain="comb"),
-        words.storage.write_port(),
-    )
-    before = words.storage.read_port(domain="comb")
-    turns = Signal.like(ghost.wrong)
-    free(m, turn.en, turn.addr, turns)
+    memory, rdy, level = words.storage, words.o.valid, checked.level
+    at = checked.storage.read_port(domain="comb")
     index = Signal(range(2 * _DEPTH))
-    dispatch_index, behind = Signal.like(stored.addr), Signal()
+    row, behind = Signal(range(memory.depth)), Signal()
+    stored, next_row = word_in(m, memory, row), memory.read_row + index
+    turned, turns = _turn(m, memory, moves(words.i))
     m.d.comb += [
         index.eq(ghost.ahead - level - rdy),
         behind.eq(ghost.ahead >= level + rdy),
-        dispatch_index.eq((consume + index) % _DISPATCH_INDICES),
-        stored.addr.eq(dispatch_index),
-        at.addr.eq(read.addr + ghost.ahead),
-        before.addr.eq(turn.addr),
-        turn.data.eq(before.data ^ turns),
-        Assume(~turn.en | (turn.addr < _DISPATCH_INDICES)),
-        Assume(~(turn.en & moves(words.i) & (turn.addr == produce))),
+        row.eq(Mux(next_row >= memory.depth, next_row - memory.depth, next_row)),
+        at.addr.eq(checked.read.addr + ghost.ahead),
     ]
     with m.If(~ghost.follows):
         m.d.sync += ghost.wrong.eq(ghost.injected)
-    with m.Elif(behind & turn.en & (turn.addr == dispatch_index) & ~(words.reads & (index == 0))):
+    with m.Elif(behind & (turned == row) & ~(memory.reads & (index == 0))):
         m.d.sync += ghost.wrong.eq(ghost.wrong ^ turns)
 
     code = Cat(ghost.payload, encode(ghost.payload.as_value())) ^ ghost.wrong
-    inner = words.stored
+    read, write = checked.read, checked.write
+    relate_pointers(m, words, "words")
     with m.If(ghost.follows):
         m.d.comb += invariant(ghost.ahead < ghost.held, "the followed payload is not held")
         with m.If(ghost.ahead < level):
@@ -188,21 +178,32 @@ def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
         with m.Elif(~behind):
             m.d.comb += invariant(words.o.p == code, "another payload at the end")
         with m.Else():
-            m.d.comb += invariant(stored.data == code, "another payload in the memory")
+            m.d.comb += invariant(stored == code, "another payload in the memory")
     m.d.comb += [
-        invariant(produce < _DISPATCH_INDICES, "write pointer outside"),
-        invariant(consume < _DISPATCH_INDICES, "read pointer outside"),
-        invariant(
-            produce == (consume + inner) % _DISPATCH_INDICES,
-            "the pointers differ from the level",
-        ),
-        invariant(inner <= _DISPATCH_INDICES, "more in the memory than it can hold"),
         invariant(level <= checked.depth, "more checked than there is room for"),
         invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers of the checked"),
-        invariant(ghost.held == inner + rdy + level, "held: not what is there"),
+        invariant(ghost.held == words.stored + rdy + level, "held: not what is there"),
         invariant((ghost.waited != 1) | rdy | level.any() | ~ghost.held.any(), "it does not move"),
         invariant((ghost.waited != 2) | level.any() | ~ghost.held.any(), "nor here"),
     ]
+
+
+def _turn(m: Module, memory: SplitMemory, writes: Value) -> tuple[Value, Value]:
+    """Turn any bits in any row but one that is written; gives the row and the bits."""
+    row, bits = Signal(range(memory.depth)), Signal(len(memory.data))
+    free(m, row, bits)
+    m.d.comb += [
+        Assume(row < memory.depth),
+        Assume((bits == 0) | ~writes | (row != memory.write_row)),
+    ]
+    for number, half in enumerate(memory.halves):
+        port = half.memory.write_port()
+        m.d.comb += [
+            port.en.eq(bits.any() & (row[0] == number)),
+            port.addr.eq(row[1:]),
+            port.data.eq(word_in(m, memory, row) ^ bits),
+        ]
+    return row, bits
 
 
 _STATEMENT = (
@@ -222,7 +223,7 @@ PROOFS = (
         geometry=f"depth {_DEPTH}, payloads of 8 bits",
         reason=_REASON,
         depth=1,
-        cover_depth=12,
+        cover_depth=16,
         slow=True,
     ),
     Proof(
@@ -233,7 +234,7 @@ PROOFS = (
         geometry=f"depth {_DEPTH}, issue acknowledgements of 8 bits",
         reason=_REASON,
         depth=1,
-        cover_depth=14,
+        cover_depth=18,
         slow=True,
     ),
 )

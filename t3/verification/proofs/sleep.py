@@ -152,6 +152,15 @@ PROOFS = (
     sleeps("queue", "a queue", Queue, 8, depth=4, geometry=_WORDS),
     sleeps("memory-queue", "a long queue", MemoryQueue, 8, depth=4, geometry=_WORDS),
     sleeps(
+        "split-queue",
+        "a long queue in two halves",
+        MemoryQueue,
+        8,
+        depth=4,
+        split=True,
+        geometry=_WORDS,
+    ),
+    sleeps(
         "protected-queue", "a queue with check bits", ProtectedQueue, 8, depth=4, geometry=_WORDS
     ),
     sleeps(
