@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import reduce
 from operator import getitem
 
-__all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "inside", "preset", "turn"]
+__all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "in_halves", "inside", "preset", "turn"]
 
 BLOCK_BITS = 8
 """Of a :class:`~rtl.lib.wide_counter.WideCounter`, which steps in blocks."""
@@ -33,6 +33,11 @@ def inside(dut, *paths: str):
         with suppress(KeyError):
             return reduce(getitem, path.split("."), dut)
     raise KeyError(f"{dut._name} has no {' or '.join(paths)}")
+
+
+def in_halves(dut, path: str, row: int):
+    """A row of a :class:`~rtl.lib.split_memory.SplitMemory`, by the names that lead to it."""
+    return inside(dut, f"{path}.{('even', 'odd')[row % 2]}.memory")[row // 2]
 
 
 def turn(word, *bits: int) -> None:

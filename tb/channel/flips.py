@@ -11,7 +11,7 @@ from rtl.interface.layouts import ErrorReport, IssueAck, TileUpdates
 from tb.channel.tables import PARAMETERS
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.inside import inside, turn
+from tb.inside import in_halves, turn
 from tb.payload import Fields
 
 __all__ = ["injected_bits", "one_wrong_bit", "two_wrong_bits"]
@@ -71,7 +71,7 @@ async def _pass(
         await next_cycle(dut)
     dut.issue_acks__valid.value = 0
     await next_cycle(dut)
-    turn(inside(dut, _MEMORY)[wrong - _EVENTS], *bits)
+    turn(in_halves(dut, _MEMORY, wrong - _EVENTS), *bits)
     dut.tile_issue_acks__ready.value = 1
     left, corrected, errors = [], 0, []
     for _ in range(4 * _ISSUE_ACKS):
@@ -92,7 +92,7 @@ async def _pass(
 @cocotb.test()
 async def one_wrong_bit(dut):
     """Each bit of an issue acknowledgement: it leaves as it came."""
-    for bit in range(len(inside(dut, _MEMORY)[0])):
+    for bit in range(len(in_halves(dut, _MEMORY, 0))):
         assert await _pass(dut, bit) == (_ALL, 1, []), bit
         cover("waiting issue acknowledgement corrected")
 
@@ -101,7 +101,7 @@ async def one_wrong_bit(dut):
 async def two_wrong_bits(dut):
     """It alone does not leave, and its tile is reported as it reads."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
-    width = len(inside(dut, _MEMORY)[0])
+    width = len(in_halves(dut, _MEMORY, 0))
     for _ in range(scaled(_PAIRS)):
         # Of the check bits, so that the tile reads right.
         bits = rng.sample(range(_ISSUE_ACK.width, width), 2)

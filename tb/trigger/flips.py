@@ -10,7 +10,7 @@ from rtl.interface.encodings import Action, ErrorCode, Granularity
 from rtl.interface.layouts import Completion, ErrorReport, ReadyCommand
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
-from tb.inside import inside, turn
+from tb.inside import in_halves, inside, turn
 from tb.payload import Fields
 from tb.trigger.tables import DISPATCH_INDICES, PARAMETERS
 
@@ -22,11 +22,14 @@ _REPORT = Fields(ErrorReport(PARAMETERS))
 _PAIRS = 6  # of each place
 _STILL = 12  # cycles after which a tile is worked off, with all commands that it makes ready
 _WAITING = 6  # commands in the memory of the queue, and one in front of it
-_MEMORIES = {"row": "table.words", "group": "groups.words", "ready": "queue.words.storage"}
+_WORDS = {
+    "row": lambda dut, row: inside(dut, "table.words")[row],
+    "group": lambda dut, row: inside(dut, "groups.words")[row],
+    "ready": lambda dut, row: in_halves(dut, "queue.words.storage", row),
+}
+"""What is in a row of each memory."""
 
-expect(
-    *(f"{dispatch_index} {what}" for dispatch_index in _MEMORIES for what in ("corrected", "lost"))
-)
+expect(*(f"{dispatch_index} {what}" for dispatch_index in _WORDS for what in ("corrected", "lost")))
 
 
 class _Unit:
@@ -104,7 +107,7 @@ async def _row(unit: _Unit, flip: Callable) -> int:
     """Of a workgroup that has one tile of two: lost, it never completes."""
     await unit.start(Granularity.WORKGROUP, 0)
     await unit.tile(5, 3, 900)
-    flip(_MEMORIES["row"], 5)
+    flip("row", 5)
     await unit.tile(5, 1, 950)
     if not unit.errors:
         assert (unit.commands, unit.complete) == ([(5, 900)], 1)
@@ -118,7 +121,7 @@ async def _released(unit: _Unit, flip: Callable) -> int:
     await unit.start(Granularity.WORKGROUP, 1)
     for wavefront, start in enumerate((900, 800)):
         await unit.tile(6, wavefront, start)
-    flip(_MEMORIES["row"], 6)
+    flip("row", 6)
     for wavefront, start in enumerate((700, 750)):
         await unit.tile(7, wavefront, start)
     assert unit.complete == 2
@@ -131,7 +134,7 @@ async def _group(unit: _Unit, flip: Callable) -> int:
     await unit.start(Granularity.WORKGROUP, 1)
     for wavefront in range(2):
         await unit.tile(6, wavefront, 900)
-    flip(_MEMORIES["group"], 6)
+    flip("group", 6)
     for wavefront in range(2):
         await unit.tile(7, wavefront, 700)
     assert unit.complete == 2
@@ -148,7 +151,7 @@ async def _ready(unit: _Unit, flip: Callable) -> int:
     expected = [(dispatch_index, 100 + dispatch_index) for dispatch_index in range(2 * _WAITING)]
     for dispatch_index, start in expected:
         await unit.tile(dispatch_index, dispatch_index % 3, start)
-    flip(_MEMORIES["ready"], at)
+    flip("ready", at)
     unit.ready = True
     unit.said_empty.clear()
     await unit.cycles(8 * _WAITING)
@@ -169,8 +172,8 @@ async def one_wrong_bit(dut):
     unit = _Unit(dut)
     for name, cases in _CASES.items():
         for case in cases:
-            for bit in range(len(inside(dut, _MEMORIES[name])[0])):
-                await case(unit, lambda path, at, bit=bit: turn(inside(dut, path)[at], bit))
+            for bit in range(len(_WORDS[name](dut, 0))):
+                await case(unit, lambda memory, at, bit=bit: turn(_WORDS[memory](dut, at), bit))
                 assert (unit.corrected, unit.errors) == (1, []), f"{case.__name__}, bit {bit}"
                 cover(f"{name} corrected")
 
@@ -181,14 +184,14 @@ async def two_wrong_bits(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     unit = _Unit(dut)
     for name, cases in _CASES.items():
-        width = len(inside(dut, _MEMORIES[name])[0])
+        width = len(_WORDS[name](dut, 0))
         for case in cases * scaled(_PAIRS):
             bits = rng.sample(range(width), 2)
             # The tile of a lost command is reported as it reads: not with wrong bits itself.
             if case is _ready:
                 bits = rng.sample(range(_READY.width, width), 2)
             dispatch_index = await case(
-                unit, lambda path, at, bits=bits: turn(inside(dut, path)[at], *bits)
+                unit, lambda memory, at, bits=bits: turn(_WORDS[memory](dut, at), *bits)
             )
             found = unit.errors, unit.corrected
             assert found[0] == [_corrupt(dispatch_index)], case.__name__
