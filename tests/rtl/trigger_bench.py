@@ -15,6 +15,7 @@ __all__ = [
     "WORKGROUP",
     "Reference",
     "command",
+    "leaving",
     "region_range",
     "released",
     "simulate",
@@ -112,6 +113,24 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
 
     simulate_device(dut, bench)
     return seen
+
+
+def leaving(pushes, taking):
+    """When commands leave that are pushed in cycles: through a memory in two halves, a place at its
+    end, and two for what is checked."""
+    left, coming = [], set(pushes)
+    stored, at_end, checked = 0, False, 0
+    for cycle, takes in enumerate(taking):
+        pops, moves, pushed = takes and checked > 0, at_end and checked < 2, cycle in coming
+        # What is written is in the half of what would be read.
+        collides = pushed and stored % 2 == 0
+        reads = stored > 0 and (moves or not at_end) and not collides
+        if pops:
+            left.append(cycle)
+        stored += pushed - reads
+        at_end = reads or (at_end and not moves)
+        checked += moves - pops
+    return left
 
 
 def released(seen):

@@ -11,6 +11,7 @@ from trigger_bench import (
     WORKGROUP,
     Reference,
     command,
+    leaving,
     region_range,
     released,
     simulate,
@@ -355,10 +356,8 @@ def test_random(seed):
             completes.append((worked, completion[0], own))
     assert seen.taken == taken
     assert seen.complete == completes
-    ready, before = [], 0
-    for cycle, fields in pushes:
-        before = next(c for c in range(max(cycle + 3, before + 1), 4000) if taking[c])
-        ready.append((before, fields))
+    left = leaving([cycle for cycle, _ in pushes], taking)
+    ready = [(cycle, fields) for cycle, (_, fields) in zip(left, pushes, strict=True)]
     assert seen.ready == ready
     assert seen.tiles == len(tiles)
     stored = [0] * 4001
