@@ -1,4 +1,4 @@
-"""The buffer, one cycle at a time, as docs/microarchitecture/channel.md says."""
+"""The buffer, one cycle at a time, as docs/microarchitecture/ says of it and of its queue."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -53,6 +53,7 @@ class Buffer:
         """One cycle, with what is offered to it."""
         takes, end = self.takes, self.end
         straight = self.empty and ready
+        comes = offered is not None and takes and not straight
         leaves = end is not None and len(self.checked) < _CHECKED
         wrong = end.wrong if leaves else 0
         gives = offered.issue_ack if straight and offered else None
@@ -63,7 +64,9 @@ class Buffer:
         if leaves and wrong < 2:
             self.checked.append(end.issue_ack)
         if leaves or end is None:
-            self.end = self.inner.popleft() if self.inner else None
-        if offered and takes and not straight:
+            # What comes goes into the half that has the next one.
+            waits = comes and len(self.inner) % 2 == 0
+            self.end = self.inner.popleft() if self.inner and not waits else None
+        if comes:
             self.inner.append(offered)
         return Outputs(takes, gives, wrong == 1, end.issue_ack if wrong > 1 else None)

@@ -71,6 +71,11 @@ def _queued(m: Module, dut: Trigger, ghost: SimpleNamespace) -> tuple[Value, Val
             ~valid | ~ghost.followed(entry) | (entry == ghost.command),
             f"command {index} is another",
         )
+    words = dut.queue.words
+    # The memory is full only when as many are ready as may be.
+    m.d.comb += invariant(
+        (words.stored <= 1) | words.o.valid | checked.has(0), "nothing went on when a read waited"
+    )
     in_queue = sum((valid & ghost.followed(entry) for entry, valid in commands), start=0)
     return in_queue, sum((valid for _, valid in commands), start=0)
 
