@@ -71,7 +71,7 @@ class SplitMemory(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        odd = Signal()  # the row that was read last
+        was_odd = Signal()  # the row that was read last
         for half, memory in enumerate(self.halves):
             m.submodules[("even", "odd")[half]] = memory
             m.d.comb += [
@@ -84,9 +84,9 @@ class SplitMemory(wiring.Component):
         even_half, odd_half = self.halves
         m.d.comb += [
             self.reads.eq(self.read & ~(self.write & (self.write_row[0] == self.read_row[0]))),
-            self.data.eq(Mux(odd, odd_half.o, even_half.o)),
+            self.data.eq(Mux(was_odd, odd_half.o, even_half.o)),
             self.awake.eq(self.write | self.read),
         ]
         with m.If(self.reads):
-            m.d.sync += odd.eq(self.read_row[0])
+            m.d.sync += was_odd.eq(self.read_row[0])
         return m
