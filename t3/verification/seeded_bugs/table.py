@@ -216,6 +216,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="self.lost.eq(0)",
     ),
     SeededBug(
+        module="rtl.lib.memory_queue",
+        block="MemoryQueue",
+        fault="a payload that comes as another is read is not counted",
+        right="with m.If(reads & ~put):",
+        wrong="with m.If(reads):",
+    ),
+    SeededBug(
         module="rtl.lib.protected_queue",
         block="ProtectedQueue",
         fault="gives a payload that is lost",
