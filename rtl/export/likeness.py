@@ -5,14 +5,15 @@ from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Signal, Value, ValueCastable
+from amaranth.hdl import Array, Shape, Signal, Value, ValueCastable
 from amaranth.lib import wiring
 from amaranth.lib.data import Layout
 from amaranth.lib.memory import Memory
 
 __all__ = ["likeness"]
 
-_PLAIN = (int, float, str, bytes, type(None), type, frozenset, range, Enum, Layout)
+_PLAIN = (int, float, str, bytes, type(None), type, frozenset, range, Enum, Layout, Shape)
+_MEMBERS = "_Signature__members"
 
 
 class _UnknownError(Exception):
@@ -39,7 +40,24 @@ def _of_component(component: wiring.Component) -> Any:
         for name, value in vars(component).items()
         if name not in known and "_MustUse__" not in name
     }
-    return type(component), component.signature, kept
+    return type(component), _of_signature(component.signature), kept
+
+
+def _of_signature(signature: wiring.Signature) -> Any:
+    """Most signatures of classes of their own would be equal only to themselves."""
+    if isinstance(signature, wiring.FlippedSignature):
+        return wiring.FlippedSignature, _of_signature(signature.flip())
+    if type(signature).__eq__ is not wiring.Signature.__eq__:
+        return signature
+    members = {}
+    for name, member in signature.members.items():
+        if member.is_port:
+            kind = _of(member.shape), member.init
+        else:
+            kind = _of_signature(member.signature)
+        members[name] = member.flow, member.dimensions, kind
+    kept = {name: _of(value) for name, value in vars(signature).items() if name != _MEMBERS}
+    return type(signature), members, kept
 
 
 def _of(value: Any) -> Any:
@@ -55,12 +73,12 @@ def _of(value: Any) -> Any:
         return type(value), value.shape(), repr(value)
     if isinstance(value, ValueCastable):
         return type(value), value.shape(), _of(Value.cast(value))
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Array):
         return type(value), [_of(each) for each in value]
     if isinstance(value, dict):
         return dict, [(_of(key), _of(each)) for key, each in value.items()]
     if is_dataclass(value) or isinstance(value, SimpleNamespace):
         return type(value), _of(vars(value))
     if hasattr(value, "signature"):  # an interface
-        return type(value), value.signature
+        return type(value), _of_signature(value.signature)
     raise _UnknownError
