@@ -18,6 +18,7 @@ from .cells import CLOCK_GATE
 from .clock_gate import add_clock_gate
 from .likeness import likeness
 from .parts import instance_of, replace_parts
+from .platform import ExportPlatform
 
 __all__ = ["Hierarchies", "Part"]
 
@@ -46,31 +47,17 @@ class Part:
     rtlil: str
 
 
-class _Rooms:
-    """A platform that remembers the rooms."""
-
-    def __init__(self):
-        self._rooms: list[wiring.Component] = []
-
-    def stop_clock(self, room: wiring.Component) -> wiring.Component:
-        self._rooms.append(room)
-        return room
-
-    def __contains__(self, component: wiring.Component) -> bool:
-        return any(component is room for room in self._rooms)
-
-
 class Hierarchies:
     """Hierarchies of components, in which what they share is converted once.
 
     Each component becomes a module of its own, whose ports have the names of the component's
-    members. Components whose modules come out the same share one. Memories, FIFOs and the like of
-    Amaranth's library stay inside the module that uses them. In the module of a room there is a
-    gate, which stops the clock of all in it but of rooms inside.
+    members. Components whose modules come out the same share one. FIFOs and the like of Amaranth's
+    library stay inside the module that uses them, and so do small memories; large ones are cells.
+    In the module of a room there is a gate, which stops the clock of all in it but of rooms inside.
     """
 
     def __init__(self):
-        self._rooms = _Rooms()
+        self._platform = ExportPlatform()
         # By a key that is computed from the text.
         self._texts: dict[str, str] = {}
         self._components: dict[str, wiring.Component] = {}
@@ -87,8 +74,9 @@ class Hierarchies:
             Of the top's module. The names of the others begin with it and two underscores, go on
             with the component's class and, where that has several variants, say where one is used.
         """
-        top = self._rooms.stop_clock(component) if is_room(component) else component
-        names = self._names(self._add(component, Fragment.get(top, self._rooms)), name)
+        platform = self._platform
+        top = platform.stop_clock(component) if is_room(component) else component
+        names = self._names(self._add(component, Fragment.get(top, platform)), name)
         taken = set(names.values())
         parts = []
         for key, module in names.items():
@@ -105,7 +93,7 @@ class Hierarchies:
 
     def _add(self, component: wiring.Component, fragment: Fragment) -> str:
         """Convert a component that was elaborated to a fragment, and give its key."""
-        sleeps = component in self._rooms
+        sleeps = self._platform.has_room(component)
         consists_of = sleeps, likeness(component)
         for other, key in self._made:
             if consists_of[1] is not None and consists_of == other:
@@ -136,7 +124,7 @@ class Hierarchies:
     ) -> Instance:
         """``clk`` is the clock of rooms."""
         key = self._add(component, fragment)
-        if component not in self._rooms:
+        if not self._platform.has_room(component):
             if isinstance(clk, Signal) and self._has_gates(key):
                 kind = type(component).__name__
                 raise TypeError(f"A {kind} in a room must have no rooms: its clock would stop them")

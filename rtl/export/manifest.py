@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -52,6 +54,7 @@ def manifest(
         "parameters": asdict(p),
         **({} if link is None else {"link": asdict(link)}),
         "clock_gates": _clock_gates(cells),
+        "memories": _memories(cells),
         "files": [_file(name, text, modules.get(name)) for name, text in sorted(files.items())],
     }
     return json.dumps(content, indent=1) + "\n"
@@ -65,6 +68,27 @@ def _clock_gates(cells: Sequence[PlacedCell]) -> dict[str, Any]:
         "count": len(gates),
         "instances": gates,
     }
+
+
+def _memories(cells: Sequence[PlacedCell]) -> list[dict[str, Any]]:
+    """Those of the same place in channels, contexts and banks together."""
+    alike = defaultdict(list)
+    for cell in cells:
+        if "ROWS" in cell.parameters:
+            rows, width = cell.parameters["ROWS"], cell.parameters["WIDTH"]
+            place = re.sub(r"_\d+\b", "", cell.path)
+            alike[cell.module, rows, width, place].append(cell.path)
+    return [
+        {
+            "module": module,
+            "rows": rows,
+            "width": width,
+            "bits": rows * width,
+            "count": len(paths),
+            "instances": paths,
+        }
+        for (module, rows, width, _), paths in alike.items()
+    ]
 
 
 def _file(name: str, text: str, module: tuple[str, str, Sequence[Port]] | None) -> dict[str, Any]:

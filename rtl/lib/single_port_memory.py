@@ -53,9 +53,11 @@ class SinglePortMemory(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = self.memory
         write, read = self._ports
         address = Signal.like(write.addr)
+        get_memory = getattr(platform, "get_single_port_memory", None)
+        memory = self.memory if get_memory is None else get_memory(self.memory, address)
+        m.submodules.memory = memory
         m.d.comb += [
             address.eq(Mux(self.write, self.write_address, self.read_address)),
             write.addr.eq(address),

@@ -5,11 +5,12 @@ import io
 from dataclasses import asdict
 from typing import Any
 
+from rtl.export.cells import MEMORY_ROWS
+
 from .area import Area
 from .cells import Library
 from .inventory import Inventory
 from .node7 import GATE_UM2, SRAM, SRAM_RANGE, cells_mm2, mm2
-from .synthesis import MEMORY_ROWS
 
 __all__ = ["as_csv", "as_dict", "as_markdown"]
 

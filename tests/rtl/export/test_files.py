@@ -26,7 +26,7 @@ from rtl.parameters import T3Parameters
 json.dump(export_files(T3Parameters(**json.loads(sys.argv[1]))), sys.stdout)
 """
 MODULE = re.compile(r"^module (\w+)", re.MULTILINE)
-INSTANCE = r"^  (?!module)(\w+) (?:#\(.*?\) )?\w+ \($"
+INSTANCE = r"^  (?!module)(\w+) (?:#\([^;]*?\n  \) )?\w+ \($"
 PORT = re.compile(r"^  (input|output) +(?:wire|reg) +(?:\[(\d+):0\] )?(\w+)", re.MULTILINE)
 
 

@@ -1,0 +1,79 @@
+"""What an export has in place of rooms and of memories."""
+
+from amaranth.hdl import ClockSignal, Fragment, Instance, Shape, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+
+from .cells import MEMORY_ROWS, SRAM_1R1W, SRAM_1RW
+
+__all__ = ["ExportPlatform"]
+
+
+class ExportPlatform:
+    """A platform that remembers the rooms, and has cells in place of the larger memories."""
+
+    def __init__(self):
+        self._rooms: dict[int, wiring.Component] = {}  # by identity
+
+    def stop_clock(self, room: wiring.Component) -> wiring.Component:
+        """The room as it is: its module gets a gate."""
+        self._rooms[id(room)] = room
+        return room
+
+    def has_room(self, component: wiring.Component) -> bool:
+        return id(component) in self._rooms
+
+    def get_memory(self, memory: Memory) -> Fragment:
+        """One that writes a word and reads a word per cycle."""
+        if not _is_sram(memory):
+            return Memory.elaborate(memory, None)
+        (write,), (read,) = memory.write_ports, memory.read_ports
+        return Instance(
+            SRAM_1R1W,
+            **_size(memory),
+            i_clk=ClockSignal(),
+            i_write_enable=write.en,
+            i_write_address=write.addr,
+            i_write_data=write.data,
+            i_read_enable=read.en,
+            i_read_address=read.addr,
+            o_read_data=read.data,
+        )
+
+    def get_single_port_memory(self, memory: Memory, address: Value) -> Fragment:
+        """One whose two ports have the same address, and are never both enabled."""
+        if not _is_sram(memory):
+            return Memory.elaborate(memory, None)
+        (write,), (read,) = memory.write_ports, memory.read_ports
+        return Instance(
+            SRAM_1RW,
+            **_size(memory),
+            i_clk=ClockSignal(),
+            i_enable=write.en | read.en,
+            i_write=write.en,
+            i_address=address,
+            i_write_data=write.data,
+            o_read_data=read.data,
+        )
+
+
+def _is_sram(memory: Memory) -> bool:
+    """It is large, and has the ports of one: whole words are written, and read at a clock."""
+    reads, writes = memory.read_ports, memory.write_ports
+    return (
+        memory.depth >= MEMORY_ROWS
+        and Shape.cast(memory.shape).width > 0
+        and len(reads) == len(writes) == 1
+        and reads[0].domain == writes[0].domain == "sync"
+        and not reads[0].transparent_for
+        and len(writes[0].en) == 1
+        and not any(memory.init)
+    )
+
+
+def _size(memory: Memory) -> dict[str, int]:
+    return {
+        "p_ROWS": memory.depth,
+        "p_WIDTH": Shape.cast(memory.shape).width,
+        "p_ADDRESS_BITS": (memory.depth - 1).bit_length(),
+    }
