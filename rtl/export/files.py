@@ -83,7 +83,7 @@ def export_files(
         parts = hierarchies.parts(component, module)
         if block_name == TOP:
             cells = placed_cells(parts)
-        files[f"{module}.v"] = readable_verilog(parts, about, reset)
+        files[f"{module}.v"] = readable_verilog(parts, about, reset, holds_inputs=block_name == TOP)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)
     files |= {f"{cell}.v": cell_text(cell) for cell in CELLS}

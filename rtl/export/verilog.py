@@ -1,17 +1,22 @@
 """Readable Verilog of a component: each distinct module once, plain names, documented ports."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
+from .assertions import MACRO, assertions
 from .back_end import yosys_verilog
 from .hierarchy import Part
 from .ports import Port, documented_ports, summary
+from .registered import registered_outputs
 from .reset_style import ResetStyle
 from .tidy import tidy
 
 __all__ = ["readable_verilog"]
 
 _WIDTH = 100
+_MODULE = re.compile(r"^(module (\w+) .*?)^endmodule\n", re.DOTALL | re.MULTILINE)
+_CLOCKED = re.compile(r"^  input  wire (clk|rst)\b", re.MULTILINE)
 _RESETS: dict[ResetStyle, str] = {
     "synchronous": "rst is synchronous and active high",
     "asynchronous": "rst is asynchronous and active high, and has to fall with a clock",
@@ -20,11 +25,18 @@ _RESETS: dict[ResetStyle, str] = {
 _NOTE = (
     "One clock, clk; {reset}. A payload is one packed vector. The "
     "net evaluate_at_start is for simulators: it makes them evaluate processes at time zero. "
-    "Modules that begin with t3_ and are not here are cells, in files of their own."
+    "Modules that begin with t3_ and are not here are cells, in files of their own. With "
+    f"{MACRO} defined each module checks itself, in SystemVerilog."
 )
 
 
-def readable_verilog(parts: Sequence[Part], about: str, reset: ResetStyle = "synchronous") -> str:
+def readable_verilog(
+    parts: Sequence[Part],
+    about: str,
+    reset: ResetStyle = "synchronous",
+    *,
+    holds_inputs: bool = False,
+) -> str:
     """Convert a component's modules to Verilog-2001, which needs nothing else but cells.
 
     Behaves in every cycle like :func:`~.back_end.verilog_text`, and has the same ports; those
@@ -38,14 +50,40 @@ def readable_verilog(parts: Sequence[Part], about: str, reset: ResetStyle = "syn
         What else the comment at the beginning says.
     reset : ResetStyle
         Of the parts.
+    holds_inputs : bool
+        Assert also that streams into the component keep to the protocol.
     """
     text = yosys_verilog("\n".join(part.rtlil for part in parts))
-    headers = {part.name: _comments(documented_ports(part.component)) for part in parts}
+    ports = {part.name: documented_ports(part.component) for part in parts}
+    headers = {name: _comments(of_part) for name, of_part in ports.items()}
     top = parts[0]
     head = [*_comment(f"{top.name}: {summary(top.component)}"), "//", *_comment(about), "//"]
-    return "\n".join(
-        [*head, *_comment(_NOTE.format(reset=_RESETS[reset])), "", tidy(text, headers)]
-    )
+    body = _asserted(tidy(text, headers), parts, ports, holds_inputs=holds_inputs)
+    return "\n".join([*head, *_comment(_NOTE.format(reset=_RESETS[reset])), "", body])
+
+
+def _asserted(
+    text: str, parts: Sequence[Part], ports: Mapping[str, list[Port]], *, holds_inputs: bool
+) -> str:
+    """The text with assertions at the end of each module."""
+    registered = registered_outputs(part.rtlil for part in parts)
+    components = {part.name: part.component for part in parts}
+
+    def with_assertions(module: re.Match) -> str:
+        body, name = module[1], module[2]
+        if name not in components:  # a FIFO of Amaranth's library
+            return module[0]
+        clocked = set(_CLOCKED.findall(body))
+        lines = assertions(
+            components[name],
+            ports[name],
+            clocked,
+            registered[name],
+            holds_inputs=holds_inputs and name == parts[0].name,
+        )
+        return f"{body}{lines}endmodule\n"
+
+    return _MODULE.sub(with_assertions, text)
 
 
 def _comment(text: str, indent: str = "") -> list[str]:

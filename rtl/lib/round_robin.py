@@ -107,6 +107,8 @@ class RoundRobinPick(wiring.Component):
 
     first : Signal
         The pointer: one bit, of the request that goes first. Constant with one request.
+    one_hot : tuple of str
+        Members of which at most one bit is set, as the exported Verilog asserts.
 
     Raises
     ------
@@ -115,6 +117,8 @@ class RoundRobinPick(wiring.Component):
     ValueError
         If ``inputs`` is less than 1.
     """
+
+    one_hot = ("grant",)
 
     def __init__(self, inputs: int):
         _check_inputs(inputs)

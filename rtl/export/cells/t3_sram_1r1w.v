@@ -29,4 +29,9 @@ module t3_sram_1r1w #(
     if (write_enable) words[write_address] <= write_data;
     if (read_enable) read_data <= words[read_address];
   end
+`ifdef T3_ASSERT
+  default clocking @(posedge clk); endclocking
+  assert_write_in_range: assert property (write_enable |-> write_address < ROWS);
+  assert_read_in_range: assert property (read_enable |-> read_address < ROWS);
+`endif
 endmodule

@@ -28,4 +28,8 @@ module t3_sram_1rw #(
       if (write) words[address] <= write_data;
       else read_data <= words[address];
     end
+`ifdef T3_ASSERT
+  default clocking @(posedge clk); endclocking
+  assert_address_in_range: assert property (enable |-> address < ROWS);
+`endif
 endmodule

@@ -42,11 +42,11 @@ def verilog(p):
     return files if p is SMALL else files[:1]
 
 
-def lint(folder, file):
+def lint(folder, file, *options):
     """By Verilator, with the cells."""
     top = file.removesuffix(".v")
     (waivers,) = folder.glob("*.vlt")
-    arguments = ["--lint-only", "-Wall", "--top-module", top, waivers]
+    arguments = ["--lint-only", "-Wall", "--top-module", top, *options, waivers]
     return verilate(*arguments, folder / file, *cells(folder))
 
 
@@ -57,6 +57,13 @@ def test_verilator(p, tmp_path):
     for file in verilog(p):
         done = lint(folder, file)
         assert (done.returncode, done.stderr) == (0, ""), file
+
+
+@PARAMETERS
+def test_verilator_reads_assertions(p, tmp_path):
+    files = exported(p)
+    done = lint(written(tmp_path, files), "t3.v", "--assert", "-DT3_ASSERT")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_verilator_reads_a_top_with_its_links(tmp_path):
