@@ -19,15 +19,15 @@ module t3_sram_1r1w #(
   input  wire [ADDRESS_BITS-1:0] read_address,
   output reg  [WIDTH-1:0] read_data
 );
-  reg [WIDTH-1:0] words [0:ROWS-1];
-  integer row;
+  reg [WIDTH-1:0] sram [0:ROWS-1];
+  integer sram_row;
   initial begin
-    for (row = 0; row < ROWS; row = row + 1) words[row] = {WIDTH{1'b0}};
+    for (sram_row = 0; sram_row < ROWS; sram_row = sram_row + 1) sram[sram_row] = {WIDTH{1'b0}};
     read_data = {WIDTH{1'b0}};
   end
   always @(posedge clk) begin
-    if (write_enable) words[write_address] <= write_data;
-    if (read_enable) read_data <= words[read_address];
+    if (write_enable) sram[write_address] <= write_data;
+    if (read_enable) read_data <= sram[read_address];
   end
 `ifdef T3_ASSERT
   default clocking @(posedge clk); endclocking

@@ -17,16 +17,16 @@ module t3_sram_1rw #(
   input  wire [WIDTH-1:0] write_data,
   output reg  [WIDTH-1:0] read_data
 );
-  reg [WIDTH-1:0] words [0:ROWS-1];
-  integer row;
+  reg [WIDTH-1:0] sram [0:ROWS-1];
+  integer sram_row;
   initial begin
-    for (row = 0; row < ROWS; row = row + 1) words[row] = {WIDTH{1'b0}};
+    for (sram_row = 0; sram_row < ROWS; sram_row = sram_row + 1) sram[sram_row] = {WIDTH{1'b0}};
     read_data = {WIDTH{1'b0}};
   end
   always @(posedge clk)
     if (enable) begin
-      if (write) words[address] <= write_data;
-      else read_data <= words[address];
+      if (write) sram[address] <= write_data;
+      else read_data <= sram[address];
     end
 `ifdef T3_ASSERT
   default clocking @(posedge clk); endclocking
