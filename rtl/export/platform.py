@@ -4,7 +4,9 @@ from amaranth.hdl import ClockSignal, Fragment, Instance, Shape, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
-from .cells import MEMORY_ROWS, SRAM_1R1W, SRAM_1RW
+from rtl.lib.memories import MEMORY_ROWS
+
+from .cells import SRAM_1R1W, SRAM_1RW
 
 __all__ = ["ExportPlatform"]
 

@@ -5,7 +5,7 @@ import io
 from dataclasses import asdict
 from typing import Any
 
-from rtl.export.cells import MEMORY_ROWS
+from rtl.lib.memories import MEMORY_ROWS
 
 from .area import Area
 from .cells import Library

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rtl.export.cells import MEMORY_ROWS
+from rtl.lib.memories import MEMORY_ROWS
 from sysmodel.lib.cache import cache_folder, digest, locked
 from sysmodel.lib.errors import InputError
 

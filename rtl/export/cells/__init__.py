@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-__all__ = ["CELLS", "CLOCK_GATE", "MEMORY_ROWS", "SRAM_1R1W", "SRAM_1RW", "cell_text"]
+__all__ = ["CELLS", "CLOCK_GATE", "SRAM_1R1W", "SRAM_1RW", "cell_text"]
 
 CLOCK_GATE = "t3_clock_gate"
 SRAM_1R1W, SRAM_1RW = "t3_sram_1r1w", "t3_sram_1rw"
 CELLS = (CLOCK_GATE, SRAM_1R1W, SRAM_1RW)
 """Their names; the file of each has its model."""
-MEMORY_ROWS = 16
-"""A memory of fewer rows is made of flip-flops."""
 
 
 def cell_text(module: str) -> str:
