@@ -49,7 +49,8 @@ def compared(block, folder, simulator, **options):
 def test_random_inputs(block, simulator, tmp_path):
     """The seed is fixed and stands in the bench."""
     changes, asleep = compared(block, tmp_path, simulator)
-    assert changes > CYCLES // 20
+    # Random addresses seldom lie in a region of random bounds.
+    assert changes > CYCLES // (100 if block == "location_lookup" else 20)
     if is_room(BLOCKS[block].make(SMALL)):
         assert asleep < CYCLES * 19 // 20
         # Random flits arrive at all times.

@@ -71,7 +71,7 @@ def parts():
 def test_cells_by_ports_and_rows(parts):
     placed = {cell.path: (cell.module, cell.parameters) for cell in placed_cells(parts)}
     assert placed == {
-        "many.storage": (SRAM_1R1W, {"ROWS": 18, "WIDTH": 9, "ADDRESS_BITS": 5}),
+        "many.storage.memory": (SRAM_1R1W, {"ROWS": 18, "WIDTH": 9, "ADDRESS_BITS": 5}),
         "single_port.memory": (SRAM_1RW, {"ROWS": 32, "WIDTH": 9, "ADDRESS_BITS": 5}),
     }
 
