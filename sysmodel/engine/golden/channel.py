@@ -1,8 +1,7 @@
 """One memory channel: from its queues' heads to its queues' tails in one cycle."""
 
-from rtl.channel.channel import STORES_ON_THEIR_WAY
 from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind, Target
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
+from sysmodel.engine.ports import CHANNEL_INPUTS, I
 from sysmodel.lib.compiled import inlined
 
 from .address_map import check_packet, classify_store, locate, takes
@@ -12,11 +11,11 @@ from .issue_acks import has_room, take_issue_ack
 from .layouts import DATA_WORDS, copy_data
 from .protected_queue import is_empty
 from .queues import D, Q, back, commit, front, has, mark, natural, pick, room
-from .records import copy_record, load_record, store_record
+from .records import copy_record, load_record
 from .rooms import MARK, MORE
 from .watch import look_at_lanes, note_begun, note_copy_begun, note_copy_ended, note_ended
 
-__all__ = ["is_called", "step_channel", "tell", "write_channel"]
+__all__ = ["is_called", "step_channel"]
 
 _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
 _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
@@ -24,7 +23,6 @@ _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 _TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
 _PACKET_STORE = PacketKind.STORE.value
 _TO_END_OF_TILE = Target.END_OF_TILE.value
-_REMOTE = MORE.remote * 255
 # Fields of the queues that are rooms, and of those with accesses for the arbiter.
 _ROOMS = sum(MARK[: Q.candidates])
 _ACCESSES = sum(15 * mark for mark in (MARK.reads, MARK.writes, MARK.updates))
@@ -439,54 +437,3 @@ def step_channel(s, number, inputs, start_measurement):
     channel.levels, channel.heads = commit(levels, heads, popped, pushed)
     _note_rooms(s, channel, popped, pushed)
     return failure, second, busy, stays, sends
-
-
-@inlined
-def _write_counts(s, number, outputs):
-    """What does not follow from the queues between the stages."""
-    channel, o = s.channels[natural(number)], natural(number * CHANNEL_OUTPUTS)
-    outputs[o + O.issue_acks_ready] = has_room(channel)
-    free = 0
-    for context in range(s.config.contexts):
-        lane = channel.lanes[context]
-        waiting = lane.remote_stored + lane.remote_valid
-        free |= (waiting <= s.config.remote_depth - STORES_ON_THEIR_WAY) << context
-    outputs[o + O.stores_room] = free
-    outputs[o + O.stored] = channel.stored
-
-
-@inlined
-def _write_queues(s, number, outputs):
-    """What follows from them."""
-    channel, o = s.channels[natural(number)], natural(number * CHANNEL_OUTPUTS)
-    levels, heads = channel.levels, channel.heads
-    outputs[o + O.reads_ready] = room(levels, Q.reads, D.reads)
-    outputs[o + O.stores_ready] = room(levels, Q.stores, D.stores)
-    outputs[o + O.link_in_ready] = room(levels, Q.inbound, D.inbound)
-    outputs[o + O.link_out_valid] = has(levels, Q.link)
-    if has(levels, Q.link):
-        first = channel.link[front(heads, Q.link)]
-        store_record(outputs, o + O.link_out_kind, first.packet)
-        outputs[o + O.link_out_source] = first.source
-        outputs[o + O.link_owner] = first.owner
-    outputs[o + O.dram_valid] = has(levels, Q.issue)
-    if has(levels, Q.issue):
-        store_record(outputs, o + O.dram_access, channel.issue[front(heads, Q.issue)])
-
-
-@inlined
-def write_channel(s, number, outputs):
-    """The channel's outputs of the next cycle."""
-    outputs[natural(number * CHANNEL_OUTPUTS) + O.returns_ready] = 1
-    _write_counts(s, number, outputs)
-    _write_queues(s, number, outputs)
-
-
-@inlined
-def tell(s, number, outputs, levels, heads):
-    """Likewise, where they differ from those of this cycle, which it began with these queues."""
-    channel = s.channels[natural(number)]
-    if channel.levels != levels or channel.heads != heads:
-        _write_queues(s, number, outputs)
-    if channel.awake & (MARK.issue_ack_buffer | MARK.stored_count) or channel.awake_more & _REMOTE:
-        _write_counts(s, number, outputs)

@@ -3,26 +3,19 @@
 import numpy as np
 
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
-from sysmodel.engine.ports import (
-    CHANNEL_INPUTS,
-    CHANNEL_OUTPUTS,
-    CONTEXT_OUTPUTS,
-    G,
-    H,
-    I,
-    K,
-    O,
-)
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, I, O
 from sysmodel.lib.compiled import compiled, inlined
 
 from .arbitration import ANY
-from .channel import is_called, step_channel, tell, write_channel
+from .channel import is_called, step_channel
+from .channel_outputs import tell, write_channel
 from .congestion import follow_congestion
 from .contexts import begin_context, end_context, has_tiles, is_calm, is_written
 from .criticality import count_on
 from .dma import step_engine
-from .errors import interrupts, note_link, place_of, report, tell_of_gpu
+from .errors import note_link, place_of, report, tell_of_gpu
 from .injection import arm_banks, count_corrected, follow_injection
+from .outputs import write_units
 from .patrol import begin_bank, end_bank, follow_patrol, is_timed
 from .queues import Q, natural
 from .records import clear_record
@@ -60,33 +53,6 @@ __all__ = ["reset", "step"]
 _MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
 # What waits for the tracker.
 _TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
-
-
-@inlined
-def _write_gpu(s, outputs, h):
-    bus = s.gpu.bus
-    outputs[h + H.bus_awready] = not bus.aw_full
-    outputs[h + H.bus_wready] = not bus.w_full
-    outputs[h + H.bus_bresp] = bus.b_resp
-    outputs[h + H.bus_bvalid] = bus.b_valid
-    outputs[h + H.bus_arready] = not bus.ar_full
-    outputs[h + H.bus_rdata] = bus.r_data
-    outputs[h + H.bus_rresp] = bus.r_resp
-    outputs[h + H.bus_rvalid] = bus.r_valid
-    outputs[h + H.irq] = interrupts(s, GLOBAL)
-
-
-@inlined
-def _write_context(s, context, outputs, k):
-    own = s.contexts[context]
-    outputs[k + K.credit_limit_out] = own.credit_limit
-    outputs[k + K.generation] = own.told_generation
-    outputs[k + K.aborted] = own.given_up
-    outputs[k + K.dispatch_limit] = own.dispatch_limit
-    outputs[k + K.tiles] = own.tiles
-    outputs[k + K.done] = own.done
-    outputs[k + K.idle] = own.idle
-    outputs[k + K.irq] = interrupts(s, CONTEXT + context)
 
 
 @inlined
@@ -377,15 +343,6 @@ def _waits(s):
 
 
 @inlined
-def _write_units(s, results):
-    """Outputs of all but the channels."""
-    h = natural(s.config.channels * CHANNEL_OUTPUTS)
-    _write_gpu(s, results, h)
-    for context in range(s.config.contexts):
-        _write_context(s, context, results, h + natural(context * CONTEXT_OUTPUTS))
-
-
-@inlined
 def step(state, inputs, outputs):
     """Advance by one clock cycle.
 
@@ -424,7 +381,7 @@ def step(state, inputs, outputs):
         if acts:
             _write_register(s, used, pending, aborting)
         _wake_shared(s, acts)
-        _write_units(s, results)
+        write_units(s, results)
         stirs = gpu.awake & AWAKE | gpu.called | gpu.freed | gpu.tracker_busy != 0
         gpu.rests = not (calm or stirs or tracked)
     gpu.cycle += 1
@@ -466,10 +423,8 @@ def _settle(s, outputs):
         write_channel(s, number, results)
         if s.config.with_data:
             results[number * CHANNEL_OUTPUTS + O.nmc_in_ready] = 1
-    h = s.config.channels * CHANNEL_OUTPUTS
-    _write_gpu(s, results, h)
     for context in range(s.config.contexts):
         s.contexts[context].aborting = 1
         s.contexts[context].engine.last = 1
         begin_clearing(s, context)
-        _write_context(s, context, results, h + context * CONTEXT_OUTPUTS)
+    write_units(s, results)
