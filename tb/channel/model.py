@@ -5,7 +5,8 @@ from collections.abc import Collection
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.channel import step_channel, write_channel
+from sysmodel.engine.golden.channel import step_channel
+from sysmodel.engine.golden.channel_outputs import write_channel
 from sysmodel.engine.golden.queues import Q, front, has, mark, room
 from sysmodel.engine.golden.reduce import step_nmc
 from sysmodel.engine.golden.state import SEGMENTS

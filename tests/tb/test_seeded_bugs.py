@@ -47,6 +47,7 @@ INSIDE = {
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "LinkSender": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "LinkSession": Inside(bench="link_endpoint", user="rtl.link.endpoint"),
+    "MemoryQueue": Inside(bench="issue_ack_buffer", user="rtl.lib.protected_queue"),
     "ProtectedQueue": Inside(bench="issue_ack_buffer", user="rtl.channel.issue_ack_buffer"),
     "SecdedCheck": Inside(bench="protected_memory", user="rtl.lib.protected_memory"),
     "SerialProduct": Inside(bench="criticality", user="rtl.trigger.criticality"),
