@@ -169,3 +169,18 @@ async def many_updates_of_one_tile(dut):
     for _ in range(D.issue_acks + 1):
         await bench.cycle(None, ready=True)
     assert bench.put == bench.taken
+
+
+@cocotb.test()
+async def different_tiles(dut):
+    """Each place of the queue holds every bit of an event: full of random ones, it empties."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for _ in range(scaled(60)):
+        for _ in range(D.issue_acks):
+            issue_ack = _ISSUE_ACK.named(rng.getrandbits(_ISSUE_ACK.width))
+            await bench.cycle(issue_ack, ready=False)
+        for _ in range(D.issue_acks):
+            await bench.cycle(None, ready=True)
+    assert bench.put == bench.taken

@@ -52,13 +52,15 @@ class _Bench:
         patrol: bool = False,
     ) -> bool:
         """One cycle, with a row to read, a row and a word to write, and the number of bits that
-        shall be wrong in the next word. Gives whether the patrol writes."""
+        shall be wrong in the next word; 3 for none, as only its second one is asked for. Gives
+        whether the patrol writes."""
         dut = self.dut
         dut.read.value, dut.read_address.value = int(read is not None), read or 0
         dut.write.value, dut.patrol.value = int(write is not None), int(patrol)
         dut.write_address.value, dut.i.value = write or (0, 0)
         dut.inject__set.value = int(inject is not None)
-        dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
+        dut.inject__select.value = int(inject in (1, 2))
+        dut.inject__double.value = int(inject in (2, 3))
         await settled()
         if self._read is not None:
             word, wrong = self._read
@@ -81,7 +83,7 @@ class _Bench:
             self._rows[write[0]] = write[1], self._injected
             self._injected = 0
         if inject is not None:
-            self._injected = inject
+            self._injected = inject % 3
         self._written = write[0] if write else None
         patrolled = bool(dut.patrolled.value)
         await next_cycle(dut)
@@ -139,7 +141,7 @@ async def random_words(dut):
         await bench.cycle(
             read=rng.choice([before, row]) if acts["read"] else None,
             write=write,
-            inject=rng.randrange(3) if acts["inject"] else None,
+            inject=rng.randrange(4) if acts["inject"] else None,
         )
 
 
@@ -157,7 +159,7 @@ async def patrol(dut):
     writes = [await bench.cycle(write=(1, 0), patrol=True) for _ in range(DEPTH)]
     assert not any(writes)
     cover("the patrol gives way to writes")
-    # It ends before the rows that are wrong from the beginning, which other tests read.
+    # It ends before the rows that are wrong from the beginning, which the last test is for.
     await bench.expect_patrol(FREE)
     cover("the patrol corrects")
     for row in range(DEPTH):
@@ -176,5 +178,24 @@ async def every_free_row(dut):
         await bench.cycle(write=(row, rng.getrandbits(WIDTH)))
     await bench.expect_patrol(FREE)
     for row in range(FREE):
+        await bench.cycle(read=row)
+    await bench.cycle()
+
+
+@cocotb.test()
+async def patrol_begins_anew(dut):
+    """Behind the last row comes the first one. It leaves no wrong bits for other tests."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    for row in range(FREE):
+        await bench.cycle(write=(row, rng.getrandbits(WIDTH)))
+    for _ in range(2):
+        await bench.expect_patrol(DEPTH)
+        for row in (0, 1, DEPTH // 2, DEPTH - 1):
+            await bench.cycle(inject=1)
+            await bench.cycle(write=(row, rng.getrandbits(WIDTH)))
+    await bench.expect_patrol(DEPTH)
+    for row in range(DEPTH):
         await bench.cycle(read=row)
     await bench.cycle()
