@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import EnableInserter
 from amaranth.lib.wiring import Component
 
 from rtl.export.back_end import ports_of
 
 from .bits import first_free_bit
+from .clocks import stopped
 from .yosys import run_yosys
 
 __all__ = ["AWAKE", "FLAT", "SELECT", "Mutant", "mutate"]
@@ -147,7 +147,7 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
 def mutate(
     component: Component, name: str, *, count: int, seed: int, folder: Path
 ) -> tuple[list[Mutant], str]:
-    """Draw mutants of a component, whose clock stops while it is not ``awake`` if it says that.
+    """Draw mutants of a component, in which the clock of a room stops while it is not ``awake``.
 
     Parameters
     ----------
@@ -165,8 +165,7 @@ def mutate(
         The mutants, and Verilog of the flat netlist with all of them and the input ``SELECT``.
     """
     ports = ports_of(component)
-    gated = EnableInserter(component.awake)(component) if AWAKE in ports else component
-    text = rtlil.convert(gated, name=name, ports=ports)
+    text = rtlil.convert(stopped(component), name=name, ports=ports)
     (folder / "block.il").write_text(text, encoding="utf-8")
     width = count.bit_length()
     run_yosys(
