@@ -10,7 +10,7 @@ EVIDENCE := prove exhaust mutate coverage faults
 # What must agree cycle by cycle: each block and the top, RTL against golden model.
 CORE := tests/lockstep tests/sysmodel/engine/golden
 
-.PHONY: run reproduce test loop quick verify lint format bench verilog area timing docs clean help
+.PHONY: run reproduce test loop quick verify lint format bench verilog area timing fpga docs clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@mkdir -p build
 	@{ $(PYTHON) -m venv $(VENV) \
 	    && $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
-	        --constraint constraints.txt --editable '.[dev]'; } > build/setup.log 2>&1 \
+	        --constraint constraints.txt --editable '.[dev,fpga]'; } > build/setup.log 2>&1 \
 	    || { cat build/setup.log; exit 1; }
 	@touch $@
 
@@ -30,12 +30,13 @@ run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the 
 reproduce: $(READY)        ## The paper's evaluation, a part with the RTL in the loop; tables, figures and a report in results/
 	@$(T3) reproduce --out results
 
-docs: $(READY)             ## Run evaluation, validation, area, timing, evidence; write their pages into docs/
+docs: $(READY)             ## Run evaluation, validation, area, timing, FPGA, evidence; write their pages into docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) machines --page docs/machines.md
 	-@$(T3) validate --out docs/validation  # a bound that is broken is in the page
 	@$(T3) area --scaling --out docs/hardware
 	@$(T3) timing --out docs/hardware
+	@$(T3) fpga --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
 	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
@@ -78,6 +79,9 @@ area: $(READY)             ## Area of every block and of the whole, in a cell li
 
 timing: $(READY)           ## Critical path of every block, in FO4 and ns; build/timing/
 	@$(T3) timing --out build/timing
+
+fpga: $(READY)             ## One channel with a small tracker in a Lattice ECP5, placed and routed; build/fpga/
+	@$(T3) fpga --out build/fpga
 
 clean:                     ## Remove what was built
 	@rm -rf build $(VENV)

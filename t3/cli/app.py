@@ -14,6 +14,7 @@ from .dram import dram
 from .exhaust import exhaust
 from .export import export
 from .faults import faults
+from .fpga import fpga
 from .machines import machines
 from .models import models
 from .mutate import mutate
@@ -30,7 +31,7 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(run, check, sweep, dram, reproduce, machines, validate),
-    *(export, registers, area, timing, diagrams),
+    *(export, registers, area, timing, fpga, diagrams),
     *(prove, exhaust, mutate, coverage, faults),
     *(models, presets),
 )

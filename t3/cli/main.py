@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from sysmodel.lib.errors import InputError, SimulationError
+from t3.silicon.yowasp import ToolError
 
 from .app import COMMANDS, app
 from .checkout import CheckoutError
@@ -26,8 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 for a failed check, a failed simulation or a missing compiler; 2 for bad input and for
-        a command that needs a checkout; 130 after Ctrl-C.
+        0; 1 for a failed check, a failed simulation, or a compiler or tool that is missing or
+        failed; 2 for bad input and for a command that needs a checkout; 130 after Ctrl-C.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     group = typer.main.get_group(app)
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(f"--{error}" if f"--{error.field}" in options else str(error), 2)
     except CheckoutError as error:
         return _fail(str(error), 2)
-    except SimulationError as error:
+    except (SimulationError, ToolError) as error:
         return _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED

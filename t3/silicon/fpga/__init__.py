@@ -1,0 +1,1 @@
+"""The hardware on an FPGA: packed, placed and routed."""

@@ -1,0 +1,59 @@
+"""A component with more ports than a part has pins, on four pins."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.export.back_end import ports_of
+
+__all__ = ["ScanHarness"]
+
+
+class ScanHarness(wiring.Component):
+    """Two shift registers: one drives every input of a component, one takes every output.
+
+    So that none of its logic is left out for want of an input that changes or of an output that is
+    used, and that every path of it is one between two flip-flops.
+
+    Parameters
+    ----------
+    inside : Component
+
+    Members
+    -------
+    scan_in : In(1)
+        Next bit of the register before the inputs.
+    capture : In(1)
+        The register behind the outputs takes them, instead of shifting.
+    scan_out : Out(1)
+        Last bit of the register behind the outputs.
+
+    Attributes
+    ----------
+    inputs, outputs : int
+        Bits of the component's ports, and of the shift registers.
+    """
+
+    scan_in: In(1)
+    capture: In(1)
+    scan_out: Out(1)
+
+    def __init__(self, inside: wiring.Component):
+        super().__init__()
+        self._inside = inside
+        ports = ports_of(inside).values()
+        self._driven = Cat(value for value, side in ports if side is PortDirection.Input)
+        self._taken = Cat(value for value, side in ports if side is PortDirection.Output)
+        self.inputs, self.outputs = len(self._driven), len(self._taken)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.inside = self._inside
+        before = Signal(self.inputs, reset_less=True)
+        behind = Signal(self.outputs, reset_less=True)
+        m.d.comb += [self._driven.eq(before), self.scan_out.eq(behind[-1])]
+        m.d.sync += [before.eq(Cat(self.scan_in, before)), behind.eq(Cat(False, behind))]
+        with m.If(self.capture):
+            m.d.sync += behind.eq(self._taken)
+        return m
