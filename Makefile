@@ -10,7 +10,7 @@ EVIDENCE := prove exhaust mutate coverage faults
 # What must agree cycle by cycle: each block and the top, RTL against golden model.
 CORE := tests/lockstep tests/sysmodel/engine/golden
 
-.PHONY: run reproduce test loop quick verify lint format bench verilog area timing fpga docs clean help
+.PHONY: run reproduce test loop quick verify lint format bench verilog area timing route fpga docs clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,12 +30,13 @@ run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the 
 reproduce: $(READY)        ## The paper's evaluation, a part with the RTL in the loop; tables, figures and a report in results/
 	@$(T3) reproduce --out results
 
-docs: $(READY)             ## Run evaluation, validation, area, timing, FPGA, evidence; write their pages into docs/
+docs: $(READY)             ## Run evaluation, validation, area, timing, routing, evidence; write their pages into docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) machines --page docs/machines.md
 	-@$(T3) validate --out docs/validation  # a bound that is broken is in the page
 	@$(T3) area --scaling --out docs/hardware
 	@$(T3) timing --out docs/hardware
+	-@$(T3) route --out docs/hardware  # its tools may be missing
 	@$(T3) fpga --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
 	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
@@ -79,6 +80,9 @@ area: $(READY)             ## Area of every block and of the whole, in a cell li
 
 timing: $(READY)           ## Critical path of every block, in FO4 and ns; build/timing/
 	@$(T3) timing --out build/timing
+
+route: $(READY)            ## Four blocks placed and routed by the tools of Debian's qflow; build/route/
+	@$(T3) route --out build/route
 
 fpga: $(READY)             ## One channel with a small tracker in a Lattice ECP5, placed and routed; build/fpga/
 	@$(T3) fpga --out build/fpga

@@ -22,6 +22,7 @@ from .presets import presets
 from .prove import prove
 from .registers import registers
 from .reproduce import reproduce
+from .route import route
 from .run import run
 from .sweep import sweep
 from .timing import timing
@@ -31,7 +32,7 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(run, check, sweep, dram, reproduce, machines, validate),
-    *(export, registers, area, timing, fpga, diagrams),
+    *(export, registers, area, timing, route, fpga, diagrams),
     *(prove, exhaust, mutate, coverage, faults),
     *(models, presets),
 )

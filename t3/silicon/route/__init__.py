@@ -1,0 +1,1 @@
+"""Blocks, placed and routed in the default library by the tools of qflow."""

@@ -1,0 +1,54 @@
+"""Placed and routed blocks as a table."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from .blocks import BlockRoute
+
+__all__ = ["NOTES", "as_dict", "as_markdown"]
+
+NOTES = (
+    "From flip-flop to flip-flop, setup included. The estimate is `t3 timing`'s analysis of these "
+    + "cells, before placement; the others are vesta's, without wires and with the routed ones.",
+    "qflow of Debian 12: graywolf places cells and pins, qrouter routes.",
+    "Nothing is resized or buffered after placement. The clock is a routed net without a tree of "
+    + "buffers; vesta counts its delay where a path begins, and not where it ends.",
+    "SRAMs are left out: what is at their pins is the block's port, and neither their area nor "
+    + "the paths through them are in the figures.",
+)
+
+
+def as_dict(blocks: Sequence[BlockRoute]) -> dict[str, Any]:
+    """Everything, for JSON."""
+    return {
+        "library": "osu018",
+        "notes": list(NOTES),
+        "blocks": [{**asdict(block), "filled": _filled(block)} for block in blocks],
+    }
+
+
+def as_markdown(blocks: Sequence[BlockRoute]) -> str:
+    """A page."""
+    columns = (
+        *("block", "cells", "cell area, µm²", "die, µm²", "filled", "SRAMs left out"),
+        *("estimate, MHz", "placed, MHz", "routed, MHz"),
+    )
+    lines = [
+        "Library osu018 (180 nm), placed and routed by the tools of qflow.",
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|---|" + "--:|" * (len(columns) - 1),
+    ]
+    for block in blocks:
+        routed = block.routed
+        size = (f"{routed.cells:,}", f"{block.cells_um2:,.0f}", f"{routed.die_um2:,.0f}")
+        periods = (block.estimate_ns, routed.placed_ns, routed.routed_ns)
+        speed = (f"{1e3 / period:.0f}" for period in periods)
+        row = (block.block, *size, f"{_filled(block):.0%}", str(block.macros), *speed)
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n"
+
+
+def _filled(block: BlockRoute) -> float:
+    return block.cells_um2 / block.routed.die_um2

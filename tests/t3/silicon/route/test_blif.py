@@ -1,0 +1,40 @@
+"""Netlists as BLIF."""
+
+from tiny_library import tiny
+
+from t3.silicon.netlist import Instance, Macro, Netlist
+from t3.silicon.route.blif import blif_text, without_parts
+
+
+def _netlist():
+    """Two flip-flops and a gate; a memory at one's output and at the other's input."""
+    memory = Macro("rows", 32, 1, {5: "rows read data"}, {4: "rows write data"}, [], False)
+    return Netlist(
+        instances=[
+            Instance("DFF", {"C": 1, "D": 2, "Q": 3}),
+            Instance("NAND2", {"A": 3, "B": 3, "Y": 4}),
+            Instance("DFF", {"C": 1, "D": 5, "Q": 6}),
+        ],
+        macros=[memory],
+        inputs={1: "clk", 2: "i", 7: "unused"},
+        outputs={6: "o"},
+    )
+
+
+def test_pins_of_memories_are_ports():
+    text = blif_text(without_parts(_netlist()), tiny(), "both")
+    assert text.splitlines() == [
+        ".model both",
+        ".inputs n1 n2 n5",
+        ".outputs n4 n6",
+        ".gate DFF C=n1 D=n2 Q=n3",
+        ".gate NAND2 A=n3 B=n3 Y=n4",
+        ".gate DFF C=n1 D=n5 Q=n6",
+        ".end",
+    ]
+
+
+def test_the_netlist_stays_as_it_is():
+    netlist = _netlist()
+    assert without_parts(netlist).macros == []
+    assert len(netlist.macros) == 1 and set(netlist.outputs) == {6}

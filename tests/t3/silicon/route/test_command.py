@@ -1,0 +1,63 @@
+"""``t3 route``."""
+
+import json
+
+import pytest
+from accumulator import Accumulator
+
+from t3.cli.main import main
+from t3.silicon.elaboration import TOP, rtlil_text
+from t3.silicon.library import load_library
+from t3.silicon.netlist import read_netlist
+from t3.silicon.osu018 import osu018
+from t3.silicon.route import report, tools
+from t3.silicon.route.blif import blif_text, without_parts
+from t3.silicon.route.blocks import BlockRoute
+from t3.silicon.route.flow import Routed, place_and_route
+from t3.silicon.synthesis import synthesize
+from t3.silicon.yowasp import ToolError
+
+
+def test_unknown_block(tmp_path, capsys):
+    assert main(["route", "--block", "adder", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: --block: 'adder' is not known; allowed: arbiter, ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("absent", ["tclsh", "apt-get"])
+def test_without_the_tools(absent, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("T3_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tools, "_NEEDED", ("no/such/file",))
+    monkeypatch.setattr(tools.shutil, "which", lambda name: None if name == absent else name)
+    assert main(["route", "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "NOTHING WAS PLACED AND ROUTED" in said and f"{absent} is not here" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_report():
+    block = BlockRoute("arbiter", 600.0, 2.0, 1, Routed(1234, 1000.0, 2.5, 4.0))
+    (found,) = json.loads(json.dumps(report.as_dict([block])))["blocks"]
+    assert found["filled"] == pytest.approx(0.6)
+    assert found["routed"]["routed_ns"] == 4.0
+    page = report.as_markdown([block])
+    assert "| arbiter | 1,234 | 600 | 1,000 | 60% | 1 | 500 | 400 | 250 |" in page
+
+
+@pytest.mark.verify
+def test_accumulator_is_routed(tmp_path, monkeypatch):
+    """Wires take time, and the two timing analyses of the cells alone are not far apart."""
+    try:
+        tools.find_tools()
+    except ToolError as error:
+        pytest.skip(str(error))
+    file = osu018()
+    library = load_library([file])
+    module = synthesize(rtlil_text(Accumulator()), TOP, library, [file])
+    text = blif_text(without_parts(read_netlist(module, library)), library, "block")
+    monkeypatch.setattr("t3.silicon.route.flow.cache_folder", lambda: tmp_path)
+    routed = place_and_route(text)
+    assert routed.cells == text.count(".gate")
+    assert routed.placed_ns < routed.routed_ns < 2 * routed.placed_ns
+    assert routed.die_um2 > 1000
