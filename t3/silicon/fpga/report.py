@@ -16,6 +16,7 @@ RESOURCES = {
     "TRELLIS_COMB": "LUTs",
     "TRELLIS_FF": "flip-flops",
     "DP16KD": "block RAMs",
+    "MULT18X18D": "multipliers",
 }
 """Cells of a part by nextpnr's names for them. A TRELLIS_COMB is a LUT of four inputs, be it logic,
 half of a stage of a carry chain, or a part of a distributed RAM."""

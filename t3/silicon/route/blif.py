@@ -32,7 +32,8 @@ def blif_text(netlist: Netlist, library: Library, name: str) -> str:
     str
         Nets are called ``n`` and their number.
     """
-    driven, used = set(), set()
+    driven: set[int] = set()
+    used: set[int] = set()
     gates = []
     for instance in netlist.instances:
         inputs = library.cells[instance.cell].inputs

@@ -19,8 +19,8 @@ from t3.cli.main import main
 def test_an_unknown_command(fails):
     assert fails(["walk"]) == (
         "No such command 'walk'. Allowed: run, check, sweep, dram, reproduce, machines, validate, "
-        "export, registers, area, timing, diagrams, prove, exhaust, mutate, coverage, faults, "
-        "models, presets"
+        "export, registers, area, timing, route, fpga, diagrams, prove, exhaust, mutate, coverage, "
+        "faults, models, presets"
     )
 
 

@@ -39,5 +39,5 @@ def test_wires_of_the_longest_path(fitted):
 
 def test_page(fitted):
     page = as_markdown([fitted])
-    assert "| small | LFE5U-25F | 38 (0%) | 59 (0%) | 1 (2%) | 120.6 |" in page
+    assert "| small | LFE5U-25F | 38 (0%) | 59 (0%) | 1 (2%) | 0 (0%) | 120.6 |" in page
     assert "The shift registers of small: 43 flip-flops and about 16 LUTs." in page
