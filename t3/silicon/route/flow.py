@@ -17,6 +17,7 @@ __all__ = ["Routed", "place_and_route"]
 
 _NAME = "block"
 _STEPS = (("placement.sh", "-k", "-d"), ("vesta.sh",), ("router.sh",), ("vesta.sh", "-d"))
+_LOGS = ("place.log", "sta.log", "route.log", "post_sta.log")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,6 @@ def place_and_route(blif: str) -> Routed:
     kept.parent.mkdir(parents=True, exist_ok=True)
     with locked(kept.with_suffix(".lock")):
         if not kept.exists():
-            # graywolf refuses long paths.
             with tempfile.TemporaryDirectory(prefix="t3-") as name:
                 routed = _route(tools, Path(name), blif)
             partial = kept.with_name(f".{kept.name}.{os.getpid()}")
@@ -84,23 +84,32 @@ def _route(tools: Tools, project: Path, blif: str) -> Routed:
     (folders["synthesis"] / f"{_NAME}.blif").write_text(blif, encoding="utf-8")
     rules = (tools.technology / "osu018.par").read_text(encoding="utf-8")
     (folders["layout"] / f"{_NAME}.par").write_text(rules, encoding="utf-8")
-    logs = {}
-    for script, *options in _STEPS:
+    logs = []
+    for (script, *options), name in zip(_STEPS, _LOGS, strict=True):
         tools.run(script, *options, str(project), _NAME)
-        if script == "router.sh":
-            logs["placed"] = _read(folders["log"] / "sta.log")
-            if unrouted(_read(folders["log"] / "route.log")):
-                raise ToolError("qrouter did not route all nets")
+        logs.append(_read(folders["log"] / name))
+        _check(script, logs[-1])
+    _, without_wires, routing, with_wires = logs
+    if unrouted(routing):
+        raise ToolError("qrouter did not route all nets")
     layout = _read(folders["layout"] / f"{_NAME}.def")
     try:
         return Routed(
             cells_placed(layout),
             die_um2(layout),
-            period_ns(logs["placed"]),
-            period_ns(_read(folders["log"] / "post_sta.log")),
+            period_ns(without_wires),
+            period_ns(with_wires),
         )
     except ValueError as error:
         raise ToolError(f"what qflow wrote cannot be read: {error}") from error
+
+
+def _check(script: str, log: str) -> None:
+    """Find out whether a script said that it gave up, before its last line."""
+    lines = log.strip().splitlines()
+    if "Premature exit." in lines:
+        reason = lines[lines.index("Premature exit.") - 1]
+        raise ToolError(f"{script} of qflow stopped: {reason}")
 
 
 def _write(path: Path, variables: Mapping[str, object]) -> None:

@@ -71,7 +71,7 @@ class Tools:
         """Run one of qflow's scripts, which say in their logs how it went."""
         environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
         environment |= {
-            "LD_LIBRARY_PATH": str(self.root / "usr/lib/x86_64-linux-gnu"),
+            "LD_LIBRARY_PATH": ":".join(map(str, (self.root / "usr/lib").glob("*-linux-gnu"))),
             "QROUTER_LIB_DIR": str(self.root / "usr/lib/qrouter"),
             "TWDIR": str(self.root / "usr/lib/graywolf"),
         }

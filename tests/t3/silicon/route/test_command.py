@@ -18,6 +18,13 @@ from t3.silicon.synthesis import synthesize
 from t3.silicon.yowasp import ToolError
 
 
+def _tools_or_skip():
+    try:
+        tools.find_tools()
+    except ToolError as error:
+        pytest.skip(str(error))
+
+
 def test_unknown_block(tmp_path, capsys):
     assert main(["route", "--block", "adder", "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
@@ -36,6 +43,16 @@ def test_without_the_tools(absent, tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.verify
+def test_a_cell_that_the_library_does_not_have(tmp_path, monkeypatch):
+    _tools_or_skip()
+    monkeypatch.setattr("t3.silicon.route.flow.cache_folder", lambda: tmp_path)
+    text = ".model block\n.inputs n1\n.outputs n2\n.gate NOSUCH A=n1 Y=n2\n.end\n"
+    with pytest.raises(ToolError, match="placement.sh of qflow stopped"):
+        place_and_route(text)
+    assert not list(tmp_path.glob("**/*.json"))
+
+
 def test_report():
     block = BlockRoute("arbiter", 600.0, 2.0, 1, Routed(1234, 1000.0, 2.5, 4.0))
     (found,) = json.loads(json.dumps(report.as_dict([block])))["blocks"]
@@ -48,10 +65,7 @@ def test_report():
 @pytest.mark.verify
 def test_accumulator_is_routed(tmp_path, monkeypatch):
     """Wires take time, and the two timing analyses of the cells alone are not far apart."""
-    try:
-        tools.find_tools()
-    except ToolError as error:
-        pytest.skip(str(error))
+    _tools_or_skip()
     file = osu018()
     library = load_library([file])
     module = synthesize(rtlil_text(Accumulator()), TOP, library, [file])
