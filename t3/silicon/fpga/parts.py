@@ -10,7 +10,7 @@ __all__ = ["PACKAGE", "PARTS", "SPEED_GRADE", "Part", "smallest_part"]
 
 PACKAGE = "CABGA381"
 SPEED_GRADE = 6  # the slowest
-_FILLED = 0.85  # above it routing takes long, and may not end
+_FILLED = 0.7  # above it placement and routing take long, and may not end
 # Combinational cells of a slice that one cell of the netlist takes.
 _COMBINATIONAL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
