@@ -17,6 +17,8 @@ __all__ = ["Routed", "place_and_route"]
 
 _NAME = "block"
 _STEPS = (("placement.sh", "-k", "-d"), ("vesta.sh",), ("router.sh",), ("vesta.sh", "-d"))
+_DENSITY = 0.5
+"""Share of the rows that cells fill: osu018 has few metals, and a router that finds no way hangs."""
 _LOGS = ("place.log", "sta.log", "route.log", "post_sta.log")
 
 
@@ -51,7 +53,7 @@ def place_and_route(blif: str) -> Routed:
     """
     tools = find_tools()
     parameters = (tools.technology / "osu018.par").read_text(encoding="utf-8")
-    kept = cache_folder() / "route" / f"{digest([], blif, parameters, str(_STEPS))}.json"
+    kept = cache_folder() / "route" / f"{digest([], blif, parameters, str((_STEPS, _DENSITY)))}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with locked(kept.with_suffix(".lock")):
         if not kept.exists():
@@ -79,6 +81,7 @@ def _route(tools: Tools, project: Path, blif: str) -> Routed:
         "logdir": folders["log"],
     }
     _write(project / "qflow_vars.sh", variables)
+    _write(project / "project_vars.sh", {"initial_density": _DENSITY})
     _write(folders["synthesis"] / f"{_NAME}_powerground", {"vddnet": '"vdd"', "gndnet": '"gnd"'})
     (folders["log"] / "synth.log").touch()
     (folders["synthesis"] / f"{_NAME}.blif").write_text(blif, encoding="utf-8")
