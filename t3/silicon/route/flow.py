@@ -18,7 +18,7 @@ __all__ = ["Routed", "place_and_route"]
 _NAME = "block"
 _STEPS = (("placement.sh", "-k", "-d"), ("vesta.sh",), ("router.sh",), ("vesta.sh", "-d"))
 _DENSITY = 0.5
-"""Share of the rows that cells fill: osu018 has few metals, and a router that finds no way hangs."""
+"""Share of the rows that cells fill. Fuller, and the router finds no way and does not end."""
 _LOGS = ("place.log", "sta.log", "route.log", "post_sta.log")
 
 
@@ -53,7 +53,8 @@ def place_and_route(blif: str) -> Routed:
     """
     tools = find_tools()
     parameters = (tools.technology / "osu018.par").read_text(encoding="utf-8")
-    kept = cache_folder() / "route" / f"{digest([], blif, parameters, str((_STEPS, _DENSITY)))}.json"
+    made_of = digest([], blif, parameters, str((_STEPS, _DENSITY)))
+    kept = cache_folder() / "route" / f"{made_of}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with locked(kept.with_suffix(".lock")):
         if not kept.exists():
