@@ -20,7 +20,12 @@ def fpga(
     out: Out = Path("build/fpga"),
     design: Annotated[
         list[str] | None,
-        option("A design; may be repeated.", "NAME", show_default="without_data and with_data"),
+        option(
+            "without_data or with_data; may be repeated. The second, with 256 data bits, had not "
+            "ended after half an hour.",
+            "NAME",
+            show_default="without_data",
+        ),
     ] = None,
 ) -> None:
     """Place and route one channel with a small tracker in a Lattice ECP5.
@@ -28,10 +33,10 @@ def fpga(
     With Yosys and nextpnr, which `pip install 't3[fpga]'` brings; writes fpga.json and fpga.md.
     """
     # They bring Amaranth, for which other commands shall not wait.
-    from t3.silicon.fpga.designs import DESIGNS, check_names, fit
+    from t3.silicon.fpga.designs import check_names, fit
     from t3.silicon.fpga.report import as_dict, as_markdown
 
-    names = list(dict.fromkeys(design or DESIGNS))
+    names = list(dict.fromkeys(design or ["without_data"]))
     check_names(names)
     with OutputFolder(out, (_JSON, _PAGE)) as folder:
         fitted = []
