@@ -50,11 +50,14 @@ class Wire:
         From now on.
     corrupted : int
         Flits that arrived corrupt.
+    arrivals : list of int
+        Cycles in which a flit arrived.
     """
 
     def __init__(self, rng: random.Random, faults: Faults, bits: int):
         self.faults = faults
         self.corrupted = 0
+        self.arrivals: list[int] = []
         self._rng, self._bits = rng, bits
         # Cycle in which it arrives, flit, and whether it is corrupt.
         self._flits: list[tuple[int, int, bool]] = []
@@ -75,6 +78,7 @@ class Wire:
             return None
         _, flit, corrupt = self._rng.choice(due)
         self.corrupted += corrupt
+        self.arrivals.append(cycle)
         return flit
 
     def _spoil(self, flit: int) -> tuple[int, bool]:

@@ -1,0 +1,103 @@
+# amaranth: UnusedElaboratable=no
+"""What takes how long on a quiet link, where no other flit wakes an endpoint."""
+
+import random
+from itertools import pairwise
+
+import cocotb
+
+from rtl.interface.encodings import ErrorCode
+from tb.cover import cover, expect
+from tb.cycle import scaled
+from tb.link_endpoint.connection import Connection
+from tb.link_endpoint.dut import LINK
+from tb.link_endpoint.wire import DEAD, Faults
+
+__all__ = ["alone_on_a_quiet_link", "nothing_is_acknowledged", "nothing_is_heard"]
+
+_EVENTS = 12
+_GAP_CYCLES = 2 * LINK.idle_cycles
+_PACKET_CYCLES = 9  # besides the wire's
+# Of a word: the teller looks at it in every second cycle.
+_WORD_CYCLES = (12, 13)
+# From a packet that is taken, or from the end of the silence, to the report.
+_STANDSTILL_CYCLES, _SILENCE_CYCLES = LINK.down_cycles + 3, LINK.down_cycles + 5
+# The sender decides in every second cycle; the first time has the way to the memory's end in it.
+_REPLAY_CYCLES = (LINK.timeout_cycles + 2, LINK.timeout_cycles + 3)
+_FIRST_REPLAY_CYCLES = tuple(cycles + 1 for cycles in _REPLAY_CYCLES)
+
+expect("packet alone", "word alone", "sent again after the timeout")
+
+
+async def _quiet(dut, *, number: int, latency: int = 1) -> Connection:
+    """A session in which nothing is offered or told, and all is acknowledged."""
+    link = Connection(dut, Faults(latency=latency), number=number)
+    await link.start()
+    for side in link.sides:
+        side.most = len(side.sent)
+    await link.run(2 * _GAP_CYCLES + link.rng.randrange(LINK.idle_cycles))
+    return link
+
+
+@cocotb.test()
+async def alone_on_a_quiet_link(dut):
+    """A packet or a word is over there in time, and sent once."""
+    for latency in (1, 4):
+        link = await _quiet(dut, number=latency, latency=latency)
+        for _ in range(scaled(_EVENTS)):
+            await link.run(link.rng.randint(1, _GAP_CYCLES))
+            order = link.rng.choice([1, -1])
+            here, there = link.sides[::order]
+            begin = link.cycle
+            if link.rng.random() < 0.5:
+                here.most += 1
+                await link.run(_PACKET_CYCLES + latency + 1)
+                assert here.sent[-1][0] == begin
+                assert there.received[-1][0] == begin + _PACKET_CYCLES + latency
+                assert there.received[-1][1] == here.sent[-1][1]
+                cover("packet alone")
+            else:
+                here.tell = 1
+                await link.run(1)
+                here.tell = 0
+                await link.run(max(_WORD_CYCLES) + latency - 1)
+                assert there.told() == here.tells()
+                cover("word alone")
+        await link.run(2 * LINK.timeout_cycles)
+        assert link.values("replays") == [0, 0] and link.no_errors()
+
+
+@cocotb.test()
+async def nothing_is_acknowledged(dut):
+    """A packet whose flits are all lost is sent again after each timeout, and then reported."""
+    for index in range(2):
+        link = await _quiet(dut, number=index)
+        here = link.sides[index]
+        link.wires[index].faults = DEAD
+        here.most += 1
+        begin, replays = link.cycle, here.value("replays")
+        again = []
+        while link.cycle < begin + _STANDSTILL_CYCLES + LINK.timeout_cycles:
+            await link.run(1)
+            if here.value("replays") != replays:
+                replays += 1
+                assert here.value("replays") == replays
+                again.append(link.cycle)
+        assert here.errors == [(begin + _STANDSTILL_CYCLES, ErrorCode.LINK_DOWN)]
+        assert again[0] - begin in _FIRST_REPLAY_CYCLES
+        assert all(after - before in _REPLAY_CYCLES for before, after in pairwise(again))
+        cover("sent again after the timeout", len(again) > 1)
+
+
+@cocotb.test()
+async def nothing_is_heard(dut):
+    """Without news a flit comes in every ``idle_cycles`` and one; without any the link is down."""
+    link = await _quiet(dut, number=random.Random(cocotb.RANDOM_SEED).randrange(100))
+    await link.run(10 * LINK.idle_cycles)
+    for wire in link.wires:
+        times = wire.arrivals[-8:]
+        assert {after - before for before, after in pairwise(times)} == {LINK.idle_cycles + 1}
+        wire.faults = DEAD
+    await link.run(LINK.down_cycles + _GAP_CYCLES)
+    for side, wire in zip(link.sides, link.wires[::-1], strict=True):
+        assert side.errors == [(wire.arrivals[-1] + _SILENCE_CYCLES, ErrorCode.LINK_DOWN)]
