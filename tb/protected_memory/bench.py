@@ -7,13 +7,16 @@ import cocotb
 
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.protected_memory.dut import DEPTH, FREE, WIDTH, WORDS, WRONG, faulty_memory
+from tb.inside import inside
+from tb.protected_memory.dut import CODES, DEPTH, FREE, WIDTH, WORDS, WRONG, make_memory
+from tb.protected_memory.walk import Walk
 from tb.stream import Pace
 
-make_dut = faulty_memory
+make_dut = make_memory
 
 _INPUTS = inputs_of(make_dut())
-_CYCLES = 1500
+_CYCLES = 2500
+_IN_VAIN = 20  # steps of the patrol
 
 expect(
     "right word",
@@ -26,22 +29,30 @@ expect(
     "injected: one bit corrected",
     "injected: two bits lost",
     "the patrol corrects",
+    "the patrol corrects while a word is to be wrong",
     "the patrol gives way to reads",
     "the patrol gives way to writes",
 )
 
 
 class _Bench:
-    """The memory, and what is in it; None for a word that is lost."""
+    """The memory, and what is in it: words, and how many of their bits are wrong."""
 
     def __init__(self, dut):
         self.dut = dut
         rows = zip(WORDS, WRONG, strict=True)
-        self._rows = [(0, 0)] * FREE
-        self._rows += [(word, wrong.bit_count()) for word, wrong in rows]
+        self.rows = [(0, 0)] * FREE
+        self.rows += [(word, wrong.bit_count()) for word, wrong in rows]
+        self.walk = Walk(self.rows)
         self._read: tuple[int, int] | None = None  # word and wrong bits of what stands at `o`
         self._written: int | None = None
         self._injected = 0  # bits of the next word that are wrong
+
+    async def start(self) -> None:
+        """Reset it; then it has what tests begin with, whatever others have left there."""
+        await reset(self.dut, _INPUTS)
+        for row, code in enumerate(CODES):
+            inside(self.dut, "words")[row].value = code
 
     async def cycle(
         self,
@@ -73,46 +84,31 @@ class _Bench:
         cover("read right after it was written", read is not None and read == self._written)
         assert bool(dut.inject__armed.value) == (self._injected > 0)
         if read is not None:
-            self._read = self._rows[read]
+            self._read = self.rows[read]
             wrong = self._read[1] if read < FREE else 0
             cover("injected: one bit corrected", wrong == 1)
             cover("injected: two bits lost", wrong == 2)
-        elif patrol:
-            self._read = None  # the patrol may read something else
+        reads, writes = self.walk.step(read is not None, write is not None, due=patrol)
+        if reads:
+            self._read = None  # something else is at `o`
+        assert bool(dut.patrolled.value) == writes
+        cover("the patrol corrects", writes)
+        cover("the patrol corrects while a word is to be wrong", writes and self._injected)
         if write:
-            self._rows[write[0]] = write[1], self._injected
+            self.rows[write[0]] = write[1], self._injected
             self._injected = 0
         if inject is not None:
             self._injected = inject % 3
         self._written = write[0] if write else None
-        patrolled = bool(dut.patrolled.value)
         await next_cycle(dut)
-        return patrolled
-
-    def patrol(self, rows: int) -> int:
-        """What was written in so many rows with one wrong bit shall be right from now on; how many
-        words."""
-        found = sum(wrong == 1 for _, wrong in self._rows[:rows])
-        self._rows[:rows] = [
-            (word, 0 if wrong == 1 else wrong) for word, wrong in self._rows[:rows]
-        ]
-        return found
-
-    async def expect_patrol(self, rows: int) -> None:
-        """Two cycles for a row, and a few more for one that is corrected and looked at again."""
-        wrong = self.patrol(rows)
-        found = cycles = 0
-        while found < wrong and cycles < 2 * rows + 4 * wrong:
-            found += await self.cycle(patrol=True)
-            cycles += 1
-        assert found == wrong > 0
+        return writes
 
 
 @cocotb.test()
 async def wrong_bits(dut):
     """One is corrected wherever it is, two are reported whichever they are."""
-    await reset(dut, _INPUTS)
     bench = _Bench(dut)
+    await bench.start()
     for row, wrong in enumerate(WRONG):
         await bench.cycle(read=FREE + row)
         cover("right word", not wrong)
@@ -124,59 +120,52 @@ async def wrong_bits(dut):
 
 
 @cocotb.test()
-async def random_words(dut):
-    """What was written last is read; a read does not see the write in its cycle."""
-    rng = random.Random(cocotb.RANDOM_SEED)
-    await reset(dut, _INPUTS)
-    bench, row = _Bench(dut), 0
-    for each in range(FREE):
-        await bench.cycle(write=(each, rng.getrandbits(WIDTH)))
-    pace = Pace(rng, ("read", "write", "other row", "inject"))
-    for _ in range(scaled(_CYCLES)):
-        acts = pace.acts()
-        before = row
-        if acts["other row"]:
-            row = rng.randrange(FREE)
-        write = (row, rng.getrandbits(WIDTH)) if acts["write"] else None
-        await bench.cycle(
-            read=rng.choice([before, row]) if acts["read"] else None,
-            write=write,
-            inject=rng.randrange(4) if acts["inject"] else None,
-        )
-
-
-@cocotb.test()
 async def patrol(dut):
-    """It corrects every word of which one bit is wrong, once, where the traffic leaves it time."""
-    await reset(dut, _INPUTS)
+    """It comes to every row in order, and corrects whichever bit of it is wrong, once."""
+    rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = _Bench(dut)
+    await bench.start()
     for row in range(FREE):
-        await bench.cycle(inject=int(row % 3 == 0))
-        await bench.cycle(write=(row, row % (1 << WIDTH)))
-    reads = [await bench.cycle(read=1, patrol=True) for _ in range(DEPTH)]
-    assert not any(reads)
+        inject = rng.choice([None, 1, 2])
+        await bench.cycle(write=(row, rng.getrandbits(WIDTH)), inject=inject)
+    for _ in range(_IN_VAIN):
+        assert not await bench.cycle(read=1, patrol=True)
     cover("the patrol gives way to reads")
-    writes = [await bench.cycle(write=(1, 0), patrol=True) for _ in range(DEPTH)]
-    assert not any(writes)
+    for _ in range(_IN_VAIN):
+        assert not await bench.cycle(write=(1, 0), patrol=True)
     cover("the patrol gives way to writes")
-    # It ends before the rows that are wrong from the beginning, which other tests read.
-    await bench.expect_patrol(FREE)
-    cover("the patrol corrects")
+    wrong = sum(bits == 1 for _, bits in bench.rows)
+    found = 0
+    # Two cycles for a row, and a few more for one that is corrected and looked at again.
+    for _ in range(2 * DEPTH + 4 * wrong):
+        found += await bench.cycle(patrol=True)
+    assert found == wrong > 0 and bench.walk.rounds == 1
     for row in range(DEPTH):
         await bench.cycle(read=row)
     await bench.cycle()
 
 
 @cocotb.test()
-async def every_free_row(dut):
-    """Each keeps its own word, and the patrol comes to each."""
-    rng = random.Random(cocotb.RANDOM_SEED + 1)
-    await reset(dut, _INPUTS)
-    bench = _Bench(dut)
-    for row in range(FREE):
-        await bench.cycle(inject=int(rng.random() < 0.5))
-        await bench.cycle(write=(row, rng.getrandbits(WIDTH)))
-    await bench.expect_patrol(FREE)
-    for row in range(FREE):
-        await bench.cycle(read=row)
+async def random_words(dut):
+    """What was written last is read; a read does not see the write in its cycle, and the patrol
+    takes nothing back."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench, row = _Bench(dut), 0
+    await bench.start()
+    pace = Pace(rng, ("read", "write", "other row", "inject", "patrol"))
+    for _ in range(scaled(_CYCLES)):
+        acts = pace.acts()
+        before = row
+        if acts["other row"]:
+            near = (bench.walk.row + rng.randrange(-1, 2)) % DEPTH
+            row = rng.choice([near, rng.randrange(DEPTH)])
+        write = (row, rng.getrandbits(WIDTH)) if acts["write"] else None
+        await bench.cycle(
+            read=rng.choice([before, row]) if acts["read"] else None,
+            write=write,
+            inject=rng.randrange(4) if acts["inject"] else None,
+            patrol=acts["patrol"],
+        )
+    for each in range(DEPTH):
+        await bench.cycle(read=each)
     await bench.cycle()

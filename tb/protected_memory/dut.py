@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A protected memory in which bits are wrong from the beginning."""
+"""A protected memory, and words of which bits are wrong."""
 
 from itertools import combinations
 
@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 from rtl.lib.protected_memory import ProtectedMemory
 from rtl.lib.secded import code_word, encode
 
-__all__ = ["DEPTH", "FREE", "WIDTH", "WORDS", "WRONG", "faulty_memory"]
+__all__ = ["CODES", "DEPTH", "FREE", "WIDTH", "WORDS", "WRONG", "make_memory"]
 
 WIDTH = 8
 _BITS = code_word(WIDTH).size
@@ -35,10 +35,13 @@ def _code_words(words: list[int]) -> list[int]:
     return found
 
 
-def faulty_memory(block: type[ProtectedMemory] = ProtectedMemory) -> ProtectedMemory:
-    """A memory, or a copy of it, with ``WORDS`` and what is ``WRONG`` in them."""
-    memory = block(WIDTH, depth=DEPTH)
-    layout = code_word(WIDTH)
-    rows = zip(_code_words([0] * FREE + WORDS), [0] * FREE + WRONG, strict=True)
-    memory.words.init = [layout.from_bits(code ^ wrong) for code, wrong in rows]
-    return memory
+CODES = [
+    code ^ wrong
+    for code, wrong in zip(_code_words([0] * FREE + WORDS), [0] * FREE + WRONG, strict=True)
+]
+"""What a test begins with, in all rows."""
+
+
+def make_memory(block: type[ProtectedMemory] = ProtectedMemory) -> ProtectedMemory:
+    """A memory, or a copy of it."""
+    return block(WIDTH, depth=DEPTH)

@@ -1,0 +1,58 @@
+"""What the patrol of a memory reads and writes, and when: as the docs of its ports say."""
+
+__all__ = ["Walk"]
+
+
+class Walk:
+    """A step reads a row, looks at it in the next cycle, and corrects it in the one after that.
+
+    Parameters
+    ----------
+    rows : list of tuple
+        Word and number of wrong bits of each row, which the traffic changes, too.
+
+    Attributes
+    ----------
+    row : int
+        Whose turn it is.
+    rounds : int
+        How often it has been the last one's.
+    """
+
+    def __init__(self, rows: list[tuple[int, int]]):
+        self._rows = rows
+        self.row = self.rounds = 0
+        self._due = False
+        # Of the step that looks, and of the one that corrects: what it has read.
+        self._looks: tuple[int, int] | None = None
+        self._corrects: tuple[int, int] | None = None
+        self._disturbed = False  # the traffic wrote in the cycle in which the step read
+
+    def step(self, reads: bool, writes: bool, *, due: bool) -> tuple[bool, bool]:
+        """A cycle in which the traffic does this, and another step gets due.
+
+        Returns
+        -------
+        tuple of bool
+            The patrol reads a row; it writes one.
+        """
+        looks, corrects = self._looks, self._corrects
+        self._looks = self._corrects = None
+        gets = self._due and not (reads or looks or corrects)
+        before = self._rows[self.row]
+        corrected = corrects is not None and not writes
+        if corrected:
+            self._rows[self.row] = corrects[0], 0
+        elif looks is not None and not (writes or self._disturbed):
+            if looks[1] == 1:
+                self._corrects = looks
+            else:
+                self._pass_on()
+        if gets:
+            self._looks, self._disturbed = before, writes
+        self._due = due or (self._due and not gets)
+        return gets, corrected
+
+    def _pass_on(self) -> None:
+        self.row = (self.row + 1) % len(self._rows)
+        self.rounds += not self.row
