@@ -231,7 +231,9 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
         model.preset_errors(page, errors)
         for number, register in enumerate(_COUNTERS[page == GLOBAL]):
             if rng.random() < 0.5:
-                count = rng.choice([(1 << rng.randrange(17)) - 1, rng.getrandbits(16)])
+                # Full, or so but for a bit.
+                full = [0xFFFF, *[0xFFFF ^ 1 << rng.randrange(16)] * 2]
+                count = rng.choice([*full, (1 << rng.randrange(17)) - 1, rng.getrandbits(16)])
                 inside(dut, f"{place}.counts__{number}").value = count
                 model.preset_count(page, register, count)
     # Mostly such that there are epochs left.
@@ -254,7 +256,7 @@ async def every_cycle(dut):
     inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
     await reset(dut, [*inputs, "corrected", "armed", "patrolled", "error__valid"])
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
-    pace = Pace(rng, tuple(CHANNELS), rates=(0.1, 0.5, *[1] * 7), cycles=100)
+    pace = Pace(rng, tuple(CHANNELS), rates=(0.1, 0.5, *[1] * 20), cycles=100)
     takers = Pace(rng, tuple(copies), rates=(0, 0.1, 0.5, 1), cycles=100)
     checker = StreamChecker(dut, copies)
     for cycle in range(scaled(_CYCLES)):

@@ -9,6 +9,7 @@ from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.fields import LAUNCH_CONFIGURATION
+from tb.registers.bounds import Bounds
 
 __all__ = ["BusTraffic"]
 
@@ -57,6 +58,7 @@ class BusTraffic:
         self, rng: random.Random, p: T3Parameters, needs: Callable[[int], tuple[int, int]]
     ):
         self._rng, self._p, self._needs = rng, p, needs
+        self._bounds = Bounds(rng, p)
         # Ends of regions and ranges that were written.
         self._ends = {
             "region": deque([0], maxlen=2 * p.regions),
@@ -69,7 +71,7 @@ class BusTraffic:
 
     def read(self) -> int:
         """Address of a read."""
-        return self._address(self._rng.choice([*_MAP]))
+        return self._address(self._rng.choice([*_MAP, *["STATUS"] * 4]))
 
     def write_address(self) -> tuple[int, int]:
         """Address and protection of the next write; its data come from :meth:`write_data`."""
@@ -98,6 +100,10 @@ class BusTraffic:
 
     def _program(self) -> list[tuple[int, int, int]]:
         rng = self._rng
+        if rng.random() < 0.1:
+            self._privileged = 1
+            writes = self._bounds.program()
+            return [(_MAP[name].address_in(self._context), word, 15) for name, word in writes]
         if rng.random() < 0.06:
             self._privileged = 0.4
             writes = self._locked()

@@ -1,0 +1,186 @@
+"""Programs of the register port in which one bit of one value decides what is refused."""
+
+import random
+
+from rtl.interface.encodings import Action, Granularity
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+
+__all__ = ["Bounds"]
+
+_MAP = register_map.load()
+_TRIES = 10
+_Writes = list[tuple[str, int]]
+
+
+def _write(name: str, **fields: int) -> tuple[str, int]:
+    return name, _MAP[name].pack(**fields)
+
+
+class Bounds:
+    """Tables of few entries, so that no other one decides, and what is just in or out of bounds.
+
+    Parameters
+    ----------
+    rng : :class:`random.Random`
+    p : :class:`T3Parameters`
+    """
+
+    def __init__(self, rng: random.Random, p: T3Parameters):
+        self._rng, self._p = rng, p
+
+    def program(self) -> _Writes:
+        """Registers of a context and what is written to them, by one with all privileges."""
+        kinds = [self._regions, self._ranges, self._addresses, self._launches]
+        return self._rng.choice(kinds)()
+
+    def _near(self, value: int, bits: int) -> int:
+        """It, the next one, or mostly one that differs in a bit."""
+        rng = self._rng
+        flipped = value ^ 1 << rng.randrange(bits)
+        return rng.choice([value, value + 1, value - 1, *[flipped] * 6]) % (1 << bits)
+
+    def _bytes(self, name: str, address: int) -> _Writes:
+        return [(f"{name}_LO", address & 0xFFFFFFFF), (f"{name}_HI", address >> 32)]
+
+    def _atoms(self, name: str, atom: int) -> _Writes:
+        return self._bytes(name, atom * self._p.atom_bytes)
+
+    def _empty(self) -> _Writes:
+        """No range, and then no region; mostly no launch waits, which would lock them."""
+        sizes = {"RANGE_COMMIT": self._p.ranges, "REGION_COMMIT": self._p.regions}
+        commits = [
+            _write(name, index=index, enable=0)
+            for name, size in sizes.items()
+            for index in range(size)
+        ]
+        # Until an abort is over, no copy is taken.
+        return [_write("CONTROL", abort=int(self._rng.random() < 0.7)), *commits]
+
+    def _region(self, index: int, base: int, limit: int) -> _Writes:
+        commit = _write("REGION_COMMIT", index=index, enable=1)
+        return [*self._atoms("REGION_BASE", base), *self._atoms("REGION_LIMIT", limit), commit]
+
+    def _range(self, index: int, first: int, last: int, **action: int) -> _Writes:
+        return [
+            _write("RANGE_DISPATCH_INDICES", first=first, last=last),
+            _write("RANGE_ACTION", **action),
+            _write("RANGE_COMMIT", index=index, enable=1),
+        ]
+
+    def _regions(self) -> _Writes:
+        """One that ends or begins near the only other one."""
+        rng, bits = self._rng, self._p.atom_address_bits
+        other, index = rng.sample(range(self._p.regions), 2)
+        base, limit = sorted(rng.sample(range(1 << bits), 2))
+        writes = [*self._empty(), *self._region(other, base, limit)]
+        above = rng.random() < 0.5
+        # The end that does not matter.
+        far = ("REGION_LIMIT", (1 << bits) - 1) if above else ("REGION_BASE", 0)
+        writes += self._atoms(*far)
+        for _ in range(_TRIES):
+            near = ("REGION_BASE", limit) if above else ("REGION_LIMIT", base)
+            writes += self._atoms(near[0], self._near(near[1], bits))
+            writes += [_write("REGION_COMMIT", index=index, enable=1)]
+        return writes
+
+    def _ranges(self) -> _Writes:
+        """One that ends or begins near the only other one, mostly of the same region."""
+        rng, p, bits = self._rng, self._p, self._p.dispatch_index_bits
+        middle = rng.randrange(1, (1 << p.atom_address_bits) - 1)
+        regions = rng.sample(range(p.regions), 2)
+        writes = self._empty()
+        for region, ends in zip(regions, ((0, middle), (middle, middle + 1)), strict=True):
+            writes += self._region(region, *ends)
+        other, index = rng.sample(range(p.ranges), 2)
+        first, last = sorted(rng.getrandbits(bits) for _ in range(2))
+        action = {"action": Action.OWN.value, "command": rng.randrange(p.commands)}
+        writes += self._range(other, first, last, region=regions[0], **action)
+        for _ in range(_TRIES):
+            above = rng.random() < 0.5
+            ends = (
+                (self._near(last, bits), (1 << bits) - 1) if above else (0, self._near(first, bits))
+            )
+            region = regions[rng.random() < 0.2]
+            writes += self._range(index, *ends, region=region, **action)
+        return writes
+
+    def _addresses(self) -> _Writes:
+        """Of which one bit is below the atoms or above the space, and nothing else is wrong."""
+        rng, p = self._rng, self._p
+        odd = [*range(p.address_bits - p.atom_address_bits), *range(p.address_bits, 64)]
+        top = (1 << p.atom_address_bits) - 1
+        region, command = rng.randrange(p.regions), rng.randrange(p.commands)
+        writes = [
+            *self._empty(),
+            *self._region(region, 0, top),
+            _write("COMMAND_STRIDE", region=region),
+            *self._atoms("COMMAND_OFFSET", 0),
+            _write("COMMAND_COMMIT", index=command),
+        ]
+        commits = {
+            "COPY_START": _write("COPY", command=command),
+            "REGION_BASE": _write("REGION_COMMIT", index=region, enable=1),
+            "REGION_LIMIT": _write("REGION_COMMIT", index=region, enable=1),
+            "COMMAND_OFFSET": _write("COMMAND_COMMIT", index=command),
+        }
+        for _ in range(_TRIES):
+            name = rng.choice([*commits])
+            right = top * p.atom_bytes if name == "REGION_LIMIT" else 0
+            writes += self._bytes(name, right ^ 1 << rng.choice(odd))
+            writes += [commits[name], *self._bytes(name, right)]
+        return writes
+
+    def _launches(self) -> _Writes:
+        """At the bounds of a launch, with one or two commands that need room."""
+        rng, p = self._rng, self._p
+        writes = [*self._empty(), *self._region(0, 0, 1)]
+        waves, groups = [], []
+        kinds = [rng.choice([*Granularity]) for _ in range(p.commands)]
+        for index, kind in enumerate(kinds):
+            waves.append([rng.randrange(16) for _ in range(4)])
+            groups.append(rng.randrange(8))
+            named = {f"waves{number}": count for number, count in enumerate(waves[-1])}
+            writes += [
+                _write("COMMAND_TRANSFER", granularity=kind.value, group_log2=groups[-1]),
+                _write("COMMAND_WAVES", **named),
+                _write("COMMAND_STRIDE", region=0),
+                _write("COMMAND_COMMIT", index=index),
+            ]
+        commands, others = 1, 0
+        for index in rng.sample(range(p.ranges), rng.choice([1, 1, 2])):
+            command = rng.randrange(p.commands)
+            action = {"action": Action.DMA.value, "command": command, "region": 0}
+            writes += self._range(index, index, index, **action)
+            if kinds[command] is Granularity.WAVEFRONT:
+                commands = max(commands, *waves[command])
+            else:
+                others = max(others, (1 << groups[command]) - 1)
+        return writes + self._tries(p.command_depth // commands, p.credit_window - others)
+
+    def _tries(self, command_window: int, credit_window: int) -> _Writes:
+        """Launches that fit but for a register that may be wrong; the windows are the largest."""
+        rng, most = self._rng, 1 << self._p.workgroup_bits
+        workgroups = rng.choice([most, rng.randrange(2, most)])
+        end = rng.randrange(1, workgroups + 1)
+        first, updates = rng.randrange(workgroups), rng.randrange(1, 4)
+        fits = {
+            ("WORKGROUPS", "count"): (workgroups, [most, first, end]),
+            ("FIRST_WORKGROUP", "workgroup"): (first, [workgroups]),
+            ("TRACKED_END", "dispatch_index"): (end, [workgroups]),
+            ("TRACKED_FIRST", "dispatch_index"): (rng.randrange(end + 1), [end]),
+            ("TRACKING", "updates_per_atom"): (updates, [0, updates]),
+            ("CREDIT_WINDOW", "workgroups"): (credit_window, [0, credit_window]),
+            ("COMMAND_WINDOW", "workgroups"): (command_window, [0, command_window]),
+        }
+        writes = [_write(name, **{field: value}) for (name, field), (value, _) in fits.items()]
+        abort, launch = _write("CONTROL", abort=1), _write("CONTROL", launch=1)
+        for _ in range(_TRIES):
+            (name, field), (value, bounds) = rng.choice([*fits.items()])
+            bits = _MAP[name][field].mask.bit_count()
+            tried, right = (
+                _write(name, **{field: one})
+                for one in (self._near(rng.choice(bounds), bits), value)
+            )
+            writes += [tried, launch, abort, right]
+        return writes
