@@ -9,13 +9,14 @@ import cocotb
 from rtl.interface.encodings import ErrorCode
 from tb.cover import cover, expect
 from tb.cycle import scaled
-from tb.link_endpoint.connection import Connection
-from tb.link_endpoint.dut import LINK
+from tb.link_endpoint.connection import QUIET_CYCLES, Connection
+from tb.link_endpoint.dut import LINK, SIDES
 from tb.link_endpoint.wire import DEAD, Faults
 
-__all__ = ["alone_on_a_quiet_link", "nothing_is_acknowledged", "nothing_is_heard"]
+__all__ = ["alone_on_a_quiet_link", "lost_once", "nothing_is_acknowledged", "nothing_is_heard"]
 
 _EVENTS = 12
+_LOSSES = 6
 _GAP_CYCLES = 2 * LINK.idle_cycles
 _PACKET_CYCLES = 9  # besides the wire's
 # Of a word: the teller looks at it in every second cycle.
@@ -26,7 +27,19 @@ _STANDSTILL_CYCLES, _SILENCE_CYCLES = LINK.down_cycles + 3, LINK.down_cycles + 5
 _REPLAY_CYCLES = (LINK.timeout_cycles + 2, LINK.timeout_cycles + 3)
 _FIRST_REPLAY_CYCLES = tuple(cycles + 1 for cycles in _REPLAY_CYCLES)
 
-expect("packet alone", "word alone", "sent again after the timeout")
+# Besides the wire's: there, back, and there again.
+_TOLD_CYCLES = (25, 26)
+_SENT_CYCLES = 4  # from a packet that is taken to the flit that leaves
+_AWAKE_CYCLES = 9  # of ``idle_cycles`` and one: a flit leaves, and one arrives
+_LONG_CYCLES = 2 * LINK.down_cycles  # in which the watch's counters would begin anew
+
+expect(
+    "packet alone",
+    "word alone",
+    "sent again after the timeout",
+    "told to be missing",
+    "silence reported",
+)
 
 
 async def _quiet(dut, *, number: int, latency: int = 1) -> Connection:
@@ -68,6 +81,26 @@ async def alone_on_a_quiet_link(dut):
 
 
 @cocotb.test()
+async def lost_once(dut):
+    """The other side tells that the last of some packets is missing, long before the timeout."""
+    for number in range(scaled(_LOSSES)):
+        latency = 1 + number % 3
+        link = await _quiet(dut, number=number, latency=latency)
+        index, earlier = number % 2, number // 2 % 3
+        here, there = link.sides[index], link.sides[1 - index]
+        here.most += earlier + 1
+        await link.run(earlier + _SENT_CYCLES)
+        before, link.wires[index].faults = link.wires[index].faults, DEAD
+        await link.run(1)
+        link.wires[index].faults = before
+        await link.run(60)
+        assert len(there.received) == earlier + 1 and here.value("replays") == 1
+        taken, arrived = here.sent[-1][0], there.received[-1][0]
+        assert arrived - taken - 3 * latency in _TOLD_CYCLES
+        cover("told to be missing")
+
+
+@cocotb.test()
 async def nothing_is_acknowledged(dut):
     """A packet whose flits are all lost is sent again after each timeout, and then reported."""
     for index in range(2):
@@ -77,13 +110,14 @@ async def nothing_is_acknowledged(dut):
         here.most += 1
         begin, replays = link.cycle, here.value("replays")
         again = []
-        while link.cycle < begin + _STANDSTILL_CYCLES + LINK.timeout_cycles:
+        while link.cycle < begin + _STANDSTILL_CYCLES + _LONG_CYCLES:
             await link.run(1)
             if here.value("replays") != replays:
                 replays += 1
                 assert here.value("replays") == replays
                 again.append(link.cycle)
         assert here.errors == [(begin + _STANDSTILL_CYCLES, ErrorCode.LINK_DOWN)]
+        assert here.value("down")
         assert again[0] - begin in _FIRST_REPLAY_CYCLES
         assert all(after - before in _REPLAY_CYCLES for before, after in pairwise(again))
         cover("sent again after the timeout", len(again) > 1)
@@ -91,13 +125,22 @@ async def nothing_is_acknowledged(dut):
 
 @cocotb.test()
 async def nothing_is_heard(dut):
-    """Without news a flit comes in every ``idle_cycles`` and one; without any the link is down."""
+    """Without news a flit comes in every ``idle_cycles`` and one, between them both sides sleep;
+    without any the link is down."""
     link = await _quiet(dut, number=random.Random(cocotb.RANDOM_SEED).randrange(100))
-    await link.run(10 * LINK.idle_cycles)
+    await link.run(QUIET_CYCLES)  # until the session is old, which it counts
+    awake, periods = [0, 0], 10
+    for _ in range(periods * (LINK.idle_cycles + 1)):
+        await link.run(1)
+        for index, name in enumerate(SIDES):
+            awake[index] += int(getattr(dut, f"{name}__awake").value)
+    assert awake == [periods * _AWAKE_CYCLES] * 2
     for wire in link.wires:
         times = wire.arrivals[-8:]
         assert {after - before for before, after in pairwise(times)} == {LINK.idle_cycles + 1}
         wire.faults = DEAD
-    await link.run(LINK.down_cycles + _GAP_CYCLES)
+    await link.run(_SILENCE_CYCLES + _LONG_CYCLES)
+    assert link.values("down") == [1, 1]
+    cover("silence reported")
     for side, wire in zip(link.sides, link.wires[::-1], strict=True):
         assert side.errors == [(wire.arrivals[-1] + _SILENCE_CYCLES, ErrorCode.LINK_DOWN)]
