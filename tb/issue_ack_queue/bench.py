@@ -80,6 +80,7 @@ class _Bench:
         taken, popped = issue_ack is not None and can, gives and ready
         if popped:
             self.taken += int(self._event(0)["count"])
+        assert bool(dut.awake.value) == (taken or popped)
         cover("full", not can)
         cover("refused while full and giving", issue_ack and not can and popped)
         pushed = 0
@@ -170,6 +171,19 @@ async def many_updates_of_one_tile(dut):
     for _ in range(D.issue_acks + 1):
         await bench.cycle(None, ready=True)
     assert bench.put == bench.taken
+
+
+@cocotb.test()
+async def reset_empties_it(dut):
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    for events in range(1, D.issue_acks + 1):
+        await reset(dut, _INPUTS)
+        bench = _Bench(dut)
+        for _ in range(events):
+            issue_ack = _ISSUE_ACK.named(rng.getrandbits(_ISSUE_ACK.width))
+            await bench.cycle(issue_ack, ready=False)
+    await reset(dut, _INPUTS)
+    await _Bench(dut).cycle(None, ready=True)
 
 
 @cocotb.test()
