@@ -253,17 +253,20 @@ async def every_verdict(dut):
     for number in range(scaled(_VERDICTS)):
         # With powers of two there are times that are equal.
         whole = number % 2
-        finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, 1000))
+        # Mostly many: the products' upper bits are of large numbers.
+        most = 1 << PARAMETERS.workgroup_bits
+        workgroups = int(rng.choice([most, most - 1, rng.integers(most // 2 + 1, most)]))
+        finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, workgroups))
         remaining = 1 << rng.integers(0, 10) if whole else int(rng.integers(1, 2048))
-        bench.configure(workgroups=1000, tracked_end=int(remaining), credit_window=64)
+        bench.configure(workgroups=workgroups, tracked_end=int(remaining), credit_window=64)
         bench.preset(sent=0, changed=1)
-        values = {"dispatched": 1000, "finished": int(finished), **inputs}
+        values = {"dispatched": workgroups, "finished": int(finished), **inputs}
         for phase in range(LOAD):
             await bench.cycle(tick=not phase, **values)
         times = near_the_verdict(rng, bench.own, bench.launch_configuration, int(finished))
         if whole:
             elapsed = int(rng.integers(0, 1000))
-            kernel = (1000 - int(finished)) * elapsed * (3 << 7)
+            kernel = (workgroups - int(finished)) * elapsed * (3 << 7)
             link_time = kernel // (int(remaining) * int(finished))
             times = dict.fromkeys(("elapsed", "finish_time"), elapsed)
             times["link_time"] = min(link_time, MOST_TICKS)
