@@ -1,7 +1,55 @@
-"""T3: transparent tracking and triggering."""
+"""T3: transparent tracking and triggering.
 
+>>> import t3
+>>> t3.run("mega-gpt-2", "op", tp=16, engine="golden")  # doctest: +SKIP
+
+What is here is loaded when it is first used, so that importing takes no time.
+"""
+
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from sysmodel.config.system import System, load_system, preset_names
+    from sysmodel.lib.errors import InputError, SimulationError
+
+    from .library.result import Result
+    from .library.simulation import gemm, run
+
+__all__ = [
+    "InputError",
+    "Result",
+    "SimulationError",
+    "System",
+    "__version__",
+    "gemm",
+    "load_system",
+    "preset_names",
+    "run",
+]
 
 __version__ = version("t3")
+
+_HOMES = {
+    "InputError": "sysmodel.lib.errors",
+    "Result": "t3.library.result",
+    "SimulationError": "sysmodel.lib.errors",
+    "System": "sysmodel.config.system",
+    "gemm": "t3.library.simulation",
+    "load_system": "sysmodel.config.system",
+    "preset_names": "sysmodel.config.system",
+    "run": "t3.library.simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 't3' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

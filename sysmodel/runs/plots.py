@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from .result import ConfigurationResult, RunResult
 
-__all__ = ["draw_configurations"]
+__all__ = ["configurations_figure", "draw_configurations"]
 
 # From bottom to top: what, colour, time. Colours differ in lightness too, for print and for eyes
 # that do not tell hues apart.
@@ -26,7 +26,12 @@ _INK = {"#30507a": "white", "#d9722e": "white"}
 
 
 def draw_configurations(result: RunResult, path: Path) -> None:
-    """Draw a stacked bar for each configuration, its speedup above, as a PNG file."""
+    """Draw :func:`configurations_figure` into a PNG file."""
+    configurations_figure(result).savefig(path)
+
+
+def configurations_figure(result: RunResult) -> Figure:
+    """A stacked bar for each configuration, its speedup above."""
     figure = Figure(figsize=(1.5 + 1.65 * max(4, len(result.configurations)), 5.4), dpi=150)
     axes = figure.subplots()
     names = list(result.configurations)
@@ -67,7 +72,7 @@ def draw_configurations(result: RunResult, path: Path) -> None:
         fontsize=9.5,
     )
     figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(path)
+    return figure
 
 
 def _write_above(axes: Axes, x: int, one: ConfigurationResult) -> None:

@@ -1,0 +1,119 @@
+"""A finished run, for notebooks and scripts."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sysmodel.runs.result import RunResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = ["Result"]
+
+_SHOWN = {
+    "gemm_ns": "GEMM, µs",
+    "rs_ns": "RS, µs",
+    "ag_ns": "AG, µs",
+    "overlapped_communication_ns": "hidden, µs",
+    "exposed_communication_ns": "exposed, µs",
+    "total_ns": "total, µs",
+    "speedup": "speedup",
+}
+
+
+class Result:
+    """What :func:`t3.run` and :func:`t3.gemm` give.
+
+    In a notebook it shows itself as a table and a picture.
+
+    Parameters
+    ----------
+    run : RunResult
+
+    Attributes
+    ----------
+    run : RunResult
+        Everything, by name: workload, system, options, results of each configuration.
+    """
+
+    def __init__(self, run: RunResult):
+        self.run = run
+
+    @cached_property
+    def table(self) -> "pd.DataFrame":
+        """A row for each configuration: times in ns, bytes and energies in J of one GPU.
+
+        Columns are those of a sweep's table (docs/sweeps.md): ``gemm_ns``, ``total_ns``,
+        ``speedup``, ``dram_total_bytes``, ``link_rs_bytes``, ``energy_total_j`` and so on.
+        """
+        import pandas as pd
+
+        from t3.experiments.sweep.rows import measured
+
+        made = pd.DataFrame.from_dict(measured(self.run), orient="index")
+        made.index.name = "configuration"
+        return made
+
+    @cached_property
+    def timeline(self) -> "pd.DataFrame":
+        """What lasts: a row for each GEMM stage, reduce-scatter, DMA burst, with its track.
+
+        Columns: ``configuration``, ``track``, ``name``, ``start_ns``, ``end_ns``.
+        """
+        import pandas as pd
+
+        rows = [
+            {"configuration": name, **vars(span)}
+            for name, timeline in self.run.timelines.items()
+            for span in timeline.spans
+        ]
+        order = ["configuration", "track", "name", "start_ns", "end_ns"]
+        return pd.DataFrame(rows, columns=order)
+
+    def plot(self) -> "Figure":
+        """Where each configuration's time goes: a Matplotlib figure of stacked bars."""
+        from sysmodel.runs.plots import configurations_figure
+
+        return configurations_figure(self.run)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Content of ``result.json``, as ``t3 run`` writes it."""
+        return self.run.as_dict()
+
+    def save_trace(self, path: Path | str) -> None:
+        """Write a timeline for Perfetto (https://ui.perfetto.dev).
+
+        Parameters
+        ----------
+        path : path
+            A JSON file.
+        """
+        from sysmodel.lib.output import write_json
+        from sysmodel.runs.timeline import trace
+
+        write_json(Path(path), trace(self.run.timelines, self.run.workload.title), indent=None)
+
+    @property
+    def summary(self) -> "pd.DataFrame":
+        """Times in µs and speedups, rounded for reading."""
+        shown = self.table[list(_SHOWN)].copy()
+        shown[[name for name in _SHOWN if name.endswith("_ns")]] /= 1e3
+        return shown.rename(columns=_SHOWN).round(3)
+
+    def __repr__(self) -> str:
+        return f"{self.run.workload.title} on {self.run.system.name}\n{self.summary.to_string()}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        title = escape(f"{self.run.workload.title} on {self.run.system.name}")
+        return f"<p>{title}</p>{self.summary.to_html()}{self._svg()}"
+
+    def _svg(self) -> str:
+        from io import StringIO
+
+        text = StringIO()
+        self.plot().savefig(text, format="svg", metadata={"Date": None})
+        return text.getvalue()[text.getvalue().index("<svg") :]

@@ -1,0 +1,91 @@
+"""What a script or a notebook gets from ``import t3``."""
+
+import doctest
+import json
+import subprocess
+import sys
+
+import pytest
+
+import t3
+from t3.library import simulation
+
+SMALL = {"tp": 4, "engine": "golden", "configurations": ("sequential", "t3")}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return t3.gemm(2048, 2048, 512, **SMALL)
+
+
+def test_a_row_for_each_configuration(result):
+    assert list(result.table.index) == ["sequential", "t3"]
+    times = result.table["total_ns"]
+    assert result.table.loc["t3", "speedup"] == times["sequential"] / times["t3"]
+    # The all-gather and the reduce-scatter each send three of four chunks.
+    output_bytes = 2048 * 2048 * 2
+    assert result.table.loc["sequential", "link_rs_bytes"] == output_bytes * 3 / 4
+
+
+def test_system_by_name_file_and_value(result, tmp_path):
+    slow = tmp_path / "slow.toml"
+    slow.write_text('base = "asplos24"\n[link]\nbandwidth_gb_per_s = 75.0\n')
+    by_path = t3.gemm(2048, 2048, 512, system=slow, **SMALL)
+    by_value = t3.gemm(2048, 2048, 512, system=t3.load_system(str(slow)), **SMALL)
+    assert by_path.table.equals(by_value.table)
+    assert by_path.table.loc["sequential", "rs_ns"] > result.table.loc["sequential", "rs_ns"]
+
+
+def test_timeline_and_trace(result, tmp_path):
+    spans = result.timeline
+    assert set(spans["configuration"]) == {"sequential", "t3"}
+    assert (spans["start_ns"] <= spans["end_ns"]).all()
+    result.save_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) == len(spans)
+
+
+def test_shows_itself(result):
+    assert "2048 x 2048 x 512" in repr(result) and "sequential" in repr(result)
+    html = result._repr_html_()
+    assert "<table" in html and "<svg" in html
+    (axes,) = result.plot().axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["sequential", "t3"]
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: t3.gemm(0, 2048, 512), "m"),
+        (lambda: t3.gemm(2048, 2048, 512, dtype="fp8"), "dtype"),
+        (lambda: t3.run("gpt-9"), "model"),
+        (lambda: t3.run(layer="fc9"), "layer"),
+        (lambda: t3.run(system="h900"), "h900"),
+        (lambda: t3.run(engine="fpga"), "engine"),
+        (lambda: t3.run(configurations=("t4",)), "configurations"),
+    ],
+)
+def test_bad_input_names_the_field(call, field):
+    with pytest.raises(t3.InputError) as error:
+        call()
+    assert error.value.field == field
+
+
+def test_examples_of_the_documentation():
+    assert doctest.testmod(simulation).failed == 0
+
+
+def test_import_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import t3, sys; print(sorted({'numba', 'pandas', 'amaranth', 'numpy'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_everything_public_is_there():
+    for name in t3.__all__:
+        assert getattr(t3, name) is not None
+    assert {*t3.__all__} <= {*dir(t3)}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = t3.nothing
