@@ -1,12 +1,12 @@
 """A sweep: every point of a grid simulated once, kept as it comes, and put into one table."""
 
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.output import OutputFolder, write_json
-from t3 import __version__
 
 from .grid import Grid, load_grid
 from .jobs import Job, missing_jobs
@@ -129,7 +129,7 @@ def _start(grid: Grid, kept: Kept) -> Status:
 def _write(grid: Grid, result: "pd.DataFrame", status: Status, out: Path, wall_s: float) -> None:
     record = {
         "title": grid.title,
-        "version": __version__,
+        "version": version("t3"),
         "code": CODE,
         "engines": sorted({one.options.engine for one in grid.points}),
         "points": status.points,
