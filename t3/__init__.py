@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sysmodel.config.system import System, load_system, preset_names
     from sysmodel.lib.errors import InputError, SimulationError
 
+    from .library.checking import check
+    from .library.hardware import export
     from .library.result import Result
     from .library.simulation import gemm, run
 
@@ -23,6 +25,8 @@ __all__ = [
     "SimulationError",
     "System",
     "__version__",
+    "check",
+    "export",
     "gemm",
     "load_system",
     "preset_names",
@@ -36,6 +40,8 @@ _HOMES = {
     "Result": "t3.library.result",
     "SimulationError": "sysmodel.lib.errors",
     "System": "sysmodel.config.system",
+    "check": "t3.library.checking",
+    "export": "t3.library.hardware",
     "gemm": "t3.library.simulation",
     "load_system": "sysmodel.config.system",
     "preset_names": "sysmodel.config.system",

@@ -1,14 +1,10 @@
 """What a script or a notebook gets from ``import t3``."""
 
-import doctest
 import json
-import subprocess
-import sys
 
 import pytest
 
 import t3
-from t3.library import simulation
 
 SMALL = {"tp": 4, "engine": "golden", "configurations": ("sequential", "t3")}
 
@@ -69,23 +65,3 @@ def test_bad_input_names_the_field(call, field):
     with pytest.raises(t3.InputError) as error:
         call()
     assert error.value.field == field
-
-
-def test_examples_of_the_documentation():
-    assert doctest.testmod(simulation).failed == 0
-
-
-def test_import_is_quick_and_loads_nothing_heavy():
-    code = (
-        "import t3, sys; print(sorted({'numba', 'pandas', 'amaranth', 'numpy'} & {*sys.modules}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
-def test_everything_public_is_there():
-    for name in t3.__all__:
-        assert getattr(t3, name) is not None
-    assert {*t3.__all__} <= {*dir(t3)}
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = t3.nothing

@@ -1,0 +1,30 @@
+import json
+
+import pytest
+
+import t3
+
+
+def test_hardware_of_a_system(tmp_path):
+    """With the parameters that the system describes."""
+    files = t3.export(tmp_path / "h200", system="h200", channels=1, contexts=1, with_data=False)
+    assert all(file.exists() for file in files)
+    found = json.loads((tmp_path / "h200" / "manifest.json").read_text())["parameters"]
+    h200 = t3.load_system("h200")
+    assert found["channels"] == 1 and found["contexts"] == 1
+    assert found["system_channels"] == h200.dram.channels
+    assert found["sets"] == h200.t3.tracker_sets
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"system": "h900"}, "h900: no such file"),
+        ({"channels": 0}, "channels must be"),
+        ({"contexts": 0}, "contexts must be"),
+    ],
+)
+def test_bad_input_leaves_nothing(tmp_path, options, said):
+    with pytest.raises(t3.InputError, match=said):
+        t3.export(tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
