@@ -4,10 +4,12 @@ import warnings
 from pathlib import Path
 
 from rtl.export.reset_style import ResetStyle
-from sysmodel.config.system import System, load_system
+from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
 from sysmodel.lib.progress import shown_progress
+
+from .systems import as_system
 
 __all__ = ["export"]
 
@@ -68,7 +70,7 @@ def export(
     from rtl.export.files import export_files
     from sysmodel.engine.hardware import hardware_parameters, link_parameters
 
-    loaded = system if isinstance(system, System) else load_system(str(system))
+    loaded = as_system(system)
     # What no register can hold is found while a component is made, which then stays unused.
     with (
         OutputFolder(Path(out), (f"{name}.v", "manifest.json")) as folder,

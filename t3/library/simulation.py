@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Literal
 
-from sysmodel.config.system import System, load_system
+from sysmodel.config.system import System
 from sysmodel.config.workload import Workload, known_workloads
 from sysmodel.lib.progress import shown_progress
-from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, EngineName, RunOptions, SimulatedGpus
+from sysmodel.runs.result import EngineName, RunOptions, SimulatedGpus
 
 from .result import Result
+from .systems import as_system
 
 __all__ = ["gemm", "run"]
 
@@ -20,12 +21,12 @@ def run(
     *,
     tokens: int | None = None,
     system: System | Path | str = "asplos24",
-    configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS,
-    engine: EngineName = "rtl",
-    channels: int | Literal["auto", "all"] = "auto",
-    gpus: SimulatedGpus = "mirror",
-    repeat: int = 1,
-    seed: int = 0,
+    configurations: tuple[str, ...] = RunOptions.configurations,
+    engine: EngineName = RunOptions.engine,
+    channels: int | Literal["auto", "all"] = RunOptions.channels,
+    gpus: SimulatedGpus = RunOptions.gpus,
+    repeat: int = RunOptions.repeat,
+    seed: int = RunOptions.seed,
 ) -> Result:
     """Simulate a Transformer's sublayer: its GEMM, the reduce-scatter, the all-gather.
 
@@ -96,12 +97,12 @@ def gemm(
     tp: int = 8,
     dtype: str = "fp16",
     system: System | Path | str = "asplos24",
-    configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS,
-    engine: EngineName = "rtl",
-    channels: int | Literal["auto", "all"] = "auto",
-    gpus: SimulatedGpus = "mirror",
-    repeat: int = 1,
-    seed: int = 0,
+    configurations: tuple[str, ...] = RunOptions.configurations,
+    engine: EngineName = RunOptions.engine,
+    channels: int | Literal["auto", "all"] = RunOptions.channels,
+    gpus: SimulatedGpus = RunOptions.gpus,
+    repeat: int = RunOptions.repeat,
+    seed: int = RunOptions.seed,
 ) -> Result:
     """Simulate a GEMM of any size whose output is all-reduced.
 
@@ -153,7 +154,7 @@ def _simulated(workload: Workload, system: System | Path | str, options: RunOpti
     # It brings Numba, for which `import t3` shall not wait.
     from sysmodel.runs.simulate import run as simulate
 
-    loaded = system if isinstance(system, System) else load_system(str(system))
+    loaded = as_system(system)
     options.channels_of(loaded)
     with shown_progress() as progress:
         return Result(simulate(workload, loaded, options, progress))
