@@ -192,7 +192,8 @@ async def busy_wire(dut):
     await bench.run(200)
     assert bench.values("replays") == [0, 0] and bench.no_errors()
     bench.set_faults(CLEAN)
-    await bench.run(1)  # in which it takes something: the time counts from there
+    # The time counts from the last acknowledgement, and a flit that waited tells an old one.
+    await bench.run(LATE_CYCLES)
     since = bench.cycle
     bench.wires[0].faults = Faults(busy=1)
     await bench.run(LINK.down_cycles + 2 * LATE_CYCLES)
