@@ -24,7 +24,7 @@ _CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
 _REQUEST = Fields(DramRequest(PARAMETERS))
 _CYCLES = 150
 _MEASUREMENTS = 80
-_WAITS = 60
+_WAITS = 90
 _LONG_LOG2 = 10  # of the samples of a long measurement
 _LOW_BITS = 7  # of the sum, below the carries that are counted
 _PLAIN = {
@@ -367,10 +367,15 @@ async def the_end_of_any_wait(dut):
     await bench.start()
     for number in range(scaled(_WAITS)):
         limit = rng.choice([1 << rng.randrange(16), rng.randrange(1, 1 << 16)])
+        start = limit ^ 1 << rng.randrange(16)
+        if number % 3 == 1:
+            start = max(limit - rng.randint(1, 5), 0)
+        elif number % 3 == 2:  # goes on where all bits but one are ones
+            start = 0xFFFF ^ 1 << rng.randrange(16)
+            limit = min(start + rng.randint(1, 5), 0xFFFF)
         policy, told = rng.choice([(Policy.MCA, _RUNS), (Policy.CRITICAL, ("critical",))])
         bench.configure(policy=policy, threshold=5, starvation_limit=limit)
-        near = max(limit - rng.randint(1, 5), 0)
-        bench.preset_waits(limit ^ 1 << rng.randrange(16) if number % 2 else near)
+        bench.preset_waits(start)
         for _ in range(8):
             await bench.cycle("cm", ready=rng.random() < 0.8, occupancy=64, told=told)
 
