@@ -6,10 +6,10 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from sysmodel.config.model import SUBLAYERS, known_models
 from sysmodel.config.notices import notices
 from sysmodel.config.parameters import parameters
 from sysmodel.config.system import load_system, preset_names, preset_path
-from sysmodel.config.workload import Table
 from sysmodel.lib.terminal import terminal, terminal_table
 
 from .check_options import CheckOptions, CheckResult
@@ -224,11 +224,12 @@ def _in_launches(count: int) -> str:
     return "" if count == 1 else f"{count} launches, each with a slice of the output; "
 
 
-def print_models(known: Table) -> None:
-    """Print the models and the shapes of their sublayers' GEMMs."""
+def print_models() -> None:
+    """Print the models that come along, and the shapes of their sublayers' GEMMs."""
     console = terminal()
     models = _table("Models (--model)", "model", "hidden", "layers", "batch", "TP", "confidence")
-    for model in known.model:
+    known = known_models()
+    for model in known:
         models.add_row(
             model.name.lower(),
             str(model.hidden),
@@ -238,21 +239,27 @@ def print_models(known: Table) -> None:
             model.confidence,
         )
     console.print(models)
-    for model in known.model:
+    for model in known:
         console.print(f"{model.name}: {model.source}.", soft_wrap=True, markup=False)
     console.print()
     layers = _table("Sublayers (--layer)", "layer", "what it is", text_columns=2)
-    for sublayer in known.sublayer:
-        layers.add_row(sublayer.name, sublayer.title)
+    for name, title in SUBLAYERS.items():
+        layers.add_row(name, title)
     console.print(layers)
     shapes = _table("GEMM of each GPU, M x N x K", "layer", "model", "TP", "shape", text_columns=2)
-    for sublayer in known.sublayer:
-        for model in known.model:
-            for tp in model.tensor_parallel if sublayer in known.sublayers_of(model) else ():
-                work = known.workload(model.name, sublayer.name, tp)
+    for name in SUBLAYERS:
+        for model in known:
+            for tp in model.tensor_parallel if name in model.reduced else ():
+                work = model.workload(name, tp)
                 shape = f"{work.m} x {work.n} x {work.k}"
-                shapes.add_row(sublayer.name, model.name.lower(), str(tp), shape)
+                shapes.add_row(name, model.name.lower(), str(tp), shape)
     console.print(shapes)
+    console.print(
+        "Each is a file: t3 models NAME prints it. Save it, change it, and give it to "
+        "t3 run --model FILE.toml.",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 def print_presets() -> None:

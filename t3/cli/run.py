@@ -1,14 +1,16 @@
 """``t3 run``."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import System, load_system
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.lib.progress import Report, shown_progress
@@ -27,6 +29,19 @@ from .output import writing
 
 __all__ = ["run"]
 
+_MODEL, _LAYER = "t-nlg", "fc2"
+_ModelOption = Annotated[
+    str | None,
+    option("A model's name, see t3 models, or a TOML file.", "MODEL", show_default=_MODEL),
+]
+_LayerOption = Annotated[
+    str | None,
+    option(
+        "What is all-reduced: op, fc1, fc2, ip, or a GEMM of the file.",
+        "LAYER",
+        show_default=_LAYER,
+    ),
+]
 PICTURE, RESULT, TIMELINE, WAVES = (
     "configurations.png",
     "result.json",
@@ -36,14 +51,19 @@ PICTURE, RESULT, TIMELINE, WAVES = (
 
 
 def run(
-    model: Annotated[str, option("A Transformer; see t3 models.")] = "t-nlg",
-    layer: Annotated[str, option("Sublayer whose output is all-reduced.", "op|fc1|fc2|ip")] = "fc2",
+    model: _ModelOption = None,
+    layer: _LayerOption = None,
     tp: Annotated[
         int, integer_option("GPUs that share the layer: its degree of tensor parallelism.")
     ] = 8,
     tokens: Annotated[
         int | None, integer_option("Tokens; a batch of the model's if not given.")
     ] = None,
+    m: Annotated[
+        int | None, integer_option("A GEMM instead of a model: rows of its output.")
+    ] = None,
+    n: Annotated[int | None, integer_option("Columns of its output.")] = None,
+    k: Annotated[int | None, integer_option("Products that each element sums on one GPU.")] = None,
     engine: Engine = "rtl",
     channels: Annotated[
         str, option("Memory channels to simulate; a few stand for all.", "auto|K|all")
@@ -79,7 +99,8 @@ def run(
 
     Prints a table; writes result.json, a picture and a timeline for Perfetto.
     """
-    workload = known_workloads().workload(model, layer, tp, tokens)
+    sizes = {"m": m, "n": n, "k": k}
+    workload = _workload(sizes, tp, {"model": model, "layer": layer, "tokens": tokens})
     system = load_system(config)
     options = RunOptions(
         engine=engine,
@@ -102,6 +123,22 @@ def run(
         sys.stdout.write(json_text(result.as_dict()))
     else:
         report.print_run(result, files)
+
+
+def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, Any]) -> Workload:
+    """Of a model's sublayer, or of explicit sizes."""
+    given = [name for name, size in sizes.items() if size is not None]
+    if not given:
+        model, layer = of_model["model"] or _MODEL, of_model["layer"] or _LAYER
+        return workload_of(model, layer, tp, of_model["tokens"])
+    for name, value in of_model.items():
+        if value is not None:
+            raise InputError(name, f"not allowed beside {given[0]}; allowed: a model, or m, n, k")
+    whole = {name: size for name, size in sizes.items() if size is not None}
+    if len(whole) < len(sizes):
+        missing = ", ".join(name for name in sizes if name not in whole)
+        raise InputError(given[0], f"needs {missing}; m, n and k are given together")
+    return custom_gemm(whole["m"], whole["n"], whole["k"], tp)
 
 
 def _channels(text: str) -> int | Literal["auto", "all"]:

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from rtl.parameters import T3Parameters
 from rtl.top import T3
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.engine.codes import READ
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
@@ -33,7 +33,7 @@ _AMARANTH_CYCLES = 2_000
 def loop_cycles_per_s(engine: EngineName, cycles: int = _CYCLES) -> float:
     """Cycles per second of T-NLG FC-2 with one channel, from the first GEMM stage on."""
     system = load_system()
-    workload = known_workloads().workload("t-nlg", "fc2", 8)
+    workload = workload_of("t-nlg", "fc2", 8)
     kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
     with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
         machine.launch([map_writes(kernel, system, 0, context=CONTEXT_GEMM)])

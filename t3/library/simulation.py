@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import System
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.progress import shown_progress
 from sysmodel.runs.result import EngineName, RunOptions, SimulatedGpus
 
@@ -28,14 +29,15 @@ def run(
     repeat: int = RunOptions.repeat,
     seed: int = RunOptions.seed,
 ) -> Result:
-    """Simulate a Transformer's sublayer: its GEMM, the reduce-scatter, the all-gather.
+    """Simulate a model's sublayer: its GEMM, the reduce-scatter, the all-gather.
 
     Parameters
     ----------
     model : str
-        A Transformer, as ``t3 models`` lists them.
+        A name, as ``t3 models`` lists them, or a TOML file (docs/models.md).
     layer : str
-        ``op``, ``fc1``, ``fc2`` or ``ip``: the sublayer whose output is all-reduced.
+        The sublayer whose output is all-reduced: ``op``, ``fc1``, ``fc2`` or ``ip``, or a GEMM of
+        the file.
     tp : int
         GPUs that share the layer, its degree of tensor parallelism.
     tokens : int, optional
@@ -74,7 +76,7 @@ def run(
     >>> result.table.loc["t3-mca", "speedup"] > 1
     np.True_
     """
-    workload = known_workloads().workload(model, layer, tp, tokens)
+    workload = workload_of(model, layer, tp, tokens)
     return _simulated(
         workload,
         system,
@@ -137,7 +139,7 @@ def gemm(
     ['sequential', 't3']
     """
     return _simulated(
-        Workload(model="own", layer="gemm", tp=tp, m=m, n=n, k=k, dtype=dtype),
+        custom_gemm(m, n, k, tp, dtype),
         system,
         RunOptions(
             configurations=tuple(configurations),

@@ -11,8 +11,8 @@ from small_system import context_of
 import sysmodel.runs.data_launch
 import sysmodel.runs.phases
 from rtl.interface.encodings import Policy
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.engine.ports import input_words, output_words
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
@@ -58,7 +58,7 @@ def machines(monkeypatch):
     ],
 )
 def test_full_tnlg_run(machines, simulate):
-    work = known_workloads().workload("t-nlg", "fc2", 8)
+    work = workload_of("t-nlg", "fc2", 8)
     phases = simulate(context_of(work, load_system(), RunOptions()))
     (machine,) = machines
     assert machine.require_agreement() >= phases.total_cycles > 400_000

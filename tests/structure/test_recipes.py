@@ -155,24 +155,20 @@ def test_a_preset(tree):
 
 
 def test_a_model(tree):
-    insert(
+    add(
         tree,
-        "sysmodel/config/workloads/transformers.toml",
-        "[[sublayer]]",
-        textwrap.dedent(
-            """
-            [[model]]
-            name = "Toy"
-            hidden = 1024
-            layers = 2
-            heads = 16
-            sequence = 512
-            batch = 4
-            tensor_parallel = [2, 4]
-            source = "invented"
-            confidence = "L"
-            """
-        ),
+        "sysmodel/config/models/toy.toml",
+        """
+        name = "Toy"
+        hidden = 1024
+        layers = 2
+        heads = 16
+        sequence = 512
+        batch = 4
+        tensor_parallel = [2, 4]
+        source = "invented"
+        confidence = "L"
+        """,
     )
     assert "Toy" in t3(tree, "models")
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult, SimulatedGemm
 from sysmodel.runs.timeline import Span, Timeline
@@ -42,7 +43,7 @@ def example_result(
     workload: Workload | None = None, options: RunOptions | None = None
 ) -> RunResult:
     """The bytes are those of the brief's table; the times are made up."""
-    workload = workload or known_workloads().workload("t-nlg", "fc2", 8)
+    workload = workload or workload_of("t-nlg", "fc2", 8)
     options = options or RunOptions()
     gpus, chunk = workload.tp, workload.output_bytes // workload.tp
     sequential = _GEMM + _RS + _AG

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload
 from sysmodel.energy.constants import known_constants
 from sysmodel.energy.counts import Activity, DramBytes, LinkBytes
 from sysmodel.energy.model import energy_of
@@ -128,7 +129,7 @@ def table_of(settings=SETTINGS, points=None) -> pd.DataFrame:
     points = points or [(model, tp, layer) for model, tp in EVALUATED for layer in LAYERS]
     rows = []
     for setting, (model, tp, layer) in itertools.product(settings, points):
-        rows += rows_of(known_workloads().workload(model, layer, tp), *setting)
+        rows += rows_of(workload_of(model, layer, tp), *setting)
     return pd.DataFrame(rows)
 
 

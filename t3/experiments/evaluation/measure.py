@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.lib.progress import Report, shown_progress
 from sysmodel.runs.report import library_efficiency
 from sysmodel.runs.result import EngineName, RunOptions
@@ -26,7 +26,7 @@ __all__ = ["RTL", "SENSITIVITY", "measure"]
 _HERE = Path(__file__).parent
 SENSITIVITY, RTL = "sensitivity", "rtl"  # folders of further sweeps, inside that of the matrix
 _STAGES = "asplos24-stages"
-_SHOWN = known_workloads().workload("t-nlg", "fc2", 8)
+_SHOWN = workload_of("t-nlg", "fc2", 8)
 _DEPTHS = (128, 256, 512, 1024, 2048, 4096)
 
 

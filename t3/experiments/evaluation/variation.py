@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import System
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload
 from sysmodel.lib.progress import Report
 from sysmodel.runs.comparison import Spread, spreads
 from sysmodel.runs.configurations import registry
@@ -53,7 +54,7 @@ def measure_variation(
         ``over_round_robin``, the total time over that of ``t3`` in the same repetition, less 1.
     """
     if sublayers is None:
-        sublayers = [known_workloads().workload(*one) for one in SUBLAYERS]
+        sublayers = [workload_of(*one) for one in SUBLAYERS]
     options = RunOptions(engine="golden", configurations=tuple(configurations), repeat=repetitions)
     rows = [
         {"model": work.model, "tp": work.tp, "layer": work.layer}

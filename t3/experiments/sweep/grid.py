@@ -9,9 +9,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from sysmodel.config.model import Model, load_model
 from sysmodel.config.schema import read_toml, validate
 from sysmodel.config.system import System, load_system, preset_names
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.result import CONFIGURATIONS, EngineName, RunOptions
 
@@ -118,26 +119,29 @@ class _Expansion:
         self._bases = block.system.get("base", [_DEFAULT_BASE])
 
     @cached_property
+    def _models(self) -> dict[str, Model]:
+        with _within(f"{self.where}.workload"):
+            models: dict[str, Model] = {}
+            for source in self._work.model:
+                model = load_model(source, self._path.parent)
+                if models.setdefault(model.name, model) != model:
+                    raise InputError("model", f"two models have the name {model.name!r}")
+        return models
+
+    @property
     def _degrees(self) -> dict[str, list[int]]:
         """Degrees of tensor parallelism of each model."""
-        with _within(f"{self.where}.workload"):
-            models = [known_workloads().known_model(name) for name in self._work.model]
-        return {model.name: self._work.tp or model.tensor_parallel for model in models}
+        return {name: self._work.tp or one.tensor_parallel for name, one in self._models.items()}
 
     @property
     def _tokens(self) -> list[int | None]:
         """Tokens that are asked for, or None for a batch of the model's."""
         return [*self._work.tokens] or [None]
 
-    @cached_property
+    @property
     def _layers(self) -> dict[str, list[str]]:
         """Sublayers of each model."""
-        known = known_workloads()
-        return {
-            name: self._work.layer
-            or [one.name for one in known.sublayers_of(known.known_model(name))]
-            for name in self._degrees
-        }
+        return {name: self._work.layer or [*one.reduced] for name, one in self._models.items()}
 
     @property
     def count(self) -> int:
@@ -178,11 +182,12 @@ class _Expansion:
     def _workloads(self) -> Iterator[Workload]:
         work = self._work
         with _within(f"{self.where}.workload"):
-            for model, degrees in self._degrees.items():
-                for tp, layer, tokens in product(degrees, self._layers[model], self._tokens):
-                    yield known_workloads().workload(model, layer, tp, tokens)
+            for name, model in self._models.items():
+                axes = self._degrees[name], self._layers[name], self._tokens
+                for tp, layer, tokens in product(*axes):
+                    yield model.workload(layer, tp, tokens)
             for m, n, k, tp in product(work.m, work.n, work.k, work.tp):
-                yield Workload(model="custom", layer="gemm", tp=tp, m=m, n=n, k=k)
+                yield custom_gemm(m, n, k, tp)
 
     def _systems(self) -> Iterator[System]:
         for base in self._bases:

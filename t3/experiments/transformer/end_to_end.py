@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from sysmodel.config.model import Transformer, known_models
 from sysmodel.config.schema import validate
 from sysmodel.config.system import System
-from sysmodel.config.workload import Model, known_workloads
 from sysmodel.lib.errors import InputError
 
 from .layer import backward, forward
@@ -69,7 +69,7 @@ def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron"
             raise InputError("table", f"column {name!r} is missing")
     if table.empty:
         raise InputError("table", "has no rows")
-    models = {model.name: model for model in known_workloads().model}
+    models = {model.name: model for model in known_models()}
     rows: list[dict[str, Any]] = []
     key: Any  # a tuple, as the columns are a list
     for key, point in table.groupby([*_POINT, *varied], sort=False, dropna=False):
@@ -90,7 +90,7 @@ def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron"
 
 
 def _point_rows(
-    point: pd.DataFrame, model: Model, tp: int, system: System, variant: str, where: str
+    point: pd.DataFrame, model: Transformer, tp: int, system: System, variant: str, where: str
 ) -> list[dict[str, Any]]:
     shape = LayerShape.of(model, tp, attention_tp=tp if variant == "megatron" else 1)
     passes = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sysmodel.config.workload import Model
+from sysmodel.config.model import Transformer
 from sysmodel.lib.errors import InputError
 
 __all__ = ["FP32", "KINDS", "MIXED", "Gemm", "Kind", "LayerShape", "Operator", "Phase", "Precision"]
@@ -137,7 +137,7 @@ class LayerShape:
                 )
 
     @classmethod
-    def of(cls, model: Model, tp: int, *, attention_tp: int) -> "LayerShape":
+    def of(cls, model: Transformer, tp: int, *, attention_tp: int) -> "LayerShape":
         """A layer of a model of the table, in mixed precision.
 
         Raises

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import Workload, known_workloads
+from sysmodel.config.workload import Workload
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.runs.comparison import Spread
 from sysmodel.runs.result import RunOptions, RunResult
@@ -79,7 +80,7 @@ def compare_sampling(sampling: Sampling, report: Report = no_progress) -> list[S
     """
     system, found = load_system(), []
     for one in sampling.workloads:
-        workload = known_workloads().workload(*one)
+        workload = workload_of(*one)
         sampled, whole = (
             _mean_totals(run(workload, system, options, report))
             for options in (sampling.sampled, sampling.whole)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from small_system import scaled, small_system
 
+from sysmodel.config.model import load_model
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from sysmodel.machine.program import credit_windows
 from sysmodel.machine.tiling import kernel_of, launches
@@ -60,11 +60,11 @@ def test_what_not_even_a_macro_tile_for_each_gpu_fits_is_refused():
 @pytest.mark.parametrize("name", ["asplos24", "h200", "mi300x", "b200"])
 @pytest.mark.parametrize("model", MODELS)
 def test_todays_models_can_all_be_launched(name, model):
-    system, table = load_system(name), known_workloads()
-    for sublayer in table.sublayers_of(table.known_model(model)):
+    system, known = load_system(name), load_model(model)
+    for layer in known.reduced:
         for tp in (2, 8, 64):
             for tokens in (2048, 65536):
-                work = table.workload(model, sublayer.name, tp, tokens)
+                work = known.workload(layer, tp, tokens)
                 slices = cut(system, work.m, work.n, work.k, tp)
                 assert sum(one.m * one.n for one in slices) == work.m * work.n
                 for one in set(slices):

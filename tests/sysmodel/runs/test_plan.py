@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from small_system import scaled, small_system, workload
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
@@ -151,4 +151,4 @@ def test_tensor_parallelism_without_equal_chunks_is_refused_with_what_would_do()
 def test_two_problems_come_in_one_message():
     options = RunOptions(engine="golden", channels=2)
     with pytest.raises(InputError, match="hold no atom.*; .*use --gpus all"):
-        Plan(known_workloads().workload("t-nlg", "fc2", 7), load_system("h200"), options)
+        Plan(workload_of("t-nlg", "fc2", 7), load_system("h200"), options)

@@ -7,8 +7,8 @@ import pytest
 from example_run import example_result
 from small_system import scaled, small_system, workload
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.phases import PHASES
 from sysmodel.lib.progress import no_progress
@@ -91,7 +91,7 @@ def test_buffers_move_by_whole_pages():
 
 @pytest.mark.parametrize("model,layer,tp", [("t-nlg", "op", 16), ("mega-gpt-2", "ip", 16)])
 def test_one_channel_of_a_moved_output_stands_for_all(model, layer, tp):
-    system, work = load_system(), known_workloads().workload(model, layer, tp)
+    system, work = load_system(), workload_of(model, layer, tp)
     kernel = kernel_of(system, work.m, work.n, work.k, tp)
     there = moved(system, kernel, 0, 1, channels=1, mirror=True)
     assert there.output_atom > kernel.output_atom

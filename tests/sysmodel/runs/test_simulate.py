@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from small_system import context_of, scaled, small_system, workload
 
+from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
@@ -30,7 +30,7 @@ CHUNK = 8192 * 4256 * 2 // GPUS  # bytes of the output that end up on one GPU
 
 @pytest.fixture(scope="module")
 def tnlg():
-    work = known_workloads().workload("t-nlg", "fc2", GPUS)
+    work = workload_of("t-nlg", "fc2", GPUS)
     return run(work, load_system(), RunOptions(engine="golden"), no_progress)
 
 

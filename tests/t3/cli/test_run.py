@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from example_run import example_result
@@ -9,6 +10,7 @@ from example_run import example_result
 from t3.cli import run as command
 from t3.cli.main import main
 
+EXAMPLES = Path(__file__).parents[3] / "examples" / "models"
 _FILES = ["configurations.png", "result.json", "timeline.json"]
 
 
@@ -58,6 +60,28 @@ def test_options_of_run(simulated, capsys, tmp_path):
     assert "ideal" not in capsys.readouterr().out
 
 
+def test_a_gemm_of_any_size(simulated, tmp_path):
+    arguments = ["--m", "2048", "--n", "1024", "--k", "96", "--tp", "4"]
+    assert main(["run", *arguments, "--out", str(tmp_path)]) == 0
+    workload = simulated[0][0]
+    assert (workload.m, workload.n, workload.k, workload.tp) == (2048, 1024, 96, 4)
+
+
+@pytest.mark.parametrize(
+    "name, layer, shape",
+    [
+        ("my-transformer", "fc2", (1024, 6144, 2048)),
+        ("my-gemms", "down-projection", (4096, 5120, 3456)),
+    ],
+)
+def test_a_model_of_one_s_own(simulated, tmp_path, name, layer, shape):
+    file, tp = EXAMPLES / f"{name}.toml", "4" if name == "my-gemms" else "8"
+    arguments = ["--model", str(file), "--layer", layer, "--tp", tp]
+    assert main(["run", *arguments, "--out", str(tmp_path)]) == 0
+    workload = simulated[0][0]
+    assert (workload.m, workload.n, workload.k) == shape
+
+
 _BAD_RUNS = [
     (["--tp", "5"], "--tp: 5 does not divide the 17024 products of T-NLG's fc2; allowed: 2, 4, "),
     (["--tp", "0"], "--tp: 0 does not divide"),
@@ -68,7 +92,15 @@ _BAD_RUNS = [
     (["--tp", "9" * 5000], "--tp: '9999999999999999...' is not allowed; allowed: an integer"),
     (["--tp", ""], "--tp: '' is not allowed; allowed: an integer"),
     (["--tp"], "Option '--tp' requires an argument."),
-    (["--model", "bert"], "--model: 'bert' is not known; allowed: t-nlg, mega-gpt-2"),
+    (["--model", "bert"], "--model: 'bert' is not known; allowed: 10t, 1t, deepseek-v3, "),
+    (["--model", "bert.toml"], "--model: 'bert.toml': no such file"),
+    (["--m", "64"], "--m: needs n, k; m, n and k are given together"),
+    (["--n", "64", "--k", "8"], "--n: needs m; m, n and k are given together"),
+    (["--m", "64", "--n", "64", "--k", "0"], "--k: 0 is not allowed; allowed: an integer from 1"),
+    (
+        ["--m", "64", "--n", "64", "--k", "8", "--layer", "fc2"],
+        "--layer: not allowed beside m; allowed: a model, or m, n, k",
+    ),
     (["--layer", "fc9"], "--layer: 'fc9' is not known; allowed: op, fc1, fc2, ip"),
     (["--engine", "c"], "--engine: 'c' is not allowed; allowed: rtl, golden"),
     (["--channels", "0"], "--channels: 0 is not allowed; allowed: 1 or more, auto, or all"),

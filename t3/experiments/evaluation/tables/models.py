@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from sysmodel.config.workload import known_workloads
+from sysmodel.config.model import known_models
 from sysmodel.lib.markdown import MISSING, signed
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
 
@@ -115,7 +115,7 @@ def shape_table(study: Study) -> Table:
             model.confidence,
             model.source,
         ]
-        for model in known_workloads().model
+        for model in known_models()
         if model.name in used
     )
     headings = ("model", "hidden", "layers", "tokens", "TP", "confidence:", "source:")

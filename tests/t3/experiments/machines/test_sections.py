@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from sysmodel.config.model import known_models
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from t3.experiments.machines.measure import Matrix
 from t3.experiments.machines.sections import sections
 from t3.experiments.sweep.grid import load_grid
@@ -96,4 +96,4 @@ def test_grids_are_sound_and_have_what_the_page_shows(name):
     assert systems == {"asplos24", "h200", "mi300x", "b200"}
     assert all(load_system(one) for one in systems)
     models = {point.workload.model for point in grid.points}
-    assert models <= {model.name for model in known_workloads().model}
+    assert models <= {model.name for model in known_models()}

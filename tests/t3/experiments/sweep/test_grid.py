@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
+from sysmodel.config.model import SUBLAYERS, workload_of
 from sysmodel.config.system import load_system, preset_path
-from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
 from t3.experiments.sweep.grid import MOST_POINTS, load_grid
@@ -51,13 +51,11 @@ def test_order_is_that_of_nested_loops(load):
 
 def test_what_is_left_out(load):
     grid = load('title = "x"\n[[grid]]\nworkload = {model = ["t-nlg", "gpt-3"]}')
-    table = known_workloads()
-    layers = [one.name for one in table.sublayer]
     assert [p.workload for p in grid.points] == [
-        table.workload(model, layer, tp)
+        workload_of(model, layer, tp)
         for model, tps in (("t-nlg", (8, 16)), ("gpt-3", (32,)))
         for tp in tps
-        for layer in layers
+        for layer in SUBLAYERS
     ]
     assert {p.system for p in grid.points} == {load_system()}
     assert {p.options for p in grid.points} == {RunOptions()}

@@ -5,8 +5,8 @@ import itertools
 import pandas as pd
 import pytest
 
+from sysmodel.config.model import known_models, workload_of
 from sysmodel.config.system import load_system
-from sysmodel.config.workload import known_workloads
 from sysmodel.lib.errors import InputError
 from t3.experiments.transformer.end_to_end import PHASES, VARIANTS, end_to_end
 
@@ -21,7 +21,7 @@ TIMES = {"sequential": SEQUENTIAL, "t3": FASTER, "t3-mca": FASTEST}
 def table_of(times=TIMES, points=(("T-NLG", 8),), settings=((150.0, 80),)):
     rows = []
     for (model, tp), (link, units), layer in itertools.product(points, settings, LAYERS):
-        work = known_workloads().workload(model, layer, tp)
+        work = workload_of(model, layer, tp)
         for name, (gemm, exposed) in times.items():
             rows.append(
                 {"model": model, "layer": layer, "tp": tp, "m": work.m, "n": work.n, "k": work.k}
@@ -51,7 +51,7 @@ def test_layers_whose_operators_are_not_counted_are_refused():
         end_to_end(table_of(points=[("Llama-3-70B", 8)]), SYSTEM)
 
 
-CLASSICAL = [model for model in known_workloads().model if model.is_classical]
+CLASSICAL = [model for model in known_models() if model.is_classical]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

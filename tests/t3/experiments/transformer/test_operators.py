@@ -4,17 +4,14 @@ import math
 
 import pytest
 
-from sysmodel.config.workload import known_workloads
+from sysmodel.config.model import known_models, workload_of
 from sysmodel.lib.errors import InputError
 from t3.experiments.transformer.layer import backward, forward
 from t3.experiments.transformer.operators import FP32, MIXED, LayerShape
 from t3.experiments.transformer.optimizer import adam, lamb
 
 POINTS = [
-    (model, tp)
-    for model in known_workloads().model
-    if model.is_classical
-    for tp in model.tensor_parallel
+    (model, tp) for model in known_models() if model.is_classical for tp in model.tensor_parallel
 ]
 IDS = [f"{model.name}-{tp}" for model, tp in POINTS]
 
@@ -59,7 +56,7 @@ def test_all_reduced_gemms_are_the_workloads(model, tp):
         reduced = {one.sublayer: one for one in operators if one.sublayer}
         assert set(reduced) == phases[phase]
         for layer, one in reduced.items():
-            work = known_workloads().workload(model.name, layer, tp)
+            work = workload_of(model.name, layer, tp)
             assert (one.gemm.m, one.gemm.n, one.gemm.k) == (work.m, work.n, work.k)
             assert one.written_bytes == work.output_bytes
             assert one.phase == phase

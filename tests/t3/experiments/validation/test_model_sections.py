@@ -2,7 +2,7 @@
 
 import pytest
 
-from sysmodel.config.workload import known_workloads
+from sysmodel.config.model import workload_of
 from sysmodel.lib.progress import no_progress
 from t3.experiments.validation.gemm_comparison import GemmComparison, compare_gemm
 from t3.experiments.validation.model_sections import gemm_section, sampling_section
@@ -10,7 +10,7 @@ from t3.experiments.validation.sampling import CHANNELS, GPUS, SamplingCompariso
 
 
 def compared(sampled_ns, whole_ns):
-    workload = known_workloads().workload("t-nlg", "fc2", 8)
+    workload = workload_of("t-nlg", "fc2", 8)
     return SamplingComparison(workload, "t3", sampled_ns, whole_ns)
 
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 from markdown_it import MarkdownIt
 
-from sysmodel.config.workload import known_workloads
+from sysmodel.config.model import workload_of
 from sysmodel.lib.errors import InputError
 from t3.cli.validate import PAGE, validate
 from t3.experiments.page import Picture, Section, page, print_section
@@ -29,7 +29,7 @@ def few(monkeypatch):
     monkeypatch.setattr(sections, "other_rings", lambda: RINGS[:1])
     gemm = GemmComparison(2048, 0.85, 0.92, 0.78, 0.9)
     monkeypatch.setattr(sections, "compare_gemm", lambda report: [gemm])
-    work = known_workloads().workload("t-nlg", "fc2", 8)
+    work = workload_of("t-nlg", "fc2", 8)
     same = SamplingComparison(work, "t3", 1e6, 1e6)
     monkeypatch.setattr(sections, "compare_sampling", lambda one, report: [same])
     return chosen
