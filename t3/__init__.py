@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .library.hardware import export
     from .library.result import Result
     from .library.simulation import gemm, run
+    from .library.sweeping import sweep
 
 __all__ = [
     "InputError",
@@ -31,6 +32,7 @@ __all__ = [
     "load_system",
     "preset_names",
     "run",
+    "sweep",
 ]
 
 __version__ = version("t3")
@@ -46,6 +48,7 @@ _HOMES = {
     "load_system": "sysmodel.config.system",
     "preset_names": "sysmodel.config.system",
     "run": "t3.library.simulation",
+    "sweep": "t3.library.sweeping",
 }
 
 

@@ -1,19 +1,20 @@
 """Processes that simulate: of this machine, or of a Dask cluster that runs already."""
 
 import logging
+import os
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from multiprocessing import resource_tracker
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-import psutil
 
 from sysmodel.lib.errors import InputError
 
+from . import orphan
+
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
 __all__ = ["cluster_client"]
 
@@ -26,6 +27,12 @@ _SETTINGS = {
     "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
     "distributed.diagnostics.nvml": False,
+}
+
+_OF_PROGRAMS = {
+    "distributed.scheduler.preload": [orphan.__name__],
+    "distributed.nanny.preload": [orphan.__name__],
+    "logging.distributed": "critical",
 }
 
 
@@ -62,11 +69,11 @@ def cluster_client(
 
 @contextmanager
 def _local(workers: int | None, most_workers: int) -> Iterator["Client"]:
+    """Processes that are programs of their own, which do not run the caller's script again."""
     from dask.system import CPU_COUNT
-    from distributed import Client, LocalCluster
+    from distributed import Client
+    from distributed.deploy.subprocess import SubprocessCluster
 
-    # Starting it would make the thread that spawns the workers hear Ctrl-C again.
-    resource_tracker.ensure_running()
     with ExitStack() as stack:
         scratch = tempfile.TemporaryDirectory(prefix="t3-sweep-", ignore_cleanup_errors=True)
         local_directory = stack.enter_context(scratch)
@@ -74,39 +81,55 @@ def _local(workers: int | None, most_workers: int) -> Iterator["Client"]:
         # Starting and stopping them cannot be left half done either.
         stack.callback(_hear_interrupts, True)
         _hear_interrupts(False)
+        stack.enter_context(_environment())
         cluster = stack.enter_context(
-            LocalCluster(  # type: ignore[no-untyped-call]  # Dask's
+            SubprocessCluster(
                 n_workers=min(workers or CPU_COUNT, most_workers),
                 threads_per_worker=1,
                 # Its server starts nonetheless, and not at the port that all others take.
-                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                memory_limit=0,
-                local_directory=local_directory,
+                scheduler_kwargs={
+                    "dashboard": False,
+                    "dashboard_address": "127.0.0.1:0",
+                    "scheduler_file": f"{local_directory}/scheduler.json",
+                },
+                worker_kwargs={"memory_limit": 0, "local_directory": local_directory},
                 silence_logs=logging.CRITICAL,
             )
         )
         client: Client = stack.enter_context(
             Client(cluster)  # type: ignore[no-untyped-call]  # Dask's
         )
-        stack.push(lambda kind, *_: _leave(cluster, at_once=kind is not None))
+        stack.callback(_hear_interrupts, False)
         _hear_interrupts(True)
         yield client
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Settings as variables, which is how Dask's programs take them."""
+    settings = {**_SETTINGS, **_OF_PROGRAMS}
+    variables = {
+        "DASK_" + key.upper().replace(".", "__").replace("-", "_"): str(value)
+        for key, value in settings.items()
+    }
+    # They run the sources that run here.
+    path = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables |= {orphan.PARENT: str(os.getpid()), "PYTHONPATH": os.pathsep.join(path)}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _hear_interrupts(hear: bool) -> None:
     how = signal.SIG_UNBLOCK if hear else signal.SIG_BLOCK
     signal.pthread_sigmask(how, [signal.SIGINT])
-
-
-def _leave(cluster: "LocalCluster", *, at_once: bool) -> None:
-    """Make ready for the end; ``at_once``: do not wait for the points and compilers that run."""
-    _hear_interrupts(False)
-    for nanny in cluster.workers.values() if at_once else ():
-        nanny.close_gracefully()  # or it would start the worker anew
-        with suppress(psutil.NoSuchProcess, TypeError):  # it may be between two workers
-            worker = psutil.Process(int(nanny.pid))
-            for process in (*worker.children(recursive=True), worker):
-                process.kill()
 
 
 @contextmanager

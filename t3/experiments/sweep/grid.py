@@ -1,6 +1,6 @@
 """Grids: every point of a cross product of workloads, systems and run options, checked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from sysmodel.runs.result import CONFIGURATIONS, EngineName, RunOptions
 from .axes import Block, GridFile
 from .point import Point
 
-__all__ = ["MOST_POINTS", "Grid", "load_grid"]
+__all__ = ["MOST_POINTS", "Grid", "load_grid", "make_grid"]
 
 MOST_POINTS = 100_000
 _DEFAULT_BASE = "asplos24"
@@ -66,17 +66,41 @@ def load_grid(path: Path | str, *, engine: EngineName | None = None) -> Grid:
         One line that names the file, the key, its value and what is allowed.
     """
     path = Path(path)
-    file = validate(GridFile, read_toml(path), str(path))
+    return make_grid(read_toml(path), where=str(path), folder=path.parent, engine=engine)
+
+
+def make_grid(
+    data: Mapping[str, Any], *, where: str, folder: Path, engine: EngineName | None = None
+) -> Grid:
+    """Check every point of a grid that was read, or that a program made.
+
+    Parameters
+    ----------
+    data : mapping
+        What a grid's TOML file would have.
+    where : str
+        Its name in messages.
+    folder : Path
+        To which the paths in it are relative.
+    engine : "rtl" or "golden", optional
+        Instead of the engines that it names.
+
+    Raises
+    ------
+    InputError
+        One line that names the key, its value and what is allowed.
+    """
+    file = validate(GridFile, data, where)
     blocks = file.grid
     if engine is not None:
         blocks = [
             block.model_copy(update={"run": block.run.model_copy(update={"engine": [engine]})})
             for block in blocks
         ]
-    expansions = [_Expansion(block, f"{path}: grid.{i}", path) for i, block in enumerate(blocks)]
+    expansions = [_Expansion(block, f"{where}: grid.{i}", folder) for i, block in enumerate(blocks)]
     count = sum(one.count for one in expansions)
     if count > MOST_POINTS:
-        raise InputError(f"{path}: grid", f"makes {count} points; allowed: {MOST_POINTS}")
+        raise InputError(f"{where}: grid", f"makes {count} points; allowed: {MOST_POINTS}")
     keys = tuple(dict.fromkeys(key for one in expansions for key in one.axes))
     merged: dict[_Place, Point] = {}
     for one in expansions:
@@ -112,8 +136,8 @@ def _add(merged: dict[_Place, Point], point: Point, keys: tuple[str, ...], where
 class _Expansion:
     """A block on its way to points."""
 
-    def __init__(self, block: Block, where: str, path: Path):
-        self.where, self._path = where, path
+    def __init__(self, block: Block, where: str, folder: Path):
+        self.where, self._folder = where, folder
         self._work, self._run = block.workload, block.run
         self.axes = {key: values for key, values in block.system.items() if key != "base"}
         self._bases = block.system.get("base", [_DEFAULT_BASE])
@@ -123,7 +147,7 @@ class _Expansion:
         with _within(f"{self.where}.workload"):
             models: dict[str, Model] = {}
             for source in self._work.model:
-                model = load_model(source, self._path.parent)
+                model = load_model(source, self._folder)
                 if models.setdefault(model.name, model) != model:
                     raise InputError("model", f"two models have the name {model.name!r}")
         return models
@@ -196,7 +220,7 @@ class _Expansion:
                 yield self._changed(system, dict(zip(self.axes, values, strict=True)))
 
     def _base(self, name: str) -> System:
-        file = self._path.parent / name
+        file = self._folder / name
         if name in preset_names():
             return load_system(name)
         if not file.is_file():

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 import t3
-from t3.library import checking, hardware, simulation
+from t3.library import checking, hardware, simulation, sweeping
 
 
-@pytest.mark.parametrize("room", [simulation, checking, hardware])
+@pytest.mark.parametrize("room", [simulation, checking, hardware, sweeping])
 def test_examples_of_the_documentation(room):
     found = doctest.testmod(room)
     assert found.attempted and not found.failed

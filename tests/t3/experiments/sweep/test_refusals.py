@@ -29,7 +29,7 @@ _REFUSED = [
     (
         _BLOCK + 'workload = {model = "t-nlgx"}',
         "grid.0.workload.model",
-        "'t-nlgx' is not known; allowed: t-nlg",
+        "'t-nlgx' is not known; allowed: 10t, 1t",
     ),
     (
         _BLOCK + "workload = {model = []}",

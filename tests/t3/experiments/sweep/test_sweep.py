@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from pathlib import Path
 
 import pandas as pd
 import psutil
@@ -46,6 +47,13 @@ def reference(grid, tmp_path_factory):
     out = tmp_path_factory.mktemp("reference") / "new" / "out"
     sweep(grid, out, workers=1)
     return out
+
+
+@pytest.fixture
+def replace_point(monkeypatch):
+    """Lets the workers, which are programs of their own, do something else with a point."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(sweep_points.__file__).parent))
+    return lambda function: monkeypatch.setattr(pool, "simulate_point", function)
 
 
 def _watched(*arguments, **options):
@@ -195,7 +203,7 @@ def test_on_two_processes_one_of_which_is_killed(grid, reference, tmp_path, capf
         if status.workers == 2 and not killed:
             workers = [
                 child
-                for child in psutil.Process().children()
+                for child in psutil.Process().children(recursive=True)
                 if "spawn_main" in " ".join(child.cmdline())
             ]
             killed.append(workers[0].pid)
@@ -208,10 +216,12 @@ def test_on_two_processes_one_of_which_is_killed(grid, reference, tmp_path, capf
 
 
 @pytest.mark.verify
-def test_a_worker_that_dies_during_a_point(grid, reference, tmp_path, monkeypatch, capfd):
+def test_a_worker_that_dies_during_a_point(
+    grid, reference, tmp_path, monkeypatch, replace_point, capfd
+):
     marker = tmp_path / "died"
     monkeypatch.setenv("T3_TEST_MARKER", str(marker))
-    monkeypatch.setattr(pool, "simulate_point", sweep_points.die_first)
+    replace_point(sweep_points.die_first)
     sweep(grid, tmp_path / "out", workers=1)
     assert marker.exists()
     assert (tmp_path / "out" / CSV).read_bytes() == (reference / CSV).read_bytes()
@@ -226,8 +236,8 @@ def test_a_worker_that_dies_during_a_point(grid, reference, tmp_path, monkeypatc
         (sweep_points.unable, "a strange fault"),
     ],
 )
-def test_points_that_fail_for_good(grid, tmp_path, monkeypatch, point, reason, capfd):
-    monkeypatch.setattr(pool, "simulate_point", point)
+def test_points_that_fail_for_good(grid, tmp_path, replace_point, point, reason, capfd):
+    replace_point(point)
     grid = type(grid)(**{**vars(grid), "points": grid.points[:2]})
     with pytest.raises(SweepError, match="2 of 2 points failed") as caught:
         sweep(grid, tmp_path, workers=1)

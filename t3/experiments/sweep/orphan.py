@@ -1,0 +1,23 @@
+"""Ends Dask's processes with the sweep that started them. They load this as a preload module."""
+
+import os
+import threading
+import time
+
+__all__ = ["PARENT", "dask_setup"]
+
+PARENT = "T3_SWEEP_PID"
+"""Variable with the sweep's process."""
+
+_LOOK_S = 0.5
+
+
+def dask_setup(_: object) -> None:
+    """Called by Dask in a scheduler, and in what watches a worker."""
+    threading.Thread(target=_end_with, args=(int(os.environ[PARENT]),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os._exit(1)

@@ -1,0 +1,87 @@
+"""Sweeps from Python: a grid as a mapping or a file, a DataFrame as the result."""
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sysmodel.runs.result import EngineName
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["sweep"]
+
+
+def sweep(
+    grid: Mapping[str, Any] | Path | str,
+    out: Path | str | None = None,
+    *,
+    engine: EngineName | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> "pd.DataFrame":
+    """Simulate every point of a grid of workloads, systems and policies.
+
+    Processes of their own simulate, so a script needs no guard, and a notebook works, too.
+
+    Parameters
+    ----------
+    grid : mapping or path
+        A TOML file (docs/sweeps.md), or what it would have: one block with the axes ``workload``,
+        ``system`` and ``run``, or ``title`` and ``grid``, a list of such blocks. An axis is a
+        value or a list; keys of the system are dotted, or nested. Paths of models and systems in a
+        mapping are relative to the working folder.
+    out : path, optional
+        Folder in which results are kept as they come, and from which the next call goes on. Without
+        it nothing is kept.
+    engine : str, optional
+        ``rtl`` or ``golden``, instead of what the grid says.
+    workers : int, optional
+        Simulations at a time; one for each core unless given.
+    scheduler : str, optional
+        Address of a running Dask scheduler, whose workers simulate instead.
+
+    Returns
+    -------
+    DataFrame
+        A row for each point and configuration, in the grid's order; a column for each axis of the
+        system. Times end in ``_ns``, bytes in ``_bytes``, energies in ``_j``.
+
+    Raises
+    ------
+    InputError
+        A value that cannot be used; nothing was simulated.
+    SimulationError
+        Some points failed; the others are kept in ``out``.
+
+    Examples
+    --------
+    >>> import t3
+    >>> table = t3.sweep(
+    ...     {
+    ...         "workload": {"m": 1024, "n": 768, "k": 64, "tp": 4},
+    ...         "system": {"link.bandwidth_gb_per_s": [75, 150]},
+    ...         "run": {"engine": "golden", "configurations": ["sequential", "t3"]},
+    ...     },
+    ...     workers=1,
+    ... )
+    >>> table.pivot(index="link.bandwidth_gb_per_s", columns="configuration", values="rs_ns").shape
+    (2, 2)
+    """
+    # They bring Dask, pandas and Numba, for which `import t3` shall not wait.
+    from t3.experiments.sweep.display import Display
+    from t3.experiments.sweep.grid import load_grid, make_grid
+    from t3.experiments.sweep.run import sweep as run_sweep
+
+    if isinstance(grid, Mapping):
+        data = grid if "grid" in grid else {"title": "sweep", "grid": [dict(grid)]}
+        loaded = make_grid(data, where="grid", folder=Path(), engine=engine)
+    else:
+        loaded = load_grid(grid, engine=engine)
+    with ExitStack() as stack:
+        if out is None:
+            out = stack.enter_context(tempfile.TemporaryDirectory(prefix="t3-sweep-"))
+        display = stack.enter_context(Display(Path(out)))
+        return run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
