@@ -5,12 +5,13 @@ A system is one TOML file. The presets are such files; a user's file may be comp
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from sysmodel.lib.errors import InputError
 
+from .granularity import GranularityName
 from .limits import (
     MOST_GROUP_WORKGROUPS,
     MOST_OCCUPANCY,
@@ -21,8 +22,6 @@ from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
 __all__ = [
-    "GRANULARITIES",
-    "GranularityName",
     "System",
     "Tile",
     "load_system",
@@ -30,8 +29,6 @@ __all__ = [
     "preset_path",
 ]
 
-GranularityName = Literal["workgroup", "wavefront"]
-GRANULARITIES: tuple[GranularityName, ...] = get_args(GranularityName)
 _PRESETS = Path(__file__).parent / "presets"
 
 

@@ -1,5 +1,7 @@
 """Progress on the terminal, for whoever waits."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -7,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 __all__ = ["Report", "no_progress", "shown_progress"]
+
+_FIRST_LINE_S, _LINE_S = 1.5, 5.0
 
 Report = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done, from 0 to 1; a long job calls it
@@ -19,11 +23,15 @@ def no_progress(task: str, share: float) -> None:
 
 @contextmanager
 def shown_progress() -> Iterator[Report]:
-    """Show a bar for the current task on standard error, if that is a terminal; it vanishes."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield no_progress
-        return
+    """Show on standard error what is being done: a bar that vanishes, or lines if that is no
+    terminal."""
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    with _bar(console) if console.is_terminal else _lines(console) as report:
+        yield report
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Report]:
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as bars:
         shown: dict[str, TaskID] = {}
@@ -36,4 +44,33 @@ def shown_progress() -> Iterator[Report]:
                 shown[task] = bars.add_task(task, total=1.0)
             bars.update(shown[task], completed=share)
 
+        report("Loading", 0.0)
         yield report
+
+
+@contextmanager
+def _lines(console: Console) -> Iterator[Report]:
+    """A line after a moment, and then one every few seconds, whether or not something reports."""
+    begin = time.monotonic()
+    now = ("Loading", 0.0)
+    ended = threading.Event()
+
+    def show() -> None:
+        pause_s = _FIRST_LINE_S
+        while not ended.wait(pause_s):
+            task, share = now
+            done = f", {share:.0%}" if share else ""
+            console.print(f"{task}{done}, {time.monotonic() - begin:.0f} s")
+            pause_s = _LINE_S
+
+    def report(task: str, share: float) -> None:
+        nonlocal now
+        now = task, share
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        thread.join()

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from sysmodel.config.system import GRANULARITIES, GranularityName
+from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.workload import DTYPE_BYTES, LARGEST
 from sysmodel.lib.errors import InputError
 

@@ -4,29 +4,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table as RichTable
+from rich.table import Table
 
-from sysmodel.config.model import SUBLAYERS, known_models
 from sysmodel.config.notices import notices
-from sysmodel.config.parameters import parameters
-from sysmodel.config.system import load_system, preset_names, preset_path
 from sysmodel.lib.terminal import terminal, terminal_table
 
 from .check_options import CheckOptions, CheckResult
 from .comparison import ROUND_ROBIN, Spread, slower, spreads
 from .result import RunResult
 
-__all__ = ["library_efficiency", "print_check", "print_models", "print_presets", "print_run"]
+__all__ = ["library_efficiency", "print_check", "print_run"]
 
 
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
-
-
-def _table(title: str, *columns: str, text_columns: int = 1) -> RichTable:
-    """A table whose first column is not wrapped."""
-    table = terminal_table(title, columns, text_columns)
-    table.columns[0].no_wrap = True
-    return table
 
 
 def library_efficiency(k: float) -> float:
@@ -103,8 +93,8 @@ def _simulated(result: RunResult) -> Iterator[str]:
         )
 
 
-def _times(result: RunResult) -> RichTable:
-    table = _table(
+def _times(result: RunResult) -> Table:
+    table = terminal_table(
         f"{result.workload.title} on {escape(result.system.name)}: times in µs",
         *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\nwait-\ning"),
         *("\n\nRS", "\n\nAG", "comm.\nhid-\nden", "comm.\nex-\nposed"),
@@ -126,8 +116,8 @@ def _times(result: RunResult) -> RichTable:
     return table
 
 
-def _repetitions(result: RunResult) -> RichTable:
-    table = _table(
+def _repetitions(result: RunResult) -> Table:
+    table = terminal_table(
         f"{len(result.repetitions)} repetitions: times in µs, time over {ROUND_ROBIN}'s in %",
         *("\nconfiguration", "total\nmean", "\nleast", "\nmost"),
         *("speed-\nup", "\nleast", "\nmost", "over\nmean", "\nleast", "\nmost"),
@@ -153,8 +143,8 @@ def _percent(share: float) -> str:
     return f"{share * 1e2:+.{2 if abs(share) < 0.0999 else 1}f}"
 
 
-def _bytes(result: RunResult) -> RichTable:
-    table = _table(
+def _bytes(result: RunResult) -> Table:
+    table = terminal_table(
         "One GPU's traffic in MB",
         *("configuration", "GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite"),
         *("AG\nread", "AG\nwrite", "DRAM\ntotal", "\nlink"),
@@ -175,8 +165,8 @@ def _bytes(result: RunResult) -> RichTable:
     return table
 
 
-def _energy(result: RunResult) -> RichTable:
-    table = _table(
+def _energy(result: RunResult) -> Table:
+    table = terminal_table(
         "One GPU's dynamic energy in mJ, without the GEMM's on the CUs; T3's power in mW, beside "
         f"the board's {result.system.gpu.board_power_w:g} W",
         *("configuration", "DRAM", "NMC", "link", "wires", "CUs", "T3", "total", "saved"),
@@ -222,82 +212,3 @@ def print_check(options: CheckOptions, result: CheckResult) -> None:
 
 def _in_launches(count: int) -> str:
     return "" if count == 1 else f"{count} launches, each with a slice of the output; "
-
-
-def print_models() -> None:
-    """Print the models that come along, and the shapes of their sublayers' GEMMs."""
-    console = terminal()
-    models = _table("Models (--model)", "model", "hidden", "layers", "batch", "TP", "confidence")
-    known = known_models()
-    for model in known:
-        models.add_row(
-            model.name.lower(),
-            str(model.hidden),
-            str(model.layers),
-            f"{model.sequence} x {model.batch}",
-            ", ".join(map(str, model.tensor_parallel)),
-            model.confidence,
-        )
-    console.print(models)
-    for model in known:
-        console.print(f"{model.name}: {model.source}.", soft_wrap=True, markup=False)
-    console.print()
-    layers = _table("Sublayers (--layer)", "layer", "what it is", text_columns=2)
-    for name, title in SUBLAYERS.items():
-        layers.add_row(name, title)
-    console.print(layers)
-    shapes = _table("GEMM of each GPU, M x N x K", "layer", "model", "TP", "shape", text_columns=2)
-    for name in SUBLAYERS:
-        for model in known:
-            for tp in model.tensor_parallel if name in model.reduced else ():
-                work = model.workload(name, tp)
-                shape = f"{work.m} x {work.n} x {work.k}"
-                shapes.add_row(name, model.name.lower(), str(tp), shape)
-    console.print(shapes)
-    console.print(
-        "Each is a file: t3 models NAME prints it. Save it, change it, and give it to "
-        "t3 run --model FILE.toml.",
-        soft_wrap=True,
-        markup=False,
-    )
-
-
-def print_presets() -> None:
-    """Print the systems that come along."""
-    console = terminal()
-    for name in preset_names():
-        system = load_system(name)
-        table = _table(f"{name}: {system.description}", "part", "what it is", text_columns=2)
-        gpu, l2, dram, link, t3 = system.gpu, system.l2, system.dram, system.link, system.t3
-        table.add_row(
-            "GPU",
-            f"{gpu.compute_units} CUs at {gpu.clock_mhz:g} MHz, "
-            f"{system.peak_flops_per_ns / 1e3:.1f} TFLOPS fp16",
-        )
-        table.add_row("L2", f"{l2.capacity_mib:g} MiB in {l2.slices} slices, {l2.ways} ways")
-        table.add_row(
-            "DRAM",
-            f"{dram.channels} channels at {dram.clock_mhz:g} MHz, "
-            f"{system.dram_bytes_per_ns:g} GB/s, refresh: {dram.refresh}",
-        )
-        table.add_row("link", f"{link.bandwidth_gb_per_s:g} GB/s, {link.latency_ns:g} ns")
-        table.add_row(
-            "T3",
-            f"tracker {t3.tracker_sets} sets x {t3.tracker_ways} ways, credit window of "
-            f"{t3.credit_window_workgroups} workgroups, triggered by {t3.granularity}",
-        )
-        console.print(table)
-        console.print(f"Source: {system.source}.", soft_wrap=True, markup=False)
-        values = parameters(preset_path(name))
-        assumed = [one.key for one in values if one.assumed]
-        console.print(
-            f"Assumed or recalled, {len(assumed)} of {len(values)} values: {', '.join(assumed)}.\n",
-            soft_wrap=True,
-            markup=False,
-        )
-    console.print(
-        "Every value with its source: t3 presets NAME. Save it, change it, and give it to "
-        "t3 run --config FILE.toml.",
-        soft_wrap=True,
-        markup=False,
-    )

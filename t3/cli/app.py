@@ -28,17 +28,19 @@ from .sweep import sweep
 from .timing import timing
 from .validate import validate
 
-__all__ = ["COMMANDS", "app"]
+__all__ = ["COMMANDS", "GROUPS", "app"]
 
-COMMANDS = (
-    *(run, check, sweep, dram, reproduce, machines, validate),
-    *(export, registers, area, timing, route, fpga, diagrams),
-    *(prove, exhaust, mutate, coverage, faults),
-    *(models, presets),
-)
-"""In the order in which the help lists them. A command is named as its function."""
+GROUPS = {
+    "Use it": (run, sweep, check, dram, models, presets),
+    "Study it": (reproduce, machines, validate),
+    "The hardware": (export, registers, area, timing, route, fpga, diagrams),
+    "Its evidence": (prove, exhaust, mutate, coverage, faults),
+}
+"""Commands as the help lists them. A command is named as its function."""
 
-app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS = tuple(command for group in GROUPS.values() for command in group)
+
+app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def _print_version(asked: bool) -> None:
@@ -60,5 +62,6 @@ def _t3(
     all-reduce hides it, simulated cycle by cycle, with the RTL of the hardware in the loop."""
 
 
-for _command in COMMANDS:
-    app.command()(_command)
+for _group, _commands in GROUPS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_group)(_command)

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from sysmodel.config.system import GRANULARITIES, GranularityName
+from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.workload import DTYPE_BYTES
 from sysmodel.lib.progress import Report, shown_progress
-from sysmodel.runs import report
 from sysmodel.runs.check_options import CheckOptions, CheckResult
+from sysmodel.runs.report import print_check
 
 from .options import Engine, choice, integer_option
 
@@ -67,7 +67,7 @@ def check(
     )
     with shown_progress() as progress:
         result = _check(options, progress)
-    report.print_check(options, result)
+    print_check(options, result)
     if not result.passed:
         raise typer.Exit(1)
 

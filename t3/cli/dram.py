@@ -8,10 +8,9 @@ from typing import Annotated, Any, get_args
 import typer
 
 from sysmodel.config.dram_timing import Refresh
-from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
 
-from .options import choice, integer_option, option
+from .options import SystemOption, choice, integer_option, option
 
 __all__ = ["dram"]
 
@@ -26,7 +25,7 @@ def dram(
     trace: Annotated[
         Path | None, option("Accesses of one's own: R, W or U and a byte address.", "FILE")
     ] = None,
-    config: Annotated[str, option("Preset, or file of a system.", "NAME|FILE")] = "asplos24",
+    system: SystemOption = "asplos24",
     ratio: Annotated[str, option("Reads to writes of a mix.", "R:W")] = "1:1",
     offset: Annotated[
         int,
@@ -69,9 +68,11 @@ def dram(
                 name,
                 f"{value} is not allowed; allowed: an integer from {least} to {_LARGEST[name]}",
             )
-    system = load_system(config)
-    atom_bytes = system.dram.atom_bytes
-    timing, own_map = memory_channel(system, queue=queue, refresh=refresh, address_map=address_map)
+    from sysmodel.config.system import load_system
+
+    loaded = load_system(system)
+    atom_bytes = loaded.dram.atom_bytes
+    timing, own_map = memory_channel(loaded, queue=queue, refresh=refresh, address_map=address_map)
     if (pattern is None) == (trace is None):
         raise InputError("PATTERN", f"give one of {', '.join(PATTERNS)}, or --trace")
     if trace is not None:
@@ -80,9 +81,9 @@ def dram(
         asked = _built_in(str(pattern), requests, stride, ratio, offset, atom_bytes)
     served = serve(timing, asked, address_map=own_map, offered_per_cycle=offered)
     if as_json:
-        sys.stdout.write(json.dumps(as_dict(served, system), indent=2) + "\n")
+        sys.stdout.write(json.dumps(as_dict(served, loaded), indent=2) + "\n")
     else:
-        print_served(served, system, str(trace or pattern))
+        print_served(served, loaded, str(trace or pattern))
 
 
 def _built_in(

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +10,9 @@ import typer
 
 from rtl.export.reset_style import RESET_STYLES, ResetStyle
 from rtl.parameters import T3Parameters
-from sysmodel.lib.errors import InputError
-from sysmodel.lib.output import OutputFolder
-from sysmodel.lib.progress import shown_progress
+from t3.library.hardware import export as write
 
-from .options import Out, choice, option
+from .options import Out, SystemOption, choice, option
 
 __all__ = ["export"]
 
@@ -35,13 +32,18 @@ def _options() -> list[inspect.Parameter]:
     texts = _described()
     options = []
     for field in fields(T3Parameters):
-        text = typer.Option(help=texts[field.name], rich_help_panel="Parameters of the hardware")
+        kind = type(field.default)
+        text = typer.Option(
+            help=texts[field.name],
+            metavar=None if kind is bool else "N",
+            rich_help_panel="Parameters of the hardware, instead of the system's",
+        )
         options.append(
             inspect.Parameter(
                 field.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=Annotated[type(field.default), text],
+                default=None,
+                annotation=Annotated[kind | None, text],
             )
         )
     return options
@@ -49,50 +51,24 @@ def _options() -> list[inspect.Parameter]:
 
 def export(
     out: Out = Path("build/verilog"),
+    system: SystemOption = "asplos24",
     name: Annotated[
         str, option("Name of the top, with which all modules and files begin.", "NAME")
     ] = "t3",
     with_links: Annotated[
-        bool,
-        option(
-            "The top has its link endpoints inside, for links as asplos24's: no ring needs more."
-        ),
+        bool, option("The top has its link endpoints inside, for the system's links.")
     ] = False,
     reset: Annotated[ResetStyle, choice("Reset of the registers.", RESET_STYLES)] = "synchronous",
     **parameters: Any,
 ) -> None:
-    """Write Verilog of the hardware with any parameters.
+    """Write Verilog of the hardware of one GPU of a system: all channels, two contexts, data.
 
     The top and each block, self-contained; headers with the registers and the payloads' fields; a
     FuseSoC core; manifest.json with ports, parameters and checksums. The same bytes every time.
     """
-    # They bring Amaranth, for which other commands shall not wait.
-    from amaranth.hdl import UnusedElaboratable
-
-    from rtl.export.files import export_files
-    from sysmodel.config.system import load_system
-    from sysmodel.engine.hardware import link_parameters
-
-    # What no register can hold is found while a component is made, which then stays unused.
-    warnings.simplefilter("ignore", UnusedElaboratable)
-    with OutputFolder(out, (f"{name}.v", "manifest.json")) as folder:
-        try:
-            with shown_progress() as progress:
-                p = T3Parameters(**parameters)
-                link = link_parameters(load_system(), p) if with_links else None
-                files = export_files(p, name, progress, link=link, reset=reset)
-        except ValueError as error:
-            raise _input_error(error) from error
-        published = folder.write(files)
-    typer.echo(f"{len(published)} files in {out}: {', '.join(file.name for file in published)}")
-
-
-def _input_error(error: ValueError) -> InputError:
-    """What the hardware has to say about a parameter, with the option's name."""
-    rule = re.fullmatch(r"(\w+) (must .*)", str(error), re.DOTALL)
-    if rule is None:
-        return InputError("parameters", str(error))
-    return InputError(rule[1].lower().replace("_", "-"), rule[2])
+    given = {key: value for key, value in parameters.items() if value is not None}
+    files = write(out, system=system, name=name, with_links=with_links, reset=reset, **given)
+    typer.echo(f"{len(files)} files in {out}: {', '.join(file.name for file in files)}")
 
 
 _signature = inspect.signature(export)

@@ -1,9 +1,17 @@
 """The command ``t3``: exit codes, and one line for every error."""
 
+import errno
+import os
+import signal
 import sys
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from sysmodel.lib.errors import InputError, SimulationError
 from t3.silicon.yowasp import ToolError
@@ -27,22 +35,40 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 for a failed check, a failed simulation, or a compiler or tool that is missing or
-        failed; 2 for bad input and for a command that needs a checkout; 130 after Ctrl-C.
+        0; 1 for a failed check, a failed simulation, a compiler or tool that is missing or failed,
+        or output that cannot be written; 2 for bad input and for a command that needs a checkout;
+        130 after Ctrl-C or SIGTERM.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    group = typer.main.get_group(app)
+    _show_what_the_terminal_can(sys.stdout)
+    with _termination_as_interrupt():
+        try:
+            code = _run(arguments or ["--help"])
+            sys.stdout.flush()
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            code = _lost_output(error)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
     try:
-        code = group.main(arguments or ["--help"], prog_name="t3", standalone_mode=False)
+        code = group.main(arguments, prog_name="t3", standalone_mode=False)
     except InputError as error:
         options = {o for command in group.commands.values() for p in command.params for o in p.opts}
-        return _fail(f"--{error}" if f"--{error.field}" in options else str(error), 2)
+        option = f"--{error.field.replace('_', '-')}"
+        return _fail(f"{option}: {error.problem}" if option in options else str(error), 2)
     except CheckoutError as error:
         return _fail(str(error), 2)
     except (SimulationError, ToolError) as error:
         return _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
+    except OSError:
+        raise
     except Exception as error:
         if _no_compiler(error):
             return _fail(str(error), 1)
@@ -53,6 +79,35 @@ def main(arguments: list[str] | None = None) -> int:
     if code == _INTERRUPTED:
         return _fail("interrupted", code)
     return code or 0
+
+
+def _show_what_the_terminal_can(stream: TextIO) -> None:
+    """A question mark for a letter that its encoding lacks."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """What ends on Ctrl-C, with everything kept, ends so when it is told to terminate, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _lost_output(error: OSError) -> int:
+    """Nobody reads it any more, or there is no room for it."""
+    # What is still in the buffer would fail again when Python ends.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:
+        return 1
+    return _fail(f"standard output cannot be written: {error.strerror}", 1)
 
 
 def _no_compiler(error: Exception) -> bool:

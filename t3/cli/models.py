@@ -5,9 +5,6 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.config.model import model_path
-from sysmodel.runs import report
-
 __all__ = ["models"]
 
 
@@ -17,7 +14,11 @@ def models(
     ] = None,
 ) -> None:
     """List the known models and sublayers with their sources, or print one's file."""
+    # They check what they read with pydantic, for which other commands shall not wait.
+    from sysmodel.config.listing import print_models
+    from sysmodel.config.model import model_path
+
     if name is None:
-        report.print_models()
+        print_models()
     else:
         sys.stdout.write(model_path(name).read_text(encoding="utf-8"))

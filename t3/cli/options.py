@@ -14,6 +14,7 @@ __all__ = [
     "Engine",
     "Out",
     "Scheduler",
+    "SystemOption",
     "Workers",
     "choice",
     "integer",
@@ -46,7 +47,7 @@ def integer(text: str) -> int:
         raise typer.BadParameter(f"{shown!r} is not allowed; allowed: an integer") from None
 
 
-def integer_option(help_text: str, metavar: str = "INTEGER") -> Any:
+def integer_option(help_text: str, metavar: str = "N") -> Any:
     """An option for an integer, whose bounds the command checks."""
     return option(help_text, metavar, parser=lambda value: integer(str(value)))
 
@@ -94,6 +95,9 @@ def named(field: str, names: Sequence[str] | None, among: Sequence[_N]) -> list[
 
 ENGINE_HELP = "The T3 hardware: rtl (compiled Verilog) or golden (fast model)."
 Engine = Annotated[EngineName, choice(ENGINE_HELP, ENGINES)]
+SystemOption = Annotated[
+    str, option("The system: a preset, see t3 presets, or a TOML file.", "NAME|FILE.toml")
+]
 Out = Annotated[Path, option("Folder for the files.", "DIR")]
 Scheduler = Annotated[str | None, option("Simulate on a running Dask cluster.", "ADDRESS")]
 Workers = Annotated[

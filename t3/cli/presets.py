@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.config.system import preset_names, preset_path
 from sysmodel.lib.errors import InputError
-from sysmodel.runs import report
 
 __all__ = ["presets"]
 
@@ -18,8 +16,12 @@ def presets(
     ] = None,
 ) -> None:
     """List the known systems, or print one with the source of every value."""
+    # They check what they read with pydantic, for which other commands shall not wait.
+    from sysmodel.config.listing import print_presets
+    from sysmodel.config.system import preset_names, preset_path
+
     if name is None:
-        report.print_presets()
+        print_presets()
     elif name in preset_names():
         sys.stdout.write(preset_path(name).read_text(encoding="utf-8"))
     else:

@@ -4,12 +4,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sysmodel.config.model import workload_of
-from sysmodel.config.system import System, load_system
 from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
@@ -24,21 +22,26 @@ from sysmodel.runs.result import (
     SimulatedGpus,
 )
 
-from .options import Engine, Out, choice, integer, integer_option, option
+from .options import Engine, Out, SystemOption, choice, integer, integer_option, option
 from .output import writing
+
+if TYPE_CHECKING:
+    from sysmodel.config.system import System
 
 __all__ = ["run"]
 
 _MODEL, _LAYER = "t-nlg", "fc2"
 _ModelOption = Annotated[
     str | None,
-    option("A model's name, see t3 models, or a TOML file.", "MODEL", show_default=_MODEL),
+    option(
+        "A model: a name, see t3 models, or a TOML file.", "NAME|FILE.toml", show_default=_MODEL
+    ),
 ]
 _LayerOption = Annotated[
     str | None,
     option(
         "What is all-reduced: op, fc1, fc2, ip, or a GEMM of the file.",
-        "LAYER",
+        "NAME",
         show_default=_LAYER,
     ),
 ]
@@ -71,9 +74,7 @@ def run(
     gpus: Annotated[
         SimulatedGpus, choice("Simulate one GPU, which stands for all, or every one.", GPUS)
     ] = "mirror",
-    config: Annotated[
-        str, option("System: a TOML file, or a preset; see t3 presets.", "FILE.toml")
-    ] = "asplos24",
+    system: SystemOption = "asplos24",
     configurations: Annotated[
         str,
         option(
@@ -84,7 +85,7 @@ def run(
     ] = ",".join(DEFAULT_CONFIGURATIONS),
     repeat: Annotated[
         int,
-        integer_option("Repetitions, all but the first with what a real machine varies.", "N"),
+        integer_option("Repetitions, all but the first with what a real machine varies."),
     ] = 1,
     seed: Annotated[int, integer_option("Of what the repetitions vary.")] = 0,
     waves: Annotated[
@@ -99,9 +100,12 @@ def run(
 
     Prints a table; writes result.json, a picture and a timeline for Perfetto.
     """
+    # It checks what it reads with pydantic, for which other commands shall not wait.
+    from sysmodel.config.system import load_system
+
     sizes = {"m": m, "n": n, "k": k}
     workload = _workload(sizes, tp, {"model": model, "layer": layer, "tokens": tokens})
-    system = load_system(config)
+    loaded = load_system(system)
     options = RunOptions(
         engine=engine,
         channels=_channels(channels),
@@ -111,13 +115,13 @@ def run(
         seed=seed,
         waves=None if waves is None else _cycles(waves),
     )
-    options.channels_of(system)
+    options.channels_of(loaded)
     names = (PICTURE, RESULT, TIMELINE) + ((WAVES,) if options.waves else ())
     with OutputFolder(out, names) as folder:
         if options.waves:
             options = replace(options, waves_file=folder.staging / WAVES)
         with shown_progress() as progress:
-            result = _simulate(workload, system, options, progress)
+            result = _simulate(workload, loaded, options, progress)
         files = _write(result, folder)
     if json:
         sys.stdout.write(json_text(result.as_dict()))
@@ -130,6 +134,8 @@ def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, A
     given = [name for name, size in sizes.items() if size is not None]
     if not given:
         model, layer = of_model["model"] or _MODEL, of_model["layer"] or _LAYER
+        from sysmodel.config.model import workload_of
+
         return workload_of(model, layer, tp, of_model["tokens"])
     for name, value in of_model.items():
         if value is not None:
@@ -161,7 +167,7 @@ def _cycles(text: str) -> tuple[int, int]:
 
 
 def _simulate(
-    workload: Workload, system: System, options: RunOptions, progress: Report
+    workload: Workload, system: "System", options: RunOptions, progress: Report
 ) -> RunResult:
     # It brings Numba, for which other commands shall not wait.
     from sysmodel.runs.simulate import run as simulate

@@ -77,7 +77,7 @@ def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
 def print_section(section: Section) -> None:
     """Print a section's table and the bounds that it breaks."""
     console = terminal()
-    shown = terminal_table(section.title, section.headings, section.text_columns)
+    shown = terminal_table(section.title, *section.headings, text_columns=section.text_columns)
     for row in section.rows:
         shown.add_row(*row)
     if section.rows:

@@ -1,29 +1,32 @@
 """The hardware as Verilog, from Python."""
 
+import re
 import warnings
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rtl.export.reset_style import ResetStyle
-from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
 from sysmodel.lib.progress import shown_progress
 
-from .systems import as_system
+if TYPE_CHECKING:
+    from rtl.parameters import T3Parameters
+    from sysmodel.config.system import System
 
-__all__ = ["export"]
+__all__ = ["export", "hardware_of"]
 
 
 def export(
     out: Path | str,
     *,
-    system: System | Path | str = "asplos24",
-    channels: int | None = None,
-    contexts: int = 2,
-    with_data: bool = True,
+    system: "System | Path | str" = "asplos24",
     with_links: bool = False,
     reset: ResetStyle = "synchronous",
     name: str = "t3",
+    **parameters: Any,
 ) -> list[Path]:
     """Write Verilog of the hardware of one GPU of a system, as ``t3 export`` does.
 
@@ -33,18 +36,15 @@ def export(
         Folder for the files.
     system : System, path or str
         As in :func:`t3.run`.
-    channels : int, optional
-        Memory channels that it serves; all of the system's if not given.
-    contexts : int
-        Programs that run at the same time.
-    with_data : bool
-        A channel carries values; without it the same hardware moves addresses and tags only.
     with_links : bool
         The top has its link endpoints inside.
     reset : str
         Of the registers: ``synchronous``, ``asynchronous`` or ``none``.
     name : str
         Of the top, with which all modules and files begin.
+    **parameters
+        Of :class:`~rtl.parameters.T3Parameters`, instead of what the system says: such as
+        ``channels`` (all of the system's), ``contexts`` (2) or ``with_data`` (true).
 
     Returns
     -------
@@ -68,7 +68,9 @@ def export(
     from amaranth.hdl import UnusedElaboratable
 
     from rtl.export.files import export_files
-    from sysmodel.engine.hardware import hardware_parameters, link_parameters
+    from sysmodel.engine.hardware import link_parameters
+
+    from .systems import as_system
 
     loaded = as_system(system)
     # What no register can hold is found while a component is made, which then stays unused.
@@ -78,17 +80,41 @@ def export(
     ):
         warnings.simplefilter("ignore", UnusedElaboratable)
         try:
-            p = hardware_parameters(
-                loaded,
-                channels=loaded.dram.channels if channels is None else channels,
-                contexts=contexts,
-                with_data=with_data,
-            )
+            p = hardware_of(loaded, parameters)
             link = link_parameters(loaded, p) if with_links else None
             with shown_progress() as progress:
                 files = export_files(p, name, progress, link=link, reset=reset)
         except InputError:
             raise
         except ValueError as error:
-            raise InputError(f"hardware of {loaded.name}", str(error)) from error
+            raise _input_error(error, f"hardware of {loaded.name}") from error
         return folder.write(files)
+
+
+def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
+    """Parameters of a system's hardware: all channels, two contexts, data, and what is given.
+
+    Raises
+    ------
+    InputError
+        There is no such parameter, or the memory is too fast for data.
+    ValueError
+        A parameter has no such value.
+    """
+    from rtl.parameters import T3Parameters
+    from sysmodel.engine.hardware import hardware_parameters
+
+    known = [field.name for field in fields(T3Parameters)]
+    for name in given:
+        if name not in known:
+            raise InputError(name, f"no such parameter; allowed: {', '.join(known)}")
+    # What else of the system's follows from these.
+    basic: dict[str, Any] = {"channels": system.dram.channels, "contexts": 2, "with_data": True}
+    basic |= {name: value for name, value in given.items() if name in basic}
+    return replace(hardware_parameters(system, **basic), **given)
+
+
+def _input_error(error: ValueError, otherwise: str) -> InputError:
+    """What the hardware has to say about a parameter, which it names with its first word."""
+    rule = re.fullmatch(r"(\w+) (must .*)", str(error), re.DOTALL)
+    return InputError(rule[1].lower(), rule[2]) if rule else InputError(otherwise, str(error))

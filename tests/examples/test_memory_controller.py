@@ -15,7 +15,8 @@ from memory_controller_build import (
     verilator,
 )
 
-from rtl.parameters import T3Parameters
+from sysmodel.config.system import load_system
+from t3.library.hardware import hardware_of
 
 PASS = {
     "dram_controller_tb": r"PASS: \d+ requests, \d+ row hits, \d+ row misses, \d+ turns, "
@@ -87,9 +88,8 @@ def test_readme_exports_these_parameters():
     given = {}
     for word, following in zip(words, [*words[1:], "--"], strict=True):
         if word.startswith("--") and word != "--out":
-            value = True if following.startswith("--") else int(following)
-            given[word.removeprefix("--").replace("-", "_")] = value
-    assert T3Parameters(**given) == EXAMPLE
+            given[word.removeprefix("--").replace("-", "_")] = int(following)
+    assert hardware_of(load_system(), given) == EXAMPLE
     for line in PASS.values():
         assert re.search(f"^{line}$", text, re.MULTILINE)
 

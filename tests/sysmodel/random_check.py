@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sysmodel.config.system import GRANULARITIES
+from sysmodel.config.granularity import GRANULARITIES
 from sysmodel.runs.check_options import CheckOptions
 
 __all__ = ["random_check"]

@@ -5,7 +5,8 @@ import pytest
 from random_check import random_check
 from small_system import scaled
 
-from sysmodel.config.system import GRANULARITIES, load_system
+from sysmodel.config.granularity import GRANULARITIES
+from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check

@@ -16,7 +16,7 @@ def _figures(capsys, *arguments):
     "config,peak", [("asplos24", 32), ("h200", 37.504), ("mi300x", 41.408), ("b200", 62.528)]
 )
 def test_a_sequential_stream_nearly_fills_the_channel(capsys, config, peak):
-    figures = _figures(capsys, "read", "--config", config, "--requests", "50000")
+    figures = _figures(capsys, "read", "--system", config, "--requests", "50000")
     assert figures["peak_gb_per_s"] == pytest.approx(peak)
     assert figures["bandwidth_gb_per_s"] == pytest.approx(peak, rel=0.03)
     assert figures["requests"] == 50_000
@@ -26,7 +26,7 @@ def test_a_sequential_stream_nearly_fills_the_channel(capsys, config, peak):
 
 
 def test_table_names_the_memory(capsys):
-    assert main(["dram", "mix", "--ratio", "2:1", "--config", "h200", "--requests", "3000"]) == 0
+    assert main(["dram", "mix", "--ratio", "2:1", "--system", "h200", "--requests", "3000"]) == 0
     out = capsys.readouterr().out
     for words in ("One HBM channel of h200: mix", "hbm3e, 1172 MHz", "share of the peak", "p99"):
         assert words in out
@@ -44,14 +44,14 @@ def test_a_trace_of_ones_own(capsys, tmp_path):
 @pytest.mark.parametrize("queue", ["64", "128", "64+64", "1"])
 @pytest.mark.parametrize("refresh", ["none", "all-bank", "per-bank"])
 def test_queues_and_refresh_of_a_pair_of_pseudo_channels(capsys, queue, refresh):
-    options = ("--queue", queue, "--refresh", refresh, "--config", "h200", "--requests", "5000")
+    options = ("--queue", queue, "--refresh", refresh, "--system", "h200", "--requests", "5000")
     assert 0 < _figures(capsys, "mix", *options)["share_of_peak"] <= 1
 
 
 def test_an_address_map_of_ones_own(capsys):
     """With the bank group above the columns, a stream keeps to one group, and a short queue sees
     no other."""
-    options = ("--config", "h200", "--refresh", "none", "--requests", "20000", "--queue", "16")
+    options = ("--system", "h200", "--refresh", "none", "--requests", "20000", "--queue", "16")
     fast = _figures(capsys, "read", *options)
     one_group = "pseudo:1 column:5 bank:2 group:2 stack:1"
     slow = _figures(capsys, "read", *options, "--map", one_group)

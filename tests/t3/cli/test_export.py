@@ -22,12 +22,10 @@ def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
         lambda p, name, _, *, link, reset: exported(p, name, link, reset=reset),
     )
     folder = tmp_path / "a" / "b"
-    given = [
-        text
-        for name, value in asdict(TWO_CONTEXTS).items()
-        if value is not False
-        for text in (f"--{name.replace('_', '-')}", value)
-    ]
+    given = []
+    for name, value in asdict(TWO_CONTEXTS).items():
+        option = name.replace("_", "-")
+        given += [f"--no-{option}"] if value is False else [f"--{option}", value]
     assert t3("--out", folder, "--name", "gpu", *given, "--with-links") == 0
     manifest = json.loads((folder / "manifest.json").read_text())
     assert T3Parameters(**manifest["parameters"]) == TWO_CONTEXTS
@@ -53,7 +51,8 @@ def test_an_option_for_every_parameter(capsys):
     ("arguments", "problem"),
     [
         (["--banks", "3"], "--banks: must be a power of two, not 3"),
-        (["--channels", "40"], "parameters: first_channel + channels must be at most"),
+        (["--channels", "40"], "hardware of asplos24: first_channel + channels must be at most"),
+        (["--system", "h900"], "h900: no such file, and no preset; presets: asplos24, "),
         (["--channels", "x"], "--channels: "),
         (["--reset", "late"], "--reset: 'late' is not allowed; allowed: synchronous, asynchronous"),
         (["--name", "3x"], "--name: must be a Verilog identifier"),

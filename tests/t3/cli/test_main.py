@@ -12,15 +12,15 @@ import pytest
 import t3
 from sysmodel.lib.errors import InputError, SimulationError
 from t3.cli import run
-from t3.cli.app import COMMANDS
+from t3.cli.app import COMMANDS, GROUPS
 from t3.cli.main import main
 
 
 def test_an_unknown_command(fails):
     assert fails(["walk"]) == (
-        "No such command 'walk'. Allowed: run, check, sweep, dram, reproduce, machines, validate, "
-        "export, registers, area, timing, route, fpga, diagrams, prove, exhaust, mutate, coverage, "
-        "faults, models, presets"
+        "No such command 'walk'. Allowed: run, sweep, check, dram, models, presets, reproduce, "
+        "machines, validate, export, registers, area, timing, route, fpga, diagrams, prove, "
+        "exhaust, mutate, coverage, faults"
     )
 
 
@@ -68,7 +68,7 @@ def test_help(capsys):
         assert capsys.readouterr().out == everything
     assert main(["run", "--help"]) == 0
     printed = capsys.readouterr().out
-    for option in ("--model", "--layer", "--tp", "--engine", "--channels", "--gpus", "--config"):
+    for option in ("--model", "--layer", "--tp", "--engine", "--channels", "--gpus", "--system"):
         assert option in printed
 
 
@@ -92,6 +92,64 @@ def test_each_command_has_a_file_and_both_names_of_help(capsys):
         assert f"Usage: t3 {command.__name__} " in shown[0]
 
 
+def test_help_shows_each_group(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for group, commands in GROUPS.items():
+        assert f" {group} " in shown
+        for command in commands:
+            assert f" {command.__name__} " in shown
+
+
+def test_completion_can_be_had(capsys):
+    assert main(["--help"]) == 0
+    assert "--show-completion" in capsys.readouterr().out
+
+
+_MAIN = "import sys; from t3.cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+
+def test_a_reader_that_goes_away():
+    with subprocess.Popen(
+        [sys.executable, "-c", _MAIN, "models"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (1, b"")
+
+
+def test_a_full_disk():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", _MAIN, "presets"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: standard output cannot be written: No space left on device\n"
+
+
+def test_a_terminal_without_other_letters():
+    done = subprocess.run(
+        [sys.executable, "-c", _MAIN, "models"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+
+
+def test_a_narrow_terminal_cuts_no_number():
+    def words(columns):
+        done = subprocess.run(
+            [sys.executable, "-c", _MAIN, "models"],
+            env=os.environ | {"COLUMNS": columns},
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.split()
+
+    assert words("40") == words("80")
+
+
 def test_version(capsys):
     assert main(["--version"]) == 0
     printed = capsys.readouterr()
@@ -107,7 +165,8 @@ def test_module_is_the_command():
     assert done.stderr == "error: --tp: 'x' is not allowed; allowed: an integer\n"
 
 
-def test_ctrl_c(tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(tmp_path, how):
     program = textwrap.dedent(
         """
         import sys, time
@@ -129,7 +188,7 @@ def test_ctrl_c(tmp_path):
     )
     assert process.stdout.readline() == "ready\n"
     begin = time.monotonic()
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, how)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert time.monotonic() - begin < 5

@@ -46,7 +46,7 @@ def test_options_of_run(simulated, capsys, tmp_path):
     config.write_text('base = "asplos24"\n[link]\nbandwidth_gb_per_s = 75\n')
     arguments = ["run", "--model", "Mega-GPT-2", "--layer", "FC-1", "--tp", "16"]
     arguments += ["--engine", "rtl", "--channels", "all", "--gpus", "all"]
-    arguments += ["--config", str(config), "--configurations", "sequential, t3-mca"]
+    arguments += ["--system", str(config), "--configurations", "sequential, t3-mca"]
     arguments += ["--repeat", "5", "--seed", "7"]
     arguments += ["--waves", "10:20", "--out", str(tmp_path / "out")]
     assert main(arguments) == 0
@@ -120,8 +120,8 @@ _BAD_RUNS = [
     (["--waves", "a:b"], "--waves: 'a:b' is not allowed; allowed: A:B, two memory cycles"),
     (["--waves", "9:3"], "--waves: 9:3 is not allowed; allowed: A:B with 0 <= A < B"),
     (["--waves", "1:3", "--engine", "golden"], "--waves: a waveform needs --engine rtl"),
-    (["--config", "missing.toml"], "missing.toml: no such file, and no preset; presets: asplos24"),
-    (["--config", "/"], "/: cannot be read: Is a directory"),
+    (["--system", "missing.toml"], "missing.toml: no such file, and no preset; presets: asplos24"),
+    (["--system", "/"], "/: cannot be read: Is a directory"),
     (["--nonsense"], "No such option: --nonsense"),
     (["nonsense"], "Got unexpected extra argument"),
 ]
@@ -150,7 +150,7 @@ def test_bad_files(simulated, fails, tmp_path, monkeypatch, text, message):
     monkeypatch.chdir(tmp_path)
     config = tmp_path / "bad.toml"
     config.write_text(text)
-    assert fails(["run", "--config", "bad.toml"]).startswith(f"bad.toml: {message}")
+    assert fails(["run", "--system", "bad.toml"]).startswith(f"bad.toml: {message}")
     assert simulated == []
     assert list(tmp_path.iterdir()) == [config]
 

@@ -20,8 +20,9 @@ def test_hardware_of_a_system(tmp_path):
     ("options", "said"),
     [
         ({"system": "h900"}, "h900: no such file"),
-        ({"channels": 0}, "channels must be"),
-        ({"contexts": 0}, "contexts must be"),
+        ({"channels": 0}, "channels: must be"),
+        ({"channel": 1}, "channel: no such parameter; allowed: channels, "),
+        ({"contexts": 0}, "contexts: must be"),
     ],
 )
 def test_bad_input_leaves_nothing(tmp_path, options, said):
