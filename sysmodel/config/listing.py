@@ -4,7 +4,7 @@ from sysmodel.lib.terminal import terminal, terminal_table
 
 from .model import SUBLAYERS, known_models
 from .parameters import parameters
-from .system import load_system, preset_names, preset_path
+from .system import load_system, preset_names
 
 __all__ = ["print_models", "print_presets"]
 
@@ -79,7 +79,7 @@ def print_presets() -> None:
         )
         console.print(table)
         console.print(f"Source: {system.source}.", soft_wrap=True, markup=False)
-        values = parameters(preset_path(name))
+        values = parameters(name)
         assumed = [one.key for one in values if one.assumed]
         console.print(
             f"Assumed or recalled, {len(assumed)} of {len(values)} values: {', '.join(assumed)}.\n",

@@ -1,5 +1,6 @@
 """What looks wrong in a system although it can be simulated."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ def notices(system: "System") -> list[str]:
 
 def _notices(system: "System") -> Iterator[str]:
     dram, t3, link = system.dram, system.t3, system.link.bandwidth_gb_per_s
+    wanted = _least_bytes_per_flop(system) * system.peak_flops_per_ns
+    if wanted > system.dram_bytes_per_ns:
+        yield (
+            f"gpu: at its peak of {system.peak_flops_per_ns / 1e3:.0f} TFLOP/s the GEMM takes at "
+            f"least {wanted:,.0f} GB/s, all workgroups that run sharing what they read, but the "
+            f"memory gives {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
+        )
     between = dram.timing_cycles.tCCD_S
     if between > dram.burst_clocks:
         yield (
@@ -40,6 +48,14 @@ def _notices(system: "System") -> Iterator[str]:
             f"{system.dram_bytes_per_ns:g} GB/s for reads and updates together "
             "(dram.channels, dram.clock_mhz)"
         )
+
+
+def _least_bytes_per_flop(system: "System") -> float:
+    """Of the memory, if the workgroups that run at the same time are a square of macro-tiles whose
+    operands are read once."""
+    gpu, kernel = system.gpu, system.kernel
+    side = math.sqrt(gpu.compute_units * gpu.workgroups_per_cu)
+    return _ELEMENT_BYTES * (1 / kernel.tile_m + 1 / kernel.tile_n) / (2 * side)
 
 
 def _tile_row_bytes(system: "System") -> int:

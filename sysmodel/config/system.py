@@ -24,7 +24,9 @@ from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml
 __all__ = [
     "System",
     "Tile",
+    "is_delay",
     "load_system",
+    "located",
     "preset_names",
     "preset_path",
 ]
@@ -228,7 +230,7 @@ def load_system(source: str = "asplos24") -> System:
     InputError
         One line that names the file, the key, its value and what is allowed.
     """
-    path, where = _located(source, Path())
+    path, where = located(source, Path())
     data = _with_base(path, where, ())
     if "name" in data:
         raise InputError(f"{where}: name", "unknown key; a system is named by its file")
@@ -240,7 +242,7 @@ def preset_path(name: str) -> Path:
     return _PRESETS / f"{name}.toml"
 
 
-def _located(source: str, beside: Path) -> tuple[Path, str]:
+def located(source: str, beside: Path) -> tuple[Path, str]:
     """File of a preset or of a path, which may be relative to a folder, and what to call it."""
     path = beside / source
     if source in preset_names() and not path.exists():
@@ -263,7 +265,7 @@ def _with_base(path: Path, where: str, seen: tuple[Path, ...]) -> dict[str, Any]
     base = data.pop("base")
     if not isinstance(base, str):
         raise InputError(f"{where}: base", f"{base!r} is not allowed; allowed: a preset or a file")
-    base_path, base_where = _located(base, path.parent)
+    base_path, base_where = located(base, path.parent)
     if base_path.resolve() in (*seen, path.resolve()):
         raise InputError(f"{where}: base", f"{base!r} is the base of itself")
     data.setdefault("description", f"{base} with changes")
@@ -281,13 +283,13 @@ def _merge(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in change.items():
         was = base.get(key)
-        if isinstance(was, dict) and isinstance(value, dict) and not _is_delay(value):
+        if isinstance(was, dict) and isinstance(value, dict) and not is_delay(value):
             merged[key] = _merge(was, value)
         else:
             merged[key] = value
     return merged
 
 
-def _is_delay(value: dict[str, Any]) -> bool:
+def is_delay(value: dict[str, Any]) -> bool:
     """A delay is given anew as a whole."""
     return bool(value) and set(value) <= set(Delay.model_fields)

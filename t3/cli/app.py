@@ -1,5 +1,6 @@
 """The commands of ``t3``, as one application."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ from t3 import __version__
 
 from .area import area
 from .check import check
+from .config import config
 from .coverage import coverage
 from .diagrams import diagrams
 from .dram import dram
@@ -30,15 +32,15 @@ from .validate import validate
 
 __all__ = ["COMMANDS", "GROUPS", "app"]
 
-GROUPS = {
-    "Use it": (run, sweep, check, dram, models, presets),
+GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
+    "Use it": (run, sweep, check, dram, models, presets, config),
     "Study it": (reproduce, machines, validate),
     "The hardware": (export, registers, area, timing, route, fpga, diagrams),
     "Its evidence": (prove, exhaust, mutate, coverage, faults),
 }
-"""Commands as the help lists them. A command is named as its function."""
+"""Commands as the help lists them. A command is named as its function; ``config`` has some."""
 
-COMMANDS = tuple(command for group in GROUPS.values() for command in group)
+COMMANDS = tuple(c for group in GROUPS.values() for c in group if not isinstance(c, typer.Typer))
 
 app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -64,4 +66,7 @@ def _t3(
 
 for _group, _commands in GROUPS.items():
     for _command in _commands:
-        app.command(rich_help_panel=_group)(_command)
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, rich_help_panel=_group)
+        else:
+            app.command(rich_help_panel=_group)(_command)

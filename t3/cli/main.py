@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from sysmodel.lib.errors import InputError, SimulationError
 from t3.silicon.yowasp import ToolError
 
-from .app import COMMANDS, app
+from .app import app
 from .checkout import CheckoutError
 
 __all__ = ["main"]
@@ -124,8 +124,9 @@ def _usage(error: Any) -> str | None:
     if options and error.message:
         return f"{max(options, key=len)}: {error.message}"
     message = str(error.format_message())
-    if message.startswith("No such command"):
-        message += f" Allowed: {', '.join(command.__name__ for command in COMMANDS)}"
+    group = getattr(getattr(error, "ctx", None), "command", None)
+    if isinstance(group, TyperGroup):  # in which there is no such command, or that lacks one
+        message += f" Allowed: {', '.join(group.commands)}"
     return message
 
 

@@ -42,3 +42,12 @@ def test_peak_that_the_memory_cannot_give(tmp_path):
 def test_link_that_the_memory_does_not_feed(tmp_path):
     found = changed(tmp_path, "[link]\nbandwidth_gb_per_s = 600\n[t3]\ndma_walkers = 16\n")
     assert len(found) == 1 and "600 each way is more than the memory feeds, 1024 GB/s" in found[0]
+
+
+def test_a_peak_that_the_memory_cannot_feed(tmp_path):
+    """160 tiles of 128 x 96 at a time, of which a square of 12.6 x 12.6 shares what it reads."""
+    assert not changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 4096\n")
+    (one,) = changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 8192\n")
+    wanted = (1 / 128 + 1 / 96) / 160**0.5 * 80 * 8192 * 1.4
+    assert one.startswith("mine: gpu: at its peak of 918 TFLOP/s the GEMM takes at least")
+    assert f"{wanted:,.0f} GB/s" in one and wanted > 1024

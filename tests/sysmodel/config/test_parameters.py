@@ -3,7 +3,7 @@
 import json
 
 from sysmodel.config.parameters import assumptions, parameters
-from sysmodel.config.system import load_system, preset_path
+from sysmodel.config.system import load_system
 from t3.experiments.evaluation.study import system_value
 
 TEXT = """
@@ -27,21 +27,23 @@ tRP = { ns = 14 }
 def test_comments_and_base(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(TEXT)
-    found = {one.key: one for one in parameters(path)}
+    found = {one.key: one for one in parameters(str(path))}
     launch = found["gpu.workgroup_launch_ns"]
     assert (launch.value, launch.source) == ("100", "assumption: half of it")
+    assert launch.file == str(path)
     assert found["dram.timing.tRP"].source == ""
     assert found["link.latency_ns"].value == "500"  # of the base
+    assert found["link.latency_ns"].file == "asplos24.toml"
     tiles = [found[f"kernel.alternatives.{i}.tile_m"].value for i in range(2)]
     assert (found["kernel.tile_m"].value, tiles) == ("128", ["128", "64"])
-    assumed = {one.key for one in assumptions(path)}
+    assumed = {one.key for one in assumptions(str(path))}
     assert {"gpu.workgroup_launch_ns", "dram.timing.tCCD_WL", "t3.mca_cuts"} <= assumed
     assert not {"gpu.compute_units", "dram.timing.tRP", "link.latency_ns"} & assumed
 
 
 def test_every_value_of_the_preset_is_found():
     system = load_system("asplos24")
-    found = {one.key: one.value for one in parameters(preset_path("asplos24"))}
+    found = {one.key: one.value for one in parameters("asplos24")}
     for section in ("gpu", "kernel", "l2", "dram", "link", "collective", "t3"):
         for name in type(getattr(system, section)).model_fields:
             if name not in ("standard", "timing", "alternatives"):
@@ -54,8 +56,23 @@ def test_every_value_of_the_preset_is_found():
 
 def test_a_memory_s_standard_has_its_own_sources():
     """HBM3E is HBM3 with another rate; a preset over it changes what it likes."""
-    found = {one.key: one for one in parameters(preset_path("h200"))}
+    found = {one.key: one for one in parameters("h200")}
     assert "JESD238" in found["dram.core_volts"].source
     assert found["dram.timing.tRP"].source == found["dram.timing.tRP"].source.strip()
     assert found["dram.channels"].value == "256"
     assert found["dram.refresh"].assumed and not found["dram.clock_mhz"].assumed
+
+
+def test_any_way_to_write_a_value(tmp_path):
+    """Dotted keys, lists over several lines, and a base that is a file beside it."""
+    (tmp_path / "base.toml").write_text('base = "h200"\nlink.latency_ns = 700  # measured\n')
+    (tmp_path / "mine.toml").write_text(
+        'base = "base.toml"\n[t3]\nmca_levels = [\n    60,\n    30,\n    15,\n]\n'
+    )
+    found = {one.key: one for one in parameters(str(tmp_path / "mine.toml"))}
+    latency = found["link.latency_ns"]
+    assert (latency.value, latency.file, latency.source) == ("700", "base.toml", "measured")
+    assert found["t3.mca_levels"].value == "[60, 30, 15]"
+    assert found["dram.timing.tRP"].value == "{ ns = 16.25 }"
+    assert found["dram.timing.tRP"].file == "hbm3.toml"
+    assert found["gpu.compute_units"].file == "h200.toml"

@@ -13,6 +13,7 @@ import t3
 from sysmodel.lib.errors import InputError, SimulationError
 from t3.cli import run
 from t3.cli.app import COMMANDS, GROUPS
+from t3.cli.config import config
 from t3.cli.main import main
 
 
@@ -20,7 +21,7 @@ def test_an_unknown_command(fails):
     assert fails(["walk"]) == (
         "No such command 'walk'. Allowed: run, sweep, check, dram, models, presets, reproduce, "
         "machines, validate, export, registers, area, timing, route, fpga, diagrams, prove, "
-        "exhaust, mutate, coverage, faults"
+        "exhaust, mutate, coverage, faults, config"
     )
 
 
@@ -98,7 +99,8 @@ def test_help_shows_each_group(capsys):
     for group, commands in GROUPS.items():
         assert f" {group} " in shown
         for command in commands:
-            assert f" {command.__name__} " in shown
+            name = command.info.name if command is config else command.__name__
+            assert f" {name} " in shown
 
 
 def test_completion_can_be_had(capsys):

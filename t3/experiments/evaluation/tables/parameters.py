@@ -1,7 +1,6 @@
 """Tables of what is not public."""
 
 from sysmodel.config.parameters import assumptions
-from sysmodel.config.system import preset_path
 from sysmodel.lib.markdown import MISSING, signed
 from t3.experiments.evaluation.sensitivity import MEASURED, effects
 from t3.experiments.evaluation.study import POINT, Study
@@ -51,7 +50,7 @@ def parameter_table(study: Study) -> Table:
     moved = effects(study)
     change = {name: 100 * (moved[name] / moved[f"{name} default"] - 1) for name in _SHOWN}
     rows = []
-    for one in assumptions(preset_path(study.system.name)):
+    for one in assumptions(study.system.name):
         mine = [
             any(f"{name}.".startswith(f"{one.key}.") for name in names.split(", "))
             for names in moved["parameter"]

@@ -1,0 +1,28 @@
+from t3.cli.main import main
+
+
+def test_show_and_diff(capsys):
+    assert main(["config", "show", "b200"]) == 0
+    assert "# b200: NVIDIA B200" in capsys.readouterr().out
+    assert main(["config", "diff", "asplos24", "mi210"]) == 0
+    assert "gpu.compute_units" in capsys.readouterr().out
+    assert main(["config", "diff", "b200", "b200"]) == 0
+    assert capsys.readouterr().out == "b200 and b200 are alike\n"
+
+
+def test_validate(capsys, fails, tmp_path):
+    assert main(["config", "validate", "h200"]) == 0
+    assert capsys.readouterr().out.endswith("\nsound\n")
+    file = tmp_path / "fast.toml"
+    file.write_text('base = "asplos24"\n[link]\nbandwidth_gb_per_s = 600\n')
+    assert main(["config", "validate", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "fast: link.bandwidth_gb_per_s: 600 each way is more than the memory feeds" in shown.out
+    assert "sound" not in shown.out and shown.err == ""
+    file.write_text('base = "asplos24"\n[link]\nbandwidth = 600\n')
+    assert "link.bandwidth: unknown key" in fails(["config", "validate", str(file)])
+
+
+def test_an_unknown_command_of_a_group(fails):
+    assert fails(["config", "walk"]) == "No such command 'walk'. Allowed: show, validate, diff"
+    assert fails(["config"]) == "Missing command. Allowed: show, validate, diff"
