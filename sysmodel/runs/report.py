@@ -1,6 +1,6 @@
 """Tables on the terminal, for 80 columns. Colours only there."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.markup import escape
@@ -9,6 +9,7 @@ from rich.table import Table
 from sysmodel.config.notices import notices
 from sysmodel.lib.terminal import terminal, terminal_table
 
+from .bounds import Bound, bounds
 from .check_options import CheckOptions, CheckResult
 from .comparison import ROUND_ROBIN, Spread, slower, spreads
 from .result import RunResult
@@ -16,6 +17,10 @@ from .result import RunResult
 __all__ = ["library_efficiency", "print_check", "print_run"]
 
 
+_SHOWN_BUSY = (
+    *(("GEMM", "pipes"), ("GEMM", "memory"), ("RS", "memory")),
+    *(("RS", "link"), ("AG", "memory"), ("AG", "link")),
+)
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
 
 
@@ -48,6 +53,9 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     console.print()
     if result.varied:
         console.print(_repetitions(result))
+        console.print()
+    if found := bounds(result):
+        console.print(_bounds(found))
         console.print()
     console.print(_bytes(result))
     console.print()
@@ -113,6 +121,24 @@ def _times(result: RunResult) -> Table:
             _thousandths(one.total_ns),
             "-" if one.speedup is None else f"[bold green]{one.speedup:.3f}x[/]",
         )
+    return table
+
+
+def _bounds(found: Sequence[Bound]) -> Table:
+    table = terminal_table(
+        "What bounds it, and how busy what it needs is while it lasts, in %",
+        *("\nconfiguration", "GEMM\npipes", "\nmemory", "RS\nmemory", "\nlink"),
+        *("AG\nmemory", "\nlink", "\nGEMM, RS, AG bound by"),
+    )
+    table.columns[-1].justify = "left"
+    for name in dict.fromkeys(one.configuration for one in found):
+        phases = {one.phase: one for one in found if one.configuration == name}
+        shares = [
+            f"{100 * phases[phase].busy[what]:.0f}" if phase in phases else "-"
+            for phase, what in _SHOWN_BUSY
+        ]
+        by = (phases[phase].by if phase in phases else "-" for phase in ("GEMM", "RS", "AG"))
+        table.add_row(name, *shares, ", ".join(by))
     return table
 
 

@@ -10,6 +10,7 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.lib.errors import InputError
 
+from .bounds import bounds
 from .comparison import slower, spreads
 from .configurations import registry
 
@@ -366,6 +367,7 @@ class RunResult:
             "configurations": {name: asdict(one) for name, one in self.configurations.items()},
             "repetitions": [one.as_dict() for one in spreads(self.repetitions)],
             "slower": [asdict(one) for one in slower(self.repetitions)],
+            "bounds": [asdict(one) for one in bounds(self)],
             "gemm_efficiency": self.gemm_efficiency,
             "cycles": self.cycles,
             "wall_s": self.wall_s,

@@ -9,6 +9,7 @@ from t3 import __version__
 
 from .area import area
 from .check import check
+from .compare import compare
 from .config import config
 from .coverage import coverage
 from .diagrams import diagrams
@@ -33,7 +34,7 @@ from .validate import validate
 __all__ = ["COMMANDS", "GROUPS", "app"]
 
 GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Use it": (run, sweep, check, dram, models, presets, config),
+    "Use it": (run, sweep, compare, check, dram, models, presets, config),
     "Study it": (reproduce, machines, validate),
     "The hardware": (export, registers, area, timing, route, fpga, diagrams),
     "Its evidence": (prove, exhaust, mutate, coverage, faults),

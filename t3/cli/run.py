@@ -45,9 +45,10 @@ _LayerOption = Annotated[
         show_default=_LAYER,
     ),
 ]
-PICTURE, RESULT, TIMELINE, WAVES = (
+PICTURE, RESULT, ROOFLINE, TIMELINE, WAVES = (
     "configurations.png",
     "result.json",
+    "roofline.png",
     "timeline.json",
     "waves.vcd",
 )
@@ -98,7 +99,7 @@ def run(
 ) -> None:
     """Simulate one sublayer: its GEMM, the reduce-scatter, the all-gather.
 
-    Prints a table; writes result.json, a picture and a timeline for Perfetto.
+    Prints tables; writes result.json, two pictures and a timeline for Perfetto.
     """
     # It checks what it reads with pydantic, for which other commands shall not wait.
     from sysmodel.config.system import load_system
@@ -116,7 +117,7 @@ def run(
         waves=None if waves is None else _cycles(waves),
     )
     options.channels_of(loaded)
-    names = (PICTURE, RESULT, TIMELINE) + ((WAVES,) if options.waves else ())
+    names = (PICTURE, RESULT, ROOFLINE, TIMELINE) + ((WAVES,) if options.waves else ())
     with OutputFolder(out, names) as folder:
         if options.waves:
             options = replace(options, waves_file=folder.staging / WAVES)
@@ -177,11 +178,13 @@ def _simulate(
 
 def _write(result: RunResult, folder: OutputFolder) -> list[Path]:
     from sysmodel.runs.plots import draw_configurations
+    from sysmodel.runs.roofline import draw_roofline
     from sysmodel.runs.timeline import trace
 
     with writing(folder.path):
         write_json(folder.staging / RESULT, result.as_dict())
         draw_configurations(result, folder.staging / PICTURE)
+        draw_roofline(result, folder.staging / ROOFLINE)
         timeline = trace(result.timelines, result.workload.title)
         write_json(folder.staging / TIMELINE, timeline, indent=None)
         return folder.publish()

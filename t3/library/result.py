@@ -72,6 +72,31 @@ class Result:
         order = ["configuration", "track", "name", "start_ns", "end_ns"]
         return pd.DataFrame(rows, columns=order)
 
+    @cached_property
+    def bounds(self) -> "pd.DataFrame":
+        """What bounds each phase: a row for each configuration and phase, with how busy pipes,
+        memory and link are while it lasts, as shares of their peaks, and what it is bound ``by``.
+
+        :class:`sysmodel.runs.bounds.Bound` says what the words mean.
+        """
+        import pandas as pd
+
+        from sysmodel.runs.bounds import bounds
+
+        rows = [
+            {"configuration": one.configuration, "phase": one.phase, **one.busy, "by": one.by}
+            for one in bounds(self.run)
+        ]
+        order = ["configuration", "phase", "pipes", "memory", "link", "by"]
+        return pd.DataFrame(rows, columns=order).set_index(["configuration", "phase"])
+
+    def roofline(self) -> "Figure":
+        """How fast each configuration's GEMM is, over the bytes of memory that it takes for that:
+        a Matplotlib figure."""
+        from sysmodel.runs.roofline import roofline_figure
+
+        return roofline_figure(self.run)
+
     def plot(self) -> "Figure":
         """Where each configuration's time goes: a Matplotlib figure of stacked bars."""
         from sysmodel.runs.plots import configurations_figure

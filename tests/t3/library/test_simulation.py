@@ -41,6 +41,26 @@ def test_timeline_and_trace(result, tmp_path):
     assert sum(event["ph"] == "X" for event in events) == len(spans)
 
 
+def test_what_bounds_it(result):
+    bounds = result.bounds
+    assert set(bounds.index) == {
+        (configuration, phase)
+        for configuration in ("sequential", "t3")
+        for phase in ("GEMM", "RS", "AG")
+    }
+    assert ((bounds[["memory", "link"]] >= 0) & (bounds[["memory", "link"]] <= 1)).all(axis=None)
+    # Of a GEMM that nothing disturbs, the busy share is its efficiency over what pipes can issue.
+    issue_rate = result.run.system.gpu.matrix_issue_rate
+    expected = result.run.gemm_efficiency / issue_rate
+    assert bounds.loc[("sequential", "GEMM"), "pipes"] == pytest.approx(expected)
+    # The all-gather sends three of four chunks in its time.
+    row = result.table.loc["t3"]
+    rate = row["link_ag_bytes"] / row["ag_ns"] / result.run.system.link.bandwidth_gb_per_s
+    assert bounds.loc[("t3", "AG"), "link"] == pytest.approx(rate, rel=0.05)
+    (axes,) = result.roofline().axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["sequential", "t3"]
+
+
 def test_shows_itself(result):
     assert "2048 x 2048 x 512" in repr(result) and "sequential" in repr(result)
     html = result._repr_html_()

@@ -1,0 +1,140 @@
+"""What bounds each phase of a run: how busy pipes, memory and link are while it lasts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .timeline import Timeline
+
+if TYPE_CHECKING:
+    from .result import ConfigurationResult, RunResult
+
+__all__ = ["BUSY", "Bound", "bounds"]
+
+BUSY = 0.75
+"""Share of its time from which on a pipe, the memory or the link is what a phase waits for; a
+memory's refreshes, turns and row misses leave it about nine tenths."""
+
+_WAITS = 0.05  # of the GEMM's time, from which on flow control is said to bound it
+_CONTENDS = 0.1  # likewise the accesses beside it
+_TOGETHER = 0.1  # of the RS's time: it ends with the GEMM that feeds it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """One phase of one configuration.
+
+    Attributes
+    ----------
+    configuration, phase : str
+        The phase is ``GEMM``, ``RS`` or ``AG``.
+    start_ns, end_ns : float
+        The time in which the shares are measured: all of the phase, but of an RS that outlasts its
+        GEMM, what comes after it.
+    busy : dict
+        Mean share of the peak at which ``pipes`` (the GEMM's only; of what they can issue),
+        ``memory`` and ``link`` go.
+    by : str
+        ``pipes``, ``memory`` or ``link``: the busiest, if it is so for :data:`BUSY` of the time.
+        ``flow control``: it keeps workgroups waiting; ``contention``: accesses beside the GEMM slow
+        it; ``GEMM``: the RS ends with the GEMM that feeds it; ``latency``: nothing is that busy, so
+        launches, steps of the ring, and the first and last of a tile's loads and stores.
+    """
+
+    configuration: str
+    phase: str
+    start_ns: float
+    end_ns: float
+    busy: dict[str, float]
+    by: str
+
+
+def bounds(result: "RunResult") -> list[Bound]:
+    """Those of every configuration that was simulated as a whole, whose timeline there is."""
+    found: list[Bound] = []
+    for name, timeline in result.timelines.items():
+        if name in result.configurations:
+            found += _of_configuration(result, name, timeline)
+    return found
+
+
+def _of_configuration(result: "RunResult", name: str, timeline: Timeline) -> Iterator[Bound]:
+    one = result.configurations[name]
+    times = _times(timeline)
+    if "GEMM" in times:
+        start, end = times["GEMM"]
+        issue_rate = result.system.gpu.matrix_issue_rate
+        pipes = result.gemm_efficiency / one.gemm_slowdown / issue_rate
+        busy = {"pipes": pipes, **_rates(result, timeline, start, end)}
+        own = {what: busy[what] for what in ("pipes", "memory")}  # it needs no link
+        yield _bound(name, "GEMM", start, end, busy, _of_gemm(one) or _busiest(own))
+    if "RS" in times:
+        start, end = times["RS"]
+        gemm_end = times.get("GEMM", (0.0, 0.0))[1]
+        if start < gemm_end and end - gemm_end <= _TOGETHER * (end - start):
+            yield _bound(name, "RS", start, end, _rates(result, timeline, start, end), "GEMM")
+        else:
+            start = max(start, gemm_end)
+            busy = _rates(result, timeline, start, end)
+            yield _bound(name, "RS", start, end, busy, _busiest(busy))
+    if "AG" in times:
+        start, end = times["AG"]
+        busy = _rates(result, timeline, start, end)
+        yield _bound(name, "AG", start, end, busy, _busiest(busy))
+
+
+def _bound(
+    name: str, phase: str, start_ns: float, end_ns: float, busy: dict[str, float], by: str
+) -> Bound:
+    return Bound(
+        configuration=name, phase=phase, start_ns=start_ns, end_ns=end_ns, busy=busy, by=by
+    )
+
+
+def _times(timeline: Timeline) -> dict[str, tuple[float, float]]:
+    """From the first begin to the last end of what belongs to a phase."""
+    names = {"reduce-scatter": "RS", "all-gather": "AG"}
+    times: dict[str, tuple[float, float]] = {}
+    for span in timeline.spans:
+        phase = "GEMM" if span.track == "GEMM" else names.get(span.name)
+        if phase is not None:
+            start, end = times.get(phase, (span.start_ns, span.end_ns))
+            times[phase] = min(start, span.start_ns), max(end, span.end_ns)
+    return times
+
+
+def _rates(
+    result: "RunResult", timeline: Timeline, start_ns: float, end_ns: float
+) -> dict[str, float]:
+    """Shares of the peaks of memory and link between two times."""
+    moved = {"memory": 0.0, "link": 0.0}
+    for name, samples in timeline.series.items():
+        if name.endswith("(bytes/ns)"):
+            moved["link" if name.startswith("link") else "memory"] += _mean(
+                samples, timeline.bucket_ns, start_ns, end_ns
+            )
+    system = result.system
+    peaks = {"memory": system.dram_bytes_per_ns, "link": system.link.bandwidth_gb_per_s}
+    return {name: rate / peaks[name] for name, rate in moved.items()}
+
+
+def _mean(samples: np.ndarray, bucket_ns: float, start_ns: float, end_ns: float) -> float:
+    """Of a rate between two times, each sample weighed by how much of it lies between them."""
+    begins = np.arange(len(samples)) * bucket_ns
+    inside = np.clip(np.minimum(begins + bucket_ns, end_ns) - np.maximum(begins, start_ns), 0, None)
+    return float(inside @ samples / (end_ns - start_ns)) if end_ns > start_ns else 0.0
+
+
+def _of_gemm(one: "ConfigurationResult") -> str | None:
+    """What beside the GEMM itself makes it take longer, if that is much."""
+    waits, contends = one.gemm_waiting - 1, one.gemm_contention - 1
+    if waits >= _WAITS and waits >= contends:
+        return "flow control"
+    return "contention" if contends >= _CONTENDS else None
+
+
+def _busiest(busy: Mapping[str, float]) -> str:
+    name = max(busy, key=lambda one: busy[one])
+    return name if busy[name] >= BUSY else "latency"

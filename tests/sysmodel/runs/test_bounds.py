@@ -1,0 +1,108 @@
+"""What bounds a phase, of runs whose rates are made up."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from example_run import example_result
+
+from sysmodel.runs.bounds import bounds
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.timeline import Span, Timeline
+
+NAME = "t3"
+BUCKET_NS = 1000.0
+# asplos24's memory gives 1024 B/ns, its link 150.
+MEMORY, LINK = 1024.0, 150.0
+
+
+def timeline(*parts, rs_start=None):
+    """Phases one after the other: name, buckets, shares of memory and link."""
+    spans, memory, link, now = [], [], [], 0.0
+    for name, buckets, memory_share, link_share in parts:
+        track = "GEMM" if name == "stage 0" else "Communication"
+        end = now + buckets * BUCKET_NS
+        start = rs_start if name == "reduce-scatter" and rs_start is not None else now
+        spans.append(Span(name, track, start, end))
+        memory += [memory_share * MEMORY] * buckets
+        link += [link_share * LINK] * buckets
+        now = end
+    # What is read and what is written make up the memory's rate.
+    series = {
+        "DRAM gemm read (bytes/ns)": np.array(memory) / 4,
+        "DRAM rs write (bytes/ns)": np.array(memory) * 3 / 4,
+        "link (bytes/ns)": np.array(link),
+        "DRAM queue, channel 0 (entries)": np.full(len(memory), 1e6),
+    }
+    return Timeline(bucket_ns=BUCKET_NS, series=series, spans=spans)
+
+
+def bounds_of(line, *, efficiency=0.8, **changes):
+    result = example_result(options=RunOptions(configurations=(NAME,)))
+    (one,) = result.configurations.values()
+    calm = dict.fromkeys(("gemm_slowdown", "gemm_waiting", "gemm_contention"), 1.0)
+    one = replace(one, **calm | changes)
+    result = replace(
+        result,
+        configurations={NAME: one},
+        timelines={NAME: line},
+        gemm_efficiency=efficiency,
+    )
+    return {bound.phase: bound for bound in bounds(result)}
+
+
+def test_shares_of_each_phase():
+    found = bounds_of(
+        timeline(
+            ("stage 0", 20, 0.5, 0.95),
+            ("reduce-scatter", 10, 0.3, 0.9),
+            ("all-gather", 5, 0.8, 0.2),
+        )
+    )
+    # asplos24's pipes can issue in 94 % of the cycles.
+    assert found["GEMM"].busy == pytest.approx({"pipes": 0.8 / 0.94, "memory": 0.5, "link": 0.95})
+    assert found["RS"].busy == pytest.approx({"memory": 0.3, "link": 0.9})
+    assert found["AG"].busy == pytest.approx({"memory": 0.8, "link": 0.2})
+    assert {phase: one.by for phase, one in found.items()} == {
+        "GEMM": "pipes",
+        "RS": "link",
+        "AG": "memory",
+    }
+
+
+def test_times_between_samples():
+    line = timeline(("stage 0", 4, 1.0, 0.0), ("all-gather", 4, 0.0, 1.0))
+    spans = [Span("stage 0", "GEMM", 0.0, 4500.0), Span("all-gather", "C", 4500.0, 8000.0)]
+    found = bounds_of(replace(line, spans=spans))
+    assert found["GEMM"].busy["memory"] == pytest.approx(4 / 4.5)
+    assert found["AG"].busy["link"] == pytest.approx(1.0)
+
+
+def test_a_reduce_scatter_that_ends_with_its_gemm():
+    line = timeline(("stage 0", 20, 0.5, 0.8), ("reduce-scatter", 1, 0.1, 0.1), rs_start=5000.0)
+    assert bounds_of(line)["RS"].by == "GEMM"
+    # One that outlasts it is bound by what is busy from then on.
+    late = timeline(("stage 0", 20, 0.5, 0.1), ("reduce-scatter", 10, 0.2, 0.9), rs_start=5000.0)
+    found = bounds_of(late)["RS"]
+    assert (found.by, found.start_ns, found.busy["link"]) == ("link", 20_000.0, pytest.approx(0.9))
+
+
+@pytest.mark.parametrize(
+    ("changes", "by"),
+    [
+        ({}, "pipes"),
+        ({"gemm_waiting": 1.2}, "flow control"),
+        ({"gemm_contention": 1.2}, "contention"),
+        ({"gemm_waiting": 1.06, "gemm_contention": 1.2}, "contention"),
+        ({"efficiency": 0.3}, "latency"),
+        ({"gemm_slowdown": 1.5}, "latency"),
+    ],
+)
+def test_what_makes_a_gemm_longer(changes, by):
+    assert bounds_of(timeline(("stage 0", 10, 0.2, 0.0)), **changes)["GEMM"].by == by
+
+
+def test_a_configuration_without_a_timeline_has_none():
+    result = example_result(options=RunOptions(configurations=("ideal-overlap",)))
+    assert bounds(result) == []
+    assert result.as_dict()["bounds"] == []

@@ -1,0 +1,60 @@
+"""``t3 compare``: two results side by side."""
+
+import json
+
+import pytest
+from example_run import example_result
+
+from t3.cli.main import main
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A result, and one with another link, whose ``t3`` takes 10 % longer."""
+    first = example_result().as_dict()
+    second = json.loads(json.dumps(first))
+    second["system"]["link"]["bandwidth_gb_per_s"] = 75.0
+    second["system"]["name"] = "slow"
+    second["configurations"]["t3"]["total_ns"] *= 1.1
+    second["configurations"]["t3"]["gemm_ns"] *= 1.005
+    del second["configurations"]["t3-mca"]
+    for name, result in (("first", first), ("second", second)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_text(json.dumps(result))
+    return tmp_path / "first", tmp_path / "second"
+
+
+def test_what_differs_and_nothing_else(results, capsys):
+    first, second = results
+    assert main(["compare", str(first), str(second / "result.json")]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["system.link.bandwidth_gb_per_s", "150.0", "75.0"] in rows
+    (changed,) = (row for row in rows if row[:2] == ["t3", "total,"])
+    assert changed[-1] == "+10.0"
+    assert not any(row[:2] == ["t3", "gemm,"] for row in rows)
+    assert not any(row[:1] == ["sequential"] for row in rows)
+    assert "In one of them only: t3-mca." in shown
+    assert "slow" not in shown
+
+
+def test_the_same(results, capsys):
+    assert main(["compare", *map(str, (results[0], results[0]))]) == 0
+    assert capsys.readouterr().out == "Asked alike.\nNothing measured differs by 1 %.\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        ("{", "is no JSON: "),
+        ("[]", "is no result of t3 run"),
+        ('{"workload": {}, "system": {}, "configurations": []}', "is no result of t3 run"),
+        ("[" * 100_000, "is no JSON: "),
+    ],
+)
+def test_what_is_no_result(results, tmp_path, fails, content, problem):
+    file = tmp_path / "other.json"
+    if content is not None:
+        file.write_text(content)
+    assert fails(["compare", str(results[0]), str(file)]).startswith(f"{file}: {problem}")
