@@ -19,6 +19,7 @@ from .export import export
 from .faults import faults
 from .fpga import fpga
 from .machines import machines
+from .model import model
 from .models import models
 from .mutate import mutate
 from .presets import presets
@@ -34,7 +35,7 @@ from .validate import validate
 __all__ = ["COMMANDS", "GROUPS", "app"]
 
 GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Use it": (run, sweep, compare, check, dram, models, presets, config),
+    "Use it": (run, model, sweep, compare, check, dram, models, presets, config),
     "Study it": (reproduce, machines, validate),
     "The hardware": (export, registers, area, timing, route, fpga, diagrams),
     "Its evidence": (prove, exhaust, mutate, coverage, faults),

@@ -58,7 +58,8 @@ def _run(arguments: list[str]) -> int:
     try:
         code = group.main(arguments, prog_name="t3", standalone_mode=False)
     except InputError as error:
-        options = {o for command in group.commands.values() for p in command.params for o in p.opts}
+        command = group.commands.get(arguments[0], group)
+        options = {option for parameter in command.params for option in parameter.opts}
         option = f"--{error.field.replace('_', '-')}"
         return _fail(f"{option}: {error.problem}" if option in options else str(error), 2)
     except CheckoutError as error:

@@ -1,6 +1,7 @@
 """What faster sublayers give a whole model: its time with each configuration."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -25,7 +26,13 @@ _SHAPE = ["m", "n", "k"]
 _TIMES = ["gemm_ns", "exposed_communication_ns"]
 
 
-def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron") -> pd.DataFrame:
+def end_to_end(
+    table: pd.DataFrame,
+    system: System,
+    *,
+    variant: str = "megatron",
+    own: Sequence[Transformer] = (),
+) -> pd.DataFrame:
     """Time of every model of a sweep's table, in training and in prompt inference.
 
     The all-reduced sublayers take the time that was simulated, everything else the time of
@@ -43,6 +50,8 @@ def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron"
         ``megatron``: attention is sliced by heads; ``attention unsliced``: every GPU computes
         scores, softmax, dropout and context of all heads, as the operator mix that the paper
         measured is said to do.
+    own : sequence of Transformer
+        Models of the table that do not come along.
 
     Returns
     -------
@@ -69,7 +78,7 @@ def end_to_end(table: pd.DataFrame, system: System, *, variant: str = "megatron"
             raise InputError("table", f"column {name!r} is missing")
     if table.empty:
         raise InputError("table", "has no rows")
-    models = {model.name: model for model in known_models()}
+    models = {model.name: model for model in (*known_models(), *own)}
     rows: list[dict[str, Any]] = []
     key: Any  # a tuple, as the columns are a list
     for key, point in table.groupby([*_POINT, *varied], sort=False, dropna=False):
@@ -153,8 +162,8 @@ def _simulated(reduced: list[Operator], rows: pd.DataFrame, where: str) -> tuple
                 f"{where}: {one.sublayer} is {row['m']} x {row['n']} x {row['k']}; "
                 f"the model's is {ours[0]} x {ours[1]} x {ours[2]:g}",
             )
-        gemm_ns += float(row["gemm_ns"])
-        communication_ns += float(row["exposed_communication_ns"])
+        gemm_ns += one.gemm.count * float(row["gemm_ns"])
+        communication_ns += one.gemm.count * float(row["exposed_communication_ns"])
     return gemm_ns, communication_ns
 
 

@@ -81,18 +81,36 @@ def forward(shape: LayerShape, *, training: bool = True) -> Sequence[Operator]:
 
     return (
         make.stream("layer norm 1", "normalisation", whole, reads=1, writes=1),
-        make.gemm("qkv", tokens, 3 * hidden / tp, hidden),
+        make.gemm("qkv", tokens, shape.qkv_width / tp, hidden),
         make.gemm("score", sequence, sequence, head, heads, kind="attention gemm"),
         make.stream("softmax", "attention", scores, reads=1, writes=1),
         *((attention_dropout,) if training else ()),
         make.gemm("context", sequence, head, sequence, heads, kind="attention gemm"),
-        make.gemm("output projection", tokens, hidden, hidden / tp, sublayer="op"),
+        make.gemm("output projection", tokens, hidden, shape.attention_width / tp, sublayer="op"),
         residual("residual 1"),
         make.stream("layer norm 2", "normalisation", whole, reads=1, writes=1),
-        make.gemm("fc-1", tokens, 4 * hidden / tp, hidden),
-        make.stream("gelu", "activation", 4 * whole / tp, reads=1, writes=1),
-        make.gemm("fc-2", tokens, hidden, 4 * hidden / tp, sublayer="fc2"),
+        *_feed_forward(shape, make),
         residual("residual 2"),
+    )
+
+
+def _feed_forward(shape: LayerShape, make: _Pass) -> Sequence[Operator]:
+    """One feed-forward layer, or the experts with what goes to them and comes back."""
+    hidden, tp, experts, rows = shape.hidden, shape.tp, shape.experts, shape.expert_tokens
+    width, projections = shape.ffn_width, shape.ffn_projections
+    whole, copies = shape.tokens * hidden, shape.experts_per_token
+    layers = (
+        make.gemm("fc-1", rows, projections * width / tp, hidden, experts),
+        make.stream("gelu", "activation", experts * rows * width / tp, reads=projections, writes=1),
+        make.gemm("fc-2", rows, hidden, width / tp, experts, sublayer="fc2"),
+    )
+    if experts == 1:
+        return layers
+    return (
+        make.gemm("router", shape.tokens, experts, hidden),
+        make.stream("dispatch", "activation", whole, reads=1, writes=copies),
+        *layers,
+        make.stream("combine", "activation", whole, reads=copies, writes=1),
     )
 
 
@@ -129,22 +147,55 @@ def backward(shape: LayerShape, *, accumulate: bool = False) -> Sequence[Operato
 
     return (
         residual("residual 2"),
-        make.gemm("fc-2 data", tokens, 4 * hidden / tp, hidden),
-        weights("fc-2", 4 * hidden / tp, hidden),
-        make.stream("gelu", "activation", 4 * whole / tp, reads=2, writes=1),
-        make.gemm("fc-1 data", tokens, hidden, 4 * hidden / tp, sublayer="fc1"),
-        weights("fc-1", hidden, 4 * hidden / tp),
+        *_feed_forward_gradients(shape, make, accumulate=accumulate),
         norm("layer norm 2"),
         residual("residual 1"),
-        make.gemm("output projection data", tokens, hidden / tp, hidden),
-        weights("output projection", hidden / tp, hidden),
+        make.gemm("output projection data", tokens, shape.attention_width / tp, hidden),
+        weights("output projection", shape.attention_width / tp, hidden),
         attention("context probabilities", sequence, sequence, head),
         attention("context values", sequence, head, sequence),
         make.stream("attention dropout", "attention", scores, reads=1, writes=1, mask_reads=1),
         make.stream("softmax", "attention", scores, reads=2, writes=1),
         attention("score queries", sequence, head, sequence),
         attention("score keys", sequence, head, sequence),
-        make.gemm("qkv data", tokens, hidden, 3 * hidden / tp, sublayer="ip"),
-        weights("qkv", hidden, 3 * hidden / tp),
+        make.gemm("qkv data", tokens, hidden, shape.qkv_width / tp, sublayer="ip"),
+        weights("qkv", hidden, shape.qkv_width / tp),
         norm("layer norm 1"),
+    )
+
+
+def _feed_forward_gradients(
+    shape: LayerShape, make: _Pass, *, accumulate: bool
+) -> Sequence[Operator]:
+    hidden, tp, experts, rows = shape.hidden, shape.tp, shape.experts, shape.expert_tokens
+    width, inner = shape.ffn_width, shape.ffn_projections * shape.ffn_width / tp
+    whole, copies = shape.tokens * hidden, shape.experts_per_token
+    elements = experts * rows * width / tp
+
+    def weights(name: str, m: float, n: float) -> Operator:
+        return make.gemm(f"{name} weights", m, n, rows, experts, accumulate=accumulate)
+
+    layers = (
+        make.gemm("fc-2 data", rows, width / tp, hidden, experts),
+        weights("fc-2", width / tp, hidden),
+        # Of the output the gradient; of each projection the value, and its gradient.
+        make.stream(
+            "gelu",
+            "activation",
+            elements,
+            reads=1 + shape.ffn_projections,
+            writes=shape.ffn_projections,
+        ),
+        make.gemm("fc-1 data", rows, hidden, inner, experts, sublayer="fc1"),
+        weights("fc-1", hidden, inner),
+    )
+    if experts == 1:
+        return layers
+    tokens = shape.tokens
+    return (
+        make.stream("combine", "activation", whole, reads=1, writes=copies),
+        *layers,
+        make.stream("dispatch", "activation", whole, reads=copies, writes=1),
+        make.gemm("router data", tokens, hidden, experts),
+        make.gemm("router weights", hidden, experts, tokens, accumulate=accumulate),
     )

@@ -106,6 +106,14 @@ class LayerShape:
     ----------
     hidden, heads, sequence, batch : int
         Of the model; ``batch`` sequences are computed at a time.
+    kv_heads, head_dim, ffn : int or None
+        Where they are not ``heads``, ``hidden / heads`` and ``4 * hidden``.
+    gated : bool
+        The feed-forward input is two projections, one of which gates the other.
+    experts, experts_per_token : int
+        Feed-forward layers, among which the tokens are routed evenly.
+    biases : bool
+        Of every matrix, and layer norms that subtract the mean.
     tp : int
         GPUs that share the layer. Layer norms, dropouts and residuals after an all-reduce are done
         by each of them in full.
@@ -128,9 +136,17 @@ class LayerShape:
     tp: int = 1
     attention_tp: int = 1
     precision: Precision = MIXED
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    ffn: int | None = None
+    gated: bool = False
+    experts: int = 1
+    experts_per_token: int = 1
+    biases: bool = True
 
     def __post_init__(self) -> None:
-        for name, value in (("heads", self.heads), ("tp", self.tp)):
+        divisors = {"tp": self.tp} if self.head_dim else {"heads": self.heads, "tp": self.tp}
+        for name, value in divisors.items():
             if self.hidden % value:
                 raise InputError(
                     name, f"{value} is not allowed; allowed: a divisor of hidden = {self.hidden}"
@@ -143,11 +159,18 @@ class LayerShape:
         Raises
         ------
         InputError
-            The model's layers are not of the first Transformers' kind, which is what is counted.
+            The model has layers that are not all-reduced as Megatron-LM's, which are not counted.
         """
-        if not model.is_classical:
+        if model.sublayers is not None:
             raise InputError("model", f"{model.name} has layers whose operators are not counted")
         return cls(
+            kv_heads=model.kv_heads,
+            head_dim=model.head_dim,
+            ffn=model.ffn,
+            gated=model.gated,
+            experts=model.experts,
+            experts_per_token=model.experts_per_token,
+            biases=model.is_classical,
             hidden=model.hidden,
             heads=model.heads,
             sequence=model.sequence,
@@ -162,7 +185,31 @@ class LayerShape:
 
     @property
     def head_size(self) -> int:
-        return self.hidden // self.heads
+        return self.head_dim or self.hidden // self.heads
+
+    @property
+    def attention_width(self) -> int:
+        """Of what the output projection takes."""
+        return self.heads * self.head_size
+
+    @property
+    def qkv_width(self) -> int:
+        """Of queries, keys and values together."""
+        return (self.heads + 2 * (self.kv_heads or self.heads)) * self.head_size
+
+    @property
+    def ffn_width(self) -> int:
+        return self.ffn or 4 * self.hidden
+
+    @property
+    def ffn_projections(self) -> int:
+        """Into the feed-forward layer."""
+        return 2 if self.gated else 1
+
+    @property
+    def expert_tokens(self) -> int:
+        """That go to each expert; all if there is one feed-forward layer."""
+        return -(-self.tokens * self.experts_per_token // self.experts)
 
     @property
     def attention_heads(self) -> float:
@@ -172,6 +219,10 @@ class LayerShape:
     @property
     def parameters(self) -> float:
         """Of a layer, on one GPU: the sliced matrices with the biases of their sliced outputs, and
-        in full the biases of what is all-reduced and the two layer norms."""
-        sliced = 12 * self.hidden**2 + 7 * self.hidden
-        return sliced / self.tp + 6 * self.hidden
+        in full the biases of what is all-reduced, the two layer norms, and the experts' router."""
+        hidden, routed = self.hidden, self.experts if self.experts > 1 else 0
+        inputs = self.qkv_width + self.experts * self.ffn_projections * self.ffn_width
+        outputs = self.attention_width + self.experts * self.ffn_width
+        norms = (4 if self.biases else 2) * hidden
+        biases = (inputs / self.tp + 2 * hidden) if self.biases else 0
+        return hidden * (inputs + outputs) / self.tp + biases + norms + routed * hidden

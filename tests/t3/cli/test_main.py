@@ -19,9 +19,9 @@ from t3.cli.main import main
 
 def test_an_unknown_command(fails):
     assert fails(["walk"]) == (
-        "No such command 'walk'. Allowed: run, sweep, compare, check, dram, models, presets, "
-        "reproduce, machines, validate, export, registers, area, timing, route, fpga, diagrams, "
-        "prove, exhaust, mutate, coverage, faults, config"
+        "No such command 'walk'. Allowed: run, model, sweep, compare, check, dram, models, "
+        "presets, reproduce, machines, validate, export, registers, area, timing, route, fpga, "
+        "diagrams, prove, exhaust, mutate, coverage, faults, config"
     )
 
 

@@ -18,9 +18,9 @@ SEQUENTIAL, FASTER, FASTEST = (1.0e6, 0.8e6), (1.05e6, 0.4e6), (1.0e6, 0.3e6)
 TIMES = {"sequential": SEQUENTIAL, "t3": FASTER, "t3-mca": FASTEST}
 
 
-def table_of(times=TIMES, points=(("T-NLG", 8),), settings=((150.0, 80),)):
+def table_of(times=TIMES, points=(("T-NLG", 8),), settings=((150.0, 80),), layers=LAYERS):
     rows = []
-    for (model, tp), (link, units), layer in itertools.product(points, settings, LAYERS):
+    for (model, tp), (link, units), layer in itertools.product(points, settings, layers):
         work = workload_of(model, layer, tp)
         for name, (gemm, exposed) in times.items():
             rows.append(
@@ -47,15 +47,15 @@ def test_rows_and_columns():
 
 
 def test_layers_whose_operators_are_not_counted_are_refused():
-    with pytest.raises(InputError, match="model: Llama-3-70B has layers whose operators"):
-        end_to_end(table_of(points=[("Llama-3-70B", 8)]), SYSTEM)
+    with pytest.raises(InputError, match="model: DeepSeek-V3 has layers whose operators"):
+        end_to_end(table_of(points=[("DeepSeek-V3", 8)], layers=("op", "fc1", "fc2")), SYSTEM)
 
 
-CLASSICAL = [model for model in known_models() if model.is_classical]
+COUNTED = [model for model in known_models() if model.sublayers is None]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("model", CLASSICAL, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", COUNTED, ids=lambda model: model.name)
 def test_parts_sum_to_the_layer_and_layers_to_the_model(model, variant):
     found = end_to_end(
         table_of(points=[(model.name, model.tensor_parallel[0])]), SYSTEM, variant=variant
@@ -66,6 +66,25 @@ def test_parts_sum_to_the_layer_and_layers_to_the_model(model, variant):
     assert found["model_ms"].to_numpy() == pytest.approx(
         (found["layer_ns"] * model.layers / 1e6).to_numpy()
     )
+
+
+def test_each_expert_has_its_sublayers():
+    """Mixtral's eight experts each have an FC-2, and backward an FC-1."""
+    found = result(points=(("Mixtral-8x22B", 8),))
+    gemm, exposed = FASTER
+    for phase, count in (("training", 2 + 2 * 8), ("prompt", 1 + 8)):
+        row = found.loc[(phase, "t3")]
+        assert row["layer_all_reduced_gemm_ns"] == pytest.approx(count * gemm)
+        assert row["layer_communication_ns"] == pytest.approx(count * exposed)
+
+
+def test_a_model_that_does_not_come_along():
+    own = COUNTED[0].model_copy(update={"name": "own"})
+    rows = table_of(points=((COUNTED[0].name, COUNTED[0].tensor_parallel[0]),))
+    rows["model"] = "own"
+    with pytest.raises(InputError, match="model 'own' is not known"):
+        end_to_end(rows, SYSTEM)
+    assert set(end_to_end(rows, SYSTEM, own=[own])["model"]) == {"own"}
 
 
 def test_the_sublayers_of_each_phase():

@@ -11,7 +11,10 @@ from t3.experiments.transformer.operators import FP32, MIXED, LayerShape
 from t3.experiments.transformer.optimizer import adam, lamb
 
 POINTS = [
-    (model, tp) for model in known_models() if model.is_classical for tp in model.tensor_parallel
+    (model, tp)
+    for model in known_models()
+    if model.sublayers is None
+    for tp in model.tensor_parallel
 ]
 IDS = [f"{model.name}-{tp}" for model, tp in POINTS]
 
@@ -28,8 +31,14 @@ def named(operators, name):
 @pytest.mark.parametrize(("model", "tp"), POINTS, ids=IDS)
 def test_flops_of_all_gpus_are_the_closed_form(model, tp):
     shape = LayerShape.of(model, tp, attention_tp=tp)
-    matrices = 12 * model.hidden**2
-    attention = 4 * model.batch * model.sequence**2 * model.hidden
+    head = model.head_dim or model.hidden // model.heads
+    queries, keys = model.heads * head, (model.kv_heads or model.heads) * head
+    into_ffn = 2 if model.gated else 1
+    ffn = (into_ffn + 1) * (model.ffn or 4 * model.hidden) * model.experts_per_token
+    matrices = model.hidden * (2 * queries + 2 * keys + ffn)
+    # Every GPU computes the router.
+    matrices += tp * model.hidden * (model.experts if model.experts > 1 else 0)
+    attention = 4 * model.batch * model.sequence**2 * queries
     assert tp * flops(forward(shape, training=False)) == pytest.approx(
         2 * matrices * model.tokens + attention, rel=1e-12
     )
@@ -58,7 +67,7 @@ def test_all_reduced_gemms_are_the_workloads(model, tp):
         for layer, one in reduced.items():
             work = workload_of(model.name, layer, tp)
             assert (one.gemm.m, one.gemm.n, one.gemm.k) == (work.m, work.n, work.k)
-            assert one.written_bytes == work.output_bytes
+            assert one.written_bytes == work.output_bytes * one.gemm.count
             assert one.phase == phase
 
 
@@ -82,6 +91,31 @@ def test_unsliced_attention_is_that_of_one_gpu():
                 assert ours == alone
             elif ours.kind == "gemm":
                 assert ours.flops == alone.flops / 8
+
+
+def test_bytes_of_gated_experts():
+    """Two of four experts for each token: 16 tokens make 32 rows, 8 for each expert."""
+    shape = LayerShape(
+        hidden=64, heads=4, sequence=8, batch=2, ffn=96, gated=True, experts=4, experts_per_token=2
+    )
+    ahead, back = forward(shape, training=False), backward(shape)
+    whole, inside = 16 * 64, 32 * 96
+    assert named(ahead, "dispatch").moved_bytes == whole * 2 * (1 + 2)
+    assert named(ahead, "combine").moved_bytes == whole * 2 * (2 + 1)
+    assert named(ahead, "gelu").moved_bytes == inside * 2 * 3
+    assert named(back, "gelu").moved_bytes == inside * 2 * (3 + 2)
+    fc2 = named(ahead, "fc-2").gemm
+    assert (fc2.m, fc2.n, fc2.k, fc2.count) == (8, 64, 96, 4)
+    fc1 = named(back, "fc-1 data").gemm
+    assert (fc1.m, fc1.n, fc1.k, fc1.count) == (8, 64, 192, 4)
+
+
+def test_parameters_of_known_models():
+    """Without embeddings: Llama-3-70B has 128,256 words in and out, so 70.6 G less 2.1 G."""
+    for name, count in (("Llama-3-70B", 68.45e9), ("Mixtral-8x22B", 140.2e9), ("GPT-3", 174.0e9)):
+        (model,) = (model for model in known_models() if model.name == name)
+        layer = LayerShape.of(model, 1, attention_tp=1).parameters
+        assert model.layers * layer == pytest.approx(count, rel=2e-3)
 
 
 def test_bytes_of_memory_bound_operators():
