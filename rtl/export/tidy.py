@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from .names import TOKEN, identifier
+from .terms import term_names
 
 __all__ = ["tidy"]
 
@@ -29,7 +30,7 @@ def tidy(text: str, headers: Mapping[str, Sequence[tuple[str, str]]]) -> str:
 
     * ports stand in the module's head, documented, in the order of the component's members;
     * slices of a payload are written with the names of its fields, where these have a name;
-    * the input of a register is called after it;
+    * the input of a register is called after it, and a net that only helps one other after that;
     * wires that nothing reads are gone: Yosys' ``opt_clean`` leaves modules with processes alone;
     * there are no escaped names, which few people like to type;
     * what starts processes at time zero does so in SystemVerilog, too.
@@ -57,7 +58,8 @@ def _module(name: str, body: str, header: Sequence[tuple[str, str]]) -> str:
     body = _without_unread_wires(_with_fields(body))
     ports, body, escaped = _ports(body, header)
     head = f"module {identifier(name)}" + (f" (\n{ports}\n);\n" if ports else ";\n")
-    return _renamed(f"{head}{body}endmodule\n", _next_names(body), escaped)
+    names = _next_names(body)
+    return _renamed(f"{head}{body}endmodule\n", names | term_names(body, names), escaped)
 
 
 def _started_by_a_net(body: str) -> str:

@@ -85,7 +85,7 @@ def test_names_are_plain_and_no_two_alike():
         "  n u (\n    .\\x.y (a_b),\n    .z(\\a.b ),\n    .reg(\\$3 )\n  );\n"
     )
     assert "\\" not in text
-    assert "  n u (\n    .x_y(a_b),\n    .z(a_b_),\n" in text and "(n3)" in text
+    assert "  n u (\n    .x_y(a_b),\n    .z(a_b_),\n" in text and "(u_reg_term)" in text
 
 
 def test_a_net_starts_processes_at_time_zero():
@@ -97,3 +97,38 @@ def test_a_net_starts_processes_at_time_zero():
     )
     assert "  wire evaluate_at_start = 1'b0;\n" in text
     assert "    if (evaluate_at_start) begin end\n" in text
+
+
+def test_a_net_that_only_helps_one_other_is_called_after_it():
+    """Through others like it, too; of several they are numbered."""
+    text = rewritten(
+        "  wire \\$1 ;\n  wire \\$2 ;\n  output o;\n  wire o;\n"
+        "  assign \\$1  = a & b;\n  assign \\$2  = \\$1  | c;\n  assign o = \\$2  ^ d;\n",
+        [("o", "")],
+    )
+    assert "assign o_term1 = a & b;" in text and "assign o_term2 = o_term1 | c;" in text
+    assert "assign o = o_term2 ^ d;" in text
+
+
+def test_a_net_that_helps_several_keeps_its_number():
+    text = rewritten(
+        "  wire \\$1 ;\n  output o;\n  wire o;\n  output p;\n  wire p;\n"
+        "  assign \\$1  = a & b;\n  assign o = \\$1 ;\n  assign p = ~ \\$1 ;\n",
+        [("o", ""), ("p", "")],
+    )
+    assert "assign n1 = a & b;" in text
+
+
+def test_terms_of_processes_instances_and_registers():
+    text = rewritten(
+        "  wire \\$1 ;\n  wire \\$2 ;\n  wire \\$3 ;\n  reg \\$4 ;\n  reg s;\n  reg v;\n"
+        "  assign \\$1  = a == b;\n  assign \\$2  = ~ a;\n  assign \\$3  = ~ b;\n"
+        "  always @(posedge clk)\n    s <= \\$4 ;\n"
+        "  m2 \\u.x  (\n    .clk(clk),\n    .\\in.v (\\$2 )\n  );\n"
+        "  always @* begin\n    v = 1'h0;\n    if (\\$3 ) begin\n      v = 1'h1;\n    end\n  end\n"
+        "  always @* begin\n    \\$4  = s;\n    if (\\$1 ) begin\n      \\$4  = v;\n    end\n"
+        "  end\n"
+    )
+    assert "assign s_next_term = a == b;" in text
+    assert "assign u_x_in_v_term = ~ a;" in text and ".in_v(u_x_in_v_term)" in text
+    assert "assign v_term = ~ b;" in text
