@@ -2,12 +2,15 @@
 
 import errno
 import os
+import shutil
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, TextIO
 
 import typer
@@ -21,6 +24,7 @@ from .checkout import CheckoutError
 
 __all__ = ["main"]
 
+_NUMBA_CACHING = ("numba", "core", "caching.py")
 _INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 
 
@@ -73,6 +77,8 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         if _no_compiler(error):
             return _fail(str(error), 1)
+        if _is_of_numba_cache(error):
+            return _fail(_without_numba_cache(), 1)
         usage = _usage(error)
         if usage is None:
             raise
@@ -115,6 +121,19 @@ def _no_compiler(error: Exception) -> bool:
     """Whether the native engine lacks its compiler; says so without importing the engine."""
     build = sys.modules.get("sysmodel.engine.native.build")
     return build is not None and isinstance(error, build.NoCompilerError)
+
+
+def _is_of_numba_cache(error: Exception) -> bool:
+    """Whether Numba could not read what it had kept."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(Path(frame.filename).parts[-3:] == _NUMBA_CACHING for frame in frames)
+
+
+def _without_numba_cache() -> str:
+    """Remove it, and say so."""
+    folder = os.environ["NUMBA_CACHE_DIR"]
+    shutil.rmtree(folder, ignore_errors=True)
+    return f"compiled code in {folder} was damaged and is removed; give the command again"
 
 
 def _usage(error: Any) -> str | None:

@@ -180,10 +180,12 @@ def build(
     sources = _sources_digest()
     folder = _folder()
     index = folder / f"{digest([], sources, repr(parameters), identity, *hdl)}.index"
-    with contextlib.suppress(FileNotFoundError):
-        target = folder / index.read_text()
-        if target.exists():
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it is damaged
+        name, size_bytes = index.read_text().split()
+        target = folder / name
+        if target.stat().st_size == int(size_bytes):
             return target
+        target.unlink()
 
     from rtl.top import T3  # not before it is needed: elaboration brings all of the RTL
 
@@ -197,6 +199,6 @@ def build(
     )
     if _sources_digest() == sources == _imported_sources:
         with tempfile.NamedTemporaryFile("w", dir=folder, prefix="building-", delete=False) as file:
-            file.write(target.name)
+            file.write(f"{target.name} {target.stat().st_size}")
         os.replace(file.name, index)
     return target

@@ -54,6 +54,44 @@ def test_without_a_compiler(fails, tmp_path, monkeypatch):
     assert message == "no g++ use --engine golden"
 
 
+def test_compiled_code_that_is_damaged(tmp_path):
+    """It is removed, and one line says so; the same command works again."""
+    (tmp_path / "kept.py").write_text(
+        "from numba import njit\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
+    )
+    program = textwrap.dedent(
+        """
+        import sys
+        from t3.cli import run
+        from t3.cli.main import main
+        def simulate(*_):
+            from kept import twice
+            print(twice(4))
+            raise KeyboardInterrupt
+        run._simulate = simulate
+        sys.exit(main(["run", "--out", "out"]))
+        """
+    )
+
+    def start():
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env=os.environ | {"T3_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+        )
+
+    assert start().stdout == "8\n"
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    index.write_bytes(index.read_bytes()[:20])
+    damaged = start()
+    assert (damaged.returncode, damaged.stdout) == (1, "")
+    assert damaged.stderr.startswith("error: compiled code in ")
+    assert damaged.stderr.count("\n") == 1
+    assert start().stdout == "8\n"
+
+
 def test_a_bug_is_not_hidden(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_simulate", lambda *_: 1 // 0)
     with pytest.raises(ZeroDivisionError):

@@ -97,6 +97,14 @@ def test_index(cache, made, monkeypatch):
     first.unlink()
     assert build(T3Parameters(contexts=1)) == first
     assert len(made) == 3
+    # Damaged ones are none.
+    first.write_bytes(first.read_bytes() + b"more")
+    assert build(T3Parameters(contexts=1)) == first
+    assert len(made) == 4
+    for index in cache.rglob("*.index"):
+        index.write_bytes(b"\xff\x00")
+    assert build(T3Parameters(contexts=1)) == first
+    assert len(made) == 4
 
 
 def test_no_index_for_sources_edited_since_the_import(cache, made, monkeypatch):
