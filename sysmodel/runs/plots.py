@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 from .result import ConfigurationResult, RunResult
 
-__all__ = ["configurations_figure", "draw_configurations"]
+__all__ = ["PARTS", "configurations_figure", "draw_configurations"]
 
 # From bottom to top: what, colour, time. Colours differ in lightness too, for print and for eyes
 # that do not tell hues apart.
-_PARTS: tuple[tuple[str, str, Callable[[ConfigurationResult], float]], ...] = (
+PARTS: tuple[tuple[str, str, Callable[[ConfigurationResult], float]], ...] = (
     ("GEMM", "#30507a", lambda one: one.gemm_ns / one.gemm_slowdown),
     (
         "GEMM slowed by communication",
@@ -37,7 +37,7 @@ def configurations_figure(result: RunResult) -> Figure:
     names = list(result.configurations)
     tallest = max(one.total_ns for one in result.configurations.values()) / 1e3
     bottoms = [0.0] * len(names)
-    for label, colour, part in _PARTS:
+    for label, colour, part in PARTS:
         heights = [part(one) / 1e3 for one in result.configurations.values()]
         if max(heights) < 1e-3 * tallest:
             continue
@@ -67,7 +67,7 @@ def configurations_figure(result: RunResult) -> Figure:
     figure.legend(
         *axes.get_legend_handles_labels(),
         loc="lower center",
-        ncols=len(_PARTS),
+        ncols=len(PARTS),
         frameon=False,
         fontsize=9.5,
     )

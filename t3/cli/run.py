@@ -45,8 +45,9 @@ _LayerOption = Annotated[
         show_default=_LAYER,
     ),
 ]
-PICTURE, RESULT, ROOFLINE, TIMELINE, WAVES = (
+PICTURE, REPORT, RESULT, ROOFLINE, TIMELINE, WAVES = (
     "configurations.png",
+    "report.html",
     "result.json",
     "roofline.png",
     "timeline.json",
@@ -99,7 +100,8 @@ def run(
 ) -> None:
     """Simulate one sublayer: its GEMM, the reduce-scatter, the all-gather.
 
-    Prints tables; writes result.json, two pictures and a timeline for Perfetto.
+    Prints tables; writes result.json, a page to look at, two pictures, a timeline for
+    Perfetto.
     """
     # It checks what it reads with pydantic, for which other commands shall not wait.
     from sysmodel.config.system import load_system
@@ -117,7 +119,7 @@ def run(
         waves=None if waves is None else _cycles(waves),
     )
     options.channels_of(loaded)
-    names = (PICTURE, RESULT, ROOFLINE, TIMELINE) + ((WAVES,) if options.waves else ())
+    names = (PICTURE, REPORT, RESULT, ROOFLINE, TIMELINE) + ((WAVES,) if options.waves else ())
     with OutputFolder(out, names) as folder:
         if options.waves:
             options = replace(options, waves_file=folder.staging / WAVES)
@@ -180,11 +182,13 @@ def _write(result: RunResult, folder: OutputFolder) -> list[Path]:
     from sysmodel.runs.plots import draw_configurations
     from sysmodel.runs.roofline import draw_roofline
     from sysmodel.runs.timeline import trace
+    from t3.report.run import run_page
 
     with writing(folder.path):
         write_json(folder.staging / RESULT, result.as_dict())
         draw_configurations(result, folder.staging / PICTURE)
         draw_roofline(result, folder.staging / ROOFLINE)
+        (folder.staging / REPORT).write_text(run_page(result), encoding="utf-8")
         timeline = trace(result.timelines, result.workload.title)
         write_json(folder.staging / TIMELINE, timeline, indent=None)
         return folder.publish()

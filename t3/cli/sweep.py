@@ -8,6 +8,7 @@ import typer
 from sysmodel.runs.result import ENGINES, EngineName
 
 from .options import ENGINE_HELP, Out, Scheduler, Workers, choice
+from .output import writing
 
 __all__ = ["sweep"]
 
@@ -23,18 +24,20 @@ def sweep(
 ) -> None:
     """Simulate every point of a grid of workloads, systems and policies.
 
-    Writes table.csv, table.parquet and sweep.json. Results are kept in points.jsonl as they come;
-    the same command goes on where an interrupted one stopped.
+    Writes table.csv, table.parquet, sweep.json and a page to look at. Results are kept in
+    points.jsonl as they come; the same command goes on where an interrupted one stopped.
     """
     # They bring Dask and pandas, for which other commands shall not wait.
     from t3.experiments.sweep.display import Display
     from t3.experiments.sweep.grid import load_grid
     from t3.experiments.sweep.run import CSV, PARQUET, RECORD
     from t3.experiments.sweep.run import sweep as run_sweep
+    from t3.report.sweep import PAGE, write_sweep_page
 
     loaded = load_grid(grid, engine=engine)
     with Display(out) as display:
         table = run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
-    typer.echo(
-        f"{len(loaded.points)} points, {len(table)} rows in {out}: {CSV}, {PARQUET}, {RECORD}"
-    )
+    with writing(out):
+        write_sweep_page(out, loaded.title, table)
+    files = ", ".join((CSV, PARQUET, RECORD, PAGE))
+    typer.echo(f"{len(loaded.points)} points, {len(table)} rows in {out}: {files}")

@@ -120,6 +120,18 @@ class Result:
 
         write_json(Path(path), trace(self.run.timelines, self.run.workload.title), indent=None)
 
+    def save_report(self, path: Path | str) -> None:
+        """Write a page to look at: times, what bounds them, traffic over time, the ring.
+
+        Parameters
+        ----------
+        path : path
+            An HTML file, which needs nothing else.
+        """
+        from t3.report.run import run_page
+
+        Path(path).write_text(run_page(self.run), encoding="utf-8")
+
     @property
     def summary(self) -> "pd.DataFrame":
         """Times in µs and speedups, rounded for reading."""

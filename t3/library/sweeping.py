@@ -34,8 +34,8 @@ def sweep(
         value or a list; keys of the system are dotted, or nested. Paths of models and systems in a
         mapping are relative to the working folder.
     out : path, optional
-        Folder in which results are kept as they come, and from which the next call goes on. Without
-        it nothing is kept.
+        Folder in which results are kept as they come, and from which the next call goes on, with a
+        page to look at, ``report.html``. Without it nothing is kept.
     engine : str, optional
         ``rtl`` or ``golden``, instead of what the grid says.
     workers : int, optional
@@ -74,6 +74,7 @@ def sweep(
     from t3.experiments.sweep.display import Display
     from t3.experiments.sweep.grid import load_grid, make_grid
     from t3.experiments.sweep.run import sweep as run_sweep
+    from t3.report.sweep import write_sweep_page
 
     if isinstance(grid, Mapping):
         data = grid if "grid" in grid else {"title": "sweep", "grid": [dict(grid)]}
@@ -84,4 +85,6 @@ def sweep(
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="t3-sweep-"))
         display = stack.enter_context(Display(Path(out)))
-        return run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
+        table = run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
+        write_sweep_page(Path(out), loaded.title, table)
+        return table

@@ -11,7 +11,7 @@ from t3.cli import run as command
 from t3.cli.main import main
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "models"
-_FILES = ["configurations.png", "result.json", "roofline.png", "timeline.json"]
+_FILES = ["configurations.png", "report.html", "result.json", "roofline.png", "timeline.json"]
 
 
 def test_run(simulated, capsys, tmp_path):

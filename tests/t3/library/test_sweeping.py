@@ -31,6 +31,7 @@ def test_a_plain_script_runs_once(tmp_path):
     assert done.stdout == "begins\n4 ['sequential', 't3']\n"
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [
         "points.jsonl",
+        "report.html",
         "sweep.json",
         "table.csv",
         "table.parquet",

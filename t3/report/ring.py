@@ -1,0 +1,157 @@
+"""The ring of GPUs, and the chunks that move in it over time."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from plotly.graph_objects import Figure, Frame, Scatter
+
+from sysmodel.lib.ring import gathered, scattered
+from sysmodel.runs.timeline import Timeline
+
+__all__ = ["Position", "positions", "ring_figure"]
+
+_FRAMES = 120
+_FRAME_MS = 80
+_LINK = "link (bytes/ns)"
+_PHASES: Mapping[str, Callable[[int, int, int], int]] = {
+    "reduce-scatter": scattered,
+    "all-gather": gathered,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """What a GPU sends at some time.
+
+    Attributes
+    ----------
+    phase : str
+        ``reduce-scatter`` or ``all-gather``.
+    step : int
+        Of the ring, from 0 on.
+    chunks : tuple of int
+        The chunk that each GPU sends.
+    share : float
+        Of it that is sent, from 0 to 1.
+    """
+
+    phase: str
+    step: int
+    chunks: tuple[int, ...]
+    share: float
+
+
+def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[Position | None]:
+    """Where the chunks are at some times: as many bytes as the link was seen to send by then are on
+    their way or over; None where no collective is.
+
+    A step sends one chunk, and a phase has one step less than there are GPUs. What a phase sends
+    before the one ahead of it has ended counts for the one ahead.
+    """
+    moved = np.concatenate([[0.0], np.cumsum(timeline.series[_LINK]) * timeline.bucket_ns])
+    at = np.arange(len(moved)) * timeline.bucket_ns
+    spans = {one.name: (one.start_ns, one.end_ns) for one in timeline.spans if one.name in _PHASES}
+    steps = gpus - 1
+    for time_ns in times_ns:
+        current = [name for name, (start, end) in spans.items() if start <= time_ns <= end]
+        if not current:
+            yield None
+            continue
+        phase = current[0]
+        start, end = spans[phase]
+        before, whole = (float(np.interp(time, at, moved)) for time in (start, end))
+        whole = whole - before or 1.0
+        done = steps * (float(np.interp(time_ns, at, moved)) - before) / whole
+        step = min(int(done), steps - 1)
+        sent = _PHASES[phase]
+        # `scattered` begins with the chunk that a GPU has from itself.
+        chunks = tuple(sent(gpu, step, gpus) for gpu in range(gpus))
+        yield Position(phase=phase, step=step, chunks=chunks, share=min(done - step, 1.0))
+
+
+def ring_figure(timeline: Timeline, gpus: int, title: str) -> Figure:
+    """GPUs in a circle and a mark for the chunk that each one sends to the next, with a slider and
+    a button that lets the time run."""
+    last_ns = max(one.end_ns for one in timeline.spans)
+    times_ns = np.linspace(0.0, last_ns, _FRAMES)
+    places = list(positions(timeline, gpus, times_ns))
+    figure = Figure(
+        data=[_gpus(gpus), _chunks(places[0], gpus)],
+        frames=[
+            Frame(name=f"{index}", data=[_chunks(place, gpus)], traces=[1])
+            for index, place in enumerate(places)
+        ],
+    )
+    steps = [
+        {
+            "method": "animate",
+            "label": f"{time_ns / 1e3:,.0f}",
+            "args": [[f"{index}"], {"mode": "immediate", "frame": {"duration": 0}}],
+        }
+        for index, time_ns in enumerate(times_ns)
+    ]
+    play = {"frame": {"duration": _FRAME_MS}, "transition": {"duration": 0}, "fromcurrent": True}
+    stop = {"mode": "immediate", "frame": {"duration": 0}}
+    figure.update_layout(
+        title=title,
+        height=560,
+        showlegend=False,
+        margin={"t": 50, "b": 20},
+        xaxis={"visible": False, "range": [-1.5, 1.5]},
+        yaxis={"visible": False, "range": [-1.4, 1.4], "scaleanchor": "x"},
+        sliders=[{"steps": steps, "currentvalue": {"prefix": "time (µs): "}}],
+        updatemenus=[
+            {
+                "type": "buttons",
+                "x": 0,
+                "y": 1.05,
+                "direction": "left",
+                "buttons": [
+                    {"label": "run", "method": "animate", "args": [None, play]},
+                    {"label": "stop", "method": "animate", "args": [[None], stop]},
+                ],
+            }
+        ],
+    )
+    return figure
+
+
+def _at(gpu: float, gpus: int) -> tuple[float, float]:
+    """Place on the circle; GPU 0 is at the top, the one below it to the right."""
+    angle = math.pi / 2 + 2 * math.pi * gpu / gpus
+    return math.cos(angle), math.sin(angle)
+
+
+def _gpus(gpus: int) -> Scatter:
+    x, y = zip(*(_at(gpu, gpus) for gpu in range(gpus)), strict=True)
+    return Scatter(
+        x=x,
+        y=y,
+        mode="markers+text",
+        text=[f"GPU {gpu}" for gpu in range(gpus)],
+        textfont={"color": "white", "size": 11},
+        marker={"size": 52, "color": "#30507a"},
+        hoverinfo="skip",
+    )
+
+
+def _chunks(place: Position | None, gpus: int) -> Scatter:
+    """A mark between each GPU and the one below it."""
+    if place is None:
+        return Scatter(x=[0], y=[0], mode="text", text=["GEMM alone, or between two phases"])
+    around = [_at(gpu - place.share, gpus) for gpu in range(gpus)]
+    colour = "#d9722e" if place.phase == "reduce-scatter" else "#b8902a"
+    return Scatter(
+        x=[0, *(1.22 * x for x, _ in around)],
+        y=[0, *(1.22 * y for _, y in around)],
+        mode="markers+text",
+        text=[f"{place.phase}, step {place.step + 1}", *map(str, place.chunks)],
+        marker={"size": [0] + [24] * gpus, "color": colour, "opacity": 0.9},
+        hovertext=[
+            "",
+            *(f"chunk {chunk} from GPU {gpu}" for gpu, chunk in enumerate(place.chunks)),
+        ],
+        hoverinfo="text",
+    )
