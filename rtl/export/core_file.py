@@ -7,7 +7,7 @@ __all__ = ["core_file"]
 _CORE = """\
 CAPI=2:
 # Generated beside the Verilog. Targets: default (the sources, for a design that depends on this
-# core), lint, and sim (Verilator's model of the top in C++, for a bench of your own).
+# core), lint, sim (Verilator's model of the top in C++, for a bench of your own), and test.
 name: "::{name}:{version}"
 description: "{summary}"
 
@@ -29,6 +29,10 @@ filesets:
     files:
       - {waivers}
     file_type: vlt
+  test:
+    files:
+      - {name}_test.sv
+    file_type: systemVerilogSource
 
 targets:
   default:
@@ -50,6 +54,14 @@ targets:
       verilator:
         mode: cc
         verilator_options: [-Wall]
+  test:
+    default_tool: verilator
+    filesets: [rtl, cells, waivers, test]
+    toplevel: {name}_test
+    tools:
+      verilator:
+        mode: binary
+        verilator_options: [-CFLAGS, -std=c++20, -Wno-fatal, --assert, -DT3_ASSERT]
 """
 
 

@@ -11,15 +11,17 @@ from rtl.parameters import T3Parameters
 
 from .cells import CELLS, cell_text
 from .core_file import core_file
+from .guide import guide
 from .headers import layout_header, register_header
 from .hierarchy import Hierarchies
 from .manifest import manifest
 from .names import KEYWORDS
 from .placed import placed_cells
-from .ports import documented_ports, summary
+from .ports import Port, documented_ports, summary
 from .register_documents import register_documents
 from .reset_style import RESET_STYLES, ResetStyle
 from .revision import project_version
+from .self_test import self_test, test_command
 from .verilog import readable_verilog
 
 __all__ = ["export_files"]
@@ -87,23 +89,52 @@ def export_files(
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)
     files |= {f"{cell}.v": cell_text(cell) for cell in CELLS}
-    capitals = name.upper()
-    files[f"{name}_registers.vh"] = register_header(capitals)
-    files[f"{name}_layouts.vh"] = layout_header(capitals, modules[f"{name}.v"][2])
-    files[f"{name}.vlt"] = _WAIVERS.read_text(encoding="utf-8")
-    files[f"{name}.core"] = core_file(
-        name,
-        project_version(),
-        modules[f"{name}.v"][1],
-        headers=[file for file in files if file.endswith(".vh")],
-        blocks=verilog[1:],
-        cells=[f"{cell}.v" for cell in CELLS],
-        waivers=f"{name}.vlt",
-    )
+    top = modules[f"{name}.v"]
+    files |= _beside(p, name, about, reset, summary=top[1], ports=top[2], blocks=verilog[1:])
     documents = register_documents()
     files |= {file: text.decode() for file, text in documents.items() if "/" not in file}
     files["manifest.json"] = manifest(p, files, modules, cells, link, reset)
     return files
+
+
+def _beside(
+    p: T3Parameters,
+    name: str,
+    about: str,
+    reset: ResetStyle,
+    *,
+    summary: str,
+    ports: list[Port],
+    blocks: list[str],
+) -> dict[str, str]:
+    """What goes with the Verilog: headers, waivers, core file, bench and page."""
+    cells, capitals = [f"{cell}.v" for cell in CELLS], name.upper()
+    headers = {
+        f"{name}_registers.vh": register_header(capitals),
+        f"{name}_layouts.vh": layout_header(capitals, ports),
+    }
+    core = core_file(
+        name,
+        project_version(),
+        summary,
+        headers=list(headers),
+        blocks=blocks,
+        cells=cells,
+        waivers=f"{name}.vlt",
+    )
+    bench = self_test(
+        name, about, ports, contexts=p.contexts, has_reset=reset != "none", cells=cells
+    )
+    page = guide(
+        name, p, reset, version=project_version(), command=test_command(name, cells), cells=cells
+    )
+    waivers = _WAIVERS.read_text(encoding="utf-8")
+    return headers | {
+        f"{name}.vlt": waivers,
+        f"{name}.core": core,
+        f"{name}_test.sv": bench,
+        "README.md": page,
+    }
 
 
 def _check(p: T3Parameters, name: str, reset: str) -> None:

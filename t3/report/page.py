@@ -44,6 +44,7 @@ def page(title: str, about: str, sections: list[Section]) -> str:
 def _rendered(section: Section) -> dict[str, str]:
     figure = table = ""
     if section.figure is not None:
+        section.figure.update_layout(template="plotly_white")
         figure = section.figure.to_html(
             full_html=False,
             include_plotlyjs=False,

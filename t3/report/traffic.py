@@ -62,7 +62,7 @@ def traffic_figure(
         updatemenus=[{"buttons": buttons, "x": 0, "xanchor": "left", "y": 1.12}],
     )
     figure.update_yaxes(title_text="memory (GB/s)", row=1, col=1)
-    figure.update_yaxes(title_text="link (GB/s)", row=2, col=1)
+    figure.update_yaxes(title_text="link (GB/s)", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text="time (µs)", row=2, col=1)
     return figure
 
