@@ -128,7 +128,7 @@ def _bounds(found: Sequence[Bound]) -> Table:
     table = terminal_table(
         "What bounds it, and how busy what it needs is while it lasts, in %",
         *("\nconfiguration", "GEMM\npipes", "\nmemory", "RS\nmemory", "\nlink"),
-        *("AG\nmemory", "\nlink", "\nGEMM, RS, AG bound by"),
+        *("AG\nmemory", "\nlink", "bound by\nGEMM, RS, AG"),
     )
     table.columns[-1].justify = "left"
     for name in dict.fromkeys(one.configuration for one in found):

@@ -34,9 +34,8 @@ def test_passes_with_links_and_with_other_resets(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "replacement", "problem"),
     [
-        # The first is of the register page, the second of what goes to the DRAM queue.
-        (r"32'h54330001", "32'h54330002", "the identification is another one"),
-        (r"(assign channel__0__dram__valid =) .*;", r"\1 1'b0;", "a read does not come out"),
+        (f"32'd{0x54330001}", "32'd1", "the identification is another one"),
+        (r"\.dram__valid\(channel__0__dram__valid\)", ".dram__valid()", "a read does not come out"),
     ],
 )
 def test_fails_where_something_is_broken(tmp_path, pattern, replacement, problem):
