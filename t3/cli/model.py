@@ -55,7 +55,7 @@ def _print(table: "pd.DataFrame", system: str) -> None:
         first = rows.iloc[0]
         shown = terminal_table(
             f"{first['model']}, TP {first['tp']}, on {system}: {phase}, a layer in µs",
-            *("operators", *map(str, rows.index)),
+            *("operators", *(str(one).replace("-", "-\n") for one in rows.index)),
         )
         for column, what in PARTS.items():
             if rows[column].any():
