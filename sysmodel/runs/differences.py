@@ -1,11 +1,12 @@
 """Two results of ``t3 run`` side by side: what was asked differently, and what came out so."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError
 
 __all__ = ["Change", "Difference", "asked_differently", "changes", "read_result"]
@@ -67,7 +68,7 @@ def read_result(path: Path) -> dict[str, Any]:
 
 def asked_differently(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
     """Where workloads, systems and options differ; names and descriptions aside."""
-    values = [dict(_flat(_asked(one))) for one in (first, second)]
+    values = [dict(dotted(_asked(one))) for one in (first, second)]
     return [
         Difference(key=key, first=values[0].get(key), second=values[1].get(key))
         for key in dict.fromkeys((*values[0], *values[1]))
@@ -91,11 +92,3 @@ def _asked(result: Mapping[str, Any]) -> dict[str, Any]:
     system = {key: value for key, value in result["system"].items() if key not in _WORDS}
     options = {key: result.get(key) for key in _OPTIONS}
     return {"workload": result["workload"], "system": system, **options}
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

@@ -24,6 +24,7 @@ from .checkout import CheckoutError
 
 __all__ = ["main"]
 
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 _NUMBA_CACHING = ("numba", "core", "caching.py")
 _INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
             code = _run(arguments or ["--help"])
             sys.stdout.flush()
         except OSError as error:
-            if error.filename is not None:
+            if error.filename is not None or error.errno not in _OF_OUTPUT:
                 raise
             code = _lost_output(error)
     return code

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from sysmodel.config.schema import Strict, integer, text
 from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP
+from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.result import (
     CONFIGURATIONS,
@@ -127,14 +128,6 @@ def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]
 _SYSTEM_KEYS = {key: listed for key, listed in _keys_of(System) if key != "dram.standard"}
 
 
-def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _dotted(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
 def _system_axis(key: str, value: Any) -> list[Any]:
     if key != "base" and key not in _SYSTEM_KEYS:
         close = get_close_matches(key, _SYSTEM_KEYS, n=1)
@@ -154,7 +147,7 @@ def _system_axis(key: str, value: Any) -> list[Any]:
 
 def _system_axes(table: dict[str, Any]) -> dict[str, list[Any]]:
     axes: dict[str, list[Any]] = {}
-    for key, value in _dotted(table):
+    for key, value in dotted(table):
         if key in axes:
             raise InputError(key, "given twice")
         axes[key] = _system_axis(key, value)

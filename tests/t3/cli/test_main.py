@@ -92,9 +92,13 @@ def test_compiled_code_that_is_damaged(tmp_path):
     assert start().stdout == "8\n"
 
 
-def test_a_bug_is_not_hidden(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_simulate", lambda *_: 1 // 0)
-    with pytest.raises(ZeroDivisionError):
+@pytest.mark.parametrize("bug", [ZeroDivisionError(), OSError("invalid ELF header")])
+def test_a_bug_is_not_hidden(tmp_path, monkeypatch, bug):
+    def fail(*_):
+        raise bug
+
+    monkeypatch.setattr(run, "_simulate", fail)
+    with pytest.raises(type(bug)):
         main(["run", "--out", str(tmp_path / "out")])
     assert list(tmp_path.iterdir()) == []
 
