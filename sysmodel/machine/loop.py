@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sysmodel.engine.codes import COMMUNICATION, TICK_CYCLES, UPDATE
+from sysmodel.engine.codes import COMMUNICATION, PACKET_UPDATE, TICK_CYCLES, UPDATE
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -10,6 +10,9 @@ from sysmodel.engine.ports import (
     CONTEXT_INPUTS,
     CONTEXT_OUTPUTS,
     DATA_WORDS,
+    LINK_IN,
+    LINK_OUT,
+    PACKET,
     REQUEST,
     G,
     I,
@@ -22,6 +25,7 @@ from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
+from sysmodel.lib.journal import ARRIVED, SENT, STORED, note
 from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.lib.ring import downstream
 from sysmodel.memory.accesses import (
@@ -80,7 +84,7 @@ def _read_back(s, g, q, now, inputs):
 
 
 @inlined
-def _stand_in(s, g, inputs):
+def _acknowledge(s, g, now, origin, inputs):
     """The first atom that a tile has in the simulated channels speaks for the tile's first
     atom, which lies in a channel that may not be simulated: the tracker learns the true start.
     """
@@ -88,6 +92,8 @@ def _stand_in(s, g, inputs):
         row = g + np.int64(inputs[I.issue_acks_owner]) * s.fixed[0].gpus
         w = workgroup_at(s.gpu[row], np.int64(inputs[I.issue_acks_dispatch_index]))
         v = np.int64(inputs[I.issue_acks_wavefront])
+        if origin != COMMUNICATION:
+            note(s, g, STORED, w, v, now)
         if np.int64(inputs[I.issue_acks_atom]) == s.wave_first[w, v]:
             inputs[I.issue_acks_atom] = s.wave_start[w, v]
 
@@ -109,6 +115,14 @@ def _memory(s, g, first, now, outputs):
 
 
 @inlined
+def _note_packet(s, g, event, now, packet):
+    """What crosses the link is an atom of a tile, or of a copy."""
+    if packet[PACKET.kind] == PACKET_UPDATE:
+        w, v = np.int64(packet[PACKET.workgroup]), np.int64(packet[PACKET.wavefront])
+        note(s, g, event, w, v, now)
+
+
+@inlined
 def _channel(s, g, c, now, inputs, outputs):
     """One channel's cycle: what memory, CUs and links do with this cycle's outputs."""
     f, gpu = s.fixed[0], s.gpu[g]
@@ -124,9 +138,10 @@ def _channel(s, g, c, now, inputs, outputs):
     if outputs[O.issue_acks_ready] == 0:
         gpu.stalls += 1
     if channel.issued >= 0:
+        origin = channel.request[channel.issued, REQUEST.origin]
         issue(s, g, channel, channel.issued, now, inputs)
         if inputs[I.issue_acks_valid]:
-            _stand_in(s, g, inputs)
+            _acknowledge(s, g, now, origin, inputs)
     inputs[I.returns_valid] = 0
     if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
         _read_back(s, g, q, now, inputs)
@@ -143,12 +158,14 @@ def _channel(s, g, c, now, inputs, outputs):
     sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
     link_free = sending or not leaves
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
-    deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1)
+    if deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1):
+        _note_packet(s, g, ARRIVED, now, inputs[LINK_IN:])
     inputs[I.link_out_ready] = 0
     if sending:
         inputs[I.link_out_ready] = 1
         if leaves:
             send(s, gpu, receiver, c, now, outputs)
+            _note_packet(s, g, SENT, now, outputs[LINK_OUT:])
     level = dram_level(s.dram, q)
     inputs[I.dram_ready] = 0
     if level < f.queue_depth:

@@ -15,6 +15,7 @@ import numpy as np
 from sysmodel.engine.ports import PACKET
 from sysmodel.gpu import collective, workgroups
 from sysmodel.gpu.l2 import MAX_WAITERS, L2State
+from sysmodel.lib.journal import new_journal
 from sysmodel.memory import accesses as memory
 from sysmodel.memory.dram import DramState
 from sysmodel.network import link
@@ -122,6 +123,8 @@ class State(NamedTuple):
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
     partial: np.ndarray  # [g, atom, 4]: the GEMM's result, which its stores carry
+    followed: np.ndarray  # see lib/journal.py
+    journal: np.ndarray
     samples: np.ndarray  # records, one after the other
     woken: np.ndarray  # scratch
     dram: DramState
@@ -147,6 +150,7 @@ def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tab
         tables["chunk_start"],
         tables["chunk_atom"],
     )
+    tables |= new_journal(gpus, len(tables["tile_row"]))
     return State(
         fixed=fixed,
         gpu=gpu,

@@ -255,12 +255,12 @@ def next_packet(channel: np.record) -> int:
 
 
 @inlined
-def deliver(f: np.record, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> None:
-    """Offer the packet that has arrived, if any, to the hardware's input."""
+def deliver(f: np.record, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> bool:
+    """Offer the packet that has arrived, if any, to the hardware's input; whether it is taken."""
     i = channel.packet_head
     if channel.packet_count == 0 or channel.packet_time[i] > now:
         inputs[I.link_in_valid] = 0
-        return
+        return False
     inputs[I.link_in_valid] = 1
     packet = channel.packet[i]
     for word in range(_HEADER_WORDS):
@@ -271,3 +271,4 @@ def deliver(f: np.record, channel: np.record, now: int, inputs: np.ndarray, read
     if ready:
         channel.packet_head = (i + 1) & (PACKETS - 1)
         channel.packet_count -= 1
+    return ready

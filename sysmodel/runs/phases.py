@@ -19,6 +19,7 @@ from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation
 from .counters import COUNTED, new_counters
+from .journeys import Journey, follow, on_the_timeline
 from .result import RunOptions
 from .samples import timeline_of
 from .timeline import Span, Timeline
@@ -116,6 +117,7 @@ class Simulation:
         self._exit = ExitStack()
         self.wall_s = 0.0
         self._spans: list[Span] = []
+        self._journeys: list[Journey] = []
         self._activates = np.zeros(PHASES, np.int64)
         self.zero = 0
         self.machine = Machine(
@@ -184,6 +186,10 @@ class Simulation:
         begin, end = max(0, begin - self.zero), max(0, end - self.zero)
         self._spans.append(Span(name, track, begin * ns, end * ns))
 
+    def follow_tiles(self) -> None:
+        """Show a few tracked tiles on their way around the ring."""
+        self._journeys = follow(self.machine)
+
     def count_activates(self, phase: int) -> None:
         """Put down the rows that were opened since the last call to a phase."""
         opened = int(self.machine.state.dram.channel["activate_count"].sum())
@@ -205,6 +211,7 @@ class Simulation:
         ):
             if begin >= 0:
                 self.span(f"stage {i}", "GEMM", int(begin), int(end))
+        spans, flows = on_the_timeline(machine, self._journeys, self.zero)
         return PhaseResult(
             **cycles,
             counts=self._of_whole_gpu(counts),
@@ -213,7 +220,7 @@ class Simulation:
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             simulated_cycles=machine.now,
             wall_s=self.wall_s,
-            timeline=timeline_of(machine, self._spans, self.zero),
+            timeline=timeline_of(machine, [*self._spans, *spans], self.zero, flows),
         )
 
     def _counts(self, how: Reduction) -> np.ndarray:

@@ -1,12 +1,13 @@
 """From the loop's sampled counters to a timeline of rates."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sysmodel.machine.state import ACCESSES, SAMPLES
 
-from .timeline import Span, Timeline
+from .timeline import Flow, Span, Timeline
 
 if TYPE_CHECKING:
     from sysmodel.machine.machine import Machine
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["timeline_of"]
 
 
-def timeline_of(machine: "Machine", spans: list[Span], zero: int) -> Timeline:
-    """Rates of GPU 0 between the samples, from cycle ``zero`` on."""
+def timeline_of(
+    machine: "Machine", spans: list[Span], zero: int, flows: Sequence[Flow] = ()
+) -> Timeline:
+    """Rates of GPU 0 between the samples, from cycle ``zero`` on, and what lasted."""
     state = machine.state
     fixed = state.fixed[0]
     count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
@@ -29,4 +32,4 @@ def timeline_of(machine: "Machine", spans: list[Span], zero: int) -> Timeline:
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
     series["workgroups finished (per us)"] = change["finished"] / ns * 1e3
-    return Timeline(bucket_ns=ns, series=series, spans=spans)
+    return Timeline(bucket_ns=ns, series=series, spans=spans, flows=list(flows), first_cycle=zero)

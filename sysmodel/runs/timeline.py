@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-__all__ = ["MOST_BUCKETS", "MOST_SPANS", "Span", "Timeline", "trace"]
+__all__ = ["MOST_BUCKETS", "MOST_SPANS", "Flow", "Span", "Timeline", "trace"]
 
 MOST_BUCKETS = 2048
 MOST_SPANS = 4096
+_INSIDE_NS = 0.01
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,15 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Flow:
+    """What follows from what: an arrow from the end of one span to the begin of another."""
+
+    name: str
+    cause: Span
+    effect: Span
+
+
+@dataclass(frozen=True)
 class Timeline:
     """One configuration over time, in a bounded number of samples.
 
@@ -39,23 +50,34 @@ class Timeline:
     series : dict
         Samples by name; the name ends in the unit, as ``"link (bytes/ns)"``.
     spans : list of Span
-        What lasts longer than a sample, in any order.
+        What lasts, in any order.
+    flows : list of Flow
+        Between spans of ``spans``.
+    first_cycle : int
+        Cycle of the simulation at which the timeline begins, as ``t3 run --waves`` counts them.
 
     Raises
     ------
     ValueError
-        No or too many samples or spans, or samples that are not finite.
+        No or too many samples or spans, samples that are not finite, or a flow between spans that
+        are not the timeline's.
     """
 
     bucket_ns: float
     series: dict[str, np.ndarray] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
+    first_cycle: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.bucket_ns < float("inf"):
             raise ValueError(f"bucket_ns must be positive, not {self.bucket_ns!r}")
         if len(self.spans) > MOST_SPANS:
             raise ValueError(f"spans must be at most {MOST_SPANS}, not {len(self.spans)}")
+        spans = set(self.spans)
+        for flow in self.flows:
+            if not {flow.cause, flow.effect} <= spans:
+                raise ValueError(f"a flow must be between spans of the timeline, not {flow!r}")
         for name, samples in self.series.items():
             if np.ndim(samples) != 1 or len(samples) > MOST_BUCKETS:
                 raise ValueError(
@@ -69,6 +91,7 @@ def trace(timelines: dict[str, Timeline], title: str) -> dict[str, Any]:
     """A trace with a process for each configuration, a thread for each track of spans and a
     counter for each series. Times are in microseconds, as the format demands."""
     events: list[dict[str, Any]] = []
+    numbers = count(1)  # of flows
     for process, (name, timeline) in enumerate(timelines.items(), start=1):
         events.append(_named("process_name", name, process, 0))
         events.append(
@@ -80,7 +103,10 @@ def trace(timelines: dict[str, Timeline], title: str) -> dict[str, Any]:
                 "args": {"sort_index": process},
             }
         )
-        events.extend(_spans(timeline, process))
+        threads: dict[Span, int] = {}
+        events.extend(_spans(timeline, process, threads))
+        for flow in timeline.flows:
+            events.extend(_arrow(flow, next(numbers), process, threads))
         events.extend(_counters(timeline, process))
     return {
         "traceEvents": events,
@@ -93,9 +119,11 @@ def _named(kind: str, name: str, process: int, thread: int) -> dict[str, Any]:
     return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _spans(timeline: Timeline, process: int) -> Iterator[dict[str, Any]]:
+def _spans(
+    timeline: Timeline, process: int, thread_of: dict[Span, int]
+) -> Iterator[dict[str, Any]]:
     """Spans in threads. Those of one thread must not overlap, so a track whose spans do gets as
-    many threads as needed."""
+    many threads as needed. ``thread_of`` is told where each one is."""
     ends: dict[str, list[float]] = {}
     threads: dict[tuple[str, int], int] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start_ns, span.end_ns)):
@@ -107,6 +135,7 @@ def _spans(timeline: Timeline, process: int) -> Iterator[dict[str, Any]]:
             threads[key] = len(threads) + 1
             name = f"{span.track} {lane + 1}" if lane else span.track
             yield _named("thread_name", name, process, threads[key])
+        thread_of[span] = threads[key]
         yield {
             "ph": "X",
             "name": span.name,
@@ -116,6 +145,20 @@ def _spans(timeline: Timeline, process: int) -> Iterator[dict[str, Any]]:
             "ts": span.start_ns / 1e3,
             "dur": (span.end_ns - span.start_ns) / 1e3,
         }
+
+
+def _arrow(
+    flow: Flow, number: int, process: int, threads: dict[Span, int]
+) -> Iterator[dict[str, Any]]:
+    """Its two ends, each inside its span: of a span's end the format takes the one that begins
+    there."""
+    shared = {"name": flow.name, "cat": "flow", "id": number, "pid": process}
+    middle = (flow.cause.start_ns + flow.cause.end_ns) / 2
+    start = max(middle, flow.cause.end_ns - _INSIDE_NS)
+    yield {**shared, "ph": "s", "tid": threads[flow.cause], "ts": start / 1e3}
+    # "e" binds it to the span around it, not to the next one.
+    end = max(flow.effect.start_ns, start)
+    yield {**shared, "ph": "f", "bp": "e", "tid": threads[flow.effect], "ts": end / 1e3}
 
 
 def _counters(timeline: Timeline, process: int) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
     """Simulate T3 under an arbitration policy."""
     with Simulation(context, name) as simulation:
         machine = simulation.machine
+        simulation.follow_tiles()
         zero = simulation.zero = _launch(context, simulation, policy, updates_per_atom=2)
         simulation.run("GEMM and RS", UNTIL_REDUCED)
         gpu = machine.state.gpu

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from example_run import example_result, example_timeline
 
-from sysmodel.runs.timeline import MOST_BUCKETS, MOST_SPANS, Span, Timeline, trace
+from sysmodel.runs.timeline import MOST_BUCKETS, MOST_SPANS, Flow, Span, Timeline, trace
 
 
 def _events(timelines, kind):
@@ -56,6 +56,31 @@ def test_counters_say_only_what_changes():
     timeline = Timeline(2000.0, series={"link (bytes/ns)": np.array([0.0, 5.0, 5.0, 1.0])})
     counters = [(event["ts"], event["args"]["value"]) for event in _events({"t3": timeline}, "C")]
     assert counters == [(0.0, 0.0), (2.0, 5.0), (6.0, 1.0), (8.0, 0.0)]
+
+
+def test_a_flow_is_an_arrow_from_inside_a_span_into_another():
+    cause, effect = Span("sent", "a", 100.0, 300.0), Span("arrives", "b", 700.0, 900.0)
+    timeline = Timeline(1.0, spans=[cause, effect], flows=[Flow("link", cause, effect)])
+    spans = {event["name"]: event for event in _events({"t3": timeline}, "X")}
+    (start,), (end,) = (_events({"t3": timeline}, kind) for kind in "sf")
+    assert (start["id"], start["name"], start["cat"]) == (end["id"], end["name"], end["cat"])
+    assert start["tid"] == spans["sent"]["tid"] != end["tid"] == spans["arrives"]["tid"]
+    assert 0.1 < start["ts"] < 0.3
+    assert end["ts"] == 0.7
+    assert end["bp"] == "e"
+
+
+def test_flows_of_two_configurations_have_numbers_of_their_own():
+    cause, effect = Span("sent", "a", 0.0, 1.0), Span("arrives", "b", 2.0, 3.0)
+    timeline = Timeline(1.0, spans=[cause, effect], flows=[Flow("link", cause, effect)])
+    starts = _events({"t3": timeline, "t3-mca": timeline}, "s")
+    assert len({event["id"] for event in starts}) == 2
+
+
+def test_a_flow_is_between_spans_of_the_timeline():
+    cause, effect = Span("sent", "a", 0.0, 1.0), Span("arrives", "b", 2.0, 3.0)
+    with pytest.raises(ValueError, match="a flow must be between spans"):
+        Timeline(1.0, spans=[cause], flows=[Flow("link", cause, effect)])
 
 
 def test_the_trace_is_json():
