@@ -7,10 +7,10 @@ What is here is loaded when it is first used, so that importing takes no time.
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from sysmodel.config.system import System, load_system, preset_names
     from sysmodel.lib.errors import InputError, SimulationError
 
@@ -35,8 +35,6 @@ __all__ = [
     "sweep",
 ]
 
-__version__ = version("t3")
-
 _HOMES = {
     "InputError": "sysmodel.lib.errors",
     "Result": "t3.library.result",
@@ -53,12 +51,15 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name == "__version__":
+        value = import_module("importlib.metadata").version("t3")
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 't3' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 from numba import njit
 
+from . import numba_cache as numba_cache  # what is compiled below is kept where it says
+
 __all__ = ["compiled", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -2,7 +2,7 @@
 
 Numba compiles a cached function anew when its own file changes, but not when a file changes whose
 functions and constants it takes in. So the folder follows from all sources. Importing this module
-sets ``NUMBA_CACHE_DIR``, which Numba reads when it is imported itself.
+sets it, for functions that are compiled with ``cache=True`` from then on.
 """
 
 import contextlib

@@ -4,9 +4,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
 
 __all__ = ["Report", "no_progress", "shown_progress"]
 
@@ -25,13 +27,18 @@ def no_progress(task: str, share: float) -> None:
 def shown_progress() -> Iterator[Report]:
     """Show on standard error what is being done: a bar that vanishes, or lines if that is no
     terminal."""
+    from rich.console import Console
+
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     with _bar(console) if console.is_terminal else _lines(console) as report:
         yield report
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Report]:
+def _bar(console: "Console") -> Iterator[Report]:
+    # For which the help of a command shall not wait.
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as bars:
         shown: dict[str, TaskID] = {}
@@ -49,7 +56,7 @@ def _bar(console: Console) -> Iterator[Report]:
 
 
 @contextmanager
-def _lines(console: Console) -> Iterator[Report]:
+def _lines(console: "Console") -> Iterator[Report]:
     """A line after a moment, and then one every few seconds, whether or not something reports."""
     begin = time.monotonic()
     now = ("Loading", 0.0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
@@ -9,10 +10,12 @@ from rich.table import Table
 from sysmodel.config.notices import notices
 from sysmodel.lib.terminal import terminal, terminal_table
 
-from .bounds import Bound, bounds
 from .check_options import CheckOptions, CheckResult
 from .comparison import ROUND_ROBIN, Spread, slower, spreads
 from .result import RunResult
+
+if TYPE_CHECKING:
+    from .bounds import Bound
 
 __all__ = ["library_efficiency", "print_check", "print_run"]
 
@@ -41,6 +44,9 @@ def _megabytes(count: int) -> str:
 
 def print_run(result: RunResult, files: list[Path]) -> None:
     """Print what a run gave and where its files lie."""
+    # They bring NumPy, for which the help of a command shall not wait.
+    from .bounds import bounds
+
     console = terminal()
     console.print()
     console.print(_times(result))
@@ -124,7 +130,7 @@ def _times(result: RunResult) -> Table:
     return table
 
 
-def _bounds(found: Sequence[Bound]) -> Table:
+def _bounds(found: "Sequence[Bound]") -> Table:
     table = terminal_table(
         "What bounds it, and how busy what it needs is while it lasts, in %",
         *("\nconfiguration", "GEMM\npipes", "\nmemory", "RS\nmemory", "\nlink"),

@@ -1,7 +1,6 @@
 """What a run is asked for and what it gives."""
 
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -10,7 +9,6 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.lib.errors import InputError
 
-from .bounds import bounds
 from .comparison import slower, spreads
 from .configurations import registry
 
@@ -351,6 +349,11 @@ class RunResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Content of ``result.json``, keys in a fixed order."""
+        # They take their time, for which the help of a command shall not wait.
+        from importlib.metadata import version
+
+        from .bounds import bounds
+
         work = asdict(self.workload)
         return {
             "workload": {**work, "output_bytes": self.workload.output_bytes},

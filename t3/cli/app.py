@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from t3 import __version__
-
 from .area import area
 from .check import check
 from .compare import compare
@@ -49,6 +47,8 @@ app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from t3 import __version__  # looked up among what is installed
+
         typer.echo(f"t3 {__version__}")
         raise typer.Exit
 

@@ -1,6 +1,5 @@
 """``t3 mutate``."""
 
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,7 +44,9 @@ def mutate(
     go on; then it is 1, too.
     """
     require_benches("mutate")
-    # They bring Amaranth, for which other commands shall not wait.
+    # They take their time, for which other commands shall not wait.
+    import secrets
+
     from t3.verification.evidence import Evidence
     from t3.verification.failing_bench import parted
     from t3.verification.mutation.report import as_dict, as_markdown, holds

@@ -11,6 +11,7 @@ from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
 from sysmodel.engine.ports import port_words
+from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps what it compiles
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 

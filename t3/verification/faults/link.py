@@ -12,6 +12,7 @@ from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
 from sysmodel.engine.ports import PortWord, port_words
+from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps what it compiles
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 

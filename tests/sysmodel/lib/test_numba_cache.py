@@ -27,8 +27,17 @@ def test_folder_without_a_choice(monkeypatch):
     assert cache_folder().name == "t3"
 
 
-def test_import_sets_numbas_folder(cache):
-    program = "import sysmodel, numba; print(numba.config.CACHE_DIR)"
+@pytest.mark.parametrize(
+    "module",
+    [
+        "sysmodel.lib.compiled",
+        "sysmodel.gpu.kernel",
+        "t3.verification.arithmetic.unit",
+        "t3.verification.faults.link",
+    ],
+)
+def test_what_is_compiled_is_kept_in_the_folder(cache, module):
+    program = f"import {module}, numba; print(numba.config.CACHE_DIR)"
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert printed.strip() == str(use_numba_cache())
     assert os.environ["NUMBA_CACHE_DIR"] == numba.config.CACHE_DIR == printed.strip()

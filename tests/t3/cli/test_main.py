@@ -65,6 +65,7 @@ def test_compiled_code_that_is_damaged(tmp_path):
         from t3.cli import run
         from t3.cli.main import main
         def simulate(*_):
+            import sysmodel.lib.compiled  # as whatever simulates does
             from kept import twice
             print(twice(4))
             raise KeyboardInterrupt
@@ -122,6 +123,15 @@ def test_quick_commands_do_not_import_the_simulation(arguments):
         "slow = {'numba', 'amaranth', 'matplotlib'} & set(sys.modules); assert not slow, slow"
     )
     subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True)
+
+
+def test_help_waits_for_nothing_that_it_does_not_need():
+    program = (
+        "import sys; from t3.cli.main import main; main(['--help']); "
+        "slow = {'numpy', 'pandas', 'pydantic', 'rich.progress'} & set(sys.modules); "
+        "assert not slow, slow"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 def test_each_command_has_a_file_and_both_names_of_help(capsys):
