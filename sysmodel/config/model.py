@@ -165,7 +165,7 @@ class Transformer(_Described):
             model=self.name,
             layer=name,
             tp=tp,
-            m=self.rows(name, self.tokens if tokens is None else tokens),
+            m=self.rows(name, self.tokens if tokens is None else _checked(tokens)),
             n=self.hidden,
             k=products // tp,
         )
@@ -288,6 +288,13 @@ def model_path(name: str) -> Path:
 def workload_of(model: str, layer: str, tp: int, tokens: int | None = None) -> Workload:
     """Workload of a model's sublayer: :func:`load_model` and its ``workload``."""
     return load_model(model).workload(layer, tp, tokens)
+
+
+def _checked(tokens: int) -> int:
+    if not 1 <= tokens <= LARGEST["m"]:
+        problem = f"{tokens} is not allowed; allowed: an integer from 1 to {LARGEST['m']}"
+        raise InputError("tokens", problem)
+    return tokens
 
 
 def _read(path: Path, where: str) -> Model:
