@@ -119,7 +119,16 @@ def as_markdown(inventory: Inventory, library: Library) -> str:
         if used
         else f"Tracker storage: in flip-flops; its banks have fewer than {MEMORY_ROWS} rows."
     )
-    parts = (about, _block_table(inventory), reading, storage, _scaling(), _node7_table(inventory))
+    title = f"# Area in {library.name}"
+    parts = (
+        title,
+        about,
+        _block_table(inventory),
+        reading,
+        storage,
+        _scaling(),
+        _node7_table(inventory),
+    )
     return "\n\n".join(parts) + "\n"
 
 

@@ -88,6 +88,8 @@ def as_markdown(timings: Sequence[BlockTiming], library: Library) -> str:
     head = (*columns, *(f"{kind.replace('->', '→')}, FO4" for kind in KINDS))
     fo4 = f"FO4 {library.fo4_ns * 1e3:.1f} ps ({library.inverter} driving four of itself)"
     lines = [
+        f"# Critical paths in {library.name}",
+        "",
         f"Library {library.name}: {fo4}.",
         "",
         "| " + " | ".join(head) + " |",

