@@ -4,13 +4,14 @@
 VENV := .venv
 PYTHON ?= python3
 READY := $(VENV)/.ready
+SITE := $(VENV)/.site
 T3 := $(VENV)/bin/t3
 # What is shown of the hardware beyond the tests: each writes a page and JSON, and fails if it does not hold.
 EVIDENCE := prove exhaust mutate coverage faults
 # What must agree cycle by cycle: each block and the top, RTL against golden model.
 CORE := tests/lockstep tests/sysmodel/engine/golden
 
-.PHONY: run reproduce test loop quick verify lint format bench verilog area timing route fpga docs clean help
+.PHONY: run reproduce test loop quick verify lint format bench verilog area timing route fpga docs site clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +22,12 @@ $(READY): pyproject.toml constraints.txt
 	@{ $(PYTHON) -m venv $(VENV) \
 	    && $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 	        --constraint constraints.txt --editable '.[dev,fpga]'; } > build/setup.log 2>&1 \
+	    || { cat build/setup.log; exit 1; }
+	@touch $@
+
+$(SITE): $(READY)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint constraints.txt --editable '.[dev,fpga,site]' > build/setup.log 2>&1 \
 	    || { cat build/setup.log; exit 1; }
 	@touch $@
 
@@ -42,6 +49,11 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, routing,
 	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
 
+site: $(SITE)              ## All pages as a site, with the notebooks executed and every link checked; build/site/
+	@echo "Building build/site (the notebooks run; about a quarter of an hour)"
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sphinx-build --quiet --fail-on-warning --keep-going -c docs/site -b html . build/site
+	@$(VENV)/bin/python docs/site/links.py build/site
+
 test: $(READY)             ## Lint, then the tests (about 10 minutes on 2 cores)
 	@$(MAKE) --no-print-directory --jobs 2 lint loop
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
@@ -54,6 +66,7 @@ loop: $(READY)
 verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
 	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out build/verification; done
+	@$(MAKE) --no-print-directory site
 
 quick: lint                ## Lint, and the tests of the cycle-exact core; under a minute
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" $(CORE)

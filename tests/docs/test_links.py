@@ -19,6 +19,7 @@ _ROOT = Path(__file__).parents[2]
 _PAGES = sorted(
     path.relative_to(_ROOT)
     for path in (*_ROOT.glob("*.md"), *_ROOT.glob("docs/**/*.md"), *_ROOT.glob("examples/**/*.md"))
+    if path.parent.name != "generated"  # of the site, which has checks of its own
 )
 # Commands write these, with a paragraph in each line.
 _WRITTEN_BY_COMMANDS = (
