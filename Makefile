@@ -51,7 +51,7 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, routing,
 
 site: $(SITE)              ## All pages as a site, with the notebooks executed and every link checked; build/site/
 	@echo "Building build/site (the notebooks run; about a quarter of an hour)"
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sphinx-build --quiet --fail-on-warning --keep-going -c docs/site -b html . build/site
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sphinx-build --quiet --fresh-env --fail-on-warning --keep-going -c docs/site -b html . build/site
 	@$(VENV)/bin/python docs/site/links.py build/site
 
 test: $(READY)             ## Lint, then the tests (about 10 minutes on 2 cores)

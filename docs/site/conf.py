@@ -50,7 +50,7 @@ html_title = f"T3 {release}"
 html_static_path = [str(_HERE / "static")]
 html_css_files = ["site.css"]
 html_extra_path = [str(_HERE / "index.html")]
-html_show_sphinx = html_copy_source = False
+html_show_sphinx = html_show_copyright = html_copy_source = False
 
 
 def _commands() -> str:

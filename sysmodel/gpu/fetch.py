@@ -83,6 +83,7 @@ def fetch_output(s, g, slot, now):
 def _expect(f, gpu, buffer, count, now):
     gpu.pending[buffer] = count
     gpu.arrived[buffer] = 0
+    gpu.from_memory[buffer] = 0
     gpu.ready_at[buffer] = now + gpu.fetch_cycles
     if count == 0:
         # Nothing of this step lies in the simulated channels.
@@ -91,10 +92,11 @@ def _expect(f, gpu, buffer, count, now):
 
 
 @compiled
-def buffer_progress(gpu, buffer, change, at):
+def buffer_progress(gpu, buffer, change, at, from_memory):
     """Outstanding line requests of a buffer change; the last one's arrival ``at`` completes it."""
     gpu.pending[buffer] += change
     if at > gpu.ready_at[buffer]:
         gpu.ready_at[buffer] = at
+        gpu.from_memory[buffer] = from_memory
     if gpu.pending[buffer] == 0:
         heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + DATA)

@@ -16,6 +16,7 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .events import DATA, DONE, EPILOGUE, LAUNCHED, READY, STORE, heap_pop, heap_push, next_event
 from .fetch import fetch, fetch_output, has_room
+from .slots import AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STARTS, STORES_OUTPUT, enter
 from .stores import begin_stores, emit
 
 __all__ = ["next_step", "pass_waiting", "produce"]
@@ -26,14 +27,17 @@ def _try_step(f, gpu, slot, now):
     """Move the awaited step's tiles into the LDS if they are there."""
     if gpu.arrived[slot * f.prefetch + gpu.step[slot] % f.prefetch]:
         gpu.waiting[slot] = 0
+        enter(gpu, slot, FILLS_LDS, now)
         heap_push(gpu, now + gpu.lds, slot * 8 + READY)
     else:
         gpu.waiting[slot] = 1
+        enter(gpu, slot, AWAITS_L2, now)
 
 
 @inlined
 def _compute(f, gpu, slot, now):
     """Put a step on the CU's matrix pipe, after what is on it."""
+    enter(gpu, slot, ON_PIPE, now)
     cycles = gpu.step_cycles
     if gpu.step[slot] == gpu.steps - 1:
         # The matrix instruction's K granularity (32x32x8).
@@ -68,6 +72,7 @@ def _dispatch(s, g, now, limit):
         gpu.dispatch_index[slot] = gpu.next_dispatch_index
         gpu.step[slot] = 0
         gpu.waiting[slot] = 0
+        enter(gpu, slot, STARTS, now)
         stage = gpu.next_dispatch_index // f.slots
         if s.stage_begin[g, stage] < 0:
             s.stage_begin[g, stage] = now
@@ -84,6 +89,7 @@ def _launched(s, g, slot, now):
     f, gpu = s.fixed[0], s.gpu[g]
     if gpu.steps == 0:
         if gpu.dispatch_index[slot] < gpu.tracked_first:
+            enter(gpu, slot, AWAITS_L2, now)
             fetch_output(s, g, slot, now)
         else:
             begin_stores(s, g, slot, now)
@@ -91,6 +97,7 @@ def _launched(s, g, slot, now):
     for step in range(min(f.prefetch, gpu.steps)):
         fetch(s, g, slot, step, now)
     gpu.waiting[slot] = 1
+    enter(gpu, slot, AWAITS_L2, now)
 
 
 @inlined
@@ -105,6 +112,8 @@ def _event(s, g, code, now):
         if gpu.steps == 0:
             begin_stores(s, g, slot, now)
         elif gpu.waiting[slot] and gpu.step[slot] % f.prefetch == buffer % f.prefetch:
+            if gpu.from_memory[buffer]:
+                gpu.slot_state[slot] = AWAITS_MEMORY  # so that was what it waited for
             _try_step(f, gpu, slot, now)
     elif (kind == LAUNCHED or kind == READY) and not has_room(s, g):
         heap_push(gpu, now + 1, code)
@@ -119,6 +128,7 @@ def _event(s, g, code, now):
         if gpu.step[slot] < gpu.steps:
             _try_step(f, gpu, slot, now)
         else:
+            enter(gpu, slot, STORES_OUTPUT, now)
             heap_push(gpu, now + f.epilogue, slot * 8 + EPILOGUE)
     elif kind == STORE:
         emit(s, g, slot, now)

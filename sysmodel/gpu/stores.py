@@ -6,6 +6,7 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .events import STORE, heap_push
 from .fetch import workgroup_at
+from .slots import EMPTY, STORES_OUTPUT, enter
 from .workgroups import MODE_SCATTER, STORES
 
 __all__ = ["begin_stores", "emit", "pop_store"]
@@ -19,6 +20,7 @@ def begin_stores(s, g, slot, now):
     for v in range(gpu.waves):
         if s.per_wave[w, v] > 0:
             ends += 1
+    enter(gpu, slot, STORES_OUTPUT, now)
     gpu.emit_from[slot] = now
     gpu.emitted[slot] = 0
     output_atoms = s.output_start[w + 1] - s.output_start[w]
@@ -94,6 +96,7 @@ def _store_left(s, g, slot, now):
 @compiled
 def _finish(s, g, slot, now):
     f, gpu = s.fixed[0], s.gpu[g]
+    enter(gpu, slot, EMPTY, now)
     gpu.finished += 1
     s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now
     gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .kernel import ATOM_BYTES, ELEMENT_BYTES, LINE_ATOMS, Kernel, OutputAtoms
+from .slots import SLOT_STATES
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -60,6 +61,10 @@ GPU_FIELDS = [
     ("pending", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # line requests of a prefetch buffer
     ("ready_at", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
     ("arrived", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
+    ("from_memory", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # 1: what came last
+    ("slot_state", np.int64, (MOST_SLOTS,)),  # see slots.py
+    ("slot_since", np.int64, (MOST_SLOTS,)),
+    ("slot_cycles", np.int64, (SLOT_STATES,)),
     ("heap", np.int64, (_EVENTS,)),
     ("heap_size", np.int64),
     ("pipe_free", np.float64, (MOST_COMPUTE_UNITS,)),

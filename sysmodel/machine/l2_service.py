@@ -69,7 +69,7 @@ def serve_l2(s, g, q, now):
                 i = (channel.miss_head + channel.misses) & (MISSES - 1)
                 channel.miss_atom[i] = line * LINE_ATOMS + atom
                 channel.misses += 1
-        buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency)
+        buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency, 0)
 
 
 @compiled

@@ -79,7 +79,7 @@ def _read_back(s, g, q, now, inputs):
         local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
         others = tag * f.gpus  # the rows of the contexts before the one that the tag names
         for i in range(l2_fill(s.l2, q + others * f.channels, local, s.woken)):
-            buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency)
+            buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency, 1)
     release(channel, token)
 
 

@@ -1,4 +1,5 @@
-"""What bounds each phase of a run: how busy pipes, memory and link are while it lasts."""
+"""What bounds each phase of a run: what the GEMM's workgroup slots spend their time on, and how
+busy memory and link are."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["BUSY", "Bound", "bounds"]
 
 BUSY = 0.75
-"""Share of its time from which on a pipe, the memory or the link is what a phase waits for; a
-memory's refreshes, turns and row misses leave it about nine tenths."""
+"""Share of its time from which on the memory or the link is what a collective waits for; refreshes,
+turns and row misses leave a memory about nine tenths."""
 
 _WAITS = 0.05  # of the GEMM's time, from which on flow control is said to bound it
 _CONTENDS = 0.1  # likewise the accesses beside it
@@ -37,10 +38,13 @@ class Bound:
         Mean share of the peak at which ``pipes`` (the GEMM's only; of what they can issue),
         ``memory`` and ``link`` go.
     by : str
-        ``pipes``, ``memory`` or ``link``: the busiest, if it is so for :data:`BUSY` of the time.
-        ``flow control``: it keeps workgroups waiting; ``contention``: accesses beside the GEMM slow
-        it; ``GEMM``: the RS ends with the GEMM that feeds it; ``latency``: nothing is that busy, so
-        launches, steps of the ring, and the first and last of a tile's loads and stores.
+        Of the GEMM what its workgroup slots spend most of their time on: ``pipes``, ``memory``,
+        ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` where most have no workgroup; or
+        ``flow control``, if that keeps workgroups waiting, or ``contention``, if accesses beside
+        the GEMM slow it. Of RS and AG ``memory`` or ``link``: the busier, if it is so for
+        :data:`BUSY` of the time; ``GEMM``: the RS ends with the GEMM that feeds it; ``latency``:
+        nothing is that busy, so launches, steps of the ring, and the first and last of a tile's
+        loads and stores.
     """
 
     configuration: str
@@ -68,8 +72,9 @@ def _of_configuration(result: "RunResult", name: str, timeline: Timeline) -> Ite
         issue_rate = result.system.gpu.matrix_issue_rate
         pipes = result.gemm_efficiency / one.gemm_slowdown / issue_rate
         busy = {"pipes": pipes, **_rates(result, timeline, start, end)}
-        own = {what: busy[what] for what in ("pipes", "memory")}  # it needs no link
-        yield _bound(name, "GEMM", start, end, busy, _of_gemm(one) or _busiest(own))
+        shares = one.gemm_slots.shares
+        by = _of_gemm(one) or max(shares, key=lambda what: shares[what])
+        yield _bound(name, "GEMM", start, end, busy, by)
     if "RS" in times:
         start, end = times["RS"]
         gemm_end = times.get("GEMM", (0.0, 0.0))[1]

@@ -10,6 +10,7 @@ import numpy as np
 from sysmodel.config.system import System
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
+from sysmodel.gpu.slots import EMPTY, SLOT_STATES
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.phases import AG, GEMM, PHASES, RS
 from sysmodel.lib.ring import upstream
@@ -35,9 +36,10 @@ class PhaseResult:
 
     ``counts`` are those of a whole GPU, by phase; see :func:`.counters.new_counters`.
     ``throttled_cycles`` is the time in which flow control kept free workgroup slots empty, averaged
-    over all slots; ``stall_cycles`` that in which the tracker kept a memory channel from issuing,
-    averaged over the channels. ``withheld`` has the cycles for which flow control kept each
-    workgroup from a free slot, by GPU and dispatch index, in a simulation of its own;
+    over all slots; ``slot_cycles`` is likewise the time in each state of :mod:`sysmodel.gpu.slots`,
+    but for empty ones; ``stall_cycles`` that in which the tracker kept a memory channel from
+    issuing, averaged over the channels. ``withheld`` has the cycles for which flow control kept
+    each workgroup from a free slot, by GPU and dispatch index, in a simulation of its own;
     ``withheld_gemm_cycles`` is the GEMM alone with the same waits, None if there were none.
     """
 
@@ -46,6 +48,7 @@ class PhaseResult:
     ag_cycles: int = 0
     total_cycles: int = 0
     throttled_cycles: int = 0
+    slot_cycles: np.ndarray = field(default_factory=lambda: np.zeros(SLOT_STATES))
     stall_cycles: float = 0.0
     withheld: np.ndarray | None = None
     withheld_gemm_cycles: int | None = None
@@ -215,6 +218,7 @@ class Simulation:
         return PhaseResult(
             **cycles,
             counts=self._of_whole_gpu(counts),
+            slot_cycles=self._slot_cycles(),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
             withheld=state.withheld,
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
@@ -222,6 +226,13 @@ class Simulation:
             wall_s=self.wall_s,
             timeline=timeline_of(machine, [*self._spans, *spans], self.zero, flows),
         )
+
+    def _slot_cycles(self) -> np.ndarray:
+        """Of a mean slot of a mean GPU, by what it did."""
+        state = self.machine.state
+        cycles: np.ndarray = state.gpu["slot_cycles"].mean(axis=0) / state.fixed["slots"][0]
+        cycles[EMPTY] = 0.0  # also before and after the kernel
+        return cycles
 
     def _counts(self, how: Reduction) -> np.ndarray:
         """Counters of all simulated GPUs in the simulated channels."""

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["library_efficiency", "print_check", "print_run"]
 
 
-_SHOWN_BUSY = (
-    *(("GEMM", "pipes"), ("GEMM", "memory"), ("RS", "memory")),
-    *(("RS", "link"), ("AG", "memory"), ("AG", "link")),
-)
+_SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
+_SHOWN_BUSY = (("RS", "memory"), ("RS", "link"), ("AG", "memory"), ("AG", "link"))
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
 
 
@@ -61,7 +59,7 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         console.print(_repetitions(result))
         console.print()
     if found := bounds(result):
-        console.print(_bounds(found))
+        console.print(_bounds(result, found))
         console.print()
     console.print(_bytes(result))
     console.print()
@@ -130,16 +128,22 @@ def _times(result: RunResult) -> Table:
     return table
 
 
-def _bounds(found: "Sequence[Bound]") -> Table:
+def _bounds(result: RunResult, found: "Sequence[Bound]") -> Table:
     table = terminal_table(
-        "What bounds it, and how busy what it needs is while it lasts, in %",
-        *("\nconfiguration", "GEMM\npipes", "\nmemory", "RS\nmemory", "\nlink"),
-        *("AG\nmemory", "\nlink", "bound by\nGEMM, RS, AG"),
+        "What bounds it: what the GEMM's workgroup slots spend their time on, how busy\n"
+        "memory and link are, in %",
+        *("\nconfiguration", "GEMM\npipes", "\ndata", "\nstores"),
+        *("RS\nmemory", "\nlink", "AG\nmemory", "\nlink", "bound by\nGEMM, RS, AG"),
     )
     table.columns[-1].justify = "left"
     for name in dict.fromkeys(one.configuration for one in found):
         phases = {one.phase: one for one in found if one.configuration == name}
+        slots = result.configurations[name].gemm_slots.shares
         shares = [
+            f"{100 * sum(slots[what] for what in together):.0f}" if slots else "-"
+            for together in _SHOWN_SLOTS
+        ]
+        shares += [
             f"{100 * phases[phase].busy[what]:.0f}" if phase in phases else "-"
             for phase, what in _SHOWN_BUSY
         ]

@@ -11,6 +11,7 @@ from sysmodel.lib.errors import InputError
 
 from .comparison import slower, spreads
 from .configurations import registry
+from .slots import SlotTimes
 
 if TYPE_CHECKING:
     from sysmodel.config.system import System
@@ -158,6 +159,8 @@ class ConfigurationResult:
     gemm_throttled_ns : float
         Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
         slots. The others of a CU run the faster for it, so it is not what the GEMM loses.
+    gemm_slots : SlotTimes
+        What a workgroup slot does or waits for while the GEMM lasts, averaged over the slots.
     tracker_stall_ns : float
         Time in which the tracker kept a memory channel from issuing, averaged over the channels.
     total_ns : float
@@ -191,6 +194,7 @@ class ConfigurationResult:
 
     gemm_ns: float
     gemm_throttled_ns: float
+    gemm_slots: SlotTimes
     tracker_stall_ns: float
     rs_ns: float
     ag_ns: float
@@ -215,6 +219,7 @@ class ConfigurationResult:
         *,
         gemm_ns: float,
         gemm_throttled_ns: float = 0.0,
+        gemm_slots: SlotTimes | None = None,
         tracker_stall_ns: float = 0.0,
         rs_ns: float,
         ag_ns: float,
@@ -250,6 +255,7 @@ class ConfigurationResult:
         return cls(
             gemm_ns=gemm_ns,
             gemm_throttled_ns=gemm_throttled_ns,
+            gemm_slots=gemm_slots or SlotTimes(),
             tracker_stall_ns=tracker_stall_ns,
             rs_ns=rs_ns,
             ag_ns=ag_ns,

@@ -5,12 +5,21 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.constants import known_constants
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
+from sysmodel.gpu.slots import (
+    AWAITS_L2,
+    AWAITS_MEMORY,
+    FILLS_LDS,
+    ON_PIPE,
+    STARTS,
+    STORES_OUTPUT,
+)
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.phases import AG, GEMM, RS
 
 from .phases import PhaseResult, Report, RunContext
 from .plan import Plan
 from .result import ConfigurationResult, RunOptions, RunResult
+from .slots import SlotTimes
 from .whole import Whole
 
 __all__ = ["run"]
@@ -105,6 +114,7 @@ def _result(one: PhaseResult, base: PhaseResult, system: System) -> Configuratio
     return ConfigurationResult.from_times(
         gemm_ns=one.gemm_cycles * ns,
         gemm_throttled_ns=one.throttled_cycles * ns,
+        gemm_slots=_slot_times(one, ns),
         tracker_stall_ns=one.stall_cycles * ns,
         rs_ns=one.rs_cycles * ns,
         ag_ns=one.ag_cycles * ns,
@@ -119,6 +129,19 @@ def _result(one: PhaseResult, base: PhaseResult, system: System) -> Configuratio
         activity=activity,
         energy_j=_energy(one, system),
         sequential_j=_energy(base, system).total,
+    )
+
+
+def _slot_times(one: PhaseResult, ns: float) -> SlotTimes:
+    times = one.slot_cycles * ns
+    return SlotTimes(
+        launch_ns=float(times[STARTS]),
+        l2_ns=float(times[AWAITS_L2]),
+        memory_ns=float(times[AWAITS_MEMORY]),
+        lds_ns=float(times[FILLS_LDS]),
+        pipes_ns=float(times[ON_PIPE]),
+        stores_ns=float(times[STORES_OUTPUT]),
+        empty_ns=max(0.0, one.gemm_cycles * ns - float(times.sum())),
     )
 
 

@@ -7,7 +7,10 @@ from functools import partial
 from itertools import product
 from operator import attrgetter
 
+import numpy as np
+
 from sysmodel.gpu.kernel import Kernel
+from sysmodel.gpu.slots import SLOT_STATES
 
 from .configurations.registry import CONFIGURATIONS
 from .counters import new_counters
@@ -82,6 +85,9 @@ class Whole(dict[str, PhaseResult]):
             ag_cycles=ag,
             total_cycles=gemm + rest + ag,
             throttled_cycles=round(total(attrgetter("throttled_cycles"))),
+            slot_cycles=np.array(
+                [float(total(partial(_slot, state))) for state in range(SLOT_STATES)]
+            ),
             stall_cycles=float(total(attrgetter("stall_cycles"))),
             withheld_gemm_cycles=(
                 round(total(attrgetter("withheld_gemm_cycles"))) if waits else None
@@ -105,6 +111,10 @@ class Whole(dict[str, PhaseResult]):
                 wall_s=result.wall_s + alone.wall_s,
             )
         return replace(result, withheld_gemm_cycles=self._alone[kernel].gemm_cycles)
+
+
+def _slot(state: int, result: PhaseResult) -> float:
+    return float(result.slot_cycles[state])
 
 
 def _rest(result: PhaseResult) -> int:

@@ -90,6 +90,17 @@ class Result:
         order = ["configuration", "phase", "pipes", "memory", "link", "by"]
         return pd.DataFrame(rows, columns=order).set_index(["configuration", "phase"])
 
+    @cached_property
+    def slots(self) -> "pd.DataFrame":
+        """What the GEMM's workgroup slots spend their time on: a row for each configuration, the
+        shares of :class:`sysmodel.runs.slots.SlotTimes`."""
+        import pandas as pd
+
+        found = {name: one.gemm_slots.shares for name, one in self.run.configurations.items()}
+        made = pd.DataFrame.from_dict(found, orient="index")
+        made.index.name = "configuration"
+        return made
+
     def roofline(self) -> "Figure":
         """How fast each configuration's GEMM is, over the bytes of memory that it takes for that:
         a Matplotlib figure."""

@@ -51,6 +51,15 @@ def run_page(result: RunResult) -> str:
                 table=pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"]),
             )
         )
+        sections.append(
+            Section(
+                name="slots",
+                title="Where the time of the GEMM's workgroup slots goes",
+                text="On the pipes a workgroup computes, or waits for another one that does; "
+                "l2 and memory are what its data came from last.",
+                table=_slots(result),
+            )
+        )
     if result.timelines:
         sections.append(_traffic(result))
         sections += _ring(result)
@@ -66,6 +75,14 @@ def _times(result: RunResult) -> pd.DataFrame:
     for name, one in result.configurations.items():
         rows[name] = {shown: f"{getattr(one, key) / 1e3:,.1f}" for key, shown in _TIMES.items()}
         rows[name]["speedup"] = "-" if one.speedup is None else f"{one.speedup:.3f}x"
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _slots(result: RunResult) -> pd.DataFrame:
+    rows = {
+        name: {what: f"{share:.0%}" for what, share in one.gemm_slots.shares.items()}
+        for name, one in result.configurations.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -7,6 +7,7 @@ from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult, SimulatedGemm
+from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
 
 __all__ = ["example_result", "example_timeline"]
@@ -61,6 +62,7 @@ def example_result(
         fused = name.startswith("t3")
         results[name] = ConfigurationResult.from_times(
             gemm_ns=gemm_ns,
+            gemm_slots=SlotTimes(pipes_ns=0.8 * gemm_ns, memory_ns=0.2 * gemm_ns),
             rs_ns=_RS,
             ag_ns=_AG,
             total_ns=total_ns,

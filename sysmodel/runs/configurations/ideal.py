@@ -17,5 +17,6 @@ def ideal(
         rs_cycles=scatter.rs_cycles,
         ag_cycles=sequential.ag_cycles,
         total_cycles=max(sequential.gemm_cycles, scatter.rs_cycles) + sequential.ag_cycles,
+        slot_cycles=sequential.slot_cycles,
         counts=counts,
     )

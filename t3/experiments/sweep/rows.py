@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.runs.result import ConfigurationResult, RunResult
+from sysmodel.runs.slots import SlotTimes
 
 from .grid import Grid
 from .point import Point
@@ -17,10 +18,11 @@ __all__ = ["Rows", "columns", "complete", "measured", "table"]
 Rows = dict[str, dict[str, float]]
 """What was measured, by configuration."""
 
-_NESTED = ("dram_bytes", "link_bytes", "activity", "energy_j")
+_NESTED = ("gemm_slots", "dram_bytes", "link_bytes", "activity", "energy_j")
 _ENERGY = ("energy_total_j", "energy_reduction", "t3_power_w")
 _MEASURED = (
     *(one.name for one in fields(ConfigurationResult) if one.name not in (*_NESTED, *_ENERGY)),
+    *(f"gemm_slot_{one.name}" for one in fields(SlotTimes)),
     *(f"dram_{one.name}_bytes" for one in fields(DramBytes)),
     "dram_total_bytes",
     *(f"link_{one.name}_bytes" for one in fields(LinkBytes)),
@@ -43,6 +45,7 @@ def measured(result: RunResult) -> Rows:
 def _row(one: ConfigurationResult, result: RunResult) -> dict[str, float]:
     values = {
         **vars(one),
+        **{f"gemm_slot_{name}": time for name, time in vars(one.gemm_slots).items()},
         **{f"dram_{name}_bytes": count for name, count in asdict(one.dram_bytes).items()},
         "dram_total_bytes": one.dram_bytes.total,
         **{f"link_{name}_bytes": count for name, count in asdict(one.link_bytes).items()},

@@ -32,7 +32,7 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
                 used[0] += 1
                 channel.request_head = (head + 1) & (REQUESTS - 1)
                 channel.request_count -= 1
-                buffer_progress(gpu, np.int64(channel.request_token[head]), -1, now + latency)
+                buffer_progress(gpu, np.int64(channel.request_token[head]), -1, now + latency, 1)
             while channel.store_count > 0 and now >= drain_from:
                 head = channel.store_head
                 w, what = channel.store_workgroup[head], np.int64(channel.store_what[head])

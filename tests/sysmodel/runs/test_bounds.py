@@ -8,6 +8,7 @@ from example_run import example_result
 
 from sysmodel.runs.bounds import bounds
 from sysmodel.runs.result import RunOptions
+from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
 
 NAME = "t3"
@@ -37,11 +38,14 @@ def timeline(*parts, rs_start=None):
     return Timeline(bucket_ns=BUCKET_NS, series=series, spans=spans)
 
 
-def bounds_of(line, *, efficiency=0.8, **changes):
+SLOTS = SlotTimes(pipes_ns=60.0, memory_ns=20.0, l2_ns=10.0, empty_ns=10.0)
+
+
+def bounds_of(line, *, efficiency=0.8, slots=SLOTS, **changes):
     result = example_result(options=RunOptions(configurations=(NAME,)))
     (one,) = result.configurations.values()
     calm = dict.fromkeys(("gemm_slowdown", "gemm_waiting", "gemm_contention"), 1.0)
-    one = replace(one, **calm | changes)
+    one = replace(one, gemm_slots=slots, **calm | changes)
     result = replace(
         result,
         configurations={NAME: one},
@@ -94,8 +98,11 @@ def test_a_reduce_scatter_that_ends_with_its_gemm():
         ({"gemm_waiting": 1.2}, "flow control"),
         ({"gemm_contention": 1.2}, "contention"),
         ({"gemm_waiting": 1.06, "gemm_contention": 1.2}, "contention"),
-        ({"efficiency": 0.3}, "latency"),
-        ({"gemm_slowdown": 1.5}, "latency"),
+        ({"slots": SlotTimes(pipes_ns=20.0, memory_ns=50.0, empty_ns=30.0)}, "memory"),
+        ({"slots": SlotTimes(pipes_ns=20.0, l2_ns=50.0, empty_ns=30.0)}, "l2"),
+        ({"slots": SlotTimes(pipes_ns=20.0, stores_ns=50.0, launch_ns=30.0)}, "stores"),
+        ({"slots": SlotTimes(pipes_ns=20.0, empty_ns=80.0)}, "empty"),
+        ({"slots": SlotTimes(memory_ns=80.0), "gemm_waiting": 1.2}, "flow control"),
     ],
 )
 def test_what_makes_a_gemm_longer(changes, by):

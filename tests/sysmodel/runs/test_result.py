@@ -94,6 +94,7 @@ def test_keys_of_the_json():
             *(
                 "gemm_ns",
                 "gemm_throttled_ns",
+                "gemm_slots",
                 "tracker_stall_ns",
                 "rs_ns",
                 "ag_ns",
