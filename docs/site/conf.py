@@ -37,6 +37,7 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 3600  # seconds for a cell; the first compiles the cycle loop
 nb_merge_streams = True
+nb_output_stderr = "remove"  # how far it is
 
 # Docstrings in NumPy's sections, and one for the ports of a block.
 napoleon_numpy_docstring, napoleon_google_docstring = True, False

@@ -1,5 +1,6 @@
 """Progress on the terminal, for whoever waits."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +30,15 @@ def shown_progress() -> Iterator[Report]:
     terminal."""
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    # A notebook is no terminal, whatever colours its kernel asks for, and lines are no results.
+    console = Console(
+        stderr=True,
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+        force_jupyter=False,
+        force_terminal=sys.stderr.isatty(),
+    )
     with _bar(console) if console.is_terminal else _lines(console) as report:
         yield report
 

@@ -1,5 +1,6 @@
 """A sweep's progress on the terminal."""
 
+import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +30,15 @@ class Display:
 
     def __init__(self, out: Path):
         self._out = out
-        self._console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        # A notebook is no terminal, whatever colours its kernel asks for, and lines are no results.
+        self._console = Console(
+            stderr=True,
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+            force_jupyter=False,
+            force_terminal=sys.stderr.isatty(),
+        )
         self._bar: Progress | None = None
         self._status: Status | None = None
         self._printed_s = 0.0
