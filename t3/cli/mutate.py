@@ -41,7 +41,8 @@ def mutate(
     quarters of an hour on two idle processors; writes mutation.json and mutation.md. The exit code
     is 0 only if 97 % of the mutants are noticed, and 95 % of each block's, not counting those that
     are proved equivalent. A block whose bench fails on the block as it is is named, and the others
-    go on; then it is 1, too.
+    go on; then it is 1, too. What has ended is kept in the folder until all has: the same command
+    goes on there, with the same seeds.
     """
     require_benches("mutate")
     # They take their time, for which other commands shall not wait.
@@ -49,19 +50,23 @@ def mutate(
 
     from t3.verification.evidence import Evidence
     from t3.verification.failing_bench import parted
+    from t3.verification.mutation.kept import Kept
     from t3.verification.mutation.report import as_dict, as_markdown, holds
     from t3.verification.mutation.run import run
     from t3.verification.targets import BLOCKS, chosen
 
     names = chosen(block, BLOCKS)
-    drawn = (secrets.randbelow(2**31) for _ in range(_SEEDS))
-    seeds = list(dict.fromkeys(seed or drawn))
+    kept = Kept(out / f"{NAME}.partial")
+    drawn = [secrets.randbelow(2**31) for _ in range(_SEEDS)]
+    seeds = list(dict.fromkeys(seed or kept.seeds(count=mutants) or drawn))
     command = " ".join([f"t3 mutate --mutants {mutants}", *(f"--seed {one}" for one in seeds)])
     with Evidence(out, NAME, title="Mutation score", command=command) as evidence:
+        kept.begin(seeds, count=mutants)
         typer.echo(f"seed {', '.join(map(str, seeds))}")
         with shown_progress() as progress:
-            found = run(names, count=mutants, seeds=seeds, progress=progress)
+            found = run(names, count=mutants, seeds=seeds, kept=kept, progress=progress)
         evidence.publish(as_dict(found, seeds), as_markdown(found))
+        kept.remove()
     outcomes, failing = parted(found)
     _print(outcomes)
     for one in failing:

@@ -11,18 +11,23 @@ from t3.verification.processes import side_by_side
 from t3.verification.proofs.sby import warm_up
 
 from .campaign import Outcome, run_block
+from .kept import Kept
 from .simulate import PLAYED
 
 __all__ = ["run"]
 
 
-def _quietly(name: str, count: int, seed: int, folder: Path) -> Outcome | FailingBench:
+def _quietly(name: str, count: int, seed: int, folder: Path, kept: Kept) -> Outcome | FailingBench:
+    if before := kept.outcome(name, seed):
+        return before
     folder.mkdir(parents=True)
     with contextlib.redirect_stdout(None):
         try:
-            return run_block(name, count=count, seed=seed, folder=folder)
+            outcome = run_block(name, count=count, seed=seed, folder=folder)
         except AssertionError as error:
             return FailingBench(name, f"seed {seed}: {error}")
+    kept.keep(outcome)
+    return outcome
 
 
 def _played(folder: Path) -> int:
@@ -32,7 +37,12 @@ def _played(folder: Path) -> int:
 
 
 def run(
-    names: Sequence[str], *, count: int, seeds: Sequence[int], progress: Report = no_progress
+    names: Sequence[str],
+    *,
+    count: int,
+    seeds: Sequence[int],
+    kept: Kept,
+    progress: Report = no_progress,
 ) -> list[Outcome | FailingBench]:
     """Mutate blocks, two at a time; the outcomes are in the order of the names, then of the seeds.
 
@@ -44,6 +54,8 @@ def run(
         Mutants of each block for each seed.
     seeds : sequence of int
         What makes them random.
+    kept : Kept
+        Campaigns that have ended; they are not run again.
     progress : callable
     """
     warm_up()
@@ -53,6 +65,8 @@ def run(
             progress("mutants", min(_played(Path(root)) / (len(tasks) * count), 1.0))
 
         tasks = [
-            (name, count, seed, Path(root) / name / str(seed)) for name in names for seed in seeds
+            (name, count, seed, Path(root) / name / str(seed), kept)
+            for name in names
+            for seed in seeds
         ]
         return side_by_side(_quietly, tasks, waits)

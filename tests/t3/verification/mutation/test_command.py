@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from sysmodel.lib.errors import InputError
 from t3.cli import mutate as command
-from t3.verification.mutation import run
+from t3.verification.mutation import kept, run
 from t3.verification.mutation.campaign import Outcome
 from t3.verification.mutation.netlist import Mutant
 from t3.verification.mutation.report import LEAST_OF_A_BLOCK, as_dict, as_markdown, holds
@@ -100,6 +100,84 @@ def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
     assert list(found["blocks"]) == ["arbiter"]
     assert [one["block"] for one in found["failing_benches"]] == ["queue"]
     assert "## Benches that fail" in (tmp_path / "mutation.md").read_text()
+
+
+@pytest.fixture
+def campaigns(monkeypatch):
+    """Let every campaign end at once, but for a block that is named; lists those that ran."""
+    ran, interrupted = [], set()
+
+    def one(name, *, count, seed, folder):
+        if name in interrupted:
+            raise KeyboardInterrupt
+        ran.append((name, seed))
+        return outcome(name, killed=30, survived=0, same=10, seed=seed)
+
+    monkeypatch.setattr(run, "run_block", one)
+    monkeypatch.setattr(
+        run, "side_by_side", lambda task, arguments, _: [task(*a) for a in arguments]
+    )
+    return ran, interrupted
+
+
+def test_what_has_ended_is_not_run_again(tmp_path, campaigns):
+    ran, interrupted = campaigns
+    blocks = ("--block", "queue", "--block", "arbiter", "--out", tmp_path)
+    interrupted.add("queue")
+    assert invoke(*blocks).exit_code != 0
+    seeds = [seed for _, seed in ran]
+    assert ran == [("arbiter", seed) for seed in seeds] and len(set(seeds)) == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["mutation.partial"]
+    # The same command goes on, with the seeds that were drawn then.
+    interrupted.clear()
+    ran.clear()
+    assert invoke(*blocks).exit_code == 0
+    assert ran == [("queue", seed) for seed in seeds]
+    found = json.loads((tmp_path / "mutation.json").read_text())
+    assert found["seeds"] == seeds
+    assert found["blocks"]["arbiter"]["killed"] == 90
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mutation.json", "mutation.md"]
+    # All has ended: the next run is a new one.
+    ran.clear()
+    assert invoke(*blocks).exit_code == 0
+    assert len(ran) == 6 and not {seed for _, seed in ran} & set(seeds)
+
+
+@pytest.mark.parametrize("changed", [("--seed", "7"), ("--mutants", "3")])
+def test_another_run_takes_nothing_of_it(tmp_path, campaigns, changed):
+    ran, interrupted = campaigns
+    blocks = ("--block", "queue", "--block", "arbiter", "--out", tmp_path)
+    interrupted.add("queue")
+    invoke(*blocks, "--seed", 5)
+    interrupted.clear()
+    ran.clear()
+    assert (
+        invoke(*blocks, *(("--seed", 5) if changed[0] != "--seed" else ()), *changed).exit_code == 0
+    )
+    assert {name for name, _ in ran} == {"arbiter", "queue"}
+
+
+def test_what_other_sources_have_left_is_not_taken(tmp_path, campaigns, monkeypatch):
+    ran, interrupted = campaigns
+    interrupted.add("queue")
+    blocks = ("--block", "queue", "--block", "arbiter", "--seed", 5, "--out", tmp_path)
+    invoke(*blocks)
+    interrupted.clear()
+    ran.clear()
+    monkeypatch.setattr(kept, "digest", lambda _: "of other sources")
+    assert invoke(*blocks).exit_code == 0
+    assert len(ran) == 2
+
+
+def test_what_is_kept_is_what_was_found(tmp_path):
+    one = outcome("queue", killed=3, survived=2, same=1, seed=9)
+    folder = kept.Kept(tmp_path / "kept")
+    folder.begin([9], count=6)
+    folder.keep(one)
+    assert folder.outcome("queue", 9) == one
+    assert folder.outcome("queue", 8) is None
+    (tmp_path / "kept" / "queue-9.json").write_text('{"mutants": [')
+    assert folder.outcome("queue", 9) is None
 
 
 @pytest.mark.verify
