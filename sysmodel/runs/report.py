@@ -21,7 +21,7 @@ __all__ = ["library_efficiency", "print_check", "print_run"]
 
 
 _SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
-_SHOWN_BUSY = (("RS", "memory"), ("RS", "link"), ("AG", "memory"), ("AG", "link"))
+_SHOWN_BUSY = (("RS", "memory"), ("RS", "link"), ("AG", "link"))
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
 
 
@@ -130,10 +130,9 @@ def _times(result: RunResult) -> Table:
 
 def _bounds(result: RunResult, found: "Sequence[Bound]") -> Table:
     table = terminal_table(
-        "What bounds it: what the GEMM's workgroup slots spend their time on, how busy\n"
-        "memory and link are, in %",
+        "What bounds it: what GEMM slots do, how busy memory and link are, in %",
         *("\nconfiguration", "GEMM\npipes", "\ndata", "\nstores"),
-        *("RS\nmemory", "\nlink", "AG\nmemory", "\nlink", "bound by\nGEMM, RS, AG"),
+        *("RS\nmemory", "\nlink", "AG\nlink", "bound by\nGEMM, RS, AG"),
     )
     table.columns[-1].justify = "left"
     for name in dict.fromkeys(one.configuration for one in found):
