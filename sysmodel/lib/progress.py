@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-__all__ = ["Report", "no_progress", "shown_progress"]
+__all__ = ["Report", "no_progress", "progress_console", "shown_progress"]
 
 _FIRST_LINE_S, _LINE_S = 1.5, 5.0
 
@@ -24,14 +24,12 @@ def no_progress(task: str, share: float) -> None:
     """Show nothing."""
 
 
-@contextmanager
-def shown_progress() -> Iterator[Report]:
-    """Show on standard error what is being done: a bar that vanishes, or lines if that is no
-    terminal."""
+def progress_console() -> "Console":
+    """Standard error, where progress shows."""
     from rich.console import Console
 
     # A notebook is no terminal, whatever colours its kernel asks for, and lines are no results.
-    console = Console(
+    return Console(
         stderr=True,
         highlight=False,
         markup=False,
@@ -39,6 +37,13 @@ def shown_progress() -> Iterator[Report]:
         force_jupyter=False,
         force_terminal=sys.stderr.isatty(),
     )
+
+
+@contextmanager
+def shown_progress() -> Iterator[Report]:
+    """Show on standard error what is being done: a bar that vanishes, or lines if that is no
+    terminal."""
+    console = progress_console()
     with _bar(console) if console.is_terminal else _lines(console) as report:
         yield report
 

@@ -85,8 +85,9 @@ def _read_back(s, g, q, now, inputs):
 
 @inlined
 def _acknowledge(s, g, now, origin, inputs):
-    """The first atom that a tile has in the simulated channels speaks for the tile's first
-    atom, which lies in a channel that may not be simulated: the tracker learns the true start.
+    """What the tracker is told of an issued update. The first atom that a tile has in the simulated
+    channels speaks for the tile's first atom, which lies in a channel that may not be simulated:
+    the tracker learns the true start.
     """
     if inputs[I.issue_acks_access] == UPDATE:
         row = g + np.int64(inputs[I.issue_acks_owner]) * s.fixed[0].gpus

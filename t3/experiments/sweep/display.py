@@ -1,12 +1,12 @@
 """A sweep's progress on the terminal."""
 
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+
+from sysmodel.lib.progress import progress_console
 
 from .status import Status
 
@@ -30,15 +30,7 @@ class Display:
 
     def __init__(self, out: Path):
         self._out = out
-        # A notebook is no terminal, whatever colours its kernel asks for, and lines are no results.
-        self._console = Console(
-            stderr=True,
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-            force_jupyter=False,
-            force_terminal=sys.stderr.isatty(),
-        )
+        self._console = progress_console()
         self._bar: Progress | None = None
         self._status: Status | None = None
         self._printed_s = 0.0
