@@ -10,6 +10,7 @@ from tb.link_endpoint.connection import LATE_CYCLES, QUIET_CYCLES, Connection
 from tb.link_endpoint.dut import LINK, Endpoints
 from tb.link_endpoint.times import (
     alone_on_a_quiet_link,
+    each_bit_is_news,
     lost_once,
     nothing_is_acknowledged,
     nothing_is_heard,
@@ -18,6 +19,7 @@ from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults
 
 __all__ = [
     "alone_on_a_quiet_link",
+    "each_bit_is_news",
     "lost_once",
     "make_dut",
     "nothing_is_acknowledged",

@@ -11,13 +11,15 @@ from tb.link_endpoint.dut import LINK, PARAMETERS
 from tb.payload import Fields
 from tb.stream import offer
 
-__all__ = ["FLIT", "Side"]
+__all__ = ["FLIT", "WORD_BITS", "Side"]
 
 _PACKET = Fields(LinkPacket(PARAMETERS))
 FLIT = Fields(Flit(LinkPacket(PARAMETERS), LINK))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _CONTROL = Fields(Control(ControlWord(PARAMETERS), LINK))
 _WORD = Fields(ControlWord(PARAMETERS))
+WORD_BITS = _WORD.width
+"""Of a context's control word."""
 _BODY_PACKET = [f"body_packet_{name}" for name in _PACKET.names]
 _NUMBERS = 1 << LINK.sequence_bits
 _LATE_CYCLES = 16  # from an acknowledgement to the flits that know it, if the wire is free
@@ -143,6 +145,11 @@ class Side:
         """To the other side, of each context."""
         return tuple(self._words)
 
+    def tell_another(self, cycle: int, context: int, word: int) -> None:
+        """A context's control word from this cycle on."""
+        self._words[context] = word
+        self._told_since[context].append((cycle, word))
+
     def drive(self, cycle: int, arrives: int | None, *, corrupt: bool, busy: bool) -> None:
         """Set the inputs of a cycle."""
         rng = self._rng
@@ -153,8 +160,7 @@ class Side:
             context = rng.randrange(LINK.contexts)
             # Another one, or the same but for a bit.
             near = self._words[context] ^ 1 << rng.randrange(_WORD.width)
-            self._words[context] = rng.choice([near, rng.getrandbits(_WORD.width)])
-            self._told_since[context].append((cycle, self._words[context]))
+            self.tell_another(cycle, context, rng.choice([near, rng.getrandbits(_WORD.width)]))
         self._ready, self._busy = rng.random() < self.take, busy
         offer(self._dut, f"{self._name}__packets__0", self._offered)
         self._port("o__0__ready").value = int(self._ready)

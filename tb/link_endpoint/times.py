@@ -11,9 +11,16 @@ from tb.cover import cover, expect
 from tb.cycle import scaled
 from tb.link_endpoint.connection import QUIET_CYCLES, Connection
 from tb.link_endpoint.dut import LINK, SIDES
+from tb.link_endpoint.side import WORD_BITS
 from tb.link_endpoint.wire import DEAD, Faults
 
-__all__ = ["alone_on_a_quiet_link", "lost_once", "nothing_is_acknowledged", "nothing_is_heard"]
+__all__ = [
+    "alone_on_a_quiet_link",
+    "each_bit_is_news",
+    "lost_once",
+    "nothing_is_acknowledged",
+    "nothing_is_heard",
+]
 
 _EVENTS = 12
 _LOSSES = 6
@@ -36,6 +43,7 @@ _LONG_CYCLES = 2 * LINK.down_cycles  # in which the watch's counters would begin
 expect(
     "packet alone",
     "word alone",
+    "each bit told",
     "sent again after the timeout",
     "told to be missing",
     "silence reported",
@@ -78,6 +86,25 @@ async def alone_on_a_quiet_link(dut):
                 cover("word alone")
         await link.run(2 * LINK.timeout_cycles)
         assert link.values("replays") == [0, 0] and link.no_errors()
+
+
+@cocotb.test()
+async def each_bit_is_news(dut):
+    """A word that differs from the one before in a single bit is told, too, in time."""
+    link = await _quiet(dut, number=2)
+    for context in range(LINK.contexts):
+        base = link.rng.getrandbits(WORD_BITS)
+        for side in link.sides:
+            side.tell_another(link.cycle, context, base)
+        await link.run(_GAP_CYCLES)
+        # To its complement and back, so that each changes with any other one at 0 and at 1.
+        for bit in (*range(WORD_BITS), *range(WORD_BITS)):
+            for side in link.sides:
+                side.tell_another(link.cycle, context, side.tells()[context] ^ 1 << bit)
+            await link.run(max(_WORD_CYCLES) + 1)
+            here, there = link.sides
+            assert here.told() == there.tells() and there.told() == here.tells()
+    cover("each bit told")
 
 
 @cocotb.test()

@@ -2,6 +2,8 @@
 """Commits of good and bad entries, every cycle, against the golden model's tables."""
 
 import random
+from collections.abc import Iterator
+from itertools import permutations, product
 
 import cocotb
 
@@ -233,11 +235,16 @@ def _stage_range(region: int, first: int, last: int) -> dict[str, int]:
 
 @cocotb.test()
 async def random_commits(dut):
+    """The second half begins with a reset, which leaves nothing of the first."""
     rng = random.Random(cocotb.RANDOM_SEED)
-    await reset(dut, _INPUTS)
-    bench = _Bench(dut)
+    for _ in range(2):
+        await reset(dut, _INPUTS)
+        await _random_commits(_Bench(dut), rng, scaled(_CYCLES) // 2)
+
+
+async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> None:
     weights = {Table.NONE: 2, Table.REGION: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
-    for cycle in range(scaled(_CYCLES)):
+    for cycle in range(cycles):
         if cycle % 100 == 0:
             pace, keeps = rng.choice([0.1, 0.5, 0.9]), rng.choice([0.5, 0.8, 0.95])
         bench.staged = _random_staging(rng)
@@ -314,9 +321,9 @@ async def ends_that_differ_in_a_bit(dut):
     bench, p = _Bench(dut), PARAMETERS
     ok, empty = ConfigurationError.NONE, ConfigurationError.EMPTY
     overlap = ConfigurationError.OVERLAP
-    for bit in [*range(p.atom_address_bits)] * scaled(1):
+    pairs = [*permutations(range(p.regions), 2)]
+    for bit, (one, other) in product(range(p.atom_address_bits), pairs * scaled(1)):
         low, high = _apart_in(bit, p.atom_address_bits, rng)
-        one, other = rng.sample(range(p.regions), 2)
         await bench.commit(empty, Table.REGION, one, **_stage_region(high, low))
         await bench.commit(ok, Table.REGION, one, **_stage_region(low, high))
         await bench.commit(overlap, Table.REGION, other, **_stage_region(high - 1, high + 1))
@@ -325,12 +332,57 @@ async def ends_that_differ_in_a_bit(dut):
             await bench.commit(ok, Table.REGION, index, enable=0)
     region = rng.randrange(p.regions)
     await bench.commit(ok, Table.REGION, region, **_stage_region(1, 2))
-    for bit in [*range(p.dispatch_index_bits)] * scaled(1):
+    pairs = [*permutations(range(p.ranges), 2)]
+    for bit, (one, other) in product(range(p.dispatch_index_bits), pairs * scaled(1)):
         low, high = _apart_in(bit, p.dispatch_index_bits, rng)
-        one, other = rng.sample(range(p.ranges), 2)
         await bench.commit(empty, Table.RANGE, one, **_stage_range(region, high, low))
         await bench.commit(ok, Table.RANGE, one, **_stage_range(region, low, high))
         await bench.commit(overlap, Table.RANGE, other, **_stage_range(region, high, high + 1))
         await bench.commit(ok, Table.RANGE, other, **_stage_range(region, high + 1, high + 1))
         for index in (one, other):
             await bench.commit(ok, Table.RANGE, index, enable=0)
+
+
+def _wrong_in_a_bit() -> Iterator[tuple[ConfigurationError, Table, int, dict[str, int]]]:
+    """Commits with one bit on that makes them wrong, and nothing else is: what is refused, table,
+    index, and what is staged."""
+    p = PARAMETERS
+    named = {
+        (Table.RANGE, "range_region"): p.regions,
+        (Table.RANGE, "range_command"): p.commands,
+        (Table.COMMAND, "command_region"): p.regions,
+    }
+    for table, entries in _ENTRIES.items():
+        for bit in range(INDEX_BITS):
+            if 1 << bit >= entries:
+                yield ConfigurationError.UNKNOWN_INDEX, table, 1 << bit, {}
+    for (table, name), entries in named.items():
+        for bit in range(INDEX_BITS):
+            if 1 << bit >= entries:
+                yield ConfigurationError.UNKNOWN_INDEX, table, 0, {name: 1 << bit}
+    addresses = {
+        "region_base": Table.REGION,
+        "region_limit": Table.REGION,
+        "command_offset": Table.COMMAND,
+        "copy_start": Table.COPY,
+    }
+    for name, table in addresses.items():
+        for bit in range(p.address_bits - p.atom_address_bits):
+            yield ConfigurationError.MISALIGNED, table, 0, {f"{name}_0": 1 << bit}
+        # An offset may be negative.
+        for bit in range(p.address_bits, 64 if table != Table.COMMAND else 0):
+            yield ConfigurationError.OUT_OF_SPACE, table, 0, {f"{name}_1": 1 << bit - 32}
+
+
+@cocotb.test()
+async def one_bit_makes_it_wrong(dut):
+    """An index or an address of which one bit is too many; without it all is accepted."""
+    await reset(dut, _INPUTS)
+    bench = _Bench(dut)
+    right = _stage_region(0, 1) | _stage_range(0, 1, 2)
+    right |= {"command_region": 0, "command_offset_0": 0, "command_offset_1": 0}
+    right |= {"copy_start_0": 0, "copy_start_1": 0}
+    for table in (Table.REGION, Table.COMMAND, Table.RANGE, Table.COPY):
+        await bench.commit(ConfigurationError.NONE, table, 0, **right)
+    for error, table, index, wrong in _wrong_in_a_bit():
+        await bench.commit(error, table, index, **right | wrong)

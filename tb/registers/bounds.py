@@ -138,7 +138,8 @@ class Bounds:
         waves, groups = [], []
         kinds = [rng.choice([*Granularity]) for _ in range(p.commands)]
         for index, kind in enumerate(kinds):
-            waves.append([rng.randrange(16) for _ in range(4)])
+            # Any number is the largest as often as another one.
+            waves.append(rng.choices(range(rng.randint(1, 16)), k=4))
             groups.append(rng.randrange(8))
             named = {f"waves{number}": count for number, count in enumerate(waves[-1])}
             writes += [

@@ -15,7 +15,7 @@ from tb.golden import error_report, set_maps
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
-from tb.trigger.flips import one_wrong_bit, two_wrong_bits
+from tb.trigger.flips import corrected_by_the_patrol, one_wrong_bit, two_wrong_bits
 from tb.trigger.model import INJECTED, Model, Outcome
 from tb.trigger.tables import (
     DISPATCH_INDICES,
@@ -25,7 +25,7 @@ from tb.trigger.tables import (
     wide_maps,
 )
 
-__all__ = ["make_dut", "one_wrong_bit", "two_wrong_bits"]
+__all__ = ["corrected_by_the_patrol", "make_dut", "one_wrong_bit", "two_wrong_bits"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))

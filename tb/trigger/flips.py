@@ -1,7 +1,7 @@
 """Wrong bits in the trigger unit's memories."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import cocotb
 
@@ -14,12 +14,14 @@ from tb.inside import in_halves, inside, turn
 from tb.payload import Fields
 from tb.trigger.tables import DISPATCH_INDICES, PARAMETERS
 
-__all__ = ["one_wrong_bit", "two_wrong_bits"]
+__all__ = ["corrected_by_the_patrol", "one_wrong_bit", "two_wrong_bits"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION, _READY = Fields(Completion(PARAMETERS)), Fields(ReadyCommand(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _PAIRS = 6  # of each place
+_WALKS = 4  # likewise
+_PATROL_CYCLES = 4 * PARAMETERS.credit_window  # for every row
 _STILL = 12  # cycles after which a tile is worked off, with all commands that it makes ready
 _WAITING = 6  # commands in the memory of the queue, and one in front of it
 _WORDS = {
@@ -28,8 +30,21 @@ _WORDS = {
     "ready": lambda dut, row: in_halves(dut, "queue.words.storage", row),
 }
 """What is in a row of each memory."""
+_Flip = Callable[[str, int], Awaitable[None]]
+"""Turns bits of a memory's row."""
 
-expect(*(f"{dispatch_index} {what}" for dispatch_index in _WORDS for what in ("corrected", "lost")))
+expect(*(f"{memory} {what}" for memory in _WORDS for what in ("corrected", "lost")))
+expect("row corrected by the patrol", "group corrected by the patrol")
+
+
+def _edges(dispatch_index: int) -> dict[str, int]:
+    return {"outer_edge": dispatch_index & 1, "inner_edge": dispatch_index >> 1 & 1}
+
+
+def _command(dispatch_index: int, start: int, **others: int) -> dict[str, int]:
+    """As it must leave, that of a workgroup as a whole unless ``others`` say so."""
+    whole = {"dispatch_index": dispatch_index, "start": start, "last": 1}
+    return dict.fromkeys(_READY.names, 0) | whole | _edges(dispatch_index) | others
 
 
 class _Unit:
@@ -37,9 +52,14 @@ class _Unit:
 
     def __init__(self, dut):
         self.dut = dut
-        self.ready = True
+        self.ready, self.patrols = True, False
+        self.rng = random.Random(cocotb.RANDOM_SEED + 10)
         self._turn = 0
         self._forget()
+
+    def starts(self, count: int) -> list[int]:
+        """Of so many tiles, ascending."""
+        return sorted(self.rng.sample(range(1 << PARAMETERS.atom_address_bits), count))
 
     def position(self) -> int:
         """A row of the queue's memory that still holds a command: another one each time."""
@@ -47,9 +67,9 @@ class _Unit:
         return 4 + self._turn % (2 * _WAITING - 5)
 
     def _forget(self) -> None:
-        self.corrected, self.complete = 0, 0
+        self.corrected, self.patrolled, self.complete = 0, 0, 0
         self.errors: list[tuple[int, int]] = []  # code and dispatch index
-        self.commands: list[tuple[int, int]] = []  # dispatch index and start
+        self.commands: list[dict[str, int]] = []
         self.said_empty: list[int] = []  # commands that had left by then
 
     async def start(self, granularity: Granularity, group_log2: int) -> None:
@@ -77,16 +97,23 @@ class _Unit:
     async def tile(self, dispatch_index: int, wavefront: int, start: int) -> None:
         """A tile, until all is worked off."""
         fields = {"dispatch_index": dispatch_index, "wavefront": wavefront, "start": start}
-        self.dut.completions__payload.value = _COMPLETION.pack(fields)
+        self.dut.completions__payload.value = _COMPLETION.pack(fields | _edges(dispatch_index))
         self.dut.completions__valid.value = 1
         await self._cycle()
         await self.cycles(_STILL)
 
+    async def patrol(self) -> None:
+        """Walk over all rows."""
+        self.patrols = True
+        await self.cycles(_PATROL_CYCLES)
+        self.patrols = False
+
     async def _cycle(self) -> None:
         dut = self.dut
-        dut.ready__ready.value = int(self.ready)
+        dut.ready__ready.value, dut.patrol.value = int(self.ready), int(self.patrols)
         await settled()
         self.corrected += int(dut.corrected.value)
+        self.patrolled += int(dut.patrolled.value)
         self.complete += int(dut.complete.value)
         if int(dut.error__valid.value):
             error = _REPORT.named(int(dut.error__report.value))
@@ -94,8 +121,7 @@ class _Unit:
         if int(dut.empty.value):
             self.said_empty.append(len(self.commands))
         if self.ready and int(dut.ready__valid.value):
-            command = _READY.named(int(dut.ready__payload.value))
-            self.commands.append((command["dispatch_index"], command["start"]))
+            self.commands.append(_READY.named(int(dut.ready__payload.value)))
         await next_cycle(dut)
 
 
@@ -103,55 +129,62 @@ def _corrupt(dispatch_index: int) -> tuple[int, int]:
     return ErrorCode.TRIGGER_CORRUPT.value, dispatch_index
 
 
-async def _row(unit: _Unit, flip: Callable) -> int:
+async def _row(unit: _Unit, flip: _Flip) -> int:
     """Of a workgroup that has one tile of two: lost, it never completes."""
     await unit.start(Granularity.WORKGROUP, 0)
-    await unit.tile(5, 3, 900)
-    flip("row", 5)
-    await unit.tile(5, 1, 950)
+    low, high = unit.starts(2)
+    await unit.tile(5, 3, low)
+    await flip("row", 5)
+    await unit.tile(5, 1, high)
     if not unit.errors:
-        assert (unit.commands, unit.complete) == ([(5, 900)], 1)
+        assert (unit.commands, unit.complete) == ([_command(5, low)], 1)
     else:
         assert (unit.commands, unit.complete) == ([], 0)
     return 5
 
 
-async def _released(unit: _Unit, flip: Callable) -> int:
+async def _released(unit: _Unit, flip: _Flip) -> int:
     """Of a complete workgroup that waits for the others of its group: lost, it alone stays."""
     await unit.start(Granularity.WORKGROUP, 1)
-    for wavefront, start in enumerate((900, 800)):
+    first, second, third, fourth = unit.starts(4)
+    for wavefront, start in enumerate((fourth, third)):
         await unit.tile(6, wavefront, start)
-    flip("row", 6)
-    for wavefront, start in enumerate((700, 750)):
+    await flip("row", 6)
+    for wavefront, start in enumerate((first, second)):
         await unit.tile(7, wavefront, start)
     assert unit.complete == 2
-    assert unit.commands == ([(7, 700)] if unit.errors else [(6, 800), (7, 700)])
+    both = [_command(6, third), _command(7, first)]
+    assert unit.commands == (both[1:] if unit.errors else both)
     return 6
 
 
-async def _group(unit: _Unit, flip: Callable) -> int:
+async def _group(unit: _Unit, flip: _Flip) -> int:
     """The count of a group that waits for its last workgroup: lost, it is never released."""
     await unit.start(Granularity.WORKGROUP, 1)
+    low, high = unit.starts(2)
     for wavefront in range(2):
-        await unit.tile(6, wavefront, 900)
-    flip("group", 6)
+        await unit.tile(6, wavefront, high)
+    await flip("group", 6)
     for wavefront in range(2):
-        await unit.tile(7, wavefront, 700)
+        await unit.tile(7, wavefront, low)
     assert unit.complete == 2
-    assert unit.commands == ([] if unit.errors else [(6, 900), (7, 700)])
+    assert unit.commands == ([] if unit.errors else [_command(6, high), _command(7, low)])
     return 7
 
 
-async def _ready(unit: _Unit, flip: Callable) -> int:
+async def _ready(unit: _Unit, flip: _Flip) -> int:
     """A command that waits among others: lost, it alone does not leave, and the unit is not empty
     before the last one has left."""
     await unit.start(Granularity.WAVEFRONT, 0)
     at = unit.position()
     unit.ready = False
-    expected = [(dispatch_index, 100 + dispatch_index) for dispatch_index in range(2 * _WAITING)]
-    for dispatch_index, start in expected:
-        await unit.tile(dispatch_index, dispatch_index % 3, start)
-    flip("ready", at)
+    expected = [
+        _command(dispatch_index, start, wavefront=dispatch_index % 3, last=0)
+        for dispatch_index, start in enumerate(unit.starts(2 * _WAITING))
+    ]
+    for command in expected:
+        await unit.tile(command["dispatch_index"], command["wavefront"], command["start"])
+    await flip("ready", at)
     unit.ready = True
     unit.said_empty.clear()
     await unit.cycles(8 * _WAITING)
@@ -160,10 +193,21 @@ async def _ready(unit: _Unit, flip: Callable) -> int:
         expected.remove(lost)
     assert unit.commands == expected
     assert set(unit.said_empty) == {len(expected)}
-    return lost[0]
+    return lost["dispatch_index"]
 
 
 _CASES = {"row": (_row, _released), "group": (_group,), "ready": (_ready,)}
+
+
+def _turns(unit: _Unit, *bits: int, patrol: bool = False) -> _Flip:
+    """Turns these bits; then the patrol may walk."""
+
+    async def flip(memory: str, row: int) -> None:
+        turn(_WORDS[memory](unit.dut, row), *bits)
+        if patrol:
+            await unit.patrol()
+
+    return flip
 
 
 @cocotb.test()
@@ -173,26 +217,37 @@ async def one_wrong_bit(dut):
     for name, cases in _CASES.items():
         for case in cases:
             for bit in range(len(_WORDS[name](dut, 0))):
-                await case(unit, lambda memory, at, bit=bit: turn(_WORDS[memory](dut, at), bit))
+                await case(unit, _turns(unit, bit))
                 assert (unit.corrected, unit.errors) == (1, []), f"{case.__name__}, bit {bit}"
                 cover(f"{name} corrected")
 
 
 @cocotb.test()
+async def corrected_by_the_patrol(dut):
+    """What it writes back is right, and leaves nothing to correct."""
+    unit = _Unit(dut)
+    for name in ("row", "group"):
+        width = len(_WORDS[name](dut, 0))
+        for case in _CASES[name] * scaled(_WALKS):
+            bit = unit.rng.randrange(width)
+            await case(unit, _turns(unit, bit, patrol=True))
+            found = unit.patrolled, unit.corrected, unit.errors
+            assert found == (1, 0, []), f"{case.__name__}, bit {bit}"
+            cover(f"{name} corrected by the patrol")
+
+
+@cocotb.test()
 async def two_wrong_bits(dut):
     """What has them is reported with its tile, and left out."""
-    rng = random.Random(cocotb.RANDOM_SEED + 4)
     unit = _Unit(dut)
     for name, cases in _CASES.items():
         width = len(_WORDS[name](dut, 0))
         for case in cases * scaled(_PAIRS):
-            bits = rng.sample(range(width), 2)
+            bits = unit.rng.sample(range(width), 2)
             # The tile of a lost command is reported as it reads: not with wrong bits itself.
             if case is _ready:
-                bits = rng.sample(range(_READY.width, width), 2)
-            dispatch_index = await case(
-                unit, lambda memory, at, bits=bits: turn(_WORDS[memory](dut, at), *bits)
-            )
+                bits = unit.rng.sample(range(_READY.width, width), 2)
+            dispatch_index = await case(unit, _turns(unit, *bits))
             found = unit.errors, unit.corrected
             assert found[0] == [_corrupt(dispatch_index)], case.__name__
             assert found[1] == 0
