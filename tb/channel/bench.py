@@ -84,15 +84,18 @@ def _plain(bench: Bench) -> None:
     bench.configure()
 
 
-def _repeat(bench: Bench, stream: str, **fields: int) -> None:
-    """The stream offers one payload after the other with these fields."""
+def _repeat(bench: Bench, stream: str, **fields: int | range) -> None:
+    """The stream offers one payload after the other with these fields, or with any value of a
+    range."""
     following = bench.traffic.next
+    drawn = {name: field for name, field in fields.items() if isinstance(field, range)}
 
     def next_(name: str) -> dict[str, int]:
         if name != stream:
             return following(name)
         of_a_launch = {"generation": GENERATION} if name in ("stores", "link_in") else {}
-        return following(name) | of_a_launch | fields
+        chosen = {field: bench.rng.choice(values) for field, values in drawn.items()}
+        return following(name) | of_a_launch | fields | chosen
 
     bench.traffic.next = next_
 
@@ -103,7 +106,8 @@ async def updates_sink_with_the_egress_blocked(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await start(dut, rng)
     _plain(bench)
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
+    # No two alike: a full queue must keep what it has, whatever is offered.
+    _repeat(bench, "stores", kind=0, atom=range(1000, 2000), context=1, workgroup=range(10))
     _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
     for _ in range(150):
         await bench.cycle(("stores", "link_in", "segments__0"), ("dram",))
