@@ -54,6 +54,10 @@ class Kept:
             self.folder.mkdir()
             write_json(self.folder / _RUN, _about(count) | {"seeds": list(seeds)})
 
+    def has(self, block: str, seed: int) -> bool:
+        """Whether a campaign has ended."""
+        return (self.folder / _file(block, seed)).exists()
+
     def outcome(self, block: str, seed: int) -> Outcome | None:
         """Of a campaign that has ended."""
         found = self._read(_file(block, seed))

@@ -31,9 +31,9 @@ def _quietly(name: str, count: int, seed: int, folder: Path, kept: Kept) -> Outc
 
 
 def _played(folder: Path) -> int:
-    """Mutants that were played so far."""
-    files = folder.glob(f"*/*/{PLAYED}")
-    return sum(file.read_bytes().count(b"\n") for file in files)
+    """Mutants that the stage of a campaign has played so far."""
+    file = folder / PLAYED
+    return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
 def run(
@@ -60,13 +60,15 @@ def run(
     """
     warm_up()
     with tempfile.TemporaryDirectory(prefix="t3-mutate-") as root:
+        folders = {(name, seed): Path(root) / name / str(seed) for name in names for seed in seeds}
+        most = dict.fromkeys(folders, 0)
 
         def waits(_: float) -> None:
-            progress("mutants", min(_played(Path(root)) / (len(tasks) * count), 1.0))
+            for campaign, folder in folders.items():
+                # A later stage plays only what is left.
+                played = count if kept.has(*campaign) else _played(folder)
+                most[campaign] = max(most[campaign], played)
+            progress("mutants", sum(most.values()) / (len(most) * count))
 
-        tasks = [
-            (name, count, seed, Path(root) / name / str(seed), kept)
-            for name in names
-            for seed in seeds
-        ]
+        tasks = [(name, count, seed, folder, kept) for (name, seed), folder in folders.items()]
         return side_by_side(_quietly, tasks, waits)

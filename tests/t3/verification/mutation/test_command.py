@@ -102,6 +102,40 @@ def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
     assert "## Benches that fail" in (tmp_path / "mutation.md").read_text()
 
 
+def test_progress_counts_what_has_ended_as_a_whole(tmp_path, monkeypatch):
+    """Whatever its last stage had to play; and it never falls."""
+    shares = []
+
+    def one(name, *, count, seed, folder):
+        return outcome(name, killed=30, survived=0, same=10, seed=seed)
+
+    def here(task, arguments, waits):
+        results = []
+        for *first, folder, keeps in arguments:
+            folder.mkdir(parents=True)
+            for played in (10, 2):
+                (folder / run.PLAYED).write_text("{}\n" * played)
+                waits(0)
+            (folder / run.PLAYED).unlink()
+            folder.rmdir()
+            results.append(task(*first, folder, keeps))
+            waits(0)
+        return results
+
+    monkeypatch.setattr(run, "run_block", one)
+    monkeypatch.setattr(run, "side_by_side", here)
+    keeps = kept.Kept(tmp_path / "kept")
+    keeps.begin([1], count=40)
+    run.run(
+        ["queue", "arbiter"],
+        count=40,
+        seeds=[1],
+        kept=keeps,
+        progress=lambda _, share: shares.append(share),
+    )
+    assert shares == [one / 80 for one in (10, 10, 40, 50, 50, 80)]
+
+
 @pytest.fixture
 def campaigns(monkeypatch):
     """Let every campaign end at once, but for a block that is named; lists those that ran."""
