@@ -3,7 +3,7 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.parameters import LinkParameters
@@ -26,7 +26,8 @@ class OneChannelEndpoint(wiring.Component):
         self._endpoint = LinkEndpoint(p, link)
         super().__init__(
             {
-                name: member.flow(member.signature) if member.dimensions else member
+                # A member's signature has its flow in it.
+                name: Out(member.signature) if member.dimensions else member
                 for name, member in self._endpoint.signature.members.items()
             }
         )
