@@ -17,7 +17,8 @@ pytestmark = pytest.mark.verify
 
 def _run(*command: object, cwd: Path) -> str:
     """A command that knows nothing of this checkout."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    ours = ("PYTHON", "T3_", "VIRTUAL_ENV")
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith(ours)}
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
