@@ -37,12 +37,12 @@ def mutate(
 ) -> None:
     """Make mutants of the blocks, and count those that the blocks' own benches notice.
 
-    The seeds are drawn anew if none is given, so that no bench is tuned to them. About three
-    quarters of an hour on two idle processors; writes mutation.json and mutation.md. The exit code
-    is 0 only if 97 % of the mutants are noticed, and 95 % of each block's, not counting those that
-    are proved equivalent. A block whose bench fails on the block as it is is named, and the others
-    go on; then it is 1, too. What has ended is kept in the folder until all has: the same command
-    goes on there, with the same seeds.
+    The seeds are drawn anew if none is given, so that no bench is tuned to them. Takes about an
+    hour on two idle processors; writes mutation.json and mutation.md. The exit code is 0 only if
+    97 % of the mutants are noticed, and 95 % of each block's, not counting those that are proved
+    equivalent. A block whose bench fails on the block as it is is named, and the others go on;
+    then it is 1, too. What has ended is kept in the folder until all has: the same command goes on
+    there, with the same seeds.
     """
     require_benches("mutate")
     # They take their time, for which other commands shall not wait.
