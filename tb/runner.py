@@ -173,6 +173,7 @@ def run_bench(
     build_arguments: Sequence[str] = (),
     environment: dict[str, str] | None = None,
     waves: bool = False,
+    quiet: bool = False,
 ) -> dict[str, int]:
     """Run every cocotb test of a module; the clocks of its rooms stop while these sleep.
 
@@ -198,6 +199,8 @@ def run_bench(
         Variables for the tests, in addition to this process's.
     waves : bool
         Write ``dump.vcd`` (Verilator) or ``<name>.fst`` (Icarus) into ``directory``.
+    quiet : bool
+        What compiler and simulator print goes into ``build.log`` and ``run.log`` there.
 
     Returns
     -------
@@ -218,6 +221,7 @@ def run_bench(
         simulator=simulator,
         build_arguments=build_arguments,
         waves=waves,
+        log=directory / "build.log" if quiet else None,
     )
     hits = directory / COVER_FILE
     hits.unlink(missing_ok=True)
@@ -230,5 +234,6 @@ def run_bench(
         scale=scale,
         environment=environment,
         waves=waves,
+        log=directory / "run.log" if quiet else None,
     )
     return json.loads(hits.read_text())[name] if hits.exists() else {}

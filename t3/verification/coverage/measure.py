@@ -73,6 +73,7 @@ def measure(name: str, *, seed: int, folder: Path) -> Measured:
         seed=seed,
         scale=SCALE,
         build_arguments=_ARGUMENTS,
+        quiet=True,
     )
     verilog = (folder / f"{name}.v").read_text(encoding="utf-8")
     return Measured(name, read_points(folder / "coverage.dat", verilog), functional)

@@ -47,9 +47,10 @@ def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
 
 
 @pytest.mark.verify
-def test_a_small_block(tmp_path):
+def test_a_small_block(tmp_path, capfd):
     result = invoke("--block", "queue", "--out", tmp_path)
     assert result.exit_code == 0, result.output
+    assert "make:" not in capfd.readouterr().out
     assert sorted(file.name for file in tmp_path.iterdir()) == ["coverage.json", "coverage.md"]
     (block,) = json.loads((tmp_path / "coverage.json").read_text())["blocks"]
     assert block["functional"] == {"hit": 7, "points": 7}
