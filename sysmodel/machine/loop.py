@@ -54,6 +54,7 @@ from .offers import offer_read, offer_store
 from .rest import pass_time, rests_until
 from .state import State
 from .until import reached
+from .wire import WIRE_STATES, pass_wire
 
 __all__ = ["advance"]
 
@@ -158,6 +159,7 @@ def _channel(s, g, c, now, inputs, outputs):
     # A link that stalls at random asks chance in every cycle.
     sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
     link_free = sending or not leaves
+    pass_wire(s, g, c, 1, outputs, sending)
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
     if deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1):
         _note_packet(s, g, ARRIVED, now, inputs[LINK_IN:])
@@ -203,6 +205,8 @@ def _sample(s, now):
     row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + K.tiles]
     row.occupancy = s.dram.channel[0].occupancy_sum // f.clock_divider
     row.finished = gpu.finished
+    for state in range(len(WIRE_STATES)):
+        row.wire_cycles[state] = gpu.wire_cycles[state]
     f.sample_count += 1
     f.sample_next = now + f.sample_interval
 

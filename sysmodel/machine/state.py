@@ -21,14 +21,14 @@ from sysmodel.memory.dram import DramState
 from sysmodel.network import link
 from sysmodel.network.mirror import mirror_tables
 
-from . import bus
+from . import bus, wire
 
 __all__ = ["ACCESSES", "SAMPLES", "State", "new_state"]
 
 # Cumulative counters of GPU 0, sampled for the timeline.
 ACCESSES = ("gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write")
 SAMPLES = (*ACCESSES, "link", "tiles", "occupancy", "finished")
-_SAMPLE = np.dtype([(name, np.int64) for name in ("time", *SAMPLES)])
+_SAMPLE = np.dtype([*((name, np.int64) for name in ("time", *SAMPLES)), *wire.GPU_FIELDS])
 _SAMPLE_ROWS = 2048
 _FIRST_INTERVAL = 256
 
@@ -70,6 +70,7 @@ _GPU = np.dtype(
         *collective.GPU_FIELDS,
         *link.GPU_FIELDS,
         *bus.GPU_FIELDS,
+        *wire.GPU_FIELDS,
         *memory.GPU_FIELDS,
     ],
     align=True,

@@ -43,6 +43,7 @@ __all__ = [
     "dram_level",
     "dram_place",
     "dram_push",
+    "dram_reads",
     "dram_rests_until",
     "dram_room",
     "dram_step",
@@ -247,6 +248,12 @@ def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
 def dram_level(state: DramState, ch: int) -> int:
     """Requests in the queue."""
     return state.channel[ch].level
+
+
+@compiled
+def dram_reads(state: DramState, ch: int) -> int:
+    """Reads among them."""
+    return state.channel[ch].level - state.channel[ch].write_level
 
 
 @compiled

@@ -1,22 +1,21 @@
 """What bounds each phase of a run: what the GEMM's workgroup slots spend their time on, and how
-busy memory and link are."""
+busy memory and link are, what the link waits for."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sysmodel.machine.wire import WIRE_STATES
+
+from .samples import WIRE_SERIES
 from .timeline import Timeline
 
 if TYPE_CHECKING:
     from .result import ConfigurationResult, RunResult
 
-__all__ = ["BUSY", "Bound", "bounds"]
-
-BUSY = 0.75
-"""Share of its time from which on the memory or the link is what a collective waits for; refreshes,
-turns and row misses leave a memory about nine tenths."""
+__all__ = ["Bound", "bounds"]
 
 _WAITS = 0.05  # of the GEMM's time, from which on flow control is said to bound it
 _CONTENDS = 0.1  # likewise the accesses beside it
@@ -37,14 +36,18 @@ class Bound:
     busy : dict
         Mean share of the peak at which ``pipes`` (the GEMM's only; of what they can issue),
         ``memory`` and ``link`` go.
+    link_time : dict
+        Shares of the time by what the link does or waits for, the first that holds: it has a packet
+        (``link``), which waits for room at the ``receiver``; reads are in the ``memory``, or
+        writes, while none of what follows holds; a collective's loads and stores wait for the
+        compute units' ``ports``; packets are on their way (``latency``); nothing is under way, as
+        while kernels and commands start (``idle``).
     by : str
         Of the GEMM what its workgroup slots spend most of their time on: ``pipes``, ``memory``,
         ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` where most have no workgroup; or
         ``flow control``, if that keeps workgroups waiting, or ``contention``, if accesses beside
-        the GEMM slow it. Of RS and AG ``memory`` or ``link``: the busier, if it is so for
-        :data:`BUSY` of the time; ``GEMM``: the RS ends with the GEMM that feeds it; ``latency``:
-        nothing is that busy, so launches, steps of the ring, and the first and last of a tile's
-        loads and stores.
+        the GEMM slow it. Of RS and AG what most of ``link_time`` is, or ``GEMM``: the RS ends with
+        the GEMM that feeds it.
     """
 
     configuration: str
@@ -52,6 +55,7 @@ class Bound:
     start_ns: float
     end_ns: float
     busy: dict[str, float]
+    link_time: dict[str, float]
     by: str
 
 
@@ -67,35 +71,34 @@ def bounds(result: "RunResult") -> list[Bound]:
 def _of_configuration(result: "RunResult", name: str, timeline: Timeline) -> Iterator[Bound]:
     one = result.configurations[name]
     times = _times(timeline)
+
+    def bound(phase: str, begin_ns: float, by: str | None) -> Bound:
+        end_ns = times[phase][1]
+        link_time = _link_time(timeline, begin_ns, end_ns)
+        return Bound(
+            configuration=name,
+            phase=phase,
+            start_ns=begin_ns,
+            end_ns=end_ns,
+            busy=_rates(result, timeline, begin_ns, end_ns),
+            link_time=link_time,
+            by=by or _most(link_time),
+        )
+
     if "GEMM" in times:
-        start, end = times["GEMM"]
+        found = bound("GEMM", times["GEMM"][0], _of_gemm(one) or _most(one.gemm_slots.shares))
         issue_rate = result.system.gpu.matrix_issue_rate
         pipes = result.gemm_efficiency / one.gemm_slowdown / issue_rate
-        busy = {"pipes": pipes, **_rates(result, timeline, start, end)}
-        shares = one.gemm_slots.shares
-        by = _of_gemm(one) or max(shares, key=lambda what: shares[what])
-        yield _bound(name, "GEMM", start, end, busy, by)
+        yield replace(found, busy={"pipes": pipes, **found.busy})
     if "RS" in times:
         start, end = times["RS"]
         gemm_end = times.get("GEMM", (0.0, 0.0))[1]
         if start < gemm_end and end - gemm_end <= _TOGETHER * (end - start):
-            yield _bound(name, "RS", start, end, _rates(result, timeline, start, end), "GEMM")
+            yield bound("RS", start, "GEMM")
         else:
-            start = max(start, gemm_end)
-            busy = _rates(result, timeline, start, end)
-            yield _bound(name, "RS", start, end, busy, _busiest(busy))
+            yield bound("RS", max(start, gemm_end), None)
     if "AG" in times:
-        start, end = times["AG"]
-        busy = _rates(result, timeline, start, end)
-        yield _bound(name, "AG", start, end, busy, _busiest(busy))
-
-
-def _bound(
-    name: str, phase: str, start_ns: float, end_ns: float, busy: dict[str, float], by: str
-) -> Bound:
-    return Bound(
-        configuration=name, phase=phase, start_ns=start_ns, end_ns=end_ns, busy=busy, by=by
-    )
+        yield bound("AG", times["AG"][0], None)
 
 
 def _times(timeline: Timeline) -> dict[str, tuple[float, float]]:
@@ -140,6 +143,12 @@ def _of_gemm(one: "ConfigurationResult") -> str | None:
     return "contention" if contends >= _CONTENDS else None
 
 
-def _busiest(busy: Mapping[str, float]) -> str:
-    name = max(busy, key=lambda one: busy[one])
-    return name if busy[name] >= BUSY else "latency"
+def _link_time(timeline: Timeline, start_ns: float, end_ns: float) -> dict[str, float]:
+    return {
+        what: _mean(timeline.series[WIRE_SERIES.format(what)], timeline.bucket_ns, start_ns, end_ns)
+        for what in WIRE_STATES
+    }
+
+
+def _most(shares: Mapping[str, float]) -> str:
+    return max(shares, key=lambda what: shares[what])

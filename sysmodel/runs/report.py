@@ -21,7 +21,7 @@ __all__ = ["library_efficiency", "print_check", "print_run"]
 
 
 _SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
-_SHOWN_BUSY = (("RS", "memory"), ("RS", "link"), ("AG", "link"))
+_SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
 
 
@@ -130,9 +130,9 @@ def _times(result: RunResult) -> Table:
 
 def _bounds(result: RunResult, found: "Sequence[Bound]") -> Table:
     table = terminal_table(
-        "What bounds it: what GEMM slots do, how busy memory and link are, in %",
+        "What bounds it: what GEMM slots and link do or wait for, in %",
         *("\nconfiguration", "GEMM\npipes", "\ndata", "\nstores"),
-        *("RS\nmemory", "\nlink", "AG\nlink", "bound by\nGEMM, RS, AG"),
+        *("RS\nlink", "\nmemory", "AG\nlink", "bound by\nGEMM, RS, AG"),
     )
     table.columns[-1].justify = "left"
     for name in dict.fromkeys(one.configuration for one in found):
@@ -143,8 +143,8 @@ def _bounds(result: RunResult, found: "Sequence[Bound]") -> Table:
             for together in _SHOWN_SLOTS
         ]
         shares += [
-            f"{100 * phases[phase].busy[what]:.0f}" if phase in phases else "-"
-            for phase, what in _SHOWN_BUSY
+            f"{100 * phases[phase].link_time[what]:.0f}" if phase in phases else "-"
+            for phase, what in _SHOWN_LINK
         ]
         by = (phases[phase].by if phase in phases else "-" for phase in ("GEMM", "RS", "AG"))
         table.add_row(name, *shares, ", ".join(by))

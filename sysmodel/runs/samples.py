@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sysmodel.machine.state import ACCESSES, SAMPLES
+from sysmodel.machine.wire import WIRE_STATES
 
 from .timeline import Flow, Span, Timeline
 
 if TYPE_CHECKING:
     from sysmodel.machine.machine import Machine
 
-__all__ = ["timeline_of"]
+__all__ = ["WIRE_SERIES", "timeline_of"]
+
+WIRE_SERIES = "link's time: {} (share)"
+"""Name of the series of a state of :data:`sysmodel.machine.wire.WIRE_STATES`."""
 
 
 def timeline_of(
@@ -31,5 +35,7 @@ def timeline_of(
     series["link (bytes/ns)"] = change["link"] * machine.whole / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
+    each = np.diff(rows["wire_cycles"], axis=0) / (interval * machine.channels)
+    series |= {WIRE_SERIES.format(what): each[:, i] for i, what in enumerate(WIRE_STATES)}
     series["workgroups finished (per us)"] = change["finished"] / ns * 1e3
     return Timeline(bucket_ns=ns, series=series, spans=spans, flows=list(flows), first_cycle=zero)

@@ -75,19 +75,25 @@ class Result:
     @cached_property
     def bounds(self) -> "pd.DataFrame":
         """What bounds each phase: a row for each configuration and phase, with how busy pipes,
-        memory and link are while it lasts, as shares of their peaks, and what it is bound ``by``.
+        memory and link are while it lasts, as shares of their peaks, what the link does or waits
+        for, as shares of the time (``link_link``, ``link_memory``...), and what it is bound ``by``.
 
         :class:`sysmodel.runs.bounds.Bound` says what the words mean.
         """
         import pandas as pd
 
+        from sysmodel.machine.wire import WIRE_STATES
         from sysmodel.runs.bounds import bounds
 
         rows = [
-            {"configuration": one.configuration, "phase": one.phase, **one.busy, "by": one.by}
+            {"configuration": one.configuration, "phase": one.phase}
+            | one.busy
+            | {f"link_{what}": share for what, share in one.link_time.items()}
+            | {"by": one.by}
             for one in bounds(self.run)
         ]
-        order = ["configuration", "phase", "pipes", "memory", "link", "by"]
+        waits = (f"link_{what}" for what in WIRE_STATES)
+        order = ["configuration", "phase", "pipes", "memory", "link", *waits, "by"]
         return pd.DataFrame(rows, columns=order).set_index(["configuration", "phase"])
 
     @cached_property

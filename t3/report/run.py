@@ -40,6 +40,7 @@ def run_page(result: RunResult) -> str:
         rows = [
             {"configuration": one.configuration, "phase": one.phase}
             | {name: f"{share:.0%}" for name, share in one.busy.items()}
+            | {f"link: {what}": f"{share:.0%}" for what, share in one.link_time.items()}
             | {"bound by": one.by}
             for one in found
         ]
@@ -47,7 +48,10 @@ def run_page(result: RunResult) -> str:
             Section(
                 name="bounds",
                 title="What bounds it",
-                text="How busy pipes, memory and link are while a phase lasts.",
+                text="How busy pipes, memory and link are while a phase lasts, and what the link "
+                "does meanwhile: it has a packet, which waits for the receiver or not; it waits "
+                "for the memory, for the compute units' ports, or for packets that are on their "
+                "way; nothing is under way.",
                 table=pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"]),
             )
         )

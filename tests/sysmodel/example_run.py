@@ -6,7 +6,9 @@ from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.machine.wire import WIRE_STATES
 from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult, SimulatedGemm
+from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
 
@@ -22,6 +24,7 @@ def example_timeline() -> Timeline:
         series={
             "DRAM queue (entries)": 20 + 10 * np.sin(time / 9),
             "link (bytes/ns)": np.where(time % 40 < 30, 150.0, 0.0),
+            **{WIRE_SERIES.format(what): np.full(500, 1 / 6) for what in WIRE_STATES},
         },
         spans=[
             Span("stage 1", "GEMM stages", 0.0, 90e3),

@@ -1,4 +1,4 @@
-"""What bounds a phase, of runs whose rates are made up."""
+"""What bounds a phase, of runs whose rates and times are made up."""
 
 from dataclasses import replace
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from example_run import example_result
 
+from sysmodel.machine.wire import WIRE_STATES
 from sysmodel.runs.bounds import bounds
 from sysmodel.runs.result import RunOptions
+from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
 
@@ -18,7 +20,10 @@ MEMORY, LINK = 1024.0, 150.0
 
 
 def timeline(*parts, rs_start=None):
-    """Phases one after the other: name, buckets, shares of memory and link."""
+    """Phases one after the other: name, buckets, shares of memory and link.
+
+    The link has a packet just while it sends, else it waits for the memory.
+    """
     spans, memory, link, now = [], [], [], 0.0
     for name, buckets, memory_share, link_share in parts:
         track = "GEMM" if name == "stage 0" else "Communication"
@@ -34,6 +39,9 @@ def timeline(*parts, rs_start=None):
         "DRAM rs write (bytes/ns)": np.array(memory) * 3 / 4,
         "link (bytes/ns)": np.array(link),
         "DRAM queue, channel 0 (entries)": np.full(len(memory), 1e6),
+        **{WIRE_SERIES.format(what): np.zeros(len(memory)) for what in WIRE_STATES},
+        WIRE_SERIES.format("link"): np.array(link) / LINK,
+        WIRE_SERIES.format("memory"): 1 - np.array(link) / LINK,
     }
     return Timeline(bucket_ns=BUCKET_NS, series=series, spans=spans)
 
@@ -67,6 +75,9 @@ def test_shares_of_each_phase():
     assert found["GEMM"].busy == pytest.approx({"pipes": 0.8 / 0.94, "memory": 0.5, "link": 0.95})
     assert found["RS"].busy == pytest.approx({"memory": 0.3, "link": 0.9})
     assert found["AG"].busy == pytest.approx({"memory": 0.8, "link": 0.2})
+    assert found["AG"].link_time == pytest.approx(
+        dict.fromkeys(WIRE_STATES, 0.0) | {"link": 0.2, "memory": 0.8}
+    )
     assert {phase: one.by for phase, one in found.items()} == {
         "GEMM": "pipes",
         "RS": "link",

@@ -57,6 +57,7 @@ def test_what_bounds_it(result):
     row = result.table.loc["t3"]
     rate = row["link_ag_bytes"] / row["ag_ns"] / result.run.system.link.bandwidth_gb_per_s
     assert bounds.loc[("t3", "AG"), "link"] == pytest.approx(rate, rel=0.05)
+    assert bounds.loc[("t3", "AG"), "link_link"] == pytest.approx(rate, rel=0.05)
     (axes,) = result.roofline().axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["sequential", "t3"]
 

@@ -1,0 +1,82 @@
+"""What the link does or waits for in a collective, against closed forms."""
+
+import pytest
+from small_system import scaled, small_system, workload
+
+from sysmodel.lib.progress import no_progress
+from sysmodel.runs.bounds import bounds
+from sysmodel.runs.result import RunOptions
+from sysmodel.runs.simulate import run
+
+_M, _N, _K, _GPUS = 1024, 768, 128, 4
+_SENT_BYTES = _M * _N * 2 * (_GPUS - 1) / _GPUS
+_NAMES = ("sequential", "t3")
+_SAMPLE_NS = 1000.0  # what a small run's samples may miss at either end
+
+
+def _found(**changes):
+    system = scaled(small_system(), **changes)
+    options = RunOptions(engine="golden", configurations=_NAMES)
+    result = run(workload(_M, _N, _K, _GPUS), system, options, no_progress)
+    return system, {(one.configuration, one.phase): one for one in bounds(result)}
+
+
+def _times(bound):
+    return {
+        what: share * (bound.end_ns - bound.start_ns) for what, share in bound.link_time.items()
+    }
+
+
+def test_they_are_all_the_time():
+    for one in _found()[1].values():
+        assert sum(_times(one).values()) == pytest.approx(one.end_ns - one.start_ns, abs=_SAMPLE_NS)
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"), [("sequential", "RS"), ("sequential", "AG"), ("t3", "AG")]
+)
+def test_a_slow_link(name, phase):
+    system, found = _found(link={"bandwidth_gb_per_s": 2.0})
+    one = found[name, phase]
+    assert one.by == "link"
+    sending_ns = _SENT_BYTES / system.link.bandwidth_gb_per_s
+    assert _times(one)["link"] == pytest.approx(sending_ns, rel=0.01)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_long_link(name):
+    latency_ns = 15_000.0
+    _, found = _found(link={"latency_ns": latency_ns, "bandwidth_gb_per_s": 30.0})
+    one = found[name, "AG"]
+    assert one.by == "latency"
+    # In each step the last packet is on its way so long, after all are sent.
+    steps_ns = (_GPUS - 1) * latency_ns
+    assert _times(one)["latency"] == pytest.approx(steps_ns, rel=0.01)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_late_kernel(name):
+    launch_ns = 100_000.0
+    one = _found(gpu={"kernel_launch_ns": launch_ns})[1][name, "AG"]
+    assert one.by == "idle"
+    assert _times(one)["idle"] == pytest.approx(launch_ns, abs=_SAMPLE_NS)
+
+
+_FAST = {"bandwidth_gb_per_s": 2000.0, "latency_ns": 10.0}
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_fast_link(name):
+    assert _found(link=_FAST)[1][name, "AG"].by == "memory"
+
+
+def test_narrow_ports():
+    """All loads of a reduce-scatter and all its stores pass a compute unit's port."""
+    bytes_per_cycle = 1.0
+    narrow = {"compute_units": 2, "cu_bandwidth_bytes_per_cycle": bytes_per_cycle}
+    system, found = _found(link=_FAST, gpu=narrow)
+    one = found["sequential", "RS"]
+    assert one.by == "ports"
+    loaded_bytes = _SENT_BYTES / (_GPUS - 1) * (2 * _GPUS - 1)
+    port_ns = loaded_bytes / (2 * bytes_per_cycle * system.gpu.clock_mhz / 1e3)
+    assert port_ns <= one.end_ns - one.start_ns <= 1.5 * port_ns
