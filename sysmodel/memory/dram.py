@@ -24,7 +24,7 @@ from sysmodel.config.dram_timing import (
 )
 from sysmodel.engine.codes import READ, UPDATE
 from sysmodel.lib.bits import trailing_zeros
-from sysmodel.lib.compiled import compiled
+from sysmodel.lib.compiled import compiled, inlined
 
 from .dram_scheduler import (
     ATOM_FILTER,
@@ -244,16 +244,19 @@ def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
     return rest, bank ^ (rest & t.permuted_banks), column
 
 
-@compiled
+@inlined
 def dram_level(state: DramState, ch: int) -> int:
     """Requests in the queue."""
-    return state.channel[ch].level
+    level: int = state.channel[ch].level
+    return level
 
 
-@compiled
+@inlined
 def dram_reads(state: DramState, ch: int) -> int:
     """Reads among them."""
-    return state.channel[ch].level - state.channel[ch].write_level
+    channel = state.channel[ch]
+    reads: int = channel.level - channel.write_level
+    return reads
 
 
 @compiled
