@@ -14,10 +14,18 @@ _CONTEXT = r"(context_\d\.)?context__(\d__)?"  # of its ports, in the registers
 BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "link_endpoint": (
         (
-            r"toggle .*(\breserved|\bbody|\.(stamp|receiver)\.i(__payload)?|\bcrc\.i)",
+            r"toggle .*(\breserved|\bbody(\.\w+)?|\.(stamp|receiver)\.i(__payload)?|\bcrc\.i)",
             "reserved bits, always 0",
         ),
-        (r"toggle .*\.stamp\.crc\.shared_\d+", "sums of reserved bits"),
+        (r"toggle link_endpoint\.[ab]\.i__0__payload", "reserved bits, always 0"),
+        (
+            r"(line|toggle) .*\.([ab]\.step|idle_timer\.(step|awake|\d+ else))",
+            "it counts on in every cycle",
+        ),
+        (
+            r"toggle .*\.arrivals\.(i__ready|stored)",
+            "all that comes has room in this memory, which is never full",
+        ),
         (r"toggle .*\b[ab]\.state\b.*", "no word without a number"),
         (
             r"toggle .*\.teller\.control(\.(session|told))?",
@@ -28,8 +36,12 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "trigger": (
         (r"toggle trigger\.follow", "two of the states, which differ in one bit"),
         (
-            r"toggle trigger\.groups\.words",
+            r"toggle trigger\.groups\.(words?|fixed|\$signature__data\$\d+\.word)",
             "bits of large counts: few large groups begin at a row, and none needs the last bit",
+        ),
+        (
+            r"toggle trigger\.(lookup\.)?tile(\$\d+)?(\.owner)?",
+            "only its own context's tiles come to a unit",
         ),
     ),
     "registers": (
@@ -93,7 +105,7 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "round_robin": (
-        (r"toggle round_robin\.pick1\.first", "one request, to which it always points"),
+        (r"toggle round_robin\.(merge1__)?awake", "one input: there is nothing to remember"),
     ),
 }
 """By the block's name."""

@@ -1,6 +1,6 @@
 """Reasons for the channel's holes."""
 
-from .phrases import CODES, ELSEWHERE, LONG_RUNS, OF_A_STREAM, WIDE_COUNTS
+from .phrases import ELSEWHERE, LONG_RUNS, OF_A_STREAM, WIDE_COUNTS
 
 __all__ = ["CHANNEL"]
 
@@ -34,7 +34,6 @@ CHANNEL: tuple[tuple[str, str], ...] = (
         r"toggle channel\.watch\.copies_under_way_\d\.(end_count|ended_together)",
         "updates alone end several at a time",
     ),
-    (r"toggle channel\.(packet|store)_check\.code", CODES),
     (
         r"toggle .*\b([ab]__payload|end_of_tile_markers__payload)\b.*",
         "an end-of-tile marker has no atom and no count, an update no atoms and no edges",

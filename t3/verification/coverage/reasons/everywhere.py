@@ -10,7 +10,7 @@ EVERYWHERE: tuple[tuple[str, str], ...] = (
     (r"toggle .*_count\.clear", "a counter that is never cleared"),
     (r"toggle .*\.drop", "a queue whose payloads are not dropped"),
     (
-        r"toggle .*(error|errors__\d|report)__report\b.*",
+        r"toggle .*(\b|_)report(\$\d+)?(\.\w+)?",
         "a block reports few causes, and few of them with every field",
     ),
 )

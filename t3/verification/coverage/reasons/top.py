@@ -22,7 +22,7 @@ _NUMBERS = (
 )
 _PROGRESS = (
     "oldest|credit_limit(_in|_out)?|dispatch_limit|complete_dispatch_index|tiles|generation|"
-    "kernel_generation|dispatched|finished"
+    "(kernel|launch)_generation|dispatched|finished"
 )
 _PLACE = r"toggle top\.(context_\d\.|tracker\.(merge\.)?)?"
 _SETTING = "a setting: this bench programs few; those of the blocks that read it have them all"
@@ -42,7 +42,7 @@ TOP: tuple[tuple[str, str], ...] = (
     (r"toggle top\.number", _SETTING),
     (rf"{_PLACE}(channel__\d__)?({_STREAMS})(__\d)?__payload(\$\d+)?(\.({_NUMBERS}))?", _SMALL),
     (
-        rf"{_PLACE}((outside|registers|context__\d)__|(view|contexts)\S*\.)?({_PROGRESS})",
+        rf"{_PLACE}((outside|registers|context__\d)__|(\w*view|contexts)\S*\.)?({_PROGRESS})",
         _SMALL,
     ),
     (
@@ -54,12 +54,12 @@ TOP: tuple[tuple[str, str], ...] = (
         "few stores of these kernels leave over the link; the channel's bench fills their room",
     ),
     (
-        r"toggle top\.(errors__2__)?valid",
+        r"toggle top\.(error_choice\.)?((channels|errors)__\d__)?valid",
         "no issue acknowledgement waits in its memory here; the channel's bench loses some there",
     ),
     (
-        r"line top\.\d+ cond_then",
-        "no error to choose: none is of an issue acknowledgement, none of the tracker is stray",
+        r"line top\.error_choice\.\d+ cond_then",
+        "no error to choose: none is of an issue acknowledgement, none of stores and tracker stray",
     ),
     (r"toggle top\.bus__[br]resp", "OKAY and SLVERR, which differ in one bit"),
     (
@@ -69,9 +69,5 @@ TOP: tuple[tuple[str, str], ...] = (
     (
         r"toggle top\.registers__(gone|idle|sent|clearing|error__valid)",
         "what the top itself tells the registers, and no context's unit",
-    ),
-    (
-        r"toggle top\.\$signature__report(\$\d+)?\b.*",
-        "a block reports few causes, and few of them with every field",
     ),
 )
