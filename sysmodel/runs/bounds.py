@@ -1,5 +1,5 @@
-"""What bounds each phase of a run: what the GEMM's workgroup slots spend their time on, and how
-busy memory and link are, what the link waits for."""
+"""What bounds each phase of a run: what the GEMM's workgroup slots spend their time on, what the
+link waits for, and how busy memory and link are."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -70,6 +70,13 @@ def test_a_fast_link(name):
     assert _found(link=_FAST)[1][name, "AG"].by == "memory"
 
 
+def test_a_receiver_without_room():
+    """A fast link brings updates while the GEMM keeps the receiver's memory busy."""
+    found = _found(link=_FAST)[1]
+    assert found["t3", "GEMM"].link_time["receiver"] > 0.05
+    assert found["t3", "AG"].link_time["receiver"] == 0
+
+
 def test_narrow_ports():
     """All loads of a reduce-scatter and all its stores pass a compute unit's port."""
     bytes_per_cycle = 1.0
