@@ -159,7 +159,6 @@ def _channel(s, g, c, now, inputs, outputs):
     # A link that stalls at random asks chance in every cycle.
     sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
     link_free = sending or not leaves
-    pass_wire(s, g, c, 1, outputs, sending)
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
     if deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1):
         _note_packet(s, g, ARRIVED, now, inputs[LINK_IN:])
@@ -233,13 +232,14 @@ def _gpu(s, g, now):
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
     for context in range(f.contexts):
         step_kernel(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
-    offer_credit(f, gpu)
+    unused_bytes = offer_credit(f, gpu)
     # The link's rate is shared: who comes first takes turns.
     first = now % f.channels if f.channels > 1 else np.int64(0)
     _memory(s, g, first, now, outputs)
     for i in range(f.channels):
         c = i + first
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
+    pass_wire(s, g, 1, unused_bytes)
     drive_bus(gpu, own_inputs, own_outputs)
     own_inputs[G.tick] = 1 if now % TICK_CYCLES == 0 else 0
     receiver = 0 if f.mirror else downstream(g, f.gpus)

@@ -93,13 +93,10 @@ def pass_time(s, now, cycles):
     f = s.fixed[0]
     f.rested += cycles
     for g in range(f.gpus):
-        outputs = s.outputs[g]
-        own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
+        own_outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
         for context in range(f.contexts):
             row = context * f.gpus + g
             pass_kernel(s, row, now, cycles, own_outputs, context * CONTEXT_OUTPUTS)
-        pass_credit(f, s.gpu[g], cycles)
         for c in range(f.channels):
             pass_dram(s.dram, g * f.channels + c, cycles * f.clock_divider)
-            of_channel = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
-            pass_wire(s, g, c, cycles, of_channel, False)
+        pass_wire(s, g, cycles, pass_credit(f, s.gpu[g], cycles))

@@ -1,10 +1,9 @@
-"""What each channel's share of the link does in a cycle: it has a packet, or waits for one."""
+"""How much of the link's rate packets use, and what else the channels wait for meanwhile."""
 
 import numpy as np
 
 from sysmodel.engine.codes import READ
-from sysmodel.engine.ports import DRAM, REQUEST, O
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, DRAM, REQUEST, I, O
 from sysmodel.lib.compiled import inlined
 from sysmodel.memory.dram import dram_level, dram_reads
 from sysmodel.network.link import receiver_of
@@ -12,22 +11,30 @@ from sysmodel.network.link import receiver_of
 __all__ = ["GPU_FIELDS", "WIRE_STATES", "pass_wire"]
 
 WIRE_STATES = ("link", "receiver", "memory", "ports", "latency", "idle")
-"""The first that holds: a packet is at the link, for its rate or for room in the receiver's buffer;
-reads are in the memory, or on their way to it or back; a collective's loads and stores wait for the
-compute units' ports; packets are on their way. Then writes are in the memory, which counts as it,
-or nothing is under way."""
+"""The link's rate is used, or every channel sends. What is not used goes in equal parts to what the
+channels that do not send wait for, the first that holds: room in the receiver's buffer; reads that
+are in the memory, or on their way to it or back; the compute units' ports, for a collective's loads
+and stores; packets that are on their way; writes in the memory, which count as it. Or nothing is
+under way."""
 _LINK, _RECEIVER, _MEMORY, _PORTS, _LATENCY, _IDLE = range(len(WIRE_STATES))
 
-GPU_FIELDS = [("wire_cycles", np.int64, (len(WIRE_STATES),))]  # of all simulated channels
+GPU_FIELDS = [("wire_cycles", np.float64, (len(WIRE_STATES),))]
 
 
 @inlined
-def _state(s, g, c, outputs, sending):
+def _sends(s, g, c):
+    ready = s.inputs[g, c * CHANNEL_INPUTS + I.link_out_ready]
+    return s.outputs[g, c * CHANNEL_OUTPUTS + O.link_out_valid] != 0 and ready != 0
+
+
+@inlined
+def _wait(s, g, c):
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
+    outputs = s.outputs[g, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
     if outputs[O.link_out_valid]:
-        return _LINK if sending or gpu.credit_bytes < ATOM_BYTES else _RECEIVER
+        return _RECEIVER
     waits = outputs[O.dram_valid] != 0
     reads = waits and outputs[DRAM + REQUEST.access] == READ
     if reads or channel.back_count > 0 or dram_reads(s.dram, q) > 0:
@@ -40,7 +47,18 @@ def _state(s, g, c, outputs, sending):
 
 
 @inlined
-def pass_wire(s, g: int, c: int, cycles: int, outputs: np.ndarray, sending: bool) -> None:
-    """Count so many cycles like this one; ``outputs`` are the channel's, and ``sending`` is
-    whether the link takes what they offer."""
-    s.gpu[g].wire_cycles[_state(s, g, c, outputs, sending)] += cycles
+def pass_wire(s, g: int, cycles: int, unused_bytes: float) -> None:
+    """Count so many cycles, in which so much of the link's rate is not used."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    unused = unused_bytes / f.link_rate_bytes
+    waiting = 0
+    if unused > 0:
+        for c in range(f.channels):
+            waiting += 0 if _sends(s, g, c) else 1
+    if waiting == 0:
+        gpu.wire_cycles[_LINK] += cycles
+        return
+    gpu.wire_cycles[_LINK] += cycles - unused
+    for c in range(f.channels):
+        if not _sends(s, g, c):
+            gpu.wire_cycles[_wait(s, g, c)] += unused / waiting

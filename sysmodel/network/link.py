@@ -123,21 +123,26 @@ def set_up_link(
 
 
 @inlined
-def offer_credit(f: np.record, gpu: np.record) -> None:
-    """The link's rate for one cycle."""
+def offer_credit(f: np.record, gpu: np.record) -> float:
+    """The link's rate for one cycle. Returns the bytes of it that too few packets leave unused."""
     credit = gpu.credit_bytes + f.link_rate_bytes
     most = f.link_rate_bytes + ATOM_BYTES * f.channels
     gpu.credit_bytes = credit if credit < most else most
+    unused: float = credit - gpu.credit_bytes
+    return unused
 
 
 @inlined
-def pass_credit(f: np.record, gpu: np.record, cycles: int) -> None:
-    """The link's rate for so many cycles in which nothing is sent."""
-    for _ in range(cycles):
+def pass_credit(f: np.record, gpu: np.record, cycles: int) -> float:
+    """The link's rate for so many cycles in which nothing is sent; returns the unused bytes."""
+    unused = 0.0
+    for passed in range(cycles):
         before = gpu.credit_bytes
-        offer_credit(f, gpu)
+        unused += offer_credit(f, gpu)
         if gpu.credit_bytes == before:
+            unused += f.link_rate_bytes * (cycles - passed - 1)
             break
+    return unused
 
 
 @inlined

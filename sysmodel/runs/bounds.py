@@ -37,11 +37,11 @@ class Bound:
         Mean share of the peak at which ``pipes`` (the GEMM's only; of what they can issue),
         ``memory`` and ``link`` go.
     link_time : dict
-        Shares of the time by what the link does or waits for, the first that holds: it has a packet
-        (``link``), which waits for room at the ``receiver``; reads are in the ``memory``, or
-        writes, while none of what follows holds; a collective's loads and stores wait for the
-        compute units' ``ports``; packets are on their way (``latency``); nothing is under way, as
-        while kernels and commands start (``idle``).
+        Shares of the link's rate: used, or every channel sends (``link``); what is not used goes in
+        equal parts to what the channels that do not send wait for, the first that holds: room at
+        the ``receiver``; the ``memory``, for reads, or for writes while none of what follows holds;
+        the compute units' ``ports``, for a collective's loads and stores; packets that are on their
+        way (``latency``). Or nothing is under way, as while kernels and commands start (``idle``).
     by : str
         Of the GEMM what its workgroup slots spend most of their time on: ``pipes``, ``memory``,
         ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` where most have no workgroup; or

@@ -20,6 +20,14 @@ _TIMES = {
     "exposed_communication_ns": "exposed",
     "total_ns": "total",
 }
+_LINK_TIME = {
+    "link": "link sends",
+    "receiver": "waits: receiver",
+    "memory": "waits: memory",
+    "ports": "waits: ports",
+    "latency": "waits: latency",
+    "idle": "idle",
+}
 _MOST_GPUS = 16  # that a picture of the ring has room for
 
 
@@ -39,8 +47,8 @@ def run_page(result: RunResult) -> str:
     if found := bounds(result):
         rows = [
             {"configuration": one.configuration, "phase": one.phase}
-            | {name: f"{share:.0%}" for name, share in one.busy.items()}
-            | {f"link: {what}": f"{share:.0%}" for what, share in one.link_time.items()}
+            | {f"{name} busy": f"{share:.0%}" for name, share in one.busy.items()}
+            | {_LINK_TIME[what]: f"{share:.0%}" for what, share in one.link_time.items()}
             | {"bound by": one.by}
             for one in found
         ]
@@ -49,9 +57,9 @@ def run_page(result: RunResult) -> str:
                 name="bounds",
                 title="What bounds it",
                 text="How busy pipes, memory and link are while a phase lasts, and what the link "
-                "does meanwhile: it has a packet, which waits for the receiver or not; it waits "
-                "for the memory, for the compute units' ports, or for packets that are on their "
-                "way; nothing is under way.",
+                "does meanwhile: its rate is used; or not, since the channels wait for room in the "
+                "receiver's buffer, for the memory, for the compute units' ports, or for packets "
+                "that are on their way (latency), or nothing is under way (idle).",
                 table=pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"]),
             )
         )

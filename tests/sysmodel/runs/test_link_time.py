@@ -14,9 +14,9 @@ _NAMES = ("sequential", "t3")
 _SAMPLE_NS = 1000.0  # what a small run's samples may miss at either end
 
 
-def _found(**changes):
+def _found(channels="auto", **changes):
     system = scaled(small_system(), **changes)
-    options = RunOptions(engine="golden", configurations=_NAMES)
+    options = RunOptions(engine="golden", configurations=_NAMES, channels=channels)
     result = run(workload(_M, _N, _K, _GPUS), system, options, no_progress)
     return system, {(one.configuration, one.phase): one for one in bounds(result)}
 
@@ -37,6 +37,18 @@ def test_they_are_all_the_time():
 )
 def test_a_slow_link(name, phase):
     system, found = _found(link={"bandwidth_gb_per_s": 2.0})
+    one = found[name, phase]
+    assert one.by == "link"
+    sending_ns = _SENT_BYTES / system.link.bandwidth_gb_per_s
+    assert _times(one)["link"] == pytest.approx(sending_ns, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"), [("sequential", "RS"), ("sequential", "AG"), ("t3", "AG")]
+)
+def test_channels_that_share_a_link(name, phase):
+    """A channel without a packet waits for nothing else while others' packets have the rate."""
+    system, found = _found("all", link={"bandwidth_gb_per_s": 6.0})
     one = found[name, phase]
     assert one.by == "link"
     sending_ns = _SENT_BYTES / system.link.bandwidth_gb_per_s
