@@ -1,11 +1,42 @@
-"""Tables in Markdown, and numbers in them."""
+"""Markdown of the pages that are made: tables, numbers in them, and the length of lines."""
 
 import math
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 
-__all__ = ["MISSING", "signed", "table", "with_unit"]
+__all__ = ["MISSING", "filled", "signed", "table", "with_unit"]
 
 MISSING = "–"
+_LINE = 120  # characters
+_VERBATIM = ("|", "#", "<", "!", "    ")  # tables, headings, HTML, pictures, code
+_STARTS = re.compile(r" (?=(?:[-+*>#=]+|\d+[.)]) )")  # what would begin a list or a heading
+
+
+def filled(page: str) -> str:
+    """``page`` with its paragraphs and list items in lines of 120 characters at most."""
+    lines: list[str] = []
+    fenced = False
+    for line in page.split("\n"):
+        fence = line.startswith("```")
+        if fenced or fence or len(line) <= _LINE or line.startswith(_VERBATIM):
+            lines.append(line)
+        else:
+            lines += _filled(line)
+        fenced ^= fence
+    return "\n".join(lines)
+
+
+def _filled(line: str) -> list[str]:
+    indent = "  " if line.startswith("- ") else ""
+    broken = textwrap.wrap(
+        line[: len(indent)] + _STARTS.sub("\0", line[len(indent) :]),
+        _LINE,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [one.replace("\0", " ") for one in broken]
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:

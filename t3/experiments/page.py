@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sysmodel.lib.markdown import table
+from sysmodel.lib.markdown import filled, table
 from sysmodel.lib.terminal import terminal, terminal_table
 
 __all__ = ["Picture", "Section", "page", "print_section"]
@@ -71,7 +71,7 @@ def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
             parts.append("\n" + table(one.headings, one.rows, one.text_columns))
         if one.picture:
             parts.append(f"\n![{one.picture.title}]({one.picture.file})\n")
-    return "".join(parts)
+    return filled("".join(parts))
 
 
 def print_section(section: Section) -> None:

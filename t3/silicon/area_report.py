@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rtl.lib.memories import MEMORY_ROWS
+from sysmodel.lib.markdown import filled
 
 from .area import Area
 from .cells import Library
@@ -129,7 +130,7 @@ def as_markdown(inventory: Inventory, library: Library) -> str:
         _scaling(),
         _node7_table(inventory),
     )
-    return "\n\n".join(parts) + "\n"
+    return filled("\n\n".join(parts) + "\n")
 
 
 def _block_table(inventory: Inventory) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sysmodel.lib.markdown import filled
+
 from .blocks import Measured
 from .cells import Library
 from .sta import KINDS, Path
@@ -110,7 +112,7 @@ def as_markdown(timings: Sequence[BlockTiming], library: Library) -> str:
             *(kinds.get(kind, "–") for kind in KINDS),
         )
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n"
+    return filled("\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n")
 
 
 def path_text(path: Path, library: Library) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from rtl.export.revision import project_version, revision
+from sysmodel.lib.markdown import filled
 from sysmodel.lib.output import OutputFolder, write_json
 
 __all__ = ["Evidence"]
@@ -60,5 +61,5 @@ class Evidence:
         source = f"Made by `{self._command}` ({self._program}{sources})."
         write_json(self._folder.staging / self._json, origin | result)
         text = "\n\n".join([f"# {self._title}", source, page.strip()]) + "\n"
-        (self._folder.staging / self._page).write_text(text, encoding="utf-8")
+        (self._folder.staging / self._page).write_text(filled(text), encoding="utf-8")
         self._folder.publish()

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from textwrap import fill
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rtl.export.revision import project_version, revision
+from sysmodel.lib.markdown import filled
 from sysmodel.runs.comparison import ROUND_ROBIN
 from sysmodel.runs.result import CONFIGURATIONS
 
@@ -20,7 +20,6 @@ from .variation import variation
 __all__ = ["Origin", "origin", "page"]
 
 _HERE = Path(__file__).parent
-_WIDTH = 120  # of a line of prose
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,7 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
     )
     comparisons, main = compare(study), study.main_cases
     by_figure = groupby(comparisons, key=lambda one: one.claim.figure)
-    environment.filters["item"] = _item
-    return environment.get_template("page.md.j2").render(
+    text = environment.get_template("page.md.j2").render(
         study=study,
         origin=made_by,
         engine=_engine(study),
@@ -105,6 +103,7 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
             if name != ROUND_ROBIN
         },
     )
+    return filled(text)
 
 
 def _values(study: Study, part: str) -> list[object]:
@@ -121,18 +120,6 @@ def _engine(study: Study) -> str:
     return (
         f"golden model of the RTL; {len(study.rtl)} results again with the compiled RTL in the "
         f"loop ({models}), equal in every number"
-    )
-
-
-def _item(text: str) -> str:
-    """An item of a list, in lines of a page's width."""
-    return fill(
-        text,
-        _WIDTH,
-        initial_indent="- ",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
     )
 
 

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from rtl.parameters import T3Parameters
+from sysmodel.lib.markdown import filled
 
 from .flow import SEED, TARGET_MHZ, Routed
 from .parts import PACKAGE, SPEED_GRADE
@@ -133,7 +134,7 @@ def as_markdown(fitted: Sequence[Fitted]) -> str:
         lines.append(
             "| " + " | ".join((design.name, design.routed.part.name, *used, *speed)) + " |"
         )
-    return "\n".join([*lines, "", *(f"- {note}" for note in _notes(fitted))]) + "\n"
+    return filled("\n".join([*lines, "", *(f"- {note}" for note in _notes(fitted))]) + "\n")
 
 
 def _notes(fitted: Sequence[Fitted]) -> Iterator[str]:

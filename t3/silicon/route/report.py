@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from sysmodel.lib.markdown import filled
+
 from .blocks import BlockRoute
 
 __all__ = ["NOTES", "as_dict", "as_markdown"]
@@ -49,7 +51,7 @@ def as_markdown(blocks: Sequence[BlockRoute]) -> str:
         speed = (f"{1e3 / period:.0f}" for period in periods)
         row = (block.block, *size, f"{_filled(block):.0%}", str(block.macros), *speed)
         lines.append("| " + " | ".join(row) + " |")
-    return "\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n"
+    return filled("\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n")
 
 
 def _filled(block: BlockRoute) -> float:
