@@ -1,0 +1,45 @@
+"""Every bench passes whatever registers and memories hold before the reset.
+
+In an FPGA they begin with the values that their Verilog gives, in an ASIC with any.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from rtl.export.back_end import verilog_text
+from tb.benches import BENCHES
+from tb.runner import build_bench, run_tests
+
+_REGISTER = re.compile(r"^( *reg (?:\[\d+:0\] )?\S+ *= )(\d+)'[hbd][0-9a-f]+;$", re.MULTILINE)
+_MEMORY = re.compile(r"^ *initial begin\n.*?^ *end$", re.MULTILINE | re.DOTALL)
+_WORD = re.compile(r"^( *\S+\[\d+\] = )(\d+)'[hbd][0-9a-f]+;$", re.MULTILINE)
+
+
+def _any_power_on(verilog: str, rng: np.random.Generator) -> str:
+    """With a random value in each register and each word of a memory."""
+
+    def other(found: re.Match[str]) -> str:
+        what, bits = found[1], int(found[2])
+        value = int.from_bytes(rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
+        return f"{what}{bits}'h{value:x};"
+
+    made, count = _REGISTER.subn(other, verilog)
+    assert count > 0, "no register has a value before the reset"
+    return _MEMORY.sub(lambda memory: _WORD.sub(other, memory[0]), made)
+
+
+def _run(name):
+    return pytest.param(name, marks=() if name == "credit_window" else pytest.mark.verify)
+
+
+@pytest.mark.parametrize("name", [*map(_run, BENCHES)])
+def test_passes(name, tmp_path):
+    target = BENCHES[name]
+    print(f"seed {target.seed}")
+    text = verilog_text(target.make(), name, gated=True)
+    build_bench(
+        _any_power_on(text, np.random.default_rng(target.seed)), name=name, directory=tmp_path
+    )
+    run_tests(name=name, test_module=target.module, directory=tmp_path, seed=target.seed)
