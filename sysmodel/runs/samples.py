@@ -35,7 +35,8 @@ def timeline_of(
     series["link (bytes/ns)"] = change["link"] * machine.whole / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
-    each = np.diff(rows["wire_cycles"], axis=0) / interval
+    # What is left of a cycle that is not used may be a rounding error below nothing.
+    each = np.diff(rows["wire_cycles"], axis=0).clip(0) / interval
     series |= {WIRE_SERIES.format(what): each[:, i] for i, what in enumerate(WIRE_STATES)}
     series["workgroups finished (per us)"] = change["finished"] / ns * 1e3
     return Timeline(bucket_ns=ns, series=series, spans=spans, flows=list(flows), first_cycle=zero)
