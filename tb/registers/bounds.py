@@ -194,11 +194,6 @@ class Bounds:
             bits = _MAP[key[0]][key[1]].mask.bit_count()
             tries.append((key, self._near(rng.choice(bounds), bits)))
         for (name, field), tried in tries:
-            right, _ = fits[name, field]
-            writes += [
-                _write(name, **{field: tried}),
-                launch,
-                abort,
-                _write(name, **{field: right}),
-            ]
+            wrong, right = (_write(name, **{field: one}) for one in (tried, fits[name, field][0]))
+            writes += [wrong, launch, abort, right]
         return writes

@@ -25,9 +25,14 @@ def _any_power_on(verilog: str, rng: np.random.Generator) -> str:
         value = int.from_bytes(rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
         return f"{what}{bits}'h{value:x};"
 
+    def all_words(memory: re.Match[str]) -> str:
+        made, count = _WORD.subn(other, memory[0])
+        assert count == memory[0].count("\n") - 1, "a word of a memory keeps its value"
+        return made
+
     made, count = _REGISTER.subn(other, verilog)
     assert count > 0, "no register has a value before the reset"
-    return _MEMORY.sub(lambda memory: _WORD.sub(other, memory[0]), made)
+    return _MEMORY.sub(all_words, made)
 
 
 def _run(name):
