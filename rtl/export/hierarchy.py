@@ -17,7 +17,7 @@ from .back_end import is_room, ports_of
 from .cells import CLOCK_GATE
 from .clock_gate import add_clock_gate
 from .likeness import likeness
-from .parts import instance_of, replace_parts
+from .parts import elaborate, instance_of
 from .platform import ExportPlatform
 from .reset_style import ResetStyle
 
@@ -81,9 +81,9 @@ class Hierarchies:
             Of the top's module. The names of the others begin with it and two underscores, go on
             with the component's class and, where that has several variants, say where one is used.
         """
-        platform = self._platform
-        top = platform.stop_clock(component) if is_room(component) else component
-        names = self._names(self._add(component, Fragment.get(top, platform)), name)
+        if is_room(component):
+            self._platform.stop_clock(component)
+        names = self._names(self._add(component), name)
         taken = set(names.values())
         parts = []
         for key, module in names.items():
@@ -98,20 +98,19 @@ class Hierarchies:
             parts.append(Part(module, self._components[key], text))
         return parts
 
-    def _add(self, component: wiring.Component, fragment: Fragment) -> str:
-        """Convert a component that was elaborated to a fragment, and give its key."""
+    def _add(self, component: wiring.Component) -> str:
+        """Convert a component, unless one like it was, and give its key."""
         sleeps = self._platform.has_room(component)
         consists_of = sleeps, likeness(component)
         for other, key in self._made:
             if consists_of[1] is not None and consists_of == other:
                 return key
         ports: dict[str, tuple[Value, PortDirection]] = dict(ports_of(component))
-        clk = ClockSignal()
-        if sleeps:
-            clk = Signal(name="clk")
+        clk = Signal(name="clk") if sleeps else ClockSignal()
+        fragment = elaborate(component, self._platform, partial(self._instance, clk))
+        if isinstance(clk, Signal):
             ports["clk"] = clk, PortDirection.Input
             self._put_to_sleep(component, fragment, clk, ports)
-        replace_parts(fragment, partial(self._instance, clk))
         text = rtlil.convert(
             fragment,
             name=_SELF,
@@ -145,11 +144,9 @@ class Hierarchies:
         domain.clk = add_clock_gate(fragment, room, clk, needs_clock)
         fragment.add_domains(domain)
 
-    def _instance(
-        self, clk: Value, component: wiring.Component, fragment: Fragment, name: str | None
-    ) -> Instance:
+    def _instance(self, clk: Value, component: wiring.Component, name: str | None) -> Instance:
         """``clk`` is the clock of rooms."""
-        key = self._add(component, fragment)
+        key = self._add(component)
         if not self._platform.has_room(component):
             if isinstance(clk, Signal) and self._has_gates(key):
                 kind = type(component).__name__

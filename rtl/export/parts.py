@@ -1,14 +1,17 @@
-"""The components inside of an elaborated one, and instances in their place."""
+"""The components inside of one, and instances in their place."""
 
 from collections.abc import Callable
+from typing import Any
 
-from amaranth.hdl import Fragment, Instance, Value
+from amaranth.hdl import Elaboratable, Fragment, Instance, Module, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
 from .back_end import ports_of
 
-__all__ = ["instance_of", "replace_parts"]
+__all__ = ["elaborate", "instance_of"]
+
+Replace = Callable[[wiring.Component, str | None], Fragment | None]
 
 
 def instance_of(component: wiring.Component, module: str, **inputs: Value) -> Instance:
@@ -29,32 +32,40 @@ def instance_of(component: wiring.Component, module: str, **inputs: Value) -> In
     return Instance(module, **connections)
 
 
-def replace_parts(
-    fragment: Fragment, replace: Callable[[wiring.Component, Fragment, str | None], Fragment | None]
-) -> None:
-    """Replace what the components directly inside a fragment were elaborated to.
+def elaborate(component: wiring.Component, platform: Any, replace: Replace) -> Fragment:
+    """Elaborate a component, but not the components directly inside that something else replaces.
 
-    Components of Amaranth's library stay: they have no fixed set of ports.
+    Components of Amaranth's library stay: they have no fixed set of ports. So do those that a
+    transformer changes, such as ``ResetInserter``: an instance would be without the change.
 
     Parameters
     ----------
-    fragment : Fragment
-        Of an elaborated component; it is changed.
+    component : Component
+        It can be elaborated only once.
+    platform
+        As ``elaborate`` has it.
     replace : callable
-        Given a component, its fragment and its name as a submodule, what stands in its place; None
-        if it stays, and the components inside are looked at instead.
+        Given a component and its name as a submodule, what stands in its place; None if it stays,
+        and the components inside are looked at instead.
     """
-    for index, (part, name, src_loc) in enumerate(fragment.subfragments):
-        component = _component(part)
-        new = None if component is None else replace(component, part, name)
-        if new is None:
-            replace_parts(part, replace)
-        else:
-            fragment.subfragments[index] = (new, name, src_loc)
+    module = component.elaborate(platform)
+    _replace_inside(module, platform, replace)
+    return Fragment.get(module, platform)
 
 
-def _component(fragment: Fragment) -> wiring.Component | None:
-    """The component that a fragment was made from, if it is one of ours."""
-    source = fragment.origins[0] if fragment.origins else None
-    inside = type(source).__module__.startswith("amaranth.")
-    return source if isinstance(source, wiring.Component) and not inside else None
+def _replace_inside(module: Module, platform: Any, replace: Replace) -> None:
+    """A module's submodules have no public names."""
+    for name, (part, src_loc) in module._named_submodules.items():
+        module._named_submodules[name] = _new(part, name, platform, replace), src_loc
+    module._anon_submodules[:] = (
+        (_new(part, None, platform, replace), src_loc) for part, src_loc in module._anon_submodules
+    )
+
+
+def _new(part: Elaboratable, name: str | None, platform: Any, replace: Replace) -> Any:
+    if isinstance(part, Module):
+        _replace_inside(part, platform, replace)
+    if not isinstance(part, wiring.Component) or type(part).__module__.startswith("amaranth."):
+        return part
+    new = replace(part, name)
+    return elaborate(part, platform, replace) if new is None else new

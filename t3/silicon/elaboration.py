@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from amaranth.back import rtlil
-from amaranth.hdl import Fragment, Instance
+from amaranth.hdl import Instance
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
 from rtl.export.back_end import ports_of
-from rtl.export.parts import instance_of, replace_parts
+from rtl.export.parts import elaborate, instance_of
 
 __all__ = ["TOP", "rtlil_text"]
 
@@ -31,15 +31,14 @@ def rtlil_text(component: wiring.Component, boxes: Sequence[type] = ()) -> str:
     """
     declared: dict[str, str] = {}
 
-    def box(part: wiring.Component, _fragment: Fragment, _name: str | None) -> Instance | None:
+    def box(part: wiring.Component, _name: str | None) -> Instance | None:
         if type(part) not in boxes:
             return None
         name = type(part).__name__
         declared[name] = _declaration(part, name)
         return instance_of(part, name)
 
-    fragment = Fragment.get(component, None)
-    replace_parts(fragment, box)
+    fragment = elaborate(component, None, box)
     text = rtlil.convert(fragment, ports=ports_of(component), name=TOP, emit_src=False)
     return text + "".join(declared.values())
 
