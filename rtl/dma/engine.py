@@ -238,6 +238,8 @@ class DmaEngine(wiring.Component):
         wants = []
         for index, walker in enumerate(walkers):
             here = Signal(p.channels, name=f"here_{index}")
+            # A signal, since each lane would hold the expression for all of them.
+            offers = Signal(p.channels, name=f"offers_{index}")
             stops = Signal(name=f"stops_{index}")
             lanes = (walker.channel == number for number in p.channel_numbers)
             m.d.comb += [
@@ -251,8 +253,9 @@ class DmaEngine(wiring.Component):
             if len(walkers) > 1:
                 m.d.comb += waits[index].eq(walker.valid & first[index] & stops)
                 m.d.sync += self.waits[index].eq(waits[index])
-            offers = walker.valid & ~self.aborting
-            wants.append(here & offers.replicate(p.channels))
+            with m.If(walker.valid & ~self.aborting):
+                m.d.comb += offers.eq(here)
+            wants.append(offers)
         for index in range(p.channels):
             self._feed(m, index, Cat(lanes[index] for lanes in wants), first)
         moves = Cat(self.waits ^ waits, *(walker.advance for walker in walkers)).any()

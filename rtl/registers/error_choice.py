@@ -83,8 +83,10 @@ class ErrorChoice(wiring.Component):
             stray = error.report.stray
             is_own = stray if owner is None else ~stray & (error.report.owner == owner)
             m.d.comb += bit.eq(error.valid & is_own)
-        reports = [error.report for error in errors]
+        # A signal: each report's bit would hold the expression for all of them.
+        first = Signal(len(errors))
         m.d.comb += [
+            first.eq(one_hot_first(valid)),
             out.valid.eq(valid.any()),
-            out.report.eq(one_hot_select(one_hot_first(valid), reports)),
+            out.report.eq(one_hot_select(first, [error.report for error in errors])),
         ]
