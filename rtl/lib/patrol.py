@@ -25,6 +25,8 @@ class Patrol(wiring.Component):
         The traffic reads nothing in this cycle.
     reads : Out(1)
         The step reads ``row``.
+    looks : Out(1)
+        It did in the last cycle. A register.
     row : Out
     correctable : In(1)
         In the cycle after ``reads``: the row has a word with one wrong bit.
@@ -40,8 +42,8 @@ class Patrol(wiring.Component):
     ----------
     Proofs and benches may read these; nothing outside drives them.
 
-    due, looks : Signal
-        A step is due; the row was read in the last cycle.
+    due : Signal
+        A step is due.
     looked : Signal
         It was in the cycle before that, and nothing disturbed: unless something is corrected, it is
         the next row's turn.
@@ -49,12 +51,13 @@ class Patrol(wiring.Component):
 
     def __init__(self, rows: int):
         self._rows = rows
-        self.due, self.looks, self.looked = Signal(), Signal(), Signal()
+        self.due, self.looked = Signal(), Signal()
         super().__init__(
             {
                 "step": In(1),
                 "free": In(1),
                 "reads": Out(1),
+                "looks": Out(1),
                 "row": Out(range(max(rows, 2))),
                 "correctable": In(1),
                 "disturbed": In(1),

@@ -39,6 +39,8 @@ class ErrorLog(wiring.Component):
         0 while the log is empty. Combinational, as ``pending``.
     pending : Out(1)
         There is one.
+    level : Out(range(9))
+        Errors in the log. A register.
     total : Out(32)
         Cycles with an error, the last one apart. A register, modulo its range.
     counts : Out(16).array
@@ -48,10 +50,6 @@ class ErrorLog(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
-
-    level : Signal
-        Errors in the log.
     kinds : tuple of ErrorCode
     """
 
@@ -64,12 +62,12 @@ class ErrorLog(wiring.Component):
                 "drop": In(1),
                 "oldest": Out(ErrorReport(p)),
                 "pending": Out(1),
+                "level": Out(range(ERROR_LOG_DEPTH + 1)),
                 "total": Out(32),
                 "counts": Out(_COUNT_BITS).array(len(self.kinds)),
                 "counting": Out(1),
             }
         )
-        self.level = Signal(range(ERROR_LOG_DEPTH + 1))
         self._storage = Memory(shape=ErrorReport(p), depth=ERROR_LOG_DEPTH, init=[])
         self._write = self._storage.write_port()
         self._read = self._storage.read_port(domain="comb")
