@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The blocks of the hardware: what is built in, measured, proven and tested by itself."""
 
 from collections.abc import Mapping

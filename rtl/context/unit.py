@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The part of the hardware that each context has for itself."""
 
 from amaranth.hdl import Module

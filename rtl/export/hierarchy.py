@@ -16,6 +16,7 @@ from amaranth.lib import wiring
 from .back_end import is_room, ports_of
 from .cells import CLOCK_GATE
 from .clock_gate import add_clock_gate
+from .crossings import Crossings
 from .likeness import likeness
 from .parts import elaborate, instance_of
 from .platform import ExportPlatform
@@ -65,6 +66,7 @@ class Hierarchies:
     def __init__(self, reset: ResetStyle = "synchronous"):
         self._reset = reset
         self._platform = ExportPlatform()
+        self._crossings = Crossings()
         # By a key that is computed from the text.
         self._texts: dict[str, str] = {}
         self._components: dict[str, wiring.Component] = {}
@@ -80,10 +82,17 @@ class Hierarchies:
         name : str
             Of the top's module. The names of the others begin with it and two underscores, go on
             with the component's class and, where that has several variants, say where one is used.
+
+        Raises
+        ------
+        ValueError
+            If a component reads a signal of another one that is none of its ports.
         """
         if is_room(component):
             self._platform.stop_clock(component)
-        names = self._names(self._add(component), name)
+        top = self._add(component)
+        self._crossings.check()
+        names = self._names(top, name)
         taken = set(names.values())
         parts = []
         for key, module in names.items():
@@ -111,6 +120,8 @@ class Hierarchies:
         if isinstance(clk, Signal):
             ports["clk"] = clk, PortDirection.Input
             self._put_to_sleep(component, fragment, clk, ports)
+        inputs = [value for value, side in ports.values() if side is PortDirection.Input]
+        self._crossings.add(type(component).__name__, fragment, inputs)
         text = rtlil.convert(
             fragment,
             name=_SELF,

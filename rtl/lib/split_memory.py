@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A memory that is written and read in the same cycle, of halves with a single port each."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A memory that is written and read in the same cycle, in any rows."""
 
 from amaranth.hdl import Module

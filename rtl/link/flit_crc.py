@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Check bits of flits: made before the physical link, looked at behind it."""
 
 from amaranth.hdl import Cat, Module, Signal

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The links of all channels of a top, with what its contexts tell and hear over them."""
 
 from amaranth.hdl import Cat, Module

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Numbers packets, keeps them until they are acknowledged, and sends them again if need be."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Agrees with the other side on a new beginning, whichever of them is reset."""
 
 from amaranth.hdl import Module, Signal

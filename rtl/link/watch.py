@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Notices that a link makes no progress."""
 
 from amaranth.hdl import Module, Signal

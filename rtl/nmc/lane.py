@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """One lane of the near-memory reduce unit."""
 
 from collections.abc import Sequence

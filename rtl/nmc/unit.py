@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Near-memory compute: the unit that reduces an update into a memory atom."""
 
 from itertools import pairwise

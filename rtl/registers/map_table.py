@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The tables of regions, ranges and commands, and what may be written into them."""
 
 from amaranth.hdl import Cat, Module, Value

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Flow control: which dispatch indices may be updated, and which may be dispatched."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
