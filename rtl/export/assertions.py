@@ -24,7 +24,8 @@ def assertions(
     """What holds in every cycle, and what should come about in some.
 
     * A stream that is offered stays, unchanged, until it is taken. This is asserted of outputs that
-      follow from registers alone: others change with what they follow, which is asserted there.
+      follow from registers alone: others change with what they follow, which is asserted there. It
+      is not asserted of those that the component has in ``may_change``.
     * An output that follows from registers alone, and whose shape is a range, is within it.
     * Of the members that the component has in ``one_hot``, at most one bit is set.
     * Covered are a stall and a transfer of each stream.
@@ -48,8 +49,10 @@ def assertions(
     """
     by_path = {port.path: port for port in ports}
     lines: list[str] = []
+    may_change = getattr(component, "may_change", ())
     for path in _streams(component.signature):
-        lines += _of_stream(by_path, path, registered, holds_inputs)
+        held = () if path[0] in may_change else registered
+        lines += _of_stream(by_path, path, held, holds_inputs)
     for path, member, _ in component.signature.flatten(component):
         port = by_path.get(path)
         if port and isinstance(member.shape, range) and _is_registered(port, registered):

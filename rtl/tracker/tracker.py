@@ -61,7 +61,11 @@ class Tracker(wiring.Component):
 
     front : TrackerFront
     banks : list of TrackerBank
+    may_change : tuple of str
+        Streams whose offer may change until it is taken: with the bank whose turn it is.
     """
+
+    may_change = ("o",)
 
     def __init__(self, p: T3Parameters):
         self._p = p
