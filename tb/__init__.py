@@ -1,1 +1,1 @@
-"""Cocotb benches of the exported Verilog."""
+"""Cocotb benches of the Verilog."""

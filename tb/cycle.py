@@ -32,7 +32,7 @@ def scaled(cycles: int) -> int:
 
 
 def inputs_of(component: Component) -> list[str]:
-    """Names of a component's inputs in the exported Verilog, without the clock and the reset."""
+    """Names of a component's inputs in its Verilog, without the clock and the reset."""
     return [name for name, (_, kind) in ports_of(component).items() if kind.value == "input"]
 
 

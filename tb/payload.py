@@ -1,4 +1,4 @@
-"""Payloads as the vectors that the exported Verilog has, from fields and back."""
+"""Payloads as the vectors that the Verilog has, from fields and back."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

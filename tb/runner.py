@@ -1,4 +1,4 @@
-"""Runs a cocotb bench on the exported Verilog of a component."""
+"""Runs a cocotb bench on the Verilog of a component."""
 
 import json
 import os

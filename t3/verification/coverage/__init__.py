@@ -1,1 +1,1 @@
-"""What of the exported Verilog the benches run through."""
+"""What of the Verilog the benches run through."""

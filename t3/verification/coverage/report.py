@@ -76,7 +76,7 @@ def as_markdown(found: Sequence[Measured | FailingBench]) -> str:
         for measured in results
     ]
     reading = (
-        f"Each block's cocotb bench ran once on the exported Verilog, at scale {SCALE}. Lines and "
+        f"Each block's cocotb bench ran once on its Verilog, at scale {SCALE}. Lines and "
         "branches, and both changes of every bit, are Verilator's; functional points are the "
         "hazards that the bench itself looks for."
     )
