@@ -70,14 +70,16 @@ class Model:
         """Something interrupts; an abort, or the reset, is not over; there was a launch."""
         own = self.state.contexts[context]
         names = {"aborting": "aborting", "launched": "open", "aborted": "given_up"}
-        irq = {"irq": self.irqs[context]}
+        irq = {"irq": self._irq(context)}
         return irq | {port: bool(own[name]) for port, name in names.items()}
 
     @property
     def irqs(self) -> list[bool]:
         """Something interrupts, for each context."""
-        pages = range(CONTEXT, len(self.state.logs))
-        return [bool(interrupts(self.state, page)) for page in pages]
+        return [self._irq(context) for context in range(len(self.state.contexts))]
+
+    def _irq(self, context: int) -> bool:
+        return bool(interrupts(self.state, CONTEXT + context))
 
     @property
     def irq(self) -> bool:

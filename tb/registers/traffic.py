@@ -26,6 +26,8 @@ _GROUPS = {
 _IN_GROUPS = {name for group in _GROUPS.values() for name in group} | set(_GROUPS)
 _OTHERS = sorted(set(_MAP) - _IN_GROUPS)
 _WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
+# What the hardware counts and logs is seen only where it is read.
+_READ_OFTEN = [name for name in _OTHERS if name not in _WRITABLE] * 2 + ["STATUS"] * 4
 # A write to these does something, once.
 _ACTS = {"CONTROL", "GPU_CONTROL", "SCRUB", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
 _LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
@@ -71,7 +73,7 @@ class BusTraffic:
 
     def read(self) -> int:
         """Address of a read."""
-        return self._address(self._rng.choice([*_MAP, *["STATUS"] * 4]))
+        return self._address(self._rng.choice([*_MAP, *_READ_OFTEN]))
 
     def write_address(self) -> tuple[int, int]:
         """Address and protection of the next write; its data come from :meth:`write_data`."""
