@@ -102,14 +102,16 @@ def step_criticality(s, context, dispatched, finished, issued, launch, tick):
     own.active, own.relaxed, own.critical = active, relaxed, critical
     ends = finished != own.finished_seen
     given_up = gpu.aborted != 0 and own.launched != 0
-    if tick or launch or issued or ends or tells or given_up:
+    # After the last phase what is told may change, so that the next cycle is no rest.
+    ended = own.phase == _LAST_PHASE
+    if tick or launch or issued or ends or tells or given_up or ended:
         gpu.awake |= UNIT.criticality
     elif own.phase != 0:
         gpu.awake |= COUNTS
     if own.phase or (tick and own.changed):
         if own.phase == 0:
             own.changed = 0
-        if own.phase <= _JUDGED or own.phase == _LAST_PHASE:
+        if own.phase <= _JUDGED or ended:
             _judge(s, context, finished)
         own.phase = (own.phase + 1) & _LAST_PHASE
     if finished != own.finished_seen:
