@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Whether communication is what everything waits for: the time that the link still needs against
 three quarters of what the kernel still needs."""
 # amaranth: UnusedElaboratable=no

@@ -78,3 +78,10 @@ def test_what_no_register_can_hold(tmp_path):
     assert done.stderr.startswith("error: --regions: must be at most 256 to fit REGION_COMMIT")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_says_nothing_of_amaranth(tmp_path):
+    """Of two channels that are alike one is elaborated; of the other Amaranth would warn."""
+    command = [sys.executable, "-m", "t3", "export", "--channels", "2", "--no-with-data"]
+    done = subprocess.run([*command, "--out", tmp_path], capture_output=True, text=True, check=True)
+    assert "Unused" not in done.stdout + done.stderr
