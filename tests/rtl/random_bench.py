@@ -15,11 +15,13 @@ _SIDES = ("first", "second")
 def _stimulus(port: dict) -> str:
     """What an input does: in phase 0 anything in each cycle, in phase 1 something now and then, in
     phases 2 and 3 it rests, in 3 while all that is offered is taken. What empties a block comes
-    only now and then."""
+    only now and then, and a session lasts."""
     name, width = port["name"], port["width"]
     words = ", ".join(["$random(seed)"] * -(-width // 32))
     if name == "clear":
         return f"{name} = {{{words}}} % 64 == 0;"
+    if name == "open":
+        return f"{name} = cycle % 64 != 0;"
     if width == 1:
         at_rest = "phase == 3" if name.endswith("ready") else "1'b0"
         sparse = f"phase == 1 ? $random(seed) % 8 == 0 : {at_rest}"

@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from amaranth.hdl import Module, Signal, unsigned
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.hdl import unsigned
 from exported import SMALL, cells, exported, written
 from random_bench import SIMULATORS, compare
 
 from rtl.blocks import BLOCKS, TOP
 from rtl.export.back_end import is_room, verilog_text
+from rtl.export.cells import CELLS, cell_text
 from rtl.export.hierarchy import Hierarchies
 from rtl.export.names import identifier
 from rtl.export.ports import documented_ports
@@ -70,52 +69,28 @@ def test_without_clock_gates(simulator, tmp_path):
     compared("issue_ack_queue", tmp_path, simulator, defines=("T3_NO_CLOCK_GATING",))
 
 
-class Sessions(wiring.Component):
-    """A link's flow in sessions of 63 cycles; its times are so short that random inputs reach
-    them."""
-
-    def __init__(self):
-        link = LinkParameters(
-            replay_depth=4,
-            receive_depth=4,
-            timeout_cycles=4,
-            idle_cycles=2,
-            down_cycles=64,
-            lifetime_cycles=8,
-            sequence_bits=5,
-        )
-        kinds = dict.fromkeys(("sends", "receives", "has_words"), True)
-        self.flow = LinkFlow(unsigned(16), unsigned(8), link, **kinds)
-        members = self.flow.signature.members.items()
-        super().__init__(
-            {name: member for name, member in members if name not in ("open", "awake")}
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.flow = flow = self.flow
-        cycle = Signal(6)
-        m.d.sync += cycle.eq(cycle + 1)
-        m.d.comb += flow.open.eq(cycle.any())
-        for name, member in self.signature.members.items():
-            outside, inside = getattr(self, name), getattr(flow, name)
-            if not member.is_port:
-                wiring.connect(m, wiring.flipped(outside), inside)
-            elif member.flow is In:
-                m.d.comb += inside.eq(outside)
-            else:
-                m.d.comb += outside.eq(inside)
-        return m
+def link_flow():
+    """Its times are so short that random inputs reach them."""
+    link = LinkParameters(
+        replay_depth=4,
+        receive_depth=4,
+        timeout_cycles=4,
+        idle_cycles=2,
+        down_cycles=64,
+        lifetime_cycles=8,
+        sequence_bits=5,
+    )
+    return LinkFlow(unsigned(16), unsigned(8), link, sends=True, receives=True, has_words=True)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_parts_that_begin_anew(simulator, tmp_path):
     """A ResetInserter also resets what is inside. To the link's endpoint random flits are corrupt,
     so that it never sends."""
-    readable = readable_verilog(Hierarchies().parts(Sessions(), "second"), "Of a test.")
+    readable = readable_verilog(Hierarchies().parts(link_flow(), "second"), "Of a test.")
     ports = [{"name": name, "direction": "input", "width": 1} for name in ("clk", "rst")]
-    ports += [vars(port) for port in documented_ports(Sessions())]
-    written(tmp_path, exported())
-    texts = verilog_text(Sessions(), "first"), readable
+    ports += [vars(port) for port in documented_ports(link_flow())]
+    written(tmp_path, {f"{cell}.v": cell_text(cell) for cell in CELLS})
+    texts = verilog_text(link_flow(), "first"), readable
     changes, _ = compare(tmp_path, simulator, texts, ports, cells(tmp_path), cycles=CYCLES)
     assert changes > CYCLES // 5
