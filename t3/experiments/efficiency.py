@@ -1,23 +1,56 @@
-"""Efficiency of the GEMM alone."""
+"""The GEMM alone: its time, its efficiency, what it moves to and from the memory."""
+
+from dataclasses import dataclass
 
 from sysmodel.config.system import System
+from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.machine.machine import Machine
+from sysmodel.machine.sampling import samples, stands_for_all
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.result import EngineName
 
-__all__ = ["gemm_efficiency"]
+__all__ = ["GemmAlone", "gemm_alone", "gemm_efficiency"]
 
 _TP = 8  # GPUs of the ring that the output would be cut for; hardly matters to the GEMM
 
 
-def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> float:
-    """Share of the GPU's peak that an ``m`` × ``n`` × ``k`` GEMM reaches alone."""
+@dataclass(frozen=True)
+class GemmAlone:
+    """What a GEMM with nothing beside it takes, and moves between caches and memory.
+
+    ``share_of_peak`` is that of the matrix pipes' rate at the system's clock.
+    """
+
+    time_ns: float
+    share_of_peak: float
+    read_bytes: int
+    written_bytes: int
+
+
+def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> GemmAlone:
+    """Simulate an ``m`` × ``n`` × ``k`` GEMM alone, of the memory as few channels as stand for all.
+
+    What the caches still hold at its end is not written.
+    """
     kernel = kernel_of(system, m, n, k, _TP)
+    channels = next(one for one in samples(system) if stands_for_all(system, kernel, one))
     with Machine(
-        system, kernel, engine=engine, channels=1, mirror=True, cached_stores=True
+        system, kernel, engine=engine, channels=channels, mirror=True, cached_stores=True
     ) as machine:
         machine.start_kernel()
         machine.run(UNTIL_GEMM)
-        ns: float = machine.now * system.cycle_ns
-    return kernel.flops / (ns * system.peak_flops_per_ns)
+        time_ns: float = machine.now * system.cycle_ns
+        gpu = machine.state.gpu
+        reads, writes, kept = (int(gpu[name].sum()) for name in ("reads", "writes", "kept"))
+    return GemmAlone(
+        time_ns=time_ns,
+        share_of_peak=kernel.flops / (time_ns * system.peak_flops_per_ns),
+        read_bytes=reads * machine.whole * ATOM_BYTES,
+        written_bytes=(writes - kept) * machine.whole * ATOM_BYTES,
+    )
+
+
+def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> float:
+    """Share of the GPU's peak that an ``m`` × ``n`` × ``k`` GEMM reaches alone."""
+    return gemm_alone(system, m, n, k, engine).share_of_peak

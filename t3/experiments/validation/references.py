@@ -1,11 +1,20 @@
 """The reference figures as records."""
 
 import csv
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["DramReference", "RingReference", "dram_references", "ring_references"]
+__all__ = [
+    "CardReference",
+    "DramReference",
+    "GemmReference",
+    "RingReference",
+    "card_reference",
+    "dram_references",
+    "ring_references",
+]
 
 _FOLDER = Path(__file__).parent / "reference"
 _REFRESH = {
@@ -48,6 +57,56 @@ class RingReference:
     link_gb_per_s: float
     link_latency_ns: float
     time_ns: float
+
+
+@dataclass(frozen=True)
+class GemmReference:
+    """A GEMM on a GPU: ``time_ns`` alone with empty caches, ``one_of_many_ns`` of many in turn."""
+
+    m: int
+    n: int
+    k: int
+    time_ns: float
+    clock_mhz: float
+    read_bytes: int
+    written_bytes: int
+    one_of_many_ns: float
+
+
+@dataclass(frozen=True)
+class CardReference:
+    """What ``measure_gpu.py`` found: rates count bytes read and written, latencies go from one load
+    to the next."""
+
+    name: str
+    l2_mib: float
+    hit_ns: float
+    miss_ns: float
+    kernel_start_ns: float
+    streams_gb_per_s: dict[str, float]
+    gemms: tuple[GemmReference, ...]
+
+
+def card_reference(name: str) -> CardReference:
+    """Figures of a GPU, named as its preset."""
+    found = json.loads((_FOLDER / f"gpu_{name}.json").read_text(encoding="utf-8"))
+    return CardReference(
+        name=found["conditions"]["name"],
+        l2_mib=found["conditions"]["l2_bytes"] / 2**20,
+        hit_ns=found["latency_ns"]["8 MiB"],
+        miss_ns=found["latency_ns"]["4096 MiB"],
+        kernel_start_ns=found["kernel_start_ns"],
+        streams_gb_per_s=found["streams_gb_per_s"],
+        gemms=tuple(
+            GemmReference(
+                **{name: one[name] for name in ("m", "n", "k", "time_ns", "one_of_many_ns")},
+                clock_mhz=1e3 * one["cycles"] / one["time_ns"],
+                read_bytes=one["read_bytes"],
+                written_bytes=one["written_bytes"],
+            )
+            for one in found["gemms"]
+        ),
+    )
 
 
 def _rows(name: str) -> list[dict[str, str]]:

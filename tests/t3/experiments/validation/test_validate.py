@@ -9,10 +9,16 @@ from markdown_it import MarkdownIt
 from sysmodel.config.model import workload_of
 from sysmodel.lib.errors import InputError
 from t3.cli.validate import PAGE, validate
+from t3.experiments.efficiency import GemmAlone
 from t3.experiments.page import Picture, Section, page, print_section
 from t3.experiments.validation import sections
 from t3.experiments.validation.gemm_comparison import GemmComparison
-from t3.experiments.validation.references import dram_references, ring_references
+from t3.experiments.validation.gpu_comparison import CardFigure, CardGemm
+from t3.experiments.validation.references import (
+    card_reference,
+    dram_references,
+    ring_references,
+)
 from t3.experiments.validation.sampling import SamplingComparison
 
 RINGS = [one for one in ring_references() if one.buffer_bytes == 24_000_000][:2]
@@ -29,6 +35,10 @@ def few(monkeypatch):
     monkeypatch.setattr(sections, "other_rings", lambda: RINGS[:1])
     gemm = GemmComparison(2048, 0.85, 0.92, 0.78, 0.9)
     monkeypatch.setattr(sections, "compare_gemm", lambda report: [gemm])
+    on_card = CardGemm(card_reference("h200").gemms[0], 0.825, GemmAlone(7e4, 0.84, 1, 2))
+    monkeypatch.setattr(sections, "compare_card_gemms", lambda report: [on_card])
+    figure = CardFigure("latency of the L2", "ns", 145.0, 150.0)
+    monkeypatch.setattr(sections, "card_figures", lambda: [figure])
     work = workload_of("t-nlg", "fc2", 8)
     same = SamplingComparison(work, "t3", 1e6, 1e6)
     monkeypatch.setattr(sections, "compare_sampling", lambda one, report: [same])
@@ -50,7 +60,7 @@ def test_page_and_figures_are_written(few, tmp_path, capsys):
     for link in links:
         assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
     tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
-    assert len(tables) == 9
+    assert len(tables) == 12
     for one in few:
         assert f" {one.fraction_of_peak:.4f} |" in text
     shown = capsys.readouterr().out

@@ -1,0 +1,90 @@
+"""The model of a GPU beside the GPU itself."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sysmodel.config.system import System, load_system
+from sysmodel.engine.codes import READ, WRITE
+from sysmodel.lib.progress import Report, no_progress
+from t3.experiments.dram.patterns import mixed, random_rows, sequential
+from t3.experiments.dram.serve import fraction_of_peak, serve
+from t3.experiments.efficiency import GemmAlone, gemm_alone
+
+from .references import CardReference, GemmReference, card_reference
+
+__all__ = ["SHARE_BOUND", "CardFigure", "CardGemm", "card_figures", "compare_card_gemms"]
+
+SHARE_BOUND = 0.1  # of the matrix pipes' peak
+_PRESET = "h200"
+_ALIGNED = 8  # fp16 values in 16 bytes, in which the tensor memory accelerator copies rows
+
+
+@dataclass(frozen=True)
+class CardGemm:
+    """A GEMM on the card, and the model's at the clock that the card had."""
+
+    reference: GemmReference
+    measured_share: float
+    ours: GemmAlone
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the shares of the peak are within the bound; None where the library takes a
+        kernel for an older GPU, whose units the model does not have."""
+        if self.reference.k % _ALIGNED:
+            return None
+        return abs(self.ours.share_of_peak - self.measured_share) <= SHARE_BOUND
+
+
+@dataclass(frozen=True)
+class CardFigure:
+    """Something else that was measured, and the same of the model."""
+
+    what: str
+    unit: str
+    measured: float
+    ours: float
+
+
+def compare_card_gemms(report: Report = no_progress) -> list[CardGemm]:
+    """Simulate each GEMM that was measured, with the golden engine."""
+    found, references = [], card_reference(_PRESET).gemms
+    for done, reference in enumerate(references):
+        report(f"GEMM of {_PRESET}", done / len(references))
+        system = _at_clock(load_system(_PRESET), reference.clock_mhz)
+        shape = reference.m, reference.n, reference.k
+        ours = gemm_alone(system, *shape)
+        scale = ours.time_ns / reference.time_ns
+        found.append(CardGemm(reference, ours.share_of_peak * scale, ours))
+    return found
+
+
+def card_figures() -> list[CardFigure]:
+    """Rates of the memory, latencies, and the start of a kernel."""
+    return list(_figures(load_system(_PRESET), card_reference(_PRESET)))
+
+
+def _figures(system: System, card: CardReference) -> Iterator[CardFigure]:
+    timing = system.dram.timing_cycles
+    patterns = {
+        "read": sequential(READ),
+        "write": sequential(WRITE),
+        "copy": mixed(1, 1),
+        "add": mixed(2, 1),
+    }
+    for name, pattern in patterns.items():
+        measured = card.streams_gb_per_s[name] / system.dram_bytes_per_ns
+        ours = fraction_of_peak(timing, pattern)
+        yield CardFigure(f"memory, {name}", "of the peak", measured, ours)
+    hit_ns = system.l2.latency_ns
+    yield CardFigure("latency of the L2", "ns", card.hit_ns, hit_ns)
+    one = int(serve(timing, random_rows(READ, requests=1)).latency_cycles[0])
+    own_ns = one * 1e3 / system.dram.clock_mhz + system.dram.read_latency_ns
+    yield CardFigure("latency of the memory", "ns", card.miss_ns, hit_ns + own_ns)
+    start_ns = system.gpu.kernel_launch_ns
+    yield CardFigure("start of a kernel", "ns", card.kernel_start_ns, start_ns)
+
+
+def _at_clock(system: System, clock_mhz: float) -> System:
+    gpu = system.gpu.model_copy(update={"clock_mhz": clock_mhz})
+    return system.model_copy(update={"gpu": gpu})

@@ -1,0 +1,74 @@
+"""A GPU beside its model: what is read of the card, what binds, what a GEMM alone moves."""
+
+import pytest
+
+from sysmodel.config.system import load_system
+from t3.experiments.efficiency import GemmAlone, gemm_alone
+from t3.experiments.validation.gpu_comparison import CardGemm, card_figures
+from t3.experiments.validation.gpu_sections import (
+    card_gemm_section,
+    card_section,
+    card_traffic_section,
+)
+from t3.experiments.validation.references import card_reference
+
+CARD = card_reference("h200")
+
+
+def on_card(k, measured, ours):
+    (reference,) = (one for one in CARD.gemms if (one.m, one.n, one.k) == (8192, 4256, k))
+    return CardGemm(reference, measured, GemmAlone(1e5, ours, 10**8, 10**7))
+
+
+def test_figures_of_the_card_are_physical():
+    peak = load_system("h200")
+    assert CARD.name == "NVIDIA H200" and len(CARD.gemms) == 21
+    assert 100 < CARD.hit_ns < CARD.miss_ns < 500
+    assert CARD.l2_mib == 2 * peak.l2.capacity_mib  # two halves, which keep the same data
+    assert all(1000 < rate < peak.dram_bytes_per_ns for rate in CARD.streams_gb_per_s.values())
+    for one in CARD.gemms:
+        flops = 2 * one.m * one.n * one.k
+        assert flops / one.time_ns < peak.peak_flops_per_ns
+        assert one.time_ns < 1.01 * one.one_of_many_ns
+        assert 1000 < one.clock_mhz < 1980
+        assert one.read_bytes >= 0.98 * 2 * one.k * (one.m + one.n)
+        assert one.written_bytes <= 1.02 * 2 * one.m * one.n
+
+
+@pytest.mark.parametrize(
+    "k,ours,holds", [(2128, 0.89, True), (2128, 0.91, False), (532, 0.9, None)]
+)
+def test_bound_of_a_gemm_on_the_card(k, ours, holds):
+    one = on_card(k, 0.8, ours)
+    assert one.holds is holds
+    section = card_gemm_section([one])
+    assert len(section.broken) == (holds is False)
+    assert section.rows[0][0] == f"8192 x 4256 x {k}"
+
+
+def test_traffic_names_the_least_that_a_gemm_can_read():
+    (row,) = card_traffic_section([on_card(2128, 0.8, 0.8)]).rows
+    assert row == ("8192 x 4256 x 2128", "53", "118", "100", "−15.1 %", "70", "61", "10")
+
+
+def test_memory_and_latencies_beside_the_card():
+    figures = {one.what: one for one in card_figures()}
+    assert figures["memory, read"].ours < 1 and figures["latency of the L2"].ours == 150
+    # The card's memory answers in 341 ns; ours adds up the L2, the way there, activate and read.
+    assert figures["latency of the memory"].ours == pytest.approx(341, rel=0.15)
+    rows = card_section(list(figures.values())).rows
+    assert len(rows) == 7 and rows[-1][2:4] == ("502", "3,000")
+
+
+def test_a_gemm_alone_reads_each_operand_and_writes_no_more_than_its_output():
+    alone = gemm_alone(load_system("mi210"), 2048, 2048, 512)
+    assert alone.read_bytes >= 2 * 512 * (2048 + 2048)
+    assert 0 < alone.written_bytes <= 2 * 2048 * 2048
+    assert 0 < alone.share_of_peak < 1
+
+
+@pytest.mark.verify
+def test_the_model_reaches_what_a_card_reaches_with_a_small_gemm():
+    reference = next(one for one in CARD.gemms if (one.m, one.n, one.k) == (2048, 6144, 2048))
+    alone = gemm_alone(load_system("h200"), reference.m, reference.n, reference.k)
+    assert alone.share_of_peak == pytest.approx(0.825, abs=0.1)
