@@ -15,7 +15,7 @@ from .references import CardReference, GemmReference, card_reference
 __all__ = ["SHARE_BOUND", "CardFigure", "CardGemm", "card_figures", "compare_card_gemms"]
 
 SHARE_BOUND = 0.1  # of the matrix pipes' peak
-_PRESET = "h200"
+_PRESETS = "h200", "h100"
 _ALIGNED = 8  # fp16 values in 16 bytes, in which the tensor memory accelerator copies rows
 
 
@@ -23,6 +23,7 @@ _ALIGNED = 8  # fp16 values in 16 bytes, in which the tensor memory accelerator 
 class CardGemm:
     """A GEMM on the card, and the model's at the clock that the card had."""
 
+    preset: str
     reference: GemmReference
     measured_share: float
     ours: GemmAlone
@@ -40,6 +41,7 @@ class CardGemm:
 class CardFigure:
     """Something else that was measured, and the same of the model."""
 
+    preset: str
     what: str
     unit: str
     measured: float
@@ -48,23 +50,27 @@ class CardFigure:
 
 def compare_card_gemms(report: Report = no_progress) -> list[CardGemm]:
     """Simulate each GEMM that was measured, with the golden engine."""
-    found, references = [], card_reference(_PRESET).gemms
-    for done, reference in enumerate(references):
-        report(f"GEMM of {_PRESET}", done / len(references))
-        system = _at_clock(load_system(_PRESET), reference.clock_mhz)
-        shape = reference.m, reference.n, reference.k
-        ours = gemm_alone(system, *shape)
-        scale = ours.time_ns / reference.time_ns
-        found.append(CardGemm(reference, ours.share_of_peak * scale, ours))
+    measured = [(name, gemm) for name in _PRESETS for gemm in card_reference(name).gemms]
+    found = []
+    for done, (name, gemm) in enumerate(measured):
+        report(f"GEMM on {name}", done / len(measured))
+        system = _at_clock(load_system(name), gemm.clock_mhz)
+        ours = gemm_alone(system, gemm.m, gemm.n, gemm.k)
+        share = ours.share_of_peak * ours.time_ns / gemm.time_ns
+        found.append(CardGemm(name, gemm, share, ours))
     return found
 
 
 def card_figures() -> list[CardFigure]:
     """Rates of the memory, latencies, and the start of a kernel."""
-    return list(_figures(load_system(_PRESET), card_reference(_PRESET)))
+    return [
+        CardFigure(name, *figure)
+        for name in _PRESETS
+        for figure in _figures(load_system(name), card_reference(name))
+    ]
 
 
-def _figures(system: System, card: CardReference) -> Iterator[CardFigure]:
+def _figures(system: System, card: CardReference) -> Iterator[tuple[str, str, float, float]]:
     timing = system.dram.timing_cycles
     patterns = {
         "read": sequential(READ),
@@ -72,17 +78,19 @@ def _figures(system: System, card: CardReference) -> Iterator[CardFigure]:
         "copy": mixed(1, 1),
         "add": mixed(2, 1),
     }
+    l2_gb_per_s = system.l2.slices * system.l2.line_bytes / system.cycle_ns
+    yield "L2, read", "GB/s", card.streams_gb_per_s["read of the L2"], l2_gb_per_s
     for name, pattern in patterns.items():
         measured = card.streams_gb_per_s[name] / system.dram_bytes_per_ns
         ours = fraction_of_peak(timing, pattern)
-        yield CardFigure(f"memory, {name}", "of the peak", measured, ours)
+        yield f"memory, {name}", "of the peak", measured, ours
     hit_ns = system.l2.latency_ns
-    yield CardFigure("latency of the L2", "ns", card.hit_ns, hit_ns)
+    yield "latency of the L2", "ns", card.hit_ns, hit_ns
     one = int(serve(timing, random_rows(READ, requests=1)).latency_cycles[0])
     own_ns = one * 1e3 / system.dram.clock_mhz + system.dram.read_latency_ns
-    yield CardFigure("latency of the memory", "ns", card.miss_ns, hit_ns + own_ns)
+    yield "latency of the memory", "ns", card.miss_ns, hit_ns + own_ns
     start_ns = system.gpu.kernel_launch_ns
-    yield CardFigure("start of a kernel", "ns", card.kernel_start_ns, start_ns)
+    yield "start of a kernel", "ns", card.kernel_start_ns, start_ns
 
 
 def _at_clock(system: System, clock_mhz: float) -> System:

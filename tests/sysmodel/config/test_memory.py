@@ -117,7 +117,10 @@ def test_hardware_keeps_up_with_the_memory(name):
 
 @pytest.mark.parametrize(
     "name,terabytes_per_s,petaflops",
-    [("h200", 4.8, 0.989), ("mi300x", 5.3, 1.307), ("b200", 8.0, 2.25)],
+    [
+        *(("h100", 3.35, 0.989), ("h200", 4.8, 0.989)),
+        *(("mi300x", 5.3, 1.307), ("b200", 8.0, 2.25)),
+    ],
 )
 def test_presets_have_the_rates_of_their_data_sheets(name, terabytes_per_s, petaflops):
     system = load_system(name)

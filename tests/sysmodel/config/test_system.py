@@ -199,7 +199,7 @@ def test_what_is_no_toml(problem):
 def test_an_unknown_base(problem):
     assert problem("base = 'v100'\n") == (
         "base: 'v100': no such file, and no preset; presets: "
-        "asplos24, asplos24-complete, asplos24-stages, b200, h200, mi210, mi300x"
+        "asplos24, asplos24-complete, asplos24-stages, b200, h100, h200, mi210, mi300x"
     )
     assert problem("base = 3\n").startswith("base: 3 is not allowed")
 

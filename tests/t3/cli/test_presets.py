@@ -14,5 +14,5 @@ def test_presets(capsys):
 def test_an_unknown_preset(fails):
     assert fails(["presets", "v100"]) == (
         "NAME: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-stages, "
-        "b200, h200, mi210, mi300x"
+        "b200, h100, h200, mi210, mi300x"
     )

@@ -26,6 +26,7 @@ import torch
 _REPEATS = 21
 _FLUSH_BYTES = 512 << 20
 _STREAM_BYTES = 4 << 30
+_L2_SPAN_BYTES = 16 << 20
 _LINE_BYTES = 128
 _LATENCY_MIB = (8, 16, 24, 26, 28, 30, 32, 36, 40, 48, 60, 128, 1024, 4096)
 _LAUNCHES = 2000
@@ -48,13 +49,15 @@ extern "C" __global__ void chase(const unsigned *next, unsigned warm_up, unsigne
     *took_ns = end - begin;
 }
 
-extern "C" __global__ void read_all(const uint4 *from, size_t count, uint4 *out) {
+// Past the L1, in which a second pass would find a part.
+extern "C" __global__ void read_all(const uint4 *from, size_t count, unsigned passes, uint4 *out) {
     uint4 sum = make_uint4(0, 0, 0, 0);
     size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        uint4 v = from[i];
-        sum.x ^= v.x; sum.y ^= v.y; sum.z ^= v.z; sum.w ^= v.w;
-    }
+    for (unsigned pass = 0; pass < passes; pass++)
+        for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+            uint4 v = __ldcg(from + i);
+            sum.x ^= v.x; sum.y ^= v.y; sum.z ^= v.z; sum.w ^= v.w;
+        }
     if (sum.x == 0x12345678 && sum.y == 0x9abcdef0) *out = sum;
 }
 """
@@ -154,20 +157,25 @@ def _gemms(shapes: list[str]) -> list[dict[str, Any]]:
 
 
 def _streams_gb_per_s() -> dict[str, float]:
-    """Arrays larger than the caches read, written, copied and added: bytes read and written."""
+    """Arrays larger than the caches read, written, copied and added: bytes read and written.
+
+    And one in the L2, read again and again."""
     half = {"dtype": torch.float16, "device": "cuda"}
     a, b, c = (torch.empty(_STREAM_BYTES // 2, **half) for _ in range(3))
     a.normal_()
     b.normal_()
     out = torch.zeros(16, dtype=torch.uint8, device="cuda")
-    read, count = _KERNELS.get_function("read_all"), cupy.uint64(_STREAM_BYTES // 16)
+    read_all = _KERNELS.get_function("read_all")
 
-    def read_all() -> None:
+    def read(span_bytes: int) -> None:
+        ends = cupy.uint64(a.data_ptr()), cupy.uint64(out.data_ptr())
+        size = cupy.uint64(span_bytes // 16), cupy.uint32(_STREAM_BYTES // span_bytes)
         with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
-            read((2048,), (512,), (cupy.uint64(a.data_ptr()), count, cupy.uint64(out.data_ptr())))
+            read_all((1056,), (1024,), (ends[0], *size, ends[1]))
 
     runs = {
-        "read": (1, read_all),
+        "read": (1, partial(read, _STREAM_BYTES)),
+        "read of the L2": (1, partial(read, _L2_SPAN_BYTES)),
         "write": (1, lambda: c.fill_(1.5)),
         "copy": (2, lambda: c.copy_(a)),
         "add": (3, lambda: torch.add(a, b, out=c)),

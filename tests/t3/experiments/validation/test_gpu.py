@@ -10,26 +10,36 @@ from t3.experiments.validation.gpu_sections import (
     card_section,
     card_traffic_section,
 )
-from t3.experiments.validation.references import card_reference
+from t3.experiments.validation.references import GemmReference, card_reference
 
 CARD = card_reference("h200")
 
 
 def on_card(k, measured, ours):
-    (reference,) = (one for one in CARD.gemms if (one.m, one.n, one.k) == (8192, 4256, k))
-    return CardGemm(reference, measured, GemmAlone(1e5, ours, 10**8, 10**7))
+    reference = GemmReference(
+        *(8192, 4256, k),
+        time_ns=2e5,
+        clock_mhz=1600,
+        read_bytes=125_000_000,
+        written_bytes=61_000_000,
+        one_of_many_ns=2e5,
+    )
+    return CardGemm("h200", reference, measured, GemmAlone(1e5, ours, 10**8, 10**7))
 
 
-def test_figures_of_the_card_are_physical():
-    peak = load_system("h200")
-    assert CARD.name == "NVIDIA H200" and len(CARD.gemms) == 21
-    assert 100 < CARD.hit_ns < CARD.miss_ns < 500
-    assert CARD.l2_mib == 2 * peak.l2.capacity_mib  # two halves, which keep the same data
-    assert all(1000 < rate < peak.dram_bytes_per_ns for rate in CARD.streams_gb_per_s.values())
-    for one in CARD.gemms:
+@pytest.mark.parametrize("name", ["h100", "h200"])
+def test_figures_of_a_card_are_physical(name):
+    card, peak = card_reference(name), load_system(name)
+    assert card.name.startswith(f"NVIDIA {name.upper()}") and len(card.gemms) == 21
+    assert 100 < card.hit_ns < card.miss_ns < 500
+    assert card.l2_mib == 2 * peak.l2.capacity_mib  # two halves, which keep the same data
+    rates = dict(card.streams_gb_per_s)
+    assert peak.dram_bytes_per_ns < rates.pop("read of the L2") < 10_000
+    assert all(1000 < rate < peak.dram_bytes_per_ns for rate in rates.values())
+    for one in card.gemms:
         flops = 2 * one.m * one.n * one.k
         assert flops / one.time_ns < peak.peak_flops_per_ns
-        assert one.time_ns < 1.01 * one.one_of_many_ns
+        assert one.time_ns < 1.03 * one.one_of_many_ns
         assert 1000 < one.clock_mhz < 1980
         assert one.read_bytes >= 0.98 * 2 * one.k * (one.m + one.n)
         assert one.written_bytes <= 1.02 * 2 * one.m * one.n
@@ -43,21 +53,22 @@ def test_bound_of_a_gemm_on_the_card(k, ours, holds):
     assert one.holds is holds
     section = card_gemm_section([one])
     assert len(section.broken) == (holds is False)
-    assert section.rows[0][0] == f"8192 x 4256 x {k}"
+    assert section.rows[0][1] == f"8192 x 4256 x {k}"
 
 
 def test_traffic_names_the_least_that_a_gemm_can_read():
     (row,) = card_traffic_section([on_card(2128, 0.8, 0.8)]).rows
-    assert row == ("8192 x 4256 x 2128", "53", "118", "100", "−15.1 %", "70", "61", "10")
+    assert row == ("h200", "8192 x 4256 x 2128", "53", "125", "100", "−20.0 %", "70", "61", "10")
 
 
-def test_memory_and_latencies_beside_the_card():
-    figures = {one.what: one for one in card_figures()}
+def test_memory_and_latencies_beside_the_cards():
+    found = card_figures()
+    figures = {one.what: one for one in found if one.preset == "h200"}
     assert figures["memory, read"].ours < 1 and figures["latency of the L2"].ours == 150
     # The card's memory answers in 341 ns; ours adds up the L2, the way there, activate and read.
     assert figures["latency of the memory"].ours == pytest.approx(341, rel=0.15)
-    rows = card_section(list(figures.values())).rows
-    assert len(rows) == 7 and rows[-1][2:4] == ("502", "3,000")
+    rows = card_section(found).rows
+    assert len(rows) == 2 * 8 and rows[7][3:5] == ("503", "3,000")
 
 
 def test_a_gemm_alone_reads_each_operand_and_writes_no_more_than_its_output():
