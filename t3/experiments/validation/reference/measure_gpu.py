@@ -173,7 +173,7 @@ def _streams_gb_per_s() -> dict[str, float]:
         with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
             read_all((1056,), (1024,), (ends[0], *size, ends[1]))
 
-    runs = {
+    runs: dict[str, tuple[int, Callable[[], Any]]] = {
         "read": (1, partial(read, _STREAM_BYTES)),
         "read of the L2": (1, partial(read, _L2_SPAN_BYTES)),
         "write": (1, lambda: c.fill_(1.5)),
