@@ -35,9 +35,9 @@ def card_gemm_section(compared: list[CardGemm]) -> Section:
         "and costs more clock. *Share*: of the peak of the matrix pipes at the clock of *alone*. "
         f"Bound: within {100 * SHARE_BOUND:g} points. Where K is not a multiple of eight, "
         "rows do not begin at multiples of 16 bytes, and the library falls back on a kernel for an "
-        "older GPU, without the units that the presets have; those bind nothing. Of the presets one "
-        "value was set after a look at these times: with one slice of the L2 for each channel, not "
-        "two, `h100` was 15 points off at 8192 x 4256 x 2128.",
+        "older GPU, without the units that the presets have; those bind nothing. Of the presets "
+        "one value was set after a look at these times: with one slice of the L2 for each channel, "
+        "not two, `h100` was 15 points off at 8192 x 4256 x 2128.",
         headings=(
             *("GPU", "M x N x K", "clock (MHz)", "in turn (µs)", "alone (µs)", "ours (µs)"),
             *("share", "ours", "difference", "within"),
