@@ -16,7 +16,7 @@ PAGE = "validation.md"
 
 
 def validate(out: Out = Path("build/validation")) -> None:
-    """Compare the model with simulators that others wrote, a GPU, and samples with the whole.
+    """Compare the model with simulators that others wrote, GPUs, and samples with the whole.
 
     Prints every reference figure beside ours; writes a page and its figures. The exit code is 1 if
     a bound is broken.

@@ -41,13 +41,13 @@ def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "gol
         machine.start_kernel()
         machine.run(UNTIL_GEMM)
         time_ns: float = machine.now * system.cycle_ns
-        gpu = machine.state.gpu
-        reads, writes, kept = (int(gpu[name].sum()) for name in ("reads", "writes", "kept"))
+        atom_bytes = machine.whole * ATOM_BYTES
+        read, written = (int(machine.state.gpu[name].sum()) for name in ("reads", "writes"))
     return GemmAlone(
         time_ns=time_ns,
         share_of_peak=kernel.flops / (time_ns * system.peak_flops_per_ns),
-        read_bytes=reads * machine.whole * ATOM_BYTES,
-        written_bytes=(writes - kept) * machine.whole * ATOM_BYTES,
+        read_bytes=read * atom_bytes,
+        written_bytes=written * atom_bytes,
     )
 
 

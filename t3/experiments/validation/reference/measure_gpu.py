@@ -104,8 +104,11 @@ def _conditions() -> dict[str, Any]:
     }
 
 
-def _operands(shape: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    m, n, k = (int(part) for part in shape.split("x"))
+def _size(shape: str) -> dict[str, int]:
+    return dict(zip("mnk", map(int, shape.split("x")), strict=True))
+
+
+def _operands(*, m: int, n: int, k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     half = {"dtype": torch.float16, "device": "cuda"}
     return torch.randn(m, k, **half), torch.randn(k, n, **half), torch.empty(m, n, **half)
 
@@ -113,7 +116,7 @@ def _operands(shape: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 def _run_counted(shapes: list[str]) -> None:
     """What ncu runs."""
     for shape in shapes:
-        a, b, c = _operands(shape)
+        a, b, c = _operands(**_size(shape))
         torch.mm(a, b, out=c)
         for _ in range(_REPEATS):
             torch.cuda.synchronize()
@@ -149,10 +152,9 @@ def _gemms(shapes: list[str]) -> list[dict[str, Any]]:
     between them that empties the caches."""
     flush, found = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda"), []
     for shape, counters in zip(shapes, _counted(shapes), strict=True):
-        a, b, c = _operands(shape)
+        a, b, c = _operands(**_size(shape))
         many_us = _median_us(partial(torch.mm, a, b, out=c), between=partial(flush.fill_, 1))
-        m, n, k = (int(part) for part in shape.split("x"))
-        found.append({"m": m, "n": n, "k": k, **counters, "one_of_many_ns": round(many_us * 1e3)})
+        found.append({**_size(shape), **counters, "one_of_many_ns": round(many_us * 1e3)})
     return found
 
 
