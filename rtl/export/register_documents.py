@@ -14,8 +14,9 @@ from peakrdl_uvm import UVMExporter
 from systemrdl.node import RootNode
 
 from rtl.interface.encodings import CODES
+from rtl.interface.timebase import TICK_CYCLES
 from rtl.registers import map as register_map
-from rtl.registers.map import compiled
+from rtl.registers.map import compiled, load
 
 from .names import identifier
 from .revision import project_version
@@ -66,10 +67,22 @@ def _without_keywords() -> RootNode:
 
 def _codes() -> str:
     """What the registers' coded fields mean, for C."""
-    body = "\n\n".join(_enumeration(shape) for shape in CODES)
+    tick = f"// A tick of the timebase.\nenum {{ T3_TICK_CYCLES = {TICK_CYCLES} }};"
+    counted = [
+        _counted("T3_COUNTED_OF_GPU", "of no context", "GPU_COUNT_"),
+        _counted("T3_COUNTED_OF_CONTEXT", "of a context", "COUNT_"),
+    ]
+    body = "\n\n".join([*(_enumeration(shape) for shape in CODES), tick, *counted])
     guard = "T3_CODES_H"
-    about = "// Values of the registers' coded fields."
+    about = "// Values of the registers' coded fields, and what of them is counted."
     return f"{about}\n#ifndef {guard}\n#define {guard}\n\n{body}\n\n#endif\n"
+
+
+def _counted(name: str, of: str, prefix: str) -> str:
+    """A list of the errors that have a register whose name begins so, to be expanded."""
+    codes = [register.removeprefix(prefix) for register in load() if register.startswith(prefix)]
+    lines = " \\\n".join(f"    of({code})" for code in codes)
+    return f"// Errors {of} that are counted.\n#define {name}(of) \\\n{lines}"
 
 
 def _enumeration(shape: type[enum.Enum]) -> str:

@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from rtl.interface.encodings import Action, ConfigurationError, ErrorCode, PacketKind
+from rtl.interface.encodings import (
+    Action,
+    ConfigurationError,
+    Datatype,
+    ErrorCode,
+    Operation,
+    PacketKind,
+)
 from rtl.interface.timebase import TICK_CYCLES
 
 from .bus import Bus
@@ -57,11 +64,26 @@ class Context:
         *,
         stores: Iterable[int] | None = None,
         updates: Iterable[int] | None = None,
+        ops: Iterable[Operation] | None = None,
+        dtypes: Iterable[Datatype] | None = None,
     ) -> None:
-        """Say which GPUs' packets the context takes, by their numbers; None: those of all."""
+        """Say which packets the context takes; others are dropped and reported.
+
+        Parameters
+        ----------
+        stores, updates : iterable of int or None
+            Numbers of the GPUs that may send them; None: all.
+        ops, dtypes : iterable of Operation, of Datatype, or None
+            That an update may have; None: all.
+        """
         for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates)):
-            of_all = range(32) if sources is None else sources
-            self._write(name, sources=sum(1 << source for source in set(of_all)))
+            self._write(name, sources=_bits(range(32) if sources is None else sources))
+        given = {
+            name: _bits(code.value for code in codes)
+            for name, codes in (("ops", ops), ("dtypes", dtypes))
+            if codes is not None
+        }
+        self._write("INBOUND_KINDS", **given)
 
     def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
         """From now on privileged software alone may change regions, or whose the context is."""
@@ -290,7 +312,7 @@ class Context:
         return self._page.read("OLDEST")["dispatch_index"]
 
     def take_errors(self) -> list[HardwareError]:
-        """The errors in the log, oldest first; the log is empty afterwards."""
+        """Take the errors that are in the log out of it, oldest first."""
         return self._page.take_errors()
 
     def errors_of(self, code: ErrorCode) -> int:
@@ -299,17 +321,15 @@ class Context:
 
     def clear_errors(self) -> None:
         """Forget the log and all counts."""
-        self._write("CONTROL", clear_error=1)
+        self._page.clear_errors()
 
     def interrupt_by(self, **kinds: bool) -> None:
         """What interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``."""
-        self._write("INTERRUPT_ENABLE", **{"error": False, **kinds})
+        self._page.interrupt_by(**kinds)
 
     def take_interrupts(self) -> set[str]:
         """What happened since it was asked last."""
-        seen = {kind for kind, happened in self._page.read("INTERRUPTS").items() if happened}
-        self._write("INTERRUPTS", **dict.fromkeys(seen, 1))
-        return seen
+        return self._page.take_interrupts()
 
     def _runs(self) -> bool:
         launches = self._page.read("LAUNCHES")
@@ -338,3 +358,7 @@ class Context:
     def _refused(self, name: str) -> RefusedError:
         code = ConfigurationError(self.status["configuration_error"])
         return RefusedError(f"{name} of context {self.number}", code)
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in set(numbers))

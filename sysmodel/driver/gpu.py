@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rtl.interface.encodings import InjectTarget, Policy
+from rtl.interface.encodings import ErrorCode, InjectTarget, Policy
 from rtl.registers.map import load
 
 from .bus import Bus
@@ -43,7 +43,7 @@ class T3:
 
     def set_number(self, number: int) -> None:
         """Give the GPU its number on the links: 0 to 31."""
-        self._write("GPU_NUMBER", gpu=number)
+        self._page.must_write("GPU_NUMBER", gpu=number)
 
     def arbitrate(
         self,
@@ -58,11 +58,13 @@ class T3:
     ) -> None:
         """Choose the arbiters' policy; see ARBITER to LEVELS of the register map."""
         fields = {"automatic": automatic, "threshold": threshold}
-        self._write("ARBITER", policy=policy.value, **fields)
-        self._write("STARVATION", cycles=starvation_cycles)
-        self._write("MEASURE", log2=measure_log2)
-        self._write("CUTS", **{f"cut{index}": cut for index, cut in enumerate(cuts)})
-        self._write("LEVELS", **{f"level{index}": level for index, level in enumerate(levels)})
+        self._page.must_write("ARBITER", policy=policy.value, **fields)
+        self._page.must_write("STARVATION", cycles=starvation_cycles)
+        self._page.must_write("MEASURE", log2=measure_log2)
+        self._page.must_write("CUTS", **{f"cut{index}": cut for index, cut in enumerate(cuts)})
+        self._page.must_write(
+            "LEVELS", **{f"level{index}": level for index, level in enumerate(levels)}
+        )
 
     def scrubbed(self) -> None:
         """Say that the epochs in memory are cleared, after 255 launches.
@@ -72,11 +74,11 @@ class T3:
         RefusedError
             While a launch runs or waits.
         """
-        self._write("SCRUB", scrubbed=1)
+        self._page.must_write("SCRUB", scrubbed=1)
 
     def lock(self) -> None:
         """From now on privileged software alone may write what is of the whole GPU."""
-        self._write("GPU_LOCK", gpu=1)
+        self._page.must_write("GPU_LOCK", gpu=1)
 
     def inject(self, target: InjectTarget, instance: int = 0, *, double: bool = False) -> None:
         """Let the next word that is written into a memory have a wrong bit, or two, once.
@@ -95,7 +97,7 @@ class T3:
         T3Error
             If there is no such memory.
         """
-        self._write("INJECT", target=target.value, instance=instance, double=double)
+        self._page.must_write("INJECT", target=target.value, instance=instance, double=double)
 
     @property
     def armed(self) -> bool:
@@ -105,7 +107,7 @@ class T3:
     def patrol(self, interval_cycles: int) -> None:
         """Let a walk over the memories correct wrong bits that nobody reads: a step at most every
         so many cycles; 0 for none."""
-        self._write("PATROL_INTERVAL", cycles=interval_cycles)
+        self._page.must_write("PATROL_INTERVAL", cycles=interval_cycles)
 
     @property
     def patrolled(self) -> int:
@@ -123,9 +125,21 @@ class T3:
         return self._page.read("EPOCHS")["next"]
 
     def take_errors(self) -> list[HardwareError]:
-        """Errors of no context, oldest first; their log is empty afterwards."""
+        """Take the errors of no context out of their log, oldest first."""
         return self._page.take_errors()
 
-    def _write(self, name: str, **fields: int) -> None:
-        if not self._page.write(name, **fields):
-            raise T3Error(f"the hardware refused {name}")
+    def errors_of(self, code: ErrorCode) -> int:
+        """How often this happened in no context; 65,535: as often or more."""
+        return self._page.count(code)
+
+    def clear_errors(self) -> None:
+        """Forget the log of errors of no context, and all counts of them."""
+        self._page.clear_errors()
+
+    def interrupt_by(self, *, error: bool) -> None:
+        """Whether an error of no context interrupts."""
+        self._page.interrupt_by(error=error)
+
+    def take_interrupts(self) -> set[str]:
+        """What happened since it was asked last: ``error``, or nothing."""
+        return self._page.take_interrupts()

@@ -49,7 +49,7 @@ static int put(const struct t3_bus *bus, uint32_t address, uint32_t word)
     return bus->write(bus->self, address, word) ? T3_OKAY : T3_REFUSED;
 }
 
-static uint32_t status(const struct t3_context *context)
+uint32_t t3_status(const struct t3_context *context)
 {
     return get(context->bus, OF_CONTEXT(context, STATUS));
 }
@@ -57,7 +57,7 @@ static uint32_t status(const struct t3_context *context)
 /* Why the hardware refused the last write, if it did. */
 static int refused(const struct t3_context *context, int result)
 {
-    int code = (int)FIELD_OF(STATUS__CONFIGURATION_ERROR, status(context));
+    int code = (int)FIELD_OF(STATUS__CONFIGURATION_ERROR, t3_status(context));
     return result == T3_OKAY || code ? code : T3_REFUSED;
 }
 
@@ -92,9 +92,35 @@ int t3_set_number(const struct t3_bus *bus, unsigned gpu)
     return put(bus, ADDRESS(GPU_NUMBER), PUT(T3, GPU_NUMBER__GPU, gpu));
 }
 
+int t3_arbitrate(const struct t3_bus *bus, const struct t3_arbitration *arbitration)
+{
+    const struct t3_arbitration *a = arbitration;
+    TRY(put(bus, ADDRESS(ARBITER),
+            PUT(T3, ARBITER__POLICY, a->policy) | PUT(T3, ARBITER__AUTOMATIC, a->automatic) |
+                PUT(T3, ARBITER__THRESHOLD, a->threshold)));
+    TRY(put(bus, ADDRESS(STARVATION), PUT(T3, STARVATION__CYCLES, a->starvation_cycles)));
+    TRY(put(bus, ADDRESS(MEASURE), PUT(T3, MEASURE__LOG2, a->measure_log2)));
+    TRY(put(bus, ADDRESS(CUTS),
+            PUT(T3, CUTS__CUT0, a->cuts[0]) | PUT(T3, CUTS__CUT1, a->cuts[1]) |
+                PUT(T3, CUTS__CUT2, a->cuts[2])));
+    return put(bus, ADDRESS(LEVELS),
+               PUT(T3, LEVELS__LEVEL0, a->levels[0]) | PUT(T3, LEVELS__LEVEL1, a->levels[1]) |
+                   PUT(T3, LEVELS__LEVEL2, a->levels[2]));
+}
+
 int t3_scrubbed(const struct t3_bus *bus)
 {
     return put(bus, ADDRESS(SCRUB), PUT(T3, SCRUB__SCRUBBED, 1));
+}
+
+uint32_t t3_next_epoch(const struct t3_bus *bus)
+{
+    return GET(T3, EPOCHS__NEXT, get(bus, ADDRESS(EPOCHS)));
+}
+
+int t3_gpu_lock(const struct t3_bus *bus)
+{
+    return put(bus, ADDRESS(GPU_LOCK), PUT(T3, GPU_LOCK__GPU, 1));
 }
 
 int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned instance,
@@ -125,16 +151,88 @@ uint32_t t3_patrolled(const struct t3_bus *bus)
     return GET(T3, PATROLLED__COUNT, get(bus, ADDRESS(PATROLLED)));
 }
 
+/* The registers of a log, whose fields are in the same places in each page. */
+struct log {
+    uint32_t error, place, low, high;
+};
+
+/* The oldest error of a log, if there is one. */
+static int oldest_error(const struct t3_bus *bus, struct log log, struct t3_error *error)
+{
+    uint32_t place = get(bus, log.place);
+    uint32_t what = get(bus, log.error);
+    if (!FIELD_OF(ERROR_PLACE__ERRORS, place)) return 0;
+    error->code = (enum t3_error_code)FIELD_OF(ERROR__CODE, what);
+    error->dispatch_index = FIELD_OF(ERROR__DISPATCH_INDEX, what);
+    error->wavefront = FIELD_OF(ERROR__WAVEFRONT, what);
+    error->channel = FIELD_OF(ERROR_PLACE__CHANNEL, place);
+    error->source = FIELD_OF(ERROR_PLACE__SOURCE, place);
+    error->address = get(bus, log.low) | (uint64_t)get(bus, log.high) << 32;
+    return 1;
+}
+
+int t3_gpu_take_error(const struct t3_bus *bus, struct t3_error *error)
+{
+    struct log log = {ADDRESS(GPU_ERROR), ADDRESS(GPU_ERROR_PLACE), ADDRESS(GPU_ERROR_ADDRESS_LO),
+                      ADDRESS(GPU_ERROR_ADDRESS_HI)};
+    if (!oldest_error(bus, log, error)) return 0;
+    TRY(put(bus, ADDRESS(GPU_CONTROL), PUT(T3, GPU_CONTROL__DROP_ERROR, 1)));
+    return 1;
+}
+
+uint32_t t3_gpu_errors_of(const struct t3_bus *bus, enum t3_error_code code)
+{
+#define COUNTED(name)                                                                              \
+    if (code == T3_ERROR_CODE_##name)                                                              \
+        return GET(T3, GPU_COUNT_##name##__COUNT, get(bus, ADDRESS(GPU_COUNT_##name)));
+    T3_COUNTED_OF_GPU(COUNTED)
+#undef COUNTED
+    return 0;
+}
+
+int t3_gpu_clear_errors(const struct t3_bus *bus)
+{
+    return put(bus, ADDRESS(GPU_CONTROL), PUT(T3, GPU_CONTROL__CLEAR_ERROR, 1));
+}
+
+int t3_gpu_interrupt_by(const struct t3_bus *bus, int error)
+{
+    return put(bus, ADDRESS(GPU_INTERRUPT_ENABLE), PUT(T3, GPU_INTERRUPT_ENABLE__ERROR, error));
+}
+
+int t3_gpu_take_interrupts(const struct t3_bus *bus)
+{
+    uint32_t seen = get(bus, ADDRESS(GPU_INTERRUPTS));
+    TRY(put(bus, ADDRESS(GPU_INTERRUPTS), seen));
+    return (int)GET(T3, GPU_INTERRUPTS__ERROR, seen);
+}
+
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 {
     struct t3_context context = {bus, number, 0};
     return context;
 }
 
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote)
+int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways)
 {
     SET(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) | FIELD(ADDRESS_SPACE__REMOTE, remote) |
                            FIELD(ADDRESS_SPACE__ENABLE, 1));
+    if (ways) SET(WAYS, FIELD(WAYS__MASK, ways));
+    return T3_OKAY;
+}
+
+int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
+              uint32_t dtypes)
+{
+    SET(INBOUND_STORES, FIELD(INBOUND_STORES__SOURCES, stores));
+    SET(INBOUND_UPDATES, FIELD(INBOUND_UPDATES__SOURCES, updates));
+    SET(INBOUND_KINDS, FIELD(INBOUND_KINDS__OPS, ops) | FIELD(INBOUND_KINDS__DTYPES, dtypes));
+    return T3_OKAY;
+}
+
+int t3_lock(struct t3_context *context, int regions, int assignment)
+{
+    SET(LOCK, FIELD(LOCK__REGIONS, regions) | FIELD(LOCK__ASSIGNMENT, assignment));
     return T3_OKAY;
 }
 
@@ -255,9 +353,23 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
     return t3_window(context, &window);
 }
 
+int t3_timeout(struct t3_context *context, uint32_t cycles)
+{
+    /* The first tick may come at once. */
+    uint32_t ticks = cycles / T3_TICK_CYCLES + (cycles % T3_TICK_CYCLES != 0) + 1;
+    SET(TIMEOUT, FIELD(TIMEOUT__TICKS, cycles ? ticks : 0));
+    return T3_OKAY;
+}
+
 int t3_launch(struct t3_context *context)
 {
     COMMIT(CONTROL, FIELD(CONTROL__LAUNCH, 1));
+    return T3_OKAY;
+}
+
+int t3_measure(struct t3_context *context)
+{
+    SET(CONTROL, FIELD(CONTROL__MEASURE, 1));
     return T3_OKAY;
 }
 
@@ -291,7 +403,7 @@ static int runs(const struct t3_context *context)
 int t3_wait(struct t3_context *context, unsigned long polls)
 {
     while (polls--) {
-        uint32_t seen = status(context);
+        uint32_t seen = t3_status(context);
         if (FIELD_OF(STATUS__ERROR, seen)) return T3_REPORTED;
         if (!FIELD_OF(STATUS__PENDING, seen) && !runs(context)) return T3_OKAY;
     }
@@ -301,7 +413,7 @@ int t3_wait(struct t3_context *context, unsigned long polls)
 int t3_wait_idle(struct t3_context *context, unsigned long polls)
 {
     while (polls--) {
-        uint32_t seen = status(context);
+        uint32_t seen = t3_status(context);
         if (FIELD_OF(STATUS__ERROR, seen)) return T3_REPORTED;
         if (FIELD_OF(STATUS__IDLE, seen)) return T3_OKAY;
     }
@@ -312,25 +424,44 @@ int t3_abort(struct t3_context *context, unsigned long polls)
 {
     SET(CONTROL, FIELD(CONTROL__ABORT, 1));
     while (polls--)
-        if (!FIELD_OF(STATUS__ABORTING, status(context))) return T3_OKAY;
+        if (!FIELD_OF(STATUS__ABORTING, t3_status(context))) return T3_OKAY;
     return T3_TIMEOUT;
+}
+
+uint32_t t3_tiles(const struct t3_context *context)
+{
+    return FIELD_OF(TILES__COUNT, get(context->bus, OF_CONTEXT(context, TILES)));
+}
+
+uint32_t t3_oldest(const struct t3_context *context)
+{
+    return FIELD_OF(OLDEST__DISPATCH_INDEX, get(context->bus, OF_CONTEXT(context, OLDEST)));
 }
 
 int t3_take_error(struct t3_context *context, struct t3_error *error)
 {
-    const struct t3_bus *bus = context->bus;
-    uint32_t place = get(bus, OF_CONTEXT(context, ERROR_PLACE));
-    uint32_t what = get(bus, OF_CONTEXT(context, ERROR));
-    if (!FIELD_OF(ERROR_PLACE__ERRORS, place)) return 0;
-    error->code = (enum t3_error_code)FIELD_OF(ERROR__CODE, what);
-    error->dispatch_index = FIELD_OF(ERROR__DISPATCH_INDEX, what);
-    error->wavefront = FIELD_OF(ERROR__WAVEFRONT, what);
-    error->channel = FIELD_OF(ERROR_PLACE__CHANNEL, place);
-    error->source = FIELD_OF(ERROR_PLACE__SOURCE, place);
-    error->address = get(bus, OF_CONTEXT(context, ERROR_ADDRESS_LO)) |
-                     (uint64_t)get(bus, OF_CONTEXT(context, ERROR_ADDRESS_HI)) << 32;
-    set(context, OF_CONTEXT(context, CONTROL), FIELD(CONTROL__DROP_ERROR, 1));
+    struct log log = {OF_CONTEXT(context, ERROR), OF_CONTEXT(context, ERROR_PLACE),
+                      OF_CONTEXT(context, ERROR_ADDRESS_LO), OF_CONTEXT(context, ERROR_ADDRESS_HI)};
+    if (!oldest_error(context->bus, log, error)) return 0;
+    TRY(put(context->bus, OF_CONTEXT(context, CONTROL), FIELD(CONTROL__DROP_ERROR, 1)));
     return 1;
+}
+
+uint32_t t3_errors_of(const struct t3_context *context, enum t3_error_code code)
+{
+#define COUNTED(name)                                                                              \
+    if (code == T3_ERROR_CODE_##name)                                                              \
+        return FIELD_OF(COUNT_##name##__COUNT,                                                     \
+                        get(context->bus, OF_CONTEXT(context, COUNT_##name)));
+    T3_COUNTED_OF_CONTEXT(COUNTED)
+#undef COUNTED
+    return 0;
+}
+
+int t3_clear_errors(struct t3_context *context)
+{
+    SET(CONTROL, FIELD(CONTROL__CLEAR_ERROR, 1));
+    return T3_OKAY;
 }
 
 int t3_interrupt_by(struct t3_context *context, unsigned kinds)

@@ -1,5 +1,6 @@
 """The driver in C writes and reads what that in Python does."""
 
+import re
 import subprocess
 
 import pytest
@@ -10,9 +11,11 @@ from rtl.registers.map import load
 from t3.driver import (
     T3,
     Context,
+    Datatype,
     Granularity,
     InjectTarget,
     Operation,
+    Policy,
     RefusedError,
     ReportedError,
     Ring,
@@ -25,6 +28,7 @@ HARNESS = """
 #include <stdio.h>
 #include <stdlib.h>
 #include "t3.h"
+#include "t3_registers.h"
 static char **next;
 static int record(void *self, uint32_t address, uint32_t word)
 { (void)self; printf("w %x %x\\n", address, word); return 1; }
@@ -101,9 +105,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, body, words=()):
+def run(folder, body, words=(), harness=HARNESS):
     """Lines of the program with these statements, and its result."""
-    (folder / "main.c").write_text(HARNESS.replace("BODY", body))
+    (folder / "main.c").write_text(harness.replace("BODY", body))
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
     command = ["cc", *flags, "-o", folder / "main", folder / "main.c", folder / "t3.c"]
     subprocess.run(command, check=True)
@@ -121,7 +125,21 @@ def only_writes(lines):
 @pytest.mark.parametrize(
     "body, call",
     [
-        ("result = t3_assign(&context, 5, 6);", lambda c: c.assign(5, 6)),
+        ("result = t3_assign(&context, 5, 6, 0);", lambda c: c.assign(5, 6)),
+        ("result = t3_assign(&context, 5, 5, 0xF0);", lambda c: c.assign(5, ways=0xF0)),
+        ("result = t3_accept(&context, T3_ALL, T3_ALL, T3_ALL, T3_ALL);", lambda c: c.accept()),
+        (("result = t3_accept(&context, 0, 1u << 31 | 2, 1u << T3_OPERATION_MAX,"
+          " 1u << T3_DATATYPE_BF16 | 1u << T3_DATATYPE_FP32);"),
+         lambda c: c.accept(stores=[], updates=[1, 31], ops=[Operation.MAX],
+                            dtypes=[Datatype.BF16, Datatype.FP32])),
+        ("result = t3_lock(&context, 1, 0);", lambda c: c.lock(assignment=False)),
+        ("result = t3_lock(&context, 0, 1);", lambda c: c.lock(regions=False)),
+        ("result = t3_timeout(&context, 0);", lambda c: c.timeout(0)),
+        ("result = t3_timeout(&context, 128);", lambda c: c.timeout(128)),
+        ("result = t3_timeout(&context, 129);", lambda c: c.timeout(129)),
+        ("result = t3_timeout(&context, 0xFFFFFFFF);", lambda c: c.timeout(0xFFFF_FFFF)),
+        ("result = t3_measure(&context);", lambda c: c.measure()),
+        ("result = t3_clear_errors(&context);", lambda c: c.clear_errors()),
         ("result = t3_region(&context, 3, 64, 1ull << 36);", lambda c: c.region(3, 64, 1 << 36)),
         ("result = t3_remove_region(&context, 2);", lambda c: c.remove_region(2)),
         ("result = t3_command(&context, 1, &tile, 2);", lambda c: c.command(1, TILE, region=2)),
@@ -161,18 +179,76 @@ def test_all_gather(folder):
     assert "arrived 1" in lines and result == 0
 
 
-def test_gpu(folder):
+def test_identify(folder):
     words = [load()["ID"].reset, 3]
     lines, result = run(folder, "result = t3_identify(&bus);", words)
     bus = Record(words)
     assert T3(bus).identify() == result == 3
     assert lines == bus.lines
     assert run(folder, "result = t3_identify(&bus);")[1] == -3
-    lines, _ = run(folder, "t3_set_number(&bus, 9); t3_scrubbed(&bus);")
+
+
+@pytest.mark.parametrize(
+    "body, call",
+    [
+        ("result = t3_set_number(&bus, 9);", lambda g: g.set_number(9)),
+        ("result = t3_scrubbed(&bus);", lambda g: g.scrubbed()),
+        ("result = t3_gpu_lock(&bus);", lambda g: g.lock()),
+        ("result = t3_gpu_clear_errors(&bus);", lambda g: g.clear_errors()),
+        ("result = t3_gpu_interrupt_by(&bus, 1);", lambda g: g.interrupt_by(error=True)),
+        ("result = t3_gpu_interrupt_by(&bus, 0);", lambda g: g.interrupt_by(error=False)),
+        (("struct t3_arbitration by = {.policy = T3_POLICY_MCA, .automatic = 1, .threshold = 30,"
+          " .starvation_cycles = 500, .measure_log2 = 9, .cuts = {1, 2, 3}, .levels = {4, 5, 6}};"
+          "result = t3_arbitrate(&bus, &by);"),
+         lambda g: g.arbitrate(Policy.MCA, automatic=True, threshold=30, starvation_cycles=500,
+                               measure_log2=9, cuts=(1, 2, 3), levels=(4, 5, 6))),
+    ],
+)  # fmt: skip
+def test_same_writes_of_the_gpu(folder, body, call):
     bus = Record(())
-    T3(bus).set_number(9)
-    T3(bus).scrubbed()
-    assert lines == bus.lines
+    call(T3(bus))
+    assert run(folder, body) == (bus.lines, 0) and bus.lines
+
+
+@pytest.mark.parametrize(
+    "body, register, field, get",
+    [
+        ("t3_next_epoch(&bus)", "EPOCHS", "next", lambda g, c: g.next_epoch),
+        ("t3_tiles(&context)", "TILES", "count", lambda g, c: c.tiles),
+        ("t3_oldest(&context)", "OLDEST", "dispatch_index", lambda g, c: c.oldest),
+        ("t3_errors_of(&context, T3_ERROR_CODE_PEER_ABORTED)", "COUNT_PEER_ABORTED", "count",
+         lambda g, c: c.errors_of(ErrorCode.PEER_ABORTED)),
+        ("t3_gpu_errors_of(&bus, T3_ERROR_CODE_LINK_RESET)", "GPU_COUNT_LINK_RESET", "count",
+         lambda g, c: g.errors_of(ErrorCode.LINK_RESET)),
+        ("(t3_status(&context) & T3__CONTEXT__STATUS__CONFIGURATION_ERROR_bm) >> 8", "STATUS",
+         "configuration_error", lambda g, c: c.status["configuration_error"]),
+    ],
+)  # fmt: skip
+def test_same_reads(folder, body, register, field, get):
+    register = load()[register]
+    value = 2 if register[field].width < 8 else 0xB5
+    word = value << register[field].low
+    bus = Record([word])
+    assert get(T3(bus), Context(bus, 1)) == value
+    assert run(folder, f"result = (int)({body});", [word]) == (bus.lines, value)
+
+
+def test_what_is_not_counted(folder):
+    assert run(folder, "result = (int)t3_errors_of(&context, T3_ERROR_CODE_LINK_DOWN);") == ([], 0)
+    assert run(folder, "result = (int)t3_gpu_errors_of(&bus, T3_ERROR_CODE_OVERRUN);") == ([], 0)
+
+
+def test_every_call_is_in_c(folder):
+    """Of the GPU's and the contexts' calls, those with one name for both have ``gpu`` in it in C;
+    an error is taken singly."""
+    header = (folder / "t3.h").read_text()
+    of_gpu, of_context = (
+        {name for name in vars(kind) if not name.startswith("_")} for kind in (T3, Context)
+    )
+    of_gpu = {f"gpu_{name}" if name in of_context else name for name in of_gpu}
+    wanted = {f"t3_{name}".replace("take_errors", "take_error") for name in of_gpu | of_context}
+    assert {name for name in wanted if not re.search(rf"\b{name}\(", header)} == set()
+    assert len(wanted) > 40
 
 
 def test_inject(folder):
@@ -225,7 +301,8 @@ def test_wait(folder):
         Context(Record([place]), 1).wait()
 
 
-def test_take_error(folder):
+@pytest.mark.parametrize("page, body", [("", "&context"), ("GPU_", "&bus")])
+def test_take_error(folder, page, body):
     values = {
         "ERROR_PLACE": load()["ERROR_PLACE"].pack(errors=1, channel=3, source=17),
         "ERROR": load()["ERROR"].pack(code=19, wavefront=2, dispatch_index=777),
@@ -233,14 +310,14 @@ def test_take_error(folder):
         "ERROR_ADDRESS_HI": 5,
     }
     body = (
-        "result = t3_take_error(&context, &error);"
+        f"result = t3_{page.lower()}take_error({body}, &error);"
         'printf("%d %u %u %u %u %llx\\n", error.code, error.dispatch_index, error.wavefront,'
         " error.channel, error.source, (unsigned long long)error.address);"
     )
     lines, result = run(folder, body, values.values())
     assert result == 1 and lines[-1] == "19 777 2 3 17 5ffffffe0"
-    bus = Record(values.values())
-    (error,) = Context(bus, 1).take_errors()
+    bus = Record([values["ERROR_PLACE"], *values.values()])
+    (error,) = (T3(bus) if page else Context(bus, 1)).take_errors()
     assert (error.code, error.dispatch_index, error.wavefront) == (ErrorCode.STORE_STALE, 777, 2)
     assert (error.channel, error.source, error.address) == (3, 17, 0x5_FFFF_FFE0)
     assert only_writes(lines) == only_writes(bus.lines)
@@ -253,6 +330,19 @@ def test_interrupts(folder):
     bus = Record([word])
     assert Context(bus, 1).take_interrupts() == {"done", "error"}
     assert lines == bus.lines and result == 0b1001
+    bus = Record([1])
+    assert T3(bus).take_interrupts() == {"error"}
+    assert run(folder, "result = t3_gpu_take_interrupts(&bus);", [1]) == (bus.lines, 1)
+
+
+def test_a_lock_keeps_errors_in_the_log(folder):
+    refuse = "static int no(void *self, uint32_t a, uint32_t w) { (void)self; (void)a; (void)w;"
+    body = "bus.write = no; result = t3_gpu_take_error(&bus, &error) * 10"
+    body += " + t3_gpu_take_interrupts(&bus);"
+    place = load()["GPU_ERROR_PLACE"].pack(errors=1)
+    harness = HARNESS.replace("int main", f"{refuse} return 0; }}\nint main")
+    _, result = run(folder, body, [place, 0, 0, 0, 1], harness=harness)
+    assert result == -44
 
 
 def test_mapped_registers(folder):

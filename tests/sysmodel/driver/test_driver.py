@@ -11,9 +11,12 @@ from sysmodel.engine.golden.engine import GoldenEngine
 from t3.driver import (
     T3,
     Context,
+    Datatype,
     ErrorCode,
     InjectTarget,
     MappedRegisters,
+    Operation,
+    PacketKind,
     Policy,
     Recorder,
     RefusedError,
@@ -143,6 +146,53 @@ def test_packets_of_no_context_are_the_gpus(gpu, bus):
     (error,) = gpu.take_errors()
     assert (error.code, error.source, error.address) == (ErrorCode.PACKET_UNMAPPED, 17, 99 * 32)
     assert gpu.take_errors() == []
+    assert gpu.take_interrupts() == {"error"} and gpu.take_interrupts() == set()
+    assert gpu.errors_of(ErrorCode.PACKET_UNMAPPED) == 1
+    gpu.clear_errors()
+    assert gpu.errors_of(ErrorCode.PACKET_UNMAPPED) == 0
+
+
+def test_errors_that_come_meanwhile_are_for_the_next_call(gpu, bus):
+    """A neighbour that never ceases does not keep the software in the call."""
+    ready(gpu)
+    read = bus.read
+
+    def neighbour(address):
+        bus.packet(context=9, source=17, atom=99, workgroup=3)
+        return read(address)
+
+    bus.read = neighbour
+    assert len(gpu.take_errors()) <= 8
+    bus.read = read
+    assert gpu.take_errors()
+
+
+def test_what_a_context_takes(gpu, bus):
+    """Updates of other operations and types are refused, plain stores are not."""
+    context = ready(gpu)
+    context.launch()
+    context.accept(ops=[Operation.MAX], dtypes=[Datatype.BF16])
+    taken = {
+        (op, dtype): takes(gpu, bus, kind=PacketKind.UPDATE.value, op=op.value, dtype=dtype.value)
+        for op in Operation
+        for dtype in Datatype
+    }
+    assert {kind for kind, is_taken in taken.items() if is_taken} == {
+        (Operation.MAX, Datatype.BF16)
+    }
+    assert takes(gpu, bus, kind=PacketKind.STORE.value, op=Operation.SUM.value)
+    context.accept()
+    assert takes(gpu, bus, kind=PacketKind.UPDATE.value, op=Operation.SUM.value)
+
+
+def takes(gpu, bus, **packet):
+    """Whether a packet is not refused for what it is."""
+    context = gpu.context(0)
+    context.clear_errors()
+    bus.packet(context=3, source=1, atom=BASE // 32, workgroup=3, **packet)
+    for _ in range(10):
+        bus.cycle()
+    return not context.errors_of(ErrorCode.PACKET_FORBIDDEN)
 
 
 def test_all_gather(gpu, bus):
@@ -222,7 +272,15 @@ def test_locks(gpu, bus):
         gpu.arbitrate(Policy.MCA)
     with pytest.raises(T3Error, match=r"refused INJECT"):
         gpu.inject(InjectTarget.TRACKER)
+    with pytest.raises(T3Error, match=r"refused GPU_INTERRUPT_ENABLE"):
+        gpu.interrupt_by(error=False)
+    bus.packet(context=9, source=17, atom=99, workgroup=3)
+    for _ in range(10):
+        bus.cycle()
+    with pytest.raises(T3Error, match=r"refused GPU_CONTROL"):
+        gpu.take_errors()
     bus.privileged = True
+    assert len(gpu.take_errors()) == 1
     context.accept(stores=[1, 3], updates=[])
     gpu.arbitrate(Policy.MCA, automatic=True)
     gpu.set_number(7)
