@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 from rtl.lib.secded import SecdedCheck, check_bits, code_word, encode
 
 # Group count, and words of the trigger unit, the ready queue and the tracker.
-WIDTHS = (1, 8, 41, 59, 62)
+WIDTHS = (1, 8, 41, 57, 59, 63)
 
 
 def simulate(width, words):
