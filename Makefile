@@ -47,7 +47,7 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, routing,
 	@$(T3) fpga --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
 	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
-	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done
+	-@for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done  # likewise
 
 site: $(SITE)              ## All pages as a site, with the notebooks executed and every link checked; build/site/
 	@echo "Building build/site (the notebooks run; about a quarter of an hour)"
@@ -65,7 +65,9 @@ loop: $(READY)
 
 verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
-	@set -e; for check in $(EVIDENCE); do $(T3) $$check --out build/verification; done
+	@failed=; for check in $(EVIDENCE); do \
+	    $(T3) $$check --out build/verification || failed="$$failed $$check"; done; \
+	test -z "$$failed" || { echo "does not hold:$$failed"; exit 1; }
 	@$(MAKE) --no-print-directory site
 
 quick: lint                ## Lint, and the tests of the cycle-exact core; under a minute

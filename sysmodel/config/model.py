@@ -179,8 +179,6 @@ class ListedGemm(Strict):
     name : str
     m, n, k : int
         The output is ``m`` by ``n``, each element the sum of ``k`` products.
-    count : int
-        How often it comes in the model.
     then : str
         What follows: ``all-reduce``, or ``nothing`` that T3 could hide.
     """
@@ -189,7 +187,6 @@ class ListedGemm(Strict):
     m: int = integer(1, LARGEST["m"])
     n: int = integer(1, LARGEST["n"])
     k: int = integer(1, LARGEST["k"])
-    count: Annotated[int, integer(1, 1_000_000)] = 1
     then: Literal["all-reduce", "nothing"] = "all-reduce"
 
 

@@ -281,7 +281,8 @@ class Machine:
         begin = self.now + self.kernel_launch_cycles(GEMM)
         skew = skew_cycles * np.arange(self.gpus)
         if self._variation is not None:
-            skew += self._variation.skew[: self.gpus]
+            drawn = self._variation.skew[: self.gpus]
+            skew += drawn - drawn.min()  # one alone, the mirror's, has none
         self.state.gpu["start"] = np.tile(begin + skew, len(self.kernels))
 
     def abort(self, context: int) -> None:

@@ -27,7 +27,7 @@ __all__ = ["Variation", "moved", "varied"]
 
 @dataclass(frozen=True, kw_only=True)
 class Variation:
-    """Delays of one repetition, in cycles of the memory clock.
+    """Delays of one repetition, in cycles of the hardware.
 
     Parameters
     ----------

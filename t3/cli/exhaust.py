@@ -36,7 +36,7 @@ def exhaust(
     """Compare the reduce unit's arithmetic with NumPy's, every bit.
 
     Runs the compiled RTL on all 2^32 pairs of fp16 and of bf16, and on structured-random pairs of
-    fp32, for sum, maximum and minimum. About twenty minutes on two idle processors; writes
+    fp32, for sum, maximum and minimum. About half an hour on two idle processors; writes
     arithmetic.json and arithmetic.md. The exit code is 0 only if all agree.
     """
     require_benches("exhaust")

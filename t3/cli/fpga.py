@@ -30,7 +30,7 @@ def fpga(
 ) -> None:
     """Place and route one channel with a small tracker in a Lattice ECP5.
 
-    With Yosys and nextpnr, which `pip install 't3[fpga]'` brings; writes fpga.json and fpga.md.
+    With Yosys and nextpnr, which come with the extra `fpga`; writes fpga.json and fpga.md.
     """
     # They bring Amaranth, for which other commands shall not wait.
     from t3.silicon.fpga.designs import check_names, fit

@@ -82,7 +82,7 @@ def run(
         option(
             f"What is compared, separated by commas: some of {', '.join(CONFIGURATIONS)}.",
             "A,B,...",
-            show_default="the first five",
+            show_default=", ".join(DEFAULT_CONFIGURATIONS),
         ),
     ] = ",".join(DEFAULT_CONFIGURATIONS),
     repeat: Annotated[

@@ -26,7 +26,6 @@ name = "down"
 m = 512
 n = 256
 k = 128
-count = 3
 
 [[gemm]]
 name = "up-projection"
@@ -117,7 +116,7 @@ def test_transformers_that_contradict_themselves(load, change, message):
         ("m = 512", "m = 0", r"gemm\.0\.m: 0 is not allowed; allowed: an integer from 1 to"),
         ("[4]", "[]", r"mine.toml: tensor_parallel: \[\] is not allowed; allowed: a list of"),
         ("up-projection", "Down", r"gemm\.1\.name: 'Down' is there twice"),
-        ("count = 3", 'then = "nothing"', "gemm: has none with then = .all-reduce."),
+        ("k = 128", 'k = 128\nthen = "nothing"', "gemm: has none with then = .all-reduce."),
         ('"nothing"', '"gather"', r"gemm\.1\.then: 'gather' is not allowed; allowed: 'all-reduce'"),
         ('source = "-"', "", "mine.toml: source: missing"),
     ],

@@ -133,6 +133,16 @@ def test_gpus_start_apart_by_the_skew():
     assert machine.state.gpu["start"].tolist() == (launch + drawn.skew).tolist()
 
 
+@pytest.mark.parametrize("repetition", range(1, 5))
+def test_the_mirror_has_no_skew(repetition):
+    kernel = kernel_of(SYSTEM, 1024, 768, 128, 4)
+    drawn = varied(SYSTEM, kernel, 0, repetition)
+    machine = Machine(SYSTEM, kernel, engine="golden", channels=4, mirror=True, variation=drawn)
+    machine.start_kernel()
+    launch = SYSTEM.cycles(SYSTEM.gpu.kernel_launch_ns) + drawn.kernel[0]
+    assert machine.state.gpu["start"].tolist() == [launch]
+
+
 def test_the_slow_down_is_waiting_times_contention():
     """A window of one chunk lets the GEMM run no further ahead; a large one never holds it up."""
     for window, waits in ((16, True), (512, False)):
