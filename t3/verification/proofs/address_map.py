@@ -276,6 +276,7 @@ def _range_proof(p: T3Parameters) -> Proof:
         depth=1,
         cover_depth=1,
         solver="z3",
+        slow=p.contexts > 1,
     )
 
 

@@ -103,5 +103,6 @@ PROOFS = (
         geometry="the reference's",
         depth=2,
         cover_depth=72,
+        slow=True,
     ),
 )

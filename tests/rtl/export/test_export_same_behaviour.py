@@ -18,7 +18,7 @@ from rtl.link.flow import LinkFlow
 from rtl.link.parameters import LinkParameters
 
 CYCLES = 2000
-_SLOW = {TOP, "channel", "location_lookup", "range_lookup"}
+_SLOW = {TOP, "arbiter", "channel", "dma_engine", "location_lookup", "nmc_unit", "range_lookup"}
 
 
 def ports_of(file):
