@@ -54,7 +54,7 @@ TOP: tuple[tuple[str, str], ...] = (
         "few stores of these kernels leave over the link; the channel's bench fills their room",
     ),
     (
-        r"toggle top\.(error_choice\.)?(((channels__[25]|errors__2)__)?valid|first)",
+        r"toggle top\.(error_choice\.)?((channels__[25]|errors__2)__)?valid",
         "no issue acknowledgement waits in its memory here; the channel's bench loses some there",
     ),
     (
