@@ -4,7 +4,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
@@ -128,10 +128,7 @@ def prove(proof: Proof, out: Path) -> Result:
             last = run(folder / "1", mode="cover", depth=proof.cover_depth)
             status, notes = _reached(proof, last)
         elif first.status in ("FAIL", "UNKNOWN"):
-            # The induction may have failed by an invariant that does not hold, or too early to
-            # say. A counterexample is one to the contract, from reset.
-            refuted = run(folder / "1", mode="bmc", depth=proof.cover_depth, without=INVARIANT)
-            last = refuted if refuted.status == "FAIL" else first
+            last = _refute(proof, run, folder) or first
             status = {"FAIL": "failed", "UNKNOWN": "unknown"}[last.status]
             notes = _notes(last, status)
         else:
@@ -140,6 +137,21 @@ def prove(proof: Proof, out: Path) -> Result:
     kinds = [one.kind for one in first.properties]
     seconds = time.perf_counter() - begin
     return Result(proof, status, seconds, kinds.count("ASSERT"), kinds.count("COVER"), notes, trace)
+
+
+def _refute(proof: Proof, run: Callable[..., Run], folder: Path) -> Run | None:
+    """The run that finds a counterexample to the contract, from reset: the induction may have
+    failed by an invariant that does not hold, or too early to say.
+
+    Most counterexamples can wait, so the last cycle is asked first, alone: to show that the cycles
+    before have none takes longer than to find one.
+    """
+    for skip in (proof.cover_depth - 1, 0):
+        to = folder / f"without-{skip}"
+        options = {"depth": proof.cover_depth, "skip": skip, "without": INVARIANT}
+        if (refuted := run(to, mode="bmc", **options)).status == "FAIL":
+            return refuted
+    return None
 
 
 def _reached(proof: Proof, run: Run) -> tuple[str, list[str]]:

@@ -15,6 +15,7 @@ _CONFIGURATION = """\
 mode {mode}
 depth {depth}
 timeout {timeout_s}
+{skip}
 [engines]
 smtbmc {solver}
 [script]
@@ -91,6 +92,7 @@ def run_sby(
     depth: int,
     solver: str,
     timeout_s: int,
+    skip: int = 0,
     without: str = "",
 ) -> Run:
     """Run SymbiYosys on the module ``top``.
@@ -106,6 +108,8 @@ def run_sby(
         Cycles.
     solver : str
     timeout_s : int
+    skip : int
+        Cycles in which nothing is asked, of bmc.
     without : str
         Leave out assertions whose message begins so; no spaces.
     """
@@ -116,6 +120,7 @@ def run_sby(
         depth=depth,
         solver=solver,
         timeout_s=timeout_s,
+        skip=f"skip {skip}" if skip else "",
         script=f"delete t:$check r:FORMAT={without}* %i" if without else "",
     )
     (folder / "run.sby").write_text(settings, encoding="utf-8")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.asserts import AnySeq
-from amaranth.hdl import Assert, Cover, Elaboratable, Module
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -73,6 +73,22 @@ def test_refuted_beyond_the_first_cycles(tmp_path):
     got, (note,), trace = status(tmp_path, harness=lambda c: Harness(c, most=4))
     assert got == "failed" and trace == tmp_path / "counter" / "trace.vcd" and trace.exists()
     assert note.startswith("failed: too many (tests/t3/verification/proofs/test_run.py:")
+
+
+@pytest.mark.verify
+def test_refuted_in_one_cycle_only(tmp_path):
+    """A counterexample that cannot wait for the last cycle."""
+
+    class Early(Harness):
+        def elaborate(self, platform):
+            m = super().elaborate(platform)
+            time = Signal(3, reset_less=True)
+            m.d.sync += time.eq(time + (time != 7))
+            m.d.comb += Assert(time != 4, "four")
+            return m
+
+    got, (note,), _ = status(tmp_path, harness=Early)
+    assert got == "failed" and note.startswith("failed: four (")
 
 
 @pytest.mark.verify
