@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rtl.export.reset_style import ResetStyle
+from sysmodel.lib.collector import collects_rarely
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
 from sysmodel.lib.progress import shown_progress
@@ -82,7 +83,7 @@ def export(
         try:
             p = hardware_of(loaded, parameters)
             link = link_parameters(loaded, p) if with_links else None
-            with shown_progress() as progress:
+            with shown_progress() as progress, collects_rarely():
                 files = export_files(p, name, progress, link=link, reset=reset)
         except InputError:
             raise

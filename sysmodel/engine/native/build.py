@@ -13,6 +13,7 @@ import rtl
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import PortWord, input_words, output_words, top_words
 from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.collector import collects_rarely
 
 from .flatten import Flat
 from .verilate import NoCompilerError, Toolchain
@@ -91,7 +92,8 @@ def build_component(
     toolchain = Toolchain(trace=trace)
     report("RTL to Verilog", 0.0)
     flat = Flat(component, words)
-    text = flat.verilog()
+    with collects_rarely():
+        text = flat.verilog()
     sources = {
         "t3.v": text,
         "words.h": words_header(flat, inputs, outputs),

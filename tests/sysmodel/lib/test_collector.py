@@ -1,0 +1,15 @@
+"""Python's collector is as it was after what it was slowed for."""
+
+import gc
+
+import pytest
+
+from sysmodel.lib.collector import collects_rarely
+
+
+def test_as_before_after_an_error():
+    before = gc.get_threshold()
+    with pytest.raises(OSError, match="none"), collects_rarely():
+        assert gc.get_threshold()[0] > 100 * before[0] and gc.isenabled()
+        raise OSError("none")
+    assert gc.get_threshold() == before
