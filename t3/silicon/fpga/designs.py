@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """What is put on an FPGA."""
 
 from collections.abc import Iterable

@@ -52,6 +52,8 @@ def place_and_route(component: wiring.Component) -> Routed:
     arguments = (
         *(part.option, "--package", PACKAGE, "--speed", str(SPEED_GRADE)),
         *("--freq", str(TARGET_MHZ), "--timing-allow-fail", "--seed", str(SEED)),
+        # The default takes a minute for each thousand of the last wires, and more for the next.
+        *("--router", "router2"),
     )
 
     def route(folder: Path, text: str) -> str:
