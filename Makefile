@@ -44,7 +44,7 @@ docs: $(READY)             ## Run evaluation, validation, area, timing, routing,
 	@$(T3) area --scaling --out docs/hardware
 	@$(T3) timing --out docs/hardware
 	-@$(T3) route --out docs/hardware  # its tools may be missing
-	@$(T3) fpga --out docs/hardware
+	@$(T3) fpga --design without_data --design with_data --out docs/hardware
 	@$(T3) diagrams --out docs/hardware
 	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
 	-@for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done  # likewise

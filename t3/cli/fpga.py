@@ -21,8 +21,8 @@ def fpga(
     design: Annotated[
         list[str] | None,
         option(
-            "without_data or with_data; may be repeated. The second, with 256 data bits, had not "
-            "ended after half an hour.",
+            "without_data or with_data; may be repeated. The second, with 256 data bits, takes "
+            "twice as long.",
             "NAME",
             show_default="without_data",
         ),
