@@ -143,13 +143,16 @@ def _refute(proof: Proof, run: Callable[..., Run], folder: Path) -> Run | None:
     """The run that finds a counterexample to the contract, from reset: the induction may have
     failed by an invariant that does not hold, or too early to say.
 
-    Most counterexamples can wait, so the last cycle is asked first, alone: to show that the cycles
-    before have none takes longer than to find one.
+    The shortest one is the easiest to read, and cycle by cycle finds it. But each further cycle
+    takes longer to be shown free of one, and most counterexamples can wait: beyond the first half
+    of the cycles, the last one is asked before those between.
     """
-    for skip in (proof.cover_depth - 1, 0):
-        to = folder / f"without-{skip}"
-        options = {"depth": proof.cover_depth, "skip": skip, "without": INVARIANT}
-        if (refuted := run(to, mode="bmc", **options)).status == "FAIL":
+    last = proof.cover_depth
+    half = last // 2
+    for skip, depth in ((0, half), (last - 1, last), (half, last)):
+        to = folder / f"without-{skip}-{depth}"
+        options = {"depth": depth, "skip": skip, "without": INVARIANT}
+        if depth > skip and (refuted := run(to, mode="bmc", **options)).status == "FAIL":
             return refuted
     return None
 

@@ -76,8 +76,9 @@ def test_refuted_beyond_the_first_cycles(tmp_path):
 
 
 @pytest.mark.verify
-def test_refuted_in_one_cycle_only(tmp_path):
-    """A counterexample that cannot wait for the last cycle."""
+@pytest.mark.parametrize("cover_depth", [5, 6, 12])
+def test_refuted_in_one_cycle_only(cover_depth, tmp_path):
+    """A counterexample in the last cycle, and one in either half that cannot wait for it."""
 
     class Early(Harness):
         def elaborate(self, platform):
@@ -87,7 +88,7 @@ def test_refuted_in_one_cycle_only(tmp_path):
             m.d.comb += Assert(time != 4, "four")
             return m
 
-    got, (note,), _ = status(tmp_path, harness=Early)
+    got, (note,), _ = status(tmp_path, harness=Early, cover_depth=cover_depth)
     assert got == "failed" and note.startswith("failed: four (")
 
 
