@@ -9,7 +9,7 @@ __all__ = ["blif_text", "without_parts"]
 
 
 def without_parts(netlist: Netlist) -> Netlist:
-    """The cells alone: what a memory or a box has as a pin becomes a port."""
+    """The cells alone: what a memory or a box has as a pin becomes an input or output."""
     inputs, outputs = dict(netlist.inputs), dict(netlist.outputs)
     for part in netlist.parts:
         inputs |= part.outputs
@@ -30,23 +30,16 @@ def blif_text(netlist: Netlist, library: Library, name: str) -> str:
     Returns
     -------
     str
-        Nets are called ``n`` and their number.
+        Nets are called ``n`` and their number. Its ports are the clocks alone: the others are wires
+        to neighbours among which a block is placed, and a die for itself would be as large as so
+        many pins need.
     """
-    driven: set[int] = set()
-    used: set[int] = set()
+    clocks: set[int] = set()
     gates = []
     for instance in netlist.instances:
-        inputs = library.cells[instance.cell].inputs
-        for pin, net in instance.pins.items():
-            (used if pin in inputs else driven).add(net)
+        arcs = library.cells[instance.cell].arcs
+        clocks |= {instance.pins[arc.source] for arc in arcs if arc.clocked}
         pins = " ".join(f"{pin}=n{net}" for pin, net in instance.pins.items())
         gates.append(f".gate {instance.cell} {pins}")
-    # A port that no cell is at has nothing to be placed for.
-    ports = {
-        "inputs": sorted(used & set(netlist.inputs)),
-        "outputs": sorted(driven & set(netlist.outputs)),
-    }
-    lines = [f".model {name}"]
-    for side, nets in ports.items():
-        lines.append(" ".join([f".{side}", *(f"n{net}" for net in nets)]))
-    return "\n".join([*lines, *gates, ".end"]) + "\n"
+    ports = " ".join([".inputs", *(f"n{net}" for net in sorted(clocks))])
+    return "\n".join([f".model {name}", ports, ".outputs", *gates, ".end"]) + "\n"

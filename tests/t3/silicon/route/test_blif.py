@@ -21,12 +21,17 @@ def _netlist():
     )
 
 
-def test_pins_of_memories_are_ports():
+def test_pins_of_memories_are_inputs_and_outputs():
+    cells = without_parts(_netlist())
+    assert set(cells.inputs) == {1, 2, 5, 7} and set(cells.outputs) == {4, 6}
+
+
+def test_the_clock_is_the_port():
     text = blif_text(without_parts(_netlist()), tiny(), "both")
     assert text.splitlines() == [
         ".model both",
-        ".inputs n1 n2 n5",
-        ".outputs n4 n6",
+        ".inputs n1",
+        ".outputs",
         ".gate DFF C=n1 D=n2 Q=n3",
         ".gate NAND2 A=n3 B=n3 Y=n4",
         ".gate DFF C=n1 D=n5 Q=n6",
