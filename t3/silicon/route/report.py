@@ -17,8 +17,8 @@ NOTES = (
     "Nothing is resized or buffered after placement. The clock is a routed net without a tree of "
     + "buffers; vesta counts its delay where a path begins, and not where it ends.",
     "SRAMs are left out: neither their area nor the paths through them are in the figures.",
-    "Of the ports, the clock alone has a pin. Wires to the neighbours are not in the figures: a die "
-    + "with pins for all of the arbiter's ports would be three times as large as its cells need.",
+    "Of the ports, the clock alone has a pin, and wires to the neighbours are not in the figures: "
+    + "with pins for all of its ports, the arbiter's die would be three times as large.",
 )
 
 
