@@ -34,16 +34,16 @@ def fpga(
     """
     # They bring Amaranth, for which other commands shall not wait.
     from t3.silicon.fpga.designs import check_names, fit
-    from t3.silicon.fpga.report import as_dict, as_markdown
+    from t3.silicon.fpga.report import Fitted, as_dict, as_markdown
 
     names = list(dict.fromkeys(design or ["without_data"]))
     check_names(names)
     with OutputFolder(out, (_JSON, _PAGE)) as folder:
-        fitted = []
+        fitted: list[Fitted] = []
         with shown_progress() as progress:
             for name in names:
+                progress(f"place and route {name}", len(fitted) / len(names))
                 fitted.append(fit(name))
-                progress("place and route", len(fitted) / len(names))
         page = as_markdown(fitted)
         with writing(out):
             (folder.staging / _PAGE).write_text(page, encoding="utf-8")

@@ -29,17 +29,17 @@ def route(
     command says so and ends with 1. Writes route.json and route.md.
     """
     # They bring Amaranth, for which other commands shall not wait.
-    from t3.silicon.route.blocks import ROUTED, check_names, route_block
+    from t3.silicon.route.blocks import ROUTED, BlockRoute, check_names, route_block
     from t3.silicon.route.report import as_dict, as_markdown
 
     names = list(dict.fromkeys(block or ROUTED))
     check_names(names)
     with OutputFolder(out, (_JSON, _PAGE)) as folder:
-        routed = []
+        routed: list[BlockRoute] = []
         with shown_progress() as progress:
             for name in names:
+                progress(f"place and route {name}", len(routed) / len(names))
                 routed.append(route_block(name))
-                progress("place and route", len(routed) / len(names))
         page = as_markdown(routed)
         with writing(out):
             (folder.staging / _PAGE).write_text(page, encoding="utf-8")
