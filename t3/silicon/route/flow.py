@@ -18,7 +18,7 @@ __all__ = ["Routed", "place_and_route"]
 _NAME = "block"
 _STEPS = (("placement.sh", "-k", "-d"), ("vesta.sh",), ("router.sh",), ("vesta.sh", "-d"))
 _DENSITY = 0.5
-"""Share of the rows that cells fill. Fuller, and the router finds no way and does not end."""
+"""Share of the rows that cells fill. The arbiter has wires at 0.8, too, the bank not at 0.5."""
 _ROUTE = f"qrouter::standard_route {_NAME}_route.def false"
 _WITHOUT_CLEANUP = f"{_ROUTE} true"
 """What qrouter is told: to route each net twice more, to save vias, is two thirds of its time."""

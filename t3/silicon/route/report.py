@@ -13,7 +13,7 @@ __all__ = ["NOTES", "as_dict", "as_markdown"]
 NOTES = (
     "From flip-flop to flip-flop, setup included. The estimate is `t3 timing`'s analysis of these "
     + "cells, before placement; the others are vesta's, without wires and with the routed ones.",
-    "qflow of Debian 12: graywolf places cells and pins, qrouter routes.",
+    "qflow of Debian 12: graywolf places, qrouter routes.",
     "Nothing is resized or buffered after placement. The clock is a routed net without a tree of "
     + "buffers; vesta counts its delay where a path begins, and not where it ends.",
     "SRAMs are left out: neither their area nor the paths through them are in the figures.",
