@@ -1,6 +1,7 @@
 """Python's collector is as it was after what it was slowed for."""
 
 import gc
+from contextlib import ExitStack
 
 import pytest
 
@@ -12,4 +13,16 @@ def test_as_before_after_an_error():
     with pytest.raises(OSError, match="none"), collects_rarely():
         assert gc.get_threshold()[0] > 100 * before[0] and gc.isenabled()
         raise OSError("none")
+    assert gc.get_threshold() == before
+
+
+def test_as_before_once_all_have_left():
+    # As threads do it: who came first leaves first.
+    before = gc.get_threshold()
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(collects_rarely())
+    second.enter_context(collects_rarely())
+    first.close()
+    assert gc.get_threshold()[0] > 100 * before[0]
+    second.close()
     assert gc.get_threshold() == before
