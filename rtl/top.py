@@ -82,6 +82,7 @@ class T3(wiring.Component):
         self._link_errors = LinkErrors(p)
         self._corrections = WideCounter(len(self.registers.corrected))
         self._patrols = WideCounter(len(self.registers.patrolled))
+        self._held_up = Signal(p.channels)
         # What is found out from all over the hardware, and known a cycle later.
         found = dict.fromkeys(("idle", "gone", "sent"), p.contexts)
         found |= dict.fromkeys(("corrected", "patrolled", "armed"), 1)
@@ -136,6 +137,13 @@ class T3(wiring.Component):
         # Communication has time only if that of every active context has.
         hurried = Cat(unit.active & ~unit.relaxed for unit in contexts)
         m.d.comb += told["relaxed"].eq(told["active"] & ~hurried.any())
+        # A channel's share of the link is what the others leave: while one's packet waits, the link
+        # holds communication up, and not the memory.
+        waits = Cat(
+            channel.link_out.valid & ~channel.link_out.ready for channel in self.channels
+        ).any()
+        of_channels = Cat(channel.held_up for channel in self.channels)
+        m.d.comb += self._held_up.eq(Mux(waits, 0, of_channels))
         for index, channel in enumerate(self.channels):
             m.submodules[f"channel_{index}"] = channel
             self._connect_ports(m, index, channel)
@@ -186,7 +194,7 @@ class T3(wiring.Component):
             unit.tick.eq(self.tick),
             unit.idle.eq(idle),
             unit.sends.eq(sends.any()),
-            unit.held_up.eq(Cat(channel.held_up for channel in self.channels)),
+            unit.held_up.eq(self._held_up),
             tracker.updates_per_atom[number].eq(registers.launch_configuration.updates_per_atom),
             tracker.ways[number].eq(registers.ways),
             tracker.clear[number].eq(registers.abort),

@@ -27,7 +27,8 @@ class Congestion(wiring.Component):
     Members
     -------
     held_up : In(channels)
-        Of each channel: the DRAM queue is full, and nothing waits for the link.
+        Of each channel: the DRAM queue is full, it has nothing to send, and no other's packet waits
+        for the link.
     active, critical : In(1)
         What :class:`~rtl.trigger.criticality.Criticality` tells; neither: no kernel runs.
     look : In(1)

@@ -64,7 +64,8 @@ class Criticality(wiring.Component):
     oldest, dispatch_limit : In(credit_limit_bits)
         Of the credit window.
     held_up : In(channels)
-        Of each channel: the DRAM queue is full, and nothing waits for the link.
+        Of each channel: the DRAM queue is full, it has nothing to send, and no other's packet waits
+        for the link.
     active : Out(1)
         The kernel runs, and is not kept from dispatching. A register.
     relaxed : Out(1)

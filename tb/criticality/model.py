@@ -28,5 +28,5 @@ def step_unit(
     own["oldest"], own["dispatch_limit"], own["aborted"] = oldest, dispatch_limit, aborting
     state.config["arbiter"]["cuts"][2] = 1
     state.channels["occupancy"] = held_up >> np.arange(len(state.channels)) & 1
-    follow_congestion(state, 0, tick)
+    follow_congestion(state, 0, False, tick)
     step_criticality(state, 0, dispatched, finished, issued, launch, tick)

@@ -6,7 +6,7 @@ from lockstep_bench import record, replay
 from lockstep_geometries import GEOMETRIES
 
 from rtl.interface.encodings import Granularity, Policy
-from sysmodel.engine.ports import H, K
+from sysmodel.engine.ports import CHANNEL_INPUTS, G, H, I, J, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
 
@@ -65,6 +65,35 @@ def test_criticality(parameters):
     criticality = recording.state.contexts[0]["criticality"]
     assert criticality["link_time"] and criticality["elapsed"]
     assert recording.outputs[-1, -len(K) - len(H) + K.done]
+
+
+class Full(Traffic):
+    """Full DRAM queues, and a kernel that waits for the communication; looked at in every cycle."""
+
+    def __init__(self, *arguments, taken: float, **options):
+        super().__init__(*arguments, **options)
+        self._taken = taken
+
+    def __call__(self, outputs, inputs):
+        super().__call__(outputs, inputs)
+        of_channels = inputs[: self._p.channels * CHANNEL_INPUTS].reshape(self._p.channels, -1)
+        of_channels[:, I.occupancy] = 127
+        of_channels[:, I.link_out_ready] = self._links.random(self._p.channels) < self._taken
+        own = inputs[self._p.channels * CHANNEL_INPUTS :]
+        own[[G.tick, J.dispatched, J.finished]] = 1, self._kernels[0].workgroups - 1, 0
+
+
+@pytest.mark.parametrize(
+    ("taken", "congested"),
+    [(1.0, True), pytest.param(0.3, None, id="some"), pytest.param(0.0, False, id="none")],
+)
+def test_full_queues_count_while_the_link_takes_packets(parameters, taken, congested):
+    """What channels have nothing to send for, the memory or the link."""
+    kernel = Kernel(policy=Policy.CRITICAL, workgroups=100, tracked_end=100, own=95)
+    recording = run(parameters, kernel, 3000, seed=4, pace=0.6, traffic=Full, taken=taken)
+    level = recording.state.contexts[0]["criticality"]["congestion"]
+    if congested is not None:
+        assert level > 256 if congested else level == 0
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -9,7 +9,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from .arbitration import ANY
 from .channel import is_called, step_channel
 from .channel_outputs import tell, write_channel
-from .congestion import follow_congestion
+from .congestion import follow_congestion, packet_waits
 from .contexts import begin_context, end_context, has_tiles, is_calm, is_written
 from .criticality import count_on
 from .dma import step_engine
@@ -166,8 +166,9 @@ def _track(s, tracking, clear):
 
 
 @inlined
-def _send(s, tick):
+def _send(s, words, tick):
     """The contexts' engines and their queues of commands."""
+    waits = tick and packet_waits(s, words)
     for context in range(s.config.contexts):
         own = s.contexts[context]
         if own.given & ABORT:
@@ -175,7 +176,7 @@ def _send(s, tick):
         popped, own.issues, own.outside = step_engine(s, context, own.downstream)
         if own.pushed or own.had_ready:
             step_ready(s, context, own.pushed, popped)
-        follow_congestion(s, context, tick)
+        follow_congestion(s, context, waits, tick)
 
 
 @inlined
@@ -231,7 +232,7 @@ def _step_channels(s, words, results, measure, disturbed):
 
 
 @inlined
-def _begin(s, acts, tick):
+def _begin(s, words, acts, tick):
     """What comes between the register port, where a write ``acts``, and the channels.
 
     Returns
@@ -270,7 +271,7 @@ def _begin(s, acts, tick):
     for number in range(config.channels):
         tracking |= s.channels[natural(number)].levels & _TRACKED != 0
     _track(s, tracking, clear)
-    _send(s, tick)
+    _send(s, words, tick)
     return takes, used, pending, aborting, measure, disturbed or measure
 
 
@@ -371,7 +372,7 @@ def step(state, inputs, outputs):
     if not calm:
         tick = words[k + G.tick] != 0
         acts = _step_port(s, words, k)
-        takes, used, pending, aborting, measure, disturbed = _begin(s, acts, tick)
+        takes, used, pending, aborting, measure, disturbed = _begin(s, words, acts, tick)
     awake, sends, tracked = _step_channels(s, words, results, measure, disturbed)
     if calm and not gpu.called and not (sends and _waits(s)):
         count_on(s)
