@@ -18,7 +18,10 @@ from rtl.link.flow import LinkFlow
 from rtl.link.parameters import LinkParameters
 
 CYCLES = 2000
-_SLOW = {TOP, "arbiter", "channel", "dma_engine", "location_lookup", "nmc_unit", "range_lookup"}
+_SLOW = {
+    *(TOP, "arbiter", "channel", "dma_engine", "link_endpoint", "location_lookup", "nmc_unit"),
+    *("range_lookup", "registers", "tracker"),
+}
 
 
 def ports_of(file):
