@@ -174,11 +174,11 @@ class _Bench:
             )
         await skip(self.dut, cycles)
 
-    def preset_waits(self, cycles: int) -> None:
-        """Go on as if both had waited for so many cycles."""
-        for name in ("starved", "compute_starved"):
-            inside(self.dut, name).value = cycles
-        self.model.preset_waits(cycles)
+    def preset_waits(self, communication: int, compute: int) -> None:
+        """Go on as if each had waited for so many cycles."""
+        inside(self.dut, "starved").value = communication
+        inside(self.dut, "compute_starved").value = compute
+        self.model.preset_waits(communication, compute)
 
     def preset(self, samples: int, total: int) -> None:
         """Go on as if so many cycles with this sum had been measured."""
@@ -348,7 +348,7 @@ async def starvation_count_saturates(dut):
     await bench.start()
     bench.configure(policy=Policy.MCA, threshold=5, starvation_limit=65535)
     await bench.wait(600, "cm", occupancy=64)
-    bench.preset_waits(65534)
+    bench.preset_waits(65534, 65534)
     for _ in range(20):
         await bench.cycle("cm", ready=False, occupancy=64)
     await bench.cycle("cm", occupancy=64)
@@ -375,9 +375,31 @@ async def the_end_of_any_wait(dut):
             limit = min(start + rng.randint(1, 5), 0xFFFF)
         policy, told = rng.choice([(Policy.MCA, _RUNS), (Policy.CRITICAL, ("critical",))])
         bench.configure(policy=policy, threshold=5, starvation_limit=limit)
-        bench.preset_waits(start)
+        # Mostly both, or the one that does not go first.
+        waits = rng.choice([(start, start), (start, start), (start, 0), (0, start)])
+        bench.preset_waits(*waits)
         for _ in range(8):
             await bench.cycle("cm", ready=rng.random() < 0.8, occupancy=64, told=told)
+
+
+@cocotb.test()
+async def a_wait_that_ends_without_a_turn(dut):
+    """Its count begins anew with the next one, whatever it was."""
+    rng = random.Random(cocotb.RANDOM_SEED + 5)
+    bench = _Bench(dut)
+    await bench.start()
+    for bit in range(16):
+        for which, (policy, told) in enumerate(
+            ((Policy.MCA, _RUNS), (Policy.CRITICAL, ("critical",)))
+        ):
+            waits = [0, 0]
+            waits[which] = 1 << bit
+            bench.configure(policy=policy, threshold=5, starvation_limit=max(1 << bit, 4))
+            bench.preset_waits(*waits)
+            await bench.cycle("", occupancy=64)
+            for _ in range(rng.randint(1, 3)):
+                await bench.cycle("cm", occupancy=64, told=told)
+            await bench.cycle("", occupancy=64)
 
 
 @cocotb.test()
@@ -465,3 +487,28 @@ async def a_measurement_through_the_blocks_of_its_counts(dut):
         left = rng.randint(4, 8)
         bench.fill(above, left=left, below=rng.randrange(2))
         await bench.end_with(rng, (cut << log2) + rng.choice([-1, 0]), left + 1)
+
+
+@cocotb.test()
+async def a_measurement_begun_anew_among_full_blocks(dut):
+    """They are empty then, and carry only when they are full again."""
+    rng = random.Random(cocotb.RANDOM_SEED + 6)
+    bench = _Bench(dut)
+    await bench.start()
+    for at in (0, BLOCK_BITS, 2 * BLOCK_BITS) * scaled(1):
+        above = at + BLOCK_BITS
+        cut = bench.measure(rng, above)
+        await bench.cycle("m", start=True)
+        await bench.cycle("")
+        full = (1 << above) - (1 << at)
+        bench.preset(full, full << _LOW_BITS | (1 << _LOW_BITS) - 1)
+        await bench.cycle("m", start=True)
+        await bench.cycle("m", occupancy=127)
+        bench.fill(at)
+        for _ in range(3):
+            await bench.cycle("m", occupancy=127)
+        left = rng.randint(4, 8)
+        goal = (cut << above) + rng.choice([-1, 0])
+        reached = (goal >> _LOW_BITS) - left // 2
+        bench.fill(above, left=left, below=(1 << above) - 1 - reached)
+        await bench.end_with(rng, goal, left + 1)

@@ -84,9 +84,9 @@ class Model:
         measure(arbiter, channel, start)
         return _STREAMS[offered]
 
-    def preset_waits(self, cycles: int) -> None:
-        """Go on as if both had waited for so many cycles."""
-        self._channel["starved"] = self._channel["compute_starved"] = cycles
+    def preset_waits(self, communication: int, compute: int) -> None:
+        """Go on as if each had waited for so many cycles."""
+        self._channel["starved"], self._channel["compute_starved"] = communication, compute
 
     def preset(self, samples: int, total: int) -> None:
         """Go on as if so many samples with this sum had been taken."""

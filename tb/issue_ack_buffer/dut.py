@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The buffer of issue acknowledgements with bits that turn in its memory."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -20,20 +20,13 @@ PARAMETERS = T3Parameters(
 DEPTH = 8
 
 
-def _make_faulty(queue: ProtectedQueue, turned: Signal) -> None:
-    """Let each payload have other bits turned in a queue's memory."""
+def _make_faulty(queue: ProtectedQueue, wrong: Value) -> None:
+    """Let each payload that leaves a queue's memory have wrong bits."""
     sound = queue.elaborate
 
     def elaborate(platform):
         m = sound(platform)
-        # Beside each word: which of its bits are wrong.
-        m.submodules.turned = beside = MemoryQueue(len(turned), depth=DEPTH, split=True)
-        m.d.comb += [
-            beside.i.p.eq(turned),
-            beside.i.valid.eq(queue.words.i.valid),
-            beside.o.ready.eq(queue.words.o.ready),
-            Value.cast(queue.check.i).eq(queue.words.o.p ^ beside.o.p),
-        ]
+        m.d.comb += Value.cast(queue.check.i).eq(queue.words.o.p ^ wrong)
         return m
 
     queue.elaborate = elaborate
@@ -58,12 +51,20 @@ class FaultyBuffer(wiring.Component):
         self._buffer = block(PARAMETERS, depth=DEPTH)
         bits = code_word(IssueAck(PARAMETERS)).size
         super().__init__({**self._buffer.signature.members, "turned": In(bits)})
-        _make_faulty(self._buffer.waiting, self.turned)
+        # Beside each word: which of its bits are wrong. Not in the buffer, whose clock may stop.
+        self._beside = MemoryQueue(bits, depth=DEPTH, split=True)
+        _make_faulty(self._buffer.waiting, self._beside.o.p)
 
     def elaborate(self, platform):
         m = Module()
-        buffer = self._buffer
+        buffer, beside, words = self._buffer, self._beside, self._buffer.waiting.words
         m.submodules.buffer = buffer
+        m.submodules.beside = beside
+        m.d.comb += [
+            beside.i.p.eq(self.turned),
+            beside.i.valid.eq(words.i.valid),
+            beside.o.ready.eq(words.o.ready),
+        ]
         for name, member in buffer.signature.members.items():
             outer, inner = getattr(self, name), getattr(buffer, name)
             if member.is_signature:

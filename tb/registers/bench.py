@@ -1,23 +1,23 @@
 # amaranth: UnusedElaboratable=no
 """The register port on AXI4-Lite: random reads and writes with pauses on every channel."""
 
-import itertools
 import random
 
 import cocotb
-from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiResp
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.interface.layouts import ErrorReport
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, reset, scaled
-from tb.registers.lockstep import CHANNELS, PARAMETERS, every_cycle
-from tb.stream import StreamChecker
+from tb.cycle import scaled
+from tb.registers.lockstep import PARAMETERS, every_cycle
+from tb.registers.master import bounded, read, start, write
+from tb.registers.rooms import room_of_each_command
 
-__all__ = ["every_cycle", "make_dut"]
+__all__ = ["every_cycle", "make_dut", "room_of_each_command"]
 
 _MAP = register_map.load()
 _ACCESSES = 200
@@ -46,11 +46,8 @@ _READ_ONLY = [
 _CONTEXT = 1  # the one that is programmed
 _KNOWN = {register.address_in(context) for register in _MAP.values() for context in range(2)}
 _HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x3000, 0xFFFC]
-# An access waits at most for the pauses of its channels.
-_LONGEST_NS = 2000
 
 expect(
-    *(f"{channel} waits" for channel in CHANNELS),
     *(f"{access} refused" for access in ("partial", "read only", "hole")),
     *(
         f"configuration error {configuration_error.name}"
@@ -63,9 +60,6 @@ def make_dut(block: type = Registers):
     return block(PARAMETERS)
 
 
-_INPUTS = inputs_of(make_dut())
-
-
 def _mask(register: register_map.Register) -> int:
     return sum(field.mask for field in register.fields)
 
@@ -75,66 +69,11 @@ def _at_reset(register: register_map.Register) -> int:
     return register.reset | (register.pack(aborting=1) if register.name == "STATUS" else 0)
 
 
-async def _start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
-    await reset(dut, _INPUTS, hold=False)
-    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bus_"), dut.clk, dut.rst)
-    if pauses:
-        write, read = master.write_if, master.read_if
-        for channel in (
-            write.aw_channel,
-            write.w_channel,
-            write.b_channel,
-            read.ar_channel,
-            read.r_channel,
-        ):
-            # Each with a pattern of its own, so that addresses, data and responses drift apart.
-            pattern = [rng.random() < 0.5 for _ in range(rng.randrange(7, 30))]
-            pattern.append(False)  # not for ever
-            channel.set_pause_generator(itertools.cycle(pattern))
-    dut.rst.value = 1
-    for _ in range(3):
-        await RisingEdge(dut.clk)
-    dut.rst.value = 0
-    await RisingEdge(dut.clk)
-    cocotb.start_soon(_watch(dut))
-    return master
-
-
-async def _watch(dut) -> None:
-    checker = StreamChecker(dut, ())
-    for name, payload in CHANNELS.items():
-        ports = [f"bus__{port}" for port in (f"{name}valid", f"{name}ready", *payload)]
-        checker.add(name, *ports)
-    while True:
-        # Between the edges nothing moves: this is what the next rising edge sees.
-        await FallingEdge(dut.clk)
-        before = checker.stalls.copy()
-        checker.sample()
-        for name in checker.stalls - before:
-            cover(f"{name} waits")
-
-
-async def _bounded(access):
-    try:
-        return await with_timeout(access, _LONGEST_NS, "ns")
-    except SimTimeoutError:
-        raise AssertionError(f"No response in {_LONGEST_NS} ns") from None
-
-
-async def _read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
-    answer = await _bounded(master.read(address, 4))
-    return int.from_bytes(answer.data, "little"), answer.resp
-
-
-async def _write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
-    return (await _bounded(master.write(address, word.to_bytes(4, "little")[:length]))).resp
-
-
 @cocotb.test()
 @cocotb.parametrize(pauses=[False, True])
 async def random_accesses(dut, pauses):
     rng = random.Random(cocotb.RANDOM_SEED)
-    master = await _start(dut, rng, pauses=pauses)
+    master = await start(dut, rng, pauses=pauses)
     kept = {register.name: register.reset for register in _STORAGE}
     counts = dict.fromkeys(("write", "read", "partial", "read only", "hole"), 0)
     for _ in range(scaled(_ACCESSES)):
@@ -144,30 +83,30 @@ async def random_accesses(dut, pauses):
             cover(f"{kind} refused")
         register, word = rng.choice(_STORAGE), rng.getrandbits(32)
         if kind == "write":
-            assert await _write(master, register.address_in(_CONTEXT), word) == AxiResp.OKAY
+            assert await write(master, register.address_in(_CONTEXT), word) == AxiResp.OKAY
             kept[register.name] = word & _mask(register)
         elif kind == "read":
-            assert await _read(master, register.address_in(_CONTEXT)) == (
+            assert await read(master, register.address_in(_CONTEXT)) == (
                 kept[register.name],
                 AxiResp.OKAY,
             )
         elif kind == "partial":
             length = rng.randrange(1, 4)
-            response = await _write(master, register.address_in(_CONTEXT), word, length=length)
+            response = await write(master, register.address_in(_CONTEXT), word, length=length)
             assert response == AxiResp.SLVERR
         elif kind == "read only":
             register = rng.choice(_READ_ONLY)
-            assert await _write(master, register.address_in(_CONTEXT), word) == AxiResp.SLVERR
-            assert await _read(master, register.address_in(_CONTEXT)) == (
+            assert await write(master, register.address_in(_CONTEXT), word) == AxiResp.SLVERR
+            assert await read(master, register.address_in(_CONTEXT)) == (
                 _at_reset(register),
                 AxiResp.OKAY,
             )
         else:
             address = rng.choice(_HOLES)
-            assert await _write(master, address, word) == AxiResp.SLVERR
-            assert await _read(master, address) == (0, AxiResp.SLVERR)
+            assert await write(master, address, word) == AxiResp.SLVERR
+            assert await read(master, address) == (0, AxiResp.SLVERR)
     for register in _STORAGE:
-        assert await _read(master, register.address_in(_CONTEXT)) == (
+        assert await read(master, register.address_in(_CONTEXT)) == (
             kept[register.name],
             AxiResp.OKAY,
         )
@@ -179,7 +118,7 @@ async def random_accesses(dut, pauses):
 async def reads_and_writes_at_once(dut):
     """The two directions run beside each other, and each keeps its order."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
-    master = await _start(dut, rng, pauses=True)
+    master = await start(dut, rng, pauses=True)
     words = [rng.getrandbits(32) for _ in range(40)]
     timeout, identification = _MAP["TIMEOUT"].address_in(_CONTEXT), _MAP["ID"]
     writes = [master.init_write(timeout, word.to_bytes(4, "little")) for word in words]
@@ -190,26 +129,26 @@ async def reads_and_writes_at_once(dut):
     ]
     seen = []
     for number, event in enumerate(reads):
-        await _bounded(event.wait())
+        await bounded(event.wait())
         word = int.from_bytes(event.data.data, "little")
         if number % 2:
             seen.append(word)
         else:
             assert word == identification.reset
     for event in writes:
-        await _bounded(event.wait())
+        await bounded(event.wait())
         assert event.data.resp == AxiResp.OKAY
     order = [0, *words]
     positions = [order.index(word) for word in seen]
     assert positions == sorted(positions) and positions[-1] > positions[0]
-    assert await _read(master, timeout) == (words[-1], AxiResp.OKAY)
+    assert await read(master, timeout) == (words[-1], AxiResp.OKAY)
 
 
 @cocotb.test()
 async def program_and_start(dut):
     """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
-    master = await _start(dut, rng, pauses=True)
+    master = await start(dut, rng, pauses=True)
     dut.context__1__gone.value = 1  # so that a reset and an abort end
     dut.context__1__over.value = 1
     launches = []
@@ -223,15 +162,15 @@ async def program_and_start(dut):
     cocotb.start_soon(count())
 
     async def commit(index: int, base: int, limit: int) -> AxiResp:
-        await _write(master, _MAP["REGION_BASE_LO"].address_in(_CONTEXT), base)
-        await _write(master, _MAP["REGION_LIMIT_LO"].address_in(_CONTEXT), limit)
+        await write(master, _MAP["REGION_BASE_LO"].address_in(_CONTEXT), base)
+        await write(master, _MAP["REGION_LIMIT_LO"].address_in(_CONTEXT), limit)
         register = _MAP["REGION_COMMIT"]
-        return await _write(
+        return await write(
             master, register.address_in(_CONTEXT), register.pack(index=index, enable=1)
         )
 
     async def status() -> dict[str, int]:
-        word, _ = await _read(master, _MAP["STATUS"].address_in(_CONTEXT))
+        word, _ = await read(master, _MAP["STATUS"].address_in(_CONTEXT))
         fields = _MAP["STATUS"].unpack(word)
         cover(f"configuration error {ConfigurationError(fields['configuration_error']).name}")
         return fields
@@ -247,7 +186,7 @@ async def program_and_start(dut):
         ("CREDIT_WINDOW", "workgroups"),
         ("COMMAND_WINDOW", "workgroups"),
     ):
-        await _write(master, _MAP[name].address_in(_CONTEXT), _MAP[name].pack(**{field: 5}))
+        await write(master, _MAP[name].address_in(_CONTEXT), _MAP[name].pack(**{field: 5}))
     control = _MAP["CONTROL"]
     for fields, response in (
         ({"launch": 1}, AxiResp.OKAY),  # begins
@@ -257,9 +196,7 @@ async def program_and_start(dut):
         ({"launch": 1}, AxiResp.OKAY),
     ):
         assert bool(int(dut.context__1__maps.value) & 1) == bool(launches)
-        assert (
-            await _write(master, control.address_in(_CONTEXT), control.pack(**fields)) == response
-        )
+        assert await write(master, control.address_in(_CONTEXT), control.pack(**fields)) == response
     await RisingEdge(dut.clk)
     assert len(launches) == 2
     await FallingEdge(dut.clk)
@@ -269,9 +206,9 @@ async def program_and_start(dut):
     await FallingEdge(dut.clk)
     assert int(dut.context__1__irq.value)
     dut.context__1__error__valid.value = 0
-    word, _ = await _read(master, _MAP["ERROR"].address_in(_CONTEXT))
+    word, _ = await read(master, _MAP["ERROR"].address_in(_CONTEXT))
     assert _MAP["ERROR"].unpack(word) == report | {"code": report["code"].value}
     assert (await status())["error"] == 1
-    assert await _write(master, _MAP["CONTROL"].address_in(_CONTEXT), 8) == AxiResp.OKAY
+    assert await write(master, _MAP["CONTROL"].address_in(_CONTEXT), 8) == AxiResp.OKAY
     await RisingEdge(dut.clk)
     assert (await status())["error"] == 0 and not int(dut.context__1__irq.value)

@@ -1,0 +1,82 @@
+# amaranth: UnusedElaboratable=no
+"""The master of the register port's bus, watched on every channel."""
+
+import itertools
+import random
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+from rtl.registers.port import Registers
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, reset
+from tb.registers.lockstep import CHANNELS, PARAMETERS
+from tb.stream import StreamChecker
+
+__all__ = ["bounded", "read", "start", "write"]
+
+_INPUTS = inputs_of(Registers(PARAMETERS))
+_LONGEST_NS = 2000
+
+expect(*(f"{channel} waits" for channel in CHANNELS))
+
+
+async def start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
+    """Reset the registers, and watch their bus from then on; ``pauses`` are random ones, on each
+    channel."""
+    await reset(dut, _INPUTS, hold=False)
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bus_"), dut.clk, dut.rst)
+    if pauses:
+        writes, reads = master.write_if, master.read_if
+        for channel in (
+            writes.aw_channel,
+            writes.w_channel,
+            writes.b_channel,
+            reads.ar_channel,
+            reads.r_channel,
+        ):
+            # Each with a pattern of its own, so that addresses, data and responses drift apart.
+            pattern = [rng.random() < 0.5 for _ in range(rng.randrange(7, 30))]
+            pattern.append(False)  # not for ever
+            channel.set_pause_generator(itertools.cycle(pattern))
+    dut.rst.value = 1
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    await RisingEdge(dut.clk)
+    cocotb.start_soon(_watch(dut))
+    return master
+
+
+async def _watch(dut) -> None:
+    checker = StreamChecker(dut, ())
+    for name, payload in CHANNELS.items():
+        ports = [f"bus__{port}" for port in (f"{name}valid", f"{name}ready", *payload)]
+        checker.add(name, *ports)
+    while True:
+        # Between the edges nothing moves: this is what the next rising edge sees.
+        await FallingEdge(dut.clk)
+        before = checker.stalls.copy()
+        checker.sample()
+        for name in checker.stalls - before:
+            cover(f"{name} waits")
+
+
+async def bounded(access):
+    """What an access gives, which takes no longer than the pauses of its channels."""
+    try:
+        return await with_timeout(access, _LONGEST_NS, "ns")
+    except SimTimeoutError:
+        raise AssertionError(f"No response in {_LONGEST_NS} ns") from None
+
+
+async def read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
+    """The word at an address, and the response."""
+    answer = await bounded(master.read(address, 4))
+    return int.from_bytes(answer.data, "little"), answer.resp
+
+
+async def write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
+    """The response to a word, or to its lower bytes."""
+    return (await bounded(master.write(address, word.to_bytes(4, "little")[:length]))).resp

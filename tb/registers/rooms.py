@@ -1,0 +1,91 @@
+# amaranth: UnusedElaboratable=no
+"""What each command needs room for, bit by bit, and the largest windows that leave it."""
+
+import random
+from collections.abc import Iterator
+
+import cocotb
+from cocotbext.axi import AxiLiteMaster, AxiResp
+
+from rtl.interface.encodings import Action, Granularity
+from rtl.registers import map as register_map
+from tb.cover import cover, expect
+from tb.registers.lockstep import PARAMETERS
+from tb.registers.master import start, write
+
+__all__ = ["room_of_each_command"]
+
+_MAP = register_map.load()
+_WAVES = (1, 2, 4, 8, 15)
+
+expect("a window is a workgroup too large")
+
+
+def _needs(rng: random.Random) -> Iterator[tuple[dict[str, int], dict[str, int], int, int]]:
+    """Of a command by workgroup or by wavefront: two registers, and what it needs room for, most
+    commands of a workgroup and members of a group beside one."""
+    for group in range(8):
+        transfer = {"granularity": Granularity.WORKGROUP.value, "group_log2": group}
+        waves = {f"waves{number}": rng.randrange(16) for number in range(4)}
+        yield transfer, waves, 1, (1 << group) - 1
+    for place in range(4):
+        for most in _WAVES:
+            transfer = {"granularity": Granularity.WAVEFRONT.value, "group_log2": rng.randrange(8)}
+            waves = {f"waves{number}": rng.randrange(most + 1) for number in range(4)}
+            yield transfer, waves | {f"waves{place}": most}, most, 0
+
+
+class _Context:
+    """A context's page, written by one with all privileges."""
+
+    def __init__(self, master: AxiLiteMaster, context: int):
+        self._master, self._context = master, context
+
+    async def write(self, name: str, **fields: int) -> AxiResp:
+        register = _MAP[name]
+        address = register.address_in(self._context)
+        return await write(self._master, address, register.pack(**fields))
+
+    async def accepts(self, name: str, workgroups: int) -> bool:
+        """Whether a launch with this window begins; nothing is left of it."""
+        await self.write(name, workgroups=workgroups)
+        response = await self.write("CONTROL", launch=1)
+        await self.write("CONTROL", abort=1)
+        return response == AxiResp.OKAY
+
+
+@cocotb.test()
+async def room_of_each_command(dut):
+    """Sent alone by one range after the other: the largest window of either kind, and one more."""
+    p, rng = PARAMETERS, random.Random(cocotb.RANDOM_SEED + 4)
+    master = await start(dut, rng, pauses=False)
+    for number in range(p.contexts):
+        for flag in ("gone", "over"):
+            getattr(dut, f"context__{number}__{flag}").value = 1
+    for number in range(p.contexts):
+        context, before = _Context(master, number), 0
+        await context.write("REGION_LIMIT_LO", bytes=p.atom_bytes)
+        assert await context.write("REGION_COMMIT", index=0, enable=1) == AxiResp.OKAY
+        await context.write("WORKGROUPS", count=1)
+        await context.write("TRACKED_END", dispatch_index=1)
+        for command in range(p.commands):
+            # There are enough epochs again.
+            assert await context.write("SCRUB", scrubbed=1) == AxiResp.OKAY
+            for transfer, waves, commands, others in _needs(rng):
+                await context.write("RANGE_COMMIT", index=before, enable=0)
+                before = (before + 1) % p.ranges
+                await context.write("COMMAND_TRANSFER", **transfer)
+                await context.write("COMMAND_WAVES", **waves)
+                await context.write("COMMAND_COMMIT", index=command)
+                await context.write("RANGE_ACTION", action=Action.DMA.value, command=command)
+                assert await context.write("RANGE_COMMIT", index=before, enable=1) == AxiResp.OKAY
+                windows = {
+                    "CREDIT_WINDOW": p.credit_window - others,
+                    "COMMAND_WINDOW": p.command_depth // commands,
+                }
+                for name, workgroups in windows.items():
+                    await context.write(name, workgroups=workgroups)
+                for name, workgroups in windows.items():
+                    assert not await context.accepts(name, workgroups + 1), name
+                    assert await context.accepts(name, workgroups), name
+                    cover("a window is a workgroup too large")
