@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .bits import first_free_bit
+from .bits import first_free_bit, new_cell
 from .yosys import PROVED, run_yosys
 
 __all__ = ["Bound", "add_bounds", "proved_bounds"]
@@ -44,27 +44,11 @@ def add_bounds(module: Mapping[str, Any], bounds: list[Bound], target: dict[str,
         width = len(level)
         limit = [str(most >> index & 1) for index in range(width)]
         within.append(bit)
-        target["cells"][f"$le${name}"] = _cell("$le", level, limit, bit)
+        target["cells"][f"$le${name}"] = new_cell("$le", {"A": level, "B": limit}, bit)
         bit += 1
     ones = ["1"] * len(within)
-    target["cells"]["$bounded"] = _cell("$eq", within, ones, bit)
+    target["cells"]["$bounded"] = new_cell("$eq", {"A": within, "B": ones}, bit)
     target["ports"]["bounded"] = {"direction": "output", "bits": [bit]}
-
-
-def _cell(kind: str, a: list, b: list, y: int) -> dict[str, Any]:
-    return {
-        "type": kind,
-        "parameters": {
-            "A_SIGNED": "0",
-            "B_SIGNED": "0",
-            "A_WIDTH": f"{len(a):032b}",
-            "B_WIDTH": f"{len(b):032b}",
-            "Y_WIDTH": f"{1:032b}",
-        },
-        "attributes": {},
-        "port_directions": {"A": "input", "B": "input", "Y": "output"},
-        "connections": {"A": a, "B": b, "Y": [y]},
-    }
 
 
 def proved_bounds(module: Mapping[str, Any], folder: Path) -> list[Bound]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .bounds import add_bounds, proved_bounds
 from .netlist import FLAT, Mutant
+from .renumbered import renumbered_rows
 from .shadow import DIFFERS, shadowed
 from .yosys import PROVED, run_yosys
 
@@ -21,9 +22,10 @@ def equivalent(mutants: Sequence[Mutant], name: str, folder: Path) -> set[int]:
     """Numbers of the mutants that are proved to behave like the block.
 
     The mutant has the block's state, then both take the same step: the same outputs but for
-    ``awake``, and the same next values of all registers and inputs of all memories. That is shown
-    for every input and for every state that has ``HISTORY - 1`` cycles before it, as all have after
-    a reset of as many, and in which no queue holds more than it can (:mod:`.bounds`).
+    ``awake``, and the same next values of all registers and inputs of all memories, whose rows may
+    be in another order (:mod:`.renumbered`). That is shown for every input and for every state that
+    has ``HISTORY - 1`` cycles before it, as all have after a reset of as many, and in which no
+    queue holds more than it can (:mod:`.bounds`).
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def equivalent(mutants: Sequence[Mutant], name: str, folder: Path) -> set[int]:
     found = set()
     for mutant in mutants:
         path = folder / f"mutant{mutant.number}.json"
-        both = shadowed(block, _module(path, name))
+        both = shadowed(block, _module(path, name), renumbered_rows(block, mutant))
         if bounds:
             add_bounds(block, bounds, both)
         netlist = {"creator": "t3", "modules": {_TOP: both}}

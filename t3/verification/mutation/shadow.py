@@ -1,10 +1,10 @@
 """A block with a mutant as its shadow: both have the block's state, and what they make of it is
 compared."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from .bits import first_free_bit
+from .bits import Bit, Place, first_free_bit, new_cell
 from .netlist import AWAKE
 
 __all__ = ["DIFFERS", "shadowed"]
@@ -14,7 +14,6 @@ DIFFERS = "differs"
 _REGISTERS = ("$dff", "$sdff", "$adff")
 _MEMORY = "$mem_v2"
 
-Bit = int | str
 Module = Mapping[str, Any]
 
 
@@ -36,12 +35,14 @@ def _state(module: Module, direction: str) -> Iterator[tuple[tuple[str, str], li
                     yield (label, port), bits
 
 
-def _bits(module: Module, ports: str, state: str) -> dict[str | tuple[str, str], list[Bit]]:
+def _bits(module: Module, ports: str, state: str) -> dict[Place, list[Bit]]:
     """Of its ports of the one direction, and of its state's of the other."""
     return dict(_ports(module, ports)) | dict(_state(module, state))
 
 
-def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
+def shadowed(
+    block: Module, mutant: Module, inverted: Mapping[Place, Collection[int]]
+) -> dict[str, Any]:
     """Join a block and its mutant.
 
     Registers are the block's; what its memories give are inputs.
@@ -50,6 +51,8 @@ def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
     ----------
     block, mutant : mapping
         Modules in Yosys' JSON format, flat, with the same names of ports, registers and memories.
+    inverted : mapping
+        Of ports the bits that the mutant must give inverted.
 
     Returns
     -------
@@ -83,25 +86,18 @@ def shadowed(block: Module, mutant: Module) -> dict[str, Any]:
     wanted = _bits(block, "output", "input")
     # One that is awake for nothing has clocks that change nothing.
     wanted.pop(AWAKE, None)
-    pairs = [
-        (bit, ours(other))
-        for key, bits in _bits(mutant, "output", "input").items()
-        if key in wanted
-        for bit, other in zip(wanted[key], bits, strict=True)
-    ]
-    width = f"{len(pairs):032b}"
     differs = 2 * offset + max((bit for bit in known.values() if isinstance(bit, int)), default=0)
-    signs = {"A_SIGNED": "0", "B_SIGNED": "0", "A_WIDTH": width, "B_WIDTH": width}
-    cells[f"${DIFFERS}"] = {
-        "type": "$ne",
-        "parameters": {**signs, "Y_WIDTH": f"{1:032b}"},
-        "attributes": {},
-        "port_directions": {"A": "input", "B": "input", "Y": "output"},
-        "connections": {
-            "A": [bit for bit, _ in pairs],
-            "B": [bit for _, bit in pairs],
-            "Y": [differs],
-        },
-    }
+    pairs, turned = [], differs
+    for key, bits in _bits(mutant, "output", "input").items():
+        if key not in wanted:
+            continue
+        for index, (bit, other) in enumerate(zip(wanted[key], bits, strict=True)):
+            if index in inverted.get(key, ()):
+                turned += 1
+                cells[f"$turned${turned}"] = new_cell("$not", {"A": [bit]}, turned)
+                bit = turned
+            pairs.append((bit, ours(other)))
+    sides = (list(side) for side in zip(*pairs, strict=True))
+    cells[f"${DIFFERS}"] = new_cell("$ne", dict(zip("AB", sides, strict=True)), differs)
     ports[DIFFERS] = {"direction": "output", "bits": [differs]}
     return {"attributes": {}, "ports": ports, "cells": cells, "netnames": {}}

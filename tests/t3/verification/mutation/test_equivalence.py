@@ -1,9 +1,12 @@
 """Mutants that are known to be equivalent, and some that are known not to be."""
 
 import inspect
+from collections.abc import Sequence
+from pathlib import Path
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from t3.verification.mutation.equivalence import equivalent
@@ -46,9 +49,46 @@ class Sleeping(wiring.Component):
         return m
 
 
-def prove(tmp_path, wanted, block=Delayed):
+class Kept(wiring.Component):
+    """A memory with one port: what was written into a row last."""
+
+    write: In(1)
+    address: In(3)
+    i: In(2)
+    o: Out(2)
+
+    def __init__(self, *, rows: int, init: Sequence[int] = ()):
+        super().__init__()
+        self._memory = Memory(shape=2, depth=rows, init=init)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = self._memory
+        write, read = memory.write_port(), memory.read_port()
+        address, later = Signal(3), Signal(3)
+        m.d.comb += [
+            later.eq(self.address + 3),
+            address.eq(Mux(self.write, self.address, later)),
+            write.addr.eq(address),
+            read.addr.eq(address),
+            write.en.eq(self.write),
+            write.data.eq(self.i),
+            read.en.eq(~self.write),
+            self.o.eq(read.data),
+        ]
+        return m
+
+
+def source_of(block, text):
+    """File and line of the block's code with a text, as a mutant has them."""
+    lines, first = inspect.getsourcelines(block)
+    line = first + next(number for number, line in enumerate(lines) if text in line)
+    return f"{Path(__file__).relative_to(Path.cwd())}:{line}"
+
+
+def prove(tmp_path, wanted, block=None):
     """Every mutant there is of the cells of a kind, by whether it is proved equivalent."""
-    mutants, _ = mutate(block(), "block", count=400, seed=3, folder=tmp_path)
+    mutants, _ = mutate(block or Delayed(), "block", count=400, seed=3, folder=tmp_path)
     mutants = [mutant for mutant in mutants if wanted(mutant)]
     assert mutants
     return mutants, equivalent(mutants, "block", tmp_path)
@@ -67,14 +107,29 @@ def test_an_inverted_input_is_different(tmp_path):
     assert len(mutants) >= 3 and not same
 
 
+def test_rows_in_another_order_are_the_same(tmp_path):
+    """As long as each has its place, and none begins with something else."""
+    source = source_of(Kept, "address.eq(Mux")
+
+    def is_address(mutant):
+        return mutant.mode == "inv" and mutant.port == "Y" and source in mutant.sources
+
+    for block, alike in (
+        (Kept(rows=8), True),
+        (Kept(rows=7), False),
+        (Kept(rows=8, init=[1]), False),
+    ):
+        mutants, same = prove(tmp_path, is_address, block)
+        assert same == ({m.number for m in mutants} if alike else set())
+
+
 def test_only_what_wakes_for_nothing_is_the_same(tmp_path):
     """The clock stops while the block is not awake, so one that oversleeps loses a sum."""
-    lines, first = inspect.getsourcelines(Sleeping)
-    line = first + next(n for n, line in enumerate(lines) if "awake.eq" in line)
+    source = source_of(Sleeping, "awake.eq")
     mutants, same = prove(
         tmp_path,
-        lambda m: m.mode.startswith("const") and any(s.endswith(f":{line}") for s in m.sources),
-        Sleeping,
+        lambda m: m.mode.startswith("const") and source in m.sources,
+        Sleeping(),
     )
     assert {m.mode for m in mutants if m.number in same} == {"const1"}
     assert {m.mode for m in mutants if m.number not in same} == {"const0"}
