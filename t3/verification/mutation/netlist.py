@@ -29,7 +29,8 @@ _ROOT = Path(__file__).parents[3]
 _OPTION = re.compile(r"-(\S+) (\S+)")
 _LIST = "mutants.txt"
 # Of memories: resets of their read ports, which no memory here has, nor can have in Verilog.
-_UNUSED = ("RD_ARST", "RD_SRST")
+_RESETS = ("RD_ARST", "RD_SRST")
+_CLOCKED = ("RD_CLK", "RD_EN")  # of a read port with a clock only
 _MORE = 8  # are drawn, to choose from without those
 _BUFFER = "$read"
 
@@ -144,6 +145,12 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
     module["cells"] |= buffers
 
 
+def _is_used(cell: dict[str, Any], mutant: Mutant) -> bool:
+    if mutant.port in _CLOCKED:
+        return cell["parameters"]["RD_CLK_ENABLE"][::-1][mutant.bit] == "1"
+    return mutant.port not in _RESETS
+
+
 def mutate(
     component: Component, name: str, *, count: int, seed: int, folder: Path
 ) -> tuple[list[Mutant], str]:
@@ -183,7 +190,8 @@ def mutate(
         _mutant(number, line)
         for number, line in enumerate(listed.read_text(encoding="utf-8").splitlines(), 1)
     ]
-    possible = [mutant for mutant in mutants if mutant.port not in _UNUSED]
+    cells = netlist["modules"][name]["cells"]
+    possible = [mutant for mutant in mutants if _is_used(cells[mutant.cell], mutant)]
     chosen = random.Random(seed).sample(possible, min(count, len(possible)))
     mutants = [replace(mutant, number=number) for number, mutant in enumerate(chosen, 1)]
     module = netlist["modules"][name]
