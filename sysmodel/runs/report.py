@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -22,6 +23,7 @@ __all__ = ["library_efficiency", "print_check", "print_run"]
 
 _SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
 _SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
+_NAME_WIDTH = 13  # of a configuration, so that the table of times has room for its numbers
 _FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
 
 
@@ -105,24 +107,31 @@ def _simulated(result: RunResult) -> Iterator[str]:
         )
 
 
+def _unit(result: RunResult) -> tuple[str, Callable[[float], str]]:
+    """Of times: in which all have few digits, and their words."""
+    longest = max(one.total_ns for one in result.configurations.values())
+    return ("µs", _thousandths) if longest < 1e7 else ("ms", lambda value: f"{value / 1e6:,.2f}")
+
+
 def _times(result: RunResult) -> Table:
+    unit, words = _unit(result)
     table = terminal_table(
-        f"{result.workload.title} on {escape(result.system.name)}: times in µs",
+        f"{result.workload.title} on {escape(result.system.name)}: times in {unit}",
         *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\nwait-\ning"),
         *("\n\nRS", "\n\nAG", "comm.\nhid-\nden", "comm.\nex-\nposed"),
         *("\n\ntotal", "\nspeed-\nup"),
     )
     for name, one in result.configurations.items():
         table.add_row(
-            name,
-            _thousandths(one.gemm_ns),
+            fill(name, _NAME_WIDTH),
+            words(one.gemm_ns),
             f"{one.gemm_contention:.3f}",
             f"{one.gemm_waiting:.3f}",
-            _thousandths(one.rs_ns),
-            _thousandths(one.ag_ns),
-            _thousandths(one.overlapped_communication_ns),
-            _thousandths(one.exposed_communication_ns),
-            _thousandths(one.total_ns),
+            words(one.rs_ns),
+            words(one.ag_ns),
+            words(one.overlapped_communication_ns),
+            words(one.exposed_communication_ns),
+            words(one.total_ns),
             "-" if one.speedup is None else f"[bold green]{one.speedup:.3f}x[/]",
         )
     return table
@@ -152,15 +161,16 @@ def _bounds(result: RunResult, found: "Sequence[Bound]") -> Table:
 
 
 def _repetitions(result: RunResult) -> Table:
+    unit, words = _unit(result)
     table = terminal_table(
-        f"{len(result.repetitions)} repetitions: times in µs, time over {ROUND_ROBIN}'s in %",
+        f"{len(result.repetitions)} repetitions: times in {unit}, time over {ROUND_ROBIN}'s in %",
         *("\nconfiguration", "total\nmean", "\nleast", "\nmost"),
         *("speed-\nup", "\nleast", "\nmost", "over\nmean", "\nleast", "\nmost"),
     )
     for one in spreads(result.repetitions):
         table.add_row(
             one.configuration,
-            *_extent(one.total_ns, _thousandths),
+            *_extent(one.total_ns, words),
             *_extent(one.speedup, "{:.3f}".format),
             *_extent(one.over_round_robin, _percent),
         )

@@ -54,15 +54,14 @@ def coverage(
 
 
 def _print(results: "Sequence[Measured]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+    from sysmodel.lib.terminal import terminal, terminal_table
     from t3.verification.coverage.report import unexplained
 
-    table = Table(title=f"{unexplained(results)} points are neither hit nor explained")
-    for name in ("block", "lines and branches", "toggles", "functional"):
-        table.add_column(name, justify="left" if name == "block" else "right", no_wrap=True)
+    table = terminal_table(
+        f"{unexplained(results)} points are neither hit nor explained",
+        *("block", "lines and branches", "toggles", "functional"),
+    )
     for measured in results:
         shares = (f"{hit} of {points}" for hit, points in measured.shares().values())
         table.add_row(measured.block, *shares)
-    Console(highlight=False).print(table)
+    terminal().print(table)

@@ -76,19 +76,16 @@ def mutate(
 
 
 def _print(outcomes: "Sequence[Outcome]") -> None:
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
+    from sysmodel.lib.terminal import terminal, terminal_table
     from t3.verification.mutation.report import by_block
     from t3.verification.mutation.score import Score
 
-    table = Table(title=f"{Score.of(outcomes).share:.1%} noticed")
-    for name in ("block", *Score.HEADINGS):
-        table.add_column(name, justify="left" if name == "block" else "right", no_wrap=True)
+    table = terminal_table(f"{Score.of(outcomes).share:.1%} noticed", "block", *Score.HEADINGS)
     for block, score in by_block(outcomes).items():
         table.add_row(block, *score.cells())
-    console = Console(highlight=False)
+    console = terminal()
     console.print(table)
     for outcome in outcomes:
         for mutant in outcome.survivors:

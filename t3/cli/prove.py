@@ -44,18 +44,19 @@ def prove(
 
 
 def _print(results: "list[Result]") -> None:
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{sum(r.holds for r in results)} of {len(results)} proofs hold")
-    for name in ("proof", "depth", "assertions", "covers", "s", "status"):
-        text = name in ("proof", "status")
-        table.add_column(name, justify="left" if text else "right", no_wrap=True)
+    from sysmodel.lib.terminal import terminal, terminal_table
+
+    table = terminal_table(
+        f"{sum(r.holds for r in results)} of {len(results)} proofs hold",
+        *("proof", "depth", "assertions", "covers", "s", "status"),
+    )
+    table.columns[-1].justify = "left"
     for result in results:
         numbers = (result.proof.depth, result.assertions, result.covers, f"{result.seconds:.1f}")
         table.add_row(result.proof.name, *map(str, numbers), result.status)
-    console = Console(highlight=False)
+    console = terminal()
     console.print(table)
     for result in results:
         lines = [*result.notes, *([] if result.trace is None else [f"waveform: {result.trace}"])]

@@ -5,14 +5,13 @@ import time
 
 import numpy as np
 from amaranth.sim import Simulator, SimulatorContext
-from rich.console import Console
-from rich.table import Table
 
 from rtl.parameters import T3Parameters
 from rtl.top import T3
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.engine.codes import READ
+from sysmodel.lib.terminal import terminal, terminal_table
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
@@ -82,9 +81,10 @@ def main() -> None:
     """Print the tables of ``make bench``."""
     amaranth = amaranth_cycles_per_s()
     rtl, golden = loop_cycles_per_s("rtl"), loop_cycles_per_s("golden")
-    table = Table(title="Simulated cycles per second, one memory channel")
-    for heading in ("what", "cycles/s", "against Amaranth's simulator"):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
+    table = terminal_table(
+        "Simulated cycles per second, one memory channel",
+        *("what", "cycles/s", "against Amaranth's simulator"),
+    )
     rows = (
         ("top alone, Amaranth's simulator", amaranth),
         ("full loop, RTL engine", rtl),
@@ -92,11 +92,9 @@ def main() -> None:
     )
     for name, rate in rows:
         table.add_row(name, f"{rate:,.0f}", f"{rate / amaranth:,.0f} x")
-    console = Console()
+    console = terminal()
     console.print(table)
-    memory = Table(title="Sequential requests per second, DRAM model alone, one channel")
-    for heading in ("system", "requests/s"):
-        memory.add_column(heading, justify="left" if heading == "system" else "right")
+    memory = terminal_table("DRAM model alone", "system", "sequential requests/s, one channel")
     for system in ("asplos24", "h200"):
         memory.add_row(system, f"{dram_requests_per_s(system):,.0f}")
     console.print(memory)

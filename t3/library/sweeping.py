@@ -51,6 +51,8 @@ def sweep(
 
     Raises
     ------
+    TypeError
+        If ``grid`` is neither a mapping nor a path.
     InputError
         A value that cannot be used; nothing was simulated.
     SimulationError
@@ -78,9 +80,11 @@ def sweep(
 
     if isinstance(grid, Mapping):
         data = grid if "grid" in grid else {"title": "sweep", "grid": [dict(grid)]}
-        loaded = make_grid(data, where="grid", folder=Path(), engine=engine)
-    else:
+        loaded = make_grid(data, where="sweep", folder=Path(), engine=engine)
+    elif isinstance(grid, (str, Path)):
         loaded = load_grid(grid, engine=engine)
+    else:
+        raise TypeError(f"Grid must be a mapping or a path, not {grid!r}")
     with ExitStack() as stack:
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="t3-sweep-"))

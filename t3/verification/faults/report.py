@@ -58,18 +58,19 @@ def _cycles(longest: int | None, bound: int | None) -> str:
 
 def print_table(campaign: Campaign) -> None:
     """Show the outcomes on the terminal, and the first failures."""
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{campaign.faults:,} faults, {campaign.failures:,} failures")
+    from sysmodel.lib.terminal import terminal, terminal_table
+
     good = [outcome for outcome in Outcome if not outcome.fails]
-    for name in ("kind", "faults", *(outcome.value for outcome in good), "failures"):
-        table.add_column(name, justify="left" if name == "kind" else "right", no_wrap=True)
+    table = terminal_table(
+        f"{campaign.faults:,} faults, {campaign.failures:,} failures",
+        *("kind", "faults", *(outcome.value for outcome in good), "failures"),
+    )
     for tally in campaign.tallies:
         counts = (tally.faults, *(tally.outcomes[outcome] for outcome in good), tally.failed)
         table.add_row(tally.kind.name, *(f"{count:,}" for count in counts))
-    console = Console(highlight=False)
+    console = terminal()
     console.print(table)
     for tally in campaign.tallies:
         for number, result in tally.failures:

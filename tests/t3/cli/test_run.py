@@ -186,6 +186,22 @@ def test_repetitions_are_shown(monkeypatch, capsys, tmp_path):
         assert total["mean"] == pytest.approx(1.05 * first)
 
 
+def test_no_number_is_cut_beside_a_long_name(monkeypatch, capsys, tmp_path):
+    def simulate(workload, system, options, progress):
+        result = example_result(workload, options)
+        t3 = result.configurations["t3"]
+        slow = replace(t3, gemm_ns=23456e3, total_ns=98765e3)
+        known = {**result.configurations, "t3-compute-first": slow}
+        return replace(result, configurations=known)
+
+    monkeypatch.setattr(command, "_simulate", simulate)
+    assert main(["run", "--out", str(tmp_path)]) == 0
+    times = capsys.readouterr().out.partition("What bounds it")[0].splitlines()
+    line = next(line for line in times if line.strip().startswith("t3-compute-"))
+    cells = line.split()
+    assert (cells[1], *cells[-2:]) == ("23.46", "98.77", "1.090x")
+
+
 def test_what_is_slower_than_it_should_be_is_said(monkeypatch, capsys, tmp_path):
     def simulate(workload, system, options, progress):
         result = example_result(workload, options)

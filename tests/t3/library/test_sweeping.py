@@ -45,7 +45,7 @@ def test_a_plain_script_runs_once(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"workload": {"model": "gpt-9"}}, "grid: grid.0.workload.model: 'gpt-9' is not known"),
+        ({"workload": {"model": "gpt-9"}}, "sweep: grid.0.workload.model: 'gpt-9' is not known"),
         ({"system": {"link.bandwidth": 5}}, "link.bandwidth: unknown key; did you mean"),
         ({"run": {"engine": "c"}}, "grid.0.run.engine.0: 'c' is not allowed"),
         ({"sistem": {}}, "grid.0.sistem: unknown key; did you mean system?"),
@@ -55,3 +55,8 @@ def test_bad_input_simulates_nothing(tmp_path, change, said):
     with pytest.raises(t3.InputError, match=said):
         t3.sweep(BLOCK | change, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_list_is_no_grid(tmp_path):
+    with pytest.raises(TypeError, match="Grid must be a mapping or a path, not \\["):
+        t3.sweep([BLOCK], tmp_path / "out")
