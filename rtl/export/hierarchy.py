@@ -18,6 +18,7 @@ from .cells import CLOCK_GATE
 from .clock_gate import add_clock_gate
 from .crossings import Crossings
 from .likeness import likeness
+from .outside import drive_outside, open_outside
 from .parts import elaborate, instance_of
 from .platform import ExportPlatform
 from .reset_style import ResetStyle
@@ -122,12 +123,14 @@ class Hierarchies:
             self._put_to_sleep(component, fragment, clk, ports)
         inputs = [value for value, side in ports.values() if side is PortDirection.Input]
         self._crossings.add(type(component).__name__, fragment, inputs)
-        text = rtlil.convert(
-            fragment,
-            name=_SELF,
-            ports=ports,
-            emit_src=False,
-            missing_domain=lambda _: self._domain(),
+        text = open_outside(
+            rtlil.convert(
+                fragment,
+                name=_SELF,
+                ports=drive_outside(fragment, ports),
+                emit_src=False,
+                missing_domain=lambda _: self._domain(),
+            )
         )
         key = f"part_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         self._texts.setdefault(key, text)

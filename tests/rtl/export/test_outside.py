@@ -1,0 +1,44 @@
+"""Modules with more bits of inputs than the back end has numbers for."""
+
+import re
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.channel.arbitration.arbiter import Arbiter
+from rtl.export import outside
+from rtl.export.hierarchy import Hierarchies
+from rtl.export.verilog import readable_verilog
+from rtl.parameters import T3Parameters
+
+
+class Wide(wiring.Component):
+    """The exclusive or of its inputs, later."""
+
+    def __init__(self, width: int, inputs: int):
+        super().__init__({"i": In(width).array(inputs), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.o.eq(self.i[0] ^ self.i[1] ^ self.i[2])
+        return m
+
+
+def verilog(component):
+    return readable_verilog(Hierarchies().parts(component, "block"), "test")
+
+
+def test_inputs_of_any_number_of_bits():
+    text = verilog(Wide(30_000, 3))
+    ports = re.findall(r"^  (input|output) .*?\b(clk|rst|[io](?:__\d)?)\b", text, re.MULTILINE)
+    inputs = ["clk", "rst", "i__0", "i__1", "i__2"]
+    assert ports == [*(("input", name) for name in inputs), ("output", "o")]
+    assert outside._KIND not in text
+
+
+def test_the_text_is_that_of_a_module_with_few(monkeypatch):
+    p = T3Parameters(contexts=1)
+    few = verilog(Arbiter(p))
+    monkeypatch.setattr(outside, "_MOST_BITS", 100)
+    assert verilog(Arbiter(p)) == few
