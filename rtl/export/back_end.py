@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,7 +17,15 @@ from amaranth.lib import wiring
 from .cells import CLOCK_GATE, cell_text
 from .clock_gate import GatedClocks
 
-__all__ = ["is_room", "ports_of", "verilog_text", "yosys_verilog"]
+__all__ = ["allow_deep_expressions", "is_room", "ports_of", "verilog_text", "yosys_verilog"]
+
+_MOST_FRAMES = 10_000
+
+
+def allow_deep_expressions() -> None:
+    """Let Amaranth follow an expression such as a choice among 256 channels, with a few frames for
+    each operator in it, from now on."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _MOST_FRAMES))
 
 
 def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
@@ -90,6 +99,7 @@ def verilog_text(component: wiring.Component, name: str, *, gated: bool = False)
         raise TypeError(f"Name must be a string, not {name!r}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"Name must be a Verilog identifier, not {name!r}")
+    allow_deep_expressions()
     sync = ClockDomain("sync")
     fragment = _gated(component, sync) if gated else Fragment.get(component, None)
     ports = ports_of(component)

@@ -13,7 +13,7 @@ from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, ResetSign
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from .back_end import is_room, ports_of
+from .back_end import allow_deep_expressions, is_room, ports_of
 from .cells import CLOCK_GATE
 from .clock_gate import add_clock_gate
 from .crossings import Crossings
@@ -89,6 +89,7 @@ class Hierarchies:
         ValueError
             If a component reads a signal of another one that is none of its ports.
         """
+        allow_deep_expressions()
         if is_room(component):
             self._platform.stop_clock(component)
         top = self._add(component)

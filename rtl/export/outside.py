@@ -15,6 +15,8 @@ _MOST_BITS = (1 << 16) - 1
 _KIND = "t3_outside"
 _CELL = re.compile(rf"^  cell \\{_KIND} \\\S+\n((?:    connect .*\n)*)  end\n", re.MULTILINE)
 _CONNECTION = re.compile(r"    connect \\(\S+) \\(\S+)\n")
+_NAME = re.compile(r"(?<!\n    connect )\\(\S+)")  # but for the ports of cells
+_WIRE = re.compile(r"^(  wire width \d+) \\(\S+)$", re.MULTILINE)
 _PORT = re.compile(r"^(  wire width \d+ (?:input|output) )(\d+)( +\\\S+)$", re.MULTILINE)
 
 
@@ -61,13 +63,15 @@ def open_outside(rtlil: str) -> str:
     text = _CELL.sub("", rtlil)
     count = len(connections)
     text = _PORT.sub(lambda port: f"{port[1]}{count + int(port[2])}{port[3]}", text)
-    numbers = {}
-    for number, (port, wire) in enumerate(connections):
-        assert port == wire, f"Input {port} must have its name, not {wire}"
-        numbers[wire] = number
+    # One net may have several names, of which the instance's wire need not be the input's.
+    others = {wire: port for port, wire in connections} | dict(connections)
+    text = _NAME.sub(lambda name: f"\\{others.get(name[1], name[1])}", text)
+    numbers = {port: number for number, (port, _) in enumerate(connections)}
 
     def opened(wire: re.Match) -> str:
-        number = numbers.get(wire[2])
+        number = numbers.pop(wire[2], None)
         return wire[0] if number is None else f"{wire[1]} input {number} \\{wire[2]}"
 
-    return re.sub(r"^(  wire width \d+) \\(\S+)$", opened, text, flags=re.MULTILINE)
+    text = _WIRE.sub(opened, text)
+    assert not numbers, f"There is no wire of {', '.join(numbers)}"
+    return text

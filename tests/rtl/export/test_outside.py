@@ -1,6 +1,8 @@
-"""Modules with more bits of inputs than the back end has numbers for."""
+"""Modules with more bits of inputs than the back end has numbers for, and deep expressions."""
 
 import re
+from functools import reduce
+from operator import or_
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -25,6 +27,18 @@ class Wide(wiring.Component):
         return m
 
 
+class Deep(wiring.Component):
+    """Each of many inputs with what was chosen before it."""
+
+    def __init__(self, inputs: int):
+        super().__init__({"i": In(1).array(inputs), "o": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(reduce(or_, self.i))
+        return m
+
+
 def verilog(component):
     return readable_verilog(Hierarchies().parts(component, "block"), "test")
 
@@ -42,3 +56,7 @@ def test_the_text_is_that_of_a_module_with_few(monkeypatch):
     few = verilog(Arbiter(p))
     monkeypatch.setattr(outside, "_MOST_BITS", 100)
     assert verilog(Arbiter(p)) == few
+
+
+def test_an_expression_of_any_depth():
+    assert "input  wire i__999" in verilog(Deep(1000))
