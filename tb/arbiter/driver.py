@@ -1,0 +1,248 @@
+# amaranth: UnusedElaboratable=no
+"""What drives the arbiter's ports, and compares every cycle with the model."""
+
+import random
+from collections.abc import Collection
+
+from rtl.channel.arbitration.arbiter import Arbiter
+from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.encodings import Policy
+from rtl.interface.layouts import DramRequest
+from rtl.parameters import T3Parameters
+from tb.arbiter.model import TOLD, Model
+from tb.cover import cover, expect
+from tb.cycle import inputs_of, next_cycle, reset, settled, skip
+from tb.inside import fill, inside, preset
+from tb.payload import Fields
+from tb.stream import StreamChecker, offer
+
+__all__ = ["LEVELS", "LOW_BITS", "PARAMETERS", "RUNS", "Driver"]
+
+PARAMETERS = T3Parameters(contexts=1, with_data=True)
+LOW_BITS = 7
+"""Of the sum, below the carries that are counted."""
+LEVELS = (127, 30, 10, 5)
+"""From the lowest occupancy to the highest."""
+RUNS = ("active",)
+"""A kernel, and neither critical nor relaxed communication."""
+_CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
+_REQUEST = Fields(DramRequest(PARAMETERS))
+_INPUTS = inputs_of(Arbiter(PARAMETERS))
+_PLAIN = {
+    "automatic": 0,
+    "threshold": 127,
+    "starvation_limit": 0xFFFF,
+    "measure_log2": 0,
+    "cuts": [0, 0, 0],
+    "levels": [127, 127, 127],
+}
+_STREAMS = {"c": "compute", "m": "communication"}
+
+expect(
+    "both wait",
+    "compute first, both wait",
+    *(
+        f"{name}, {point}"
+        for name in ("MCA", "MCA_PAPER")
+        for point in (
+            "compute goes first",
+            "held back by the occupancy",
+            "passes below the threshold",
+            "passes without a threshold",
+        )
+    ),
+    "MCA, no kernel to protect",
+    "critical, communication goes first",
+    "critical, compute has waited for its limit",
+    "not critical, compute goes first",
+    "congested, compute goes first",
+    "not critical, room is left",
+    "not critical, no time to leave room",
+    "starvation count of compute saturated",
+    "starvation limit reached against compute",
+    "starvation limit reached against the occupancy",
+    "starvation count saturated",
+    "queue full",
+    "queue full while starving",
+    "measurement begun anew",
+    *(f"measured level {level}" for level in LEVELS),
+)
+
+
+class Driver:
+    """Offers numbered requests, and checks what leaves against the model."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.model = Model(PARAMETERS)
+        self.numbers = {"c": 0, "m": 0}
+        self.requests = {name: self._request(name) for name in _STREAMS}
+        self.served = {"c": 0, "m": 0}
+        self.longest_wait = 0
+        self._wait = 0
+
+    def _request(self, stream: str) -> int:
+        """The next request of a stream, like no other in any field."""
+        return random.Random(f"{stream}{self.numbers[stream]}").getrandbits(_REQUEST.width)
+
+    async def start(self) -> None:
+        await reset(self.dut, _INPUTS)
+        self.checker = StreamChecker(self.dut, (), unheld=("o",))
+
+    def configure(self, **configuration) -> None:
+        self._configuration = _PLAIN | configuration
+        self.dut.configuration.value = _CONFIGURATION.pack(self._configuration)
+
+    def drive(
+        self,
+        requests: str,
+        *,
+        ready: bool,
+        occupancy: int,
+        start: bool,
+        told: Collection[str] = RUNS,
+    ) -> None:
+        """Inputs of a cycle in which the named streams have a request."""
+        dut = self.dut
+        for name in TOLD:
+            getattr(dut, name).value = int(name in told)
+        for name, stream in _STREAMS.items():
+            offer(dut, stream, self.requests[name] if name in requests else None)
+        dut.o__ready.value = int(ready)
+        dut.occupancy.value = occupancy
+        dut.start.value = int(start)
+
+    async def cycle(
+        self, requests: str, *, ready=True, occupancy=0, start=False, told=RUNS
+    ) -> None:
+        """One cycle; what the named streams offer is the oldest that has not left."""
+        dut = self.dut
+        self.drive(requests, ready=ready, occupancy=occupancy, start=start, told=told)
+        self._cover(requests, ready, occupancy, start, told)
+        winner = self.model.cycle(
+            self._configuration, "c" in requests, "m" in requests, ready, occupancy, start, told
+        )
+        await settled()
+        self.checker.sample()
+        assert bool(dut.o__valid.value) == (winner is not None)
+        if winner:
+            assert int(dut.o__payload.value) == self.requests[winner]
+        for name, stream in _STREAMS.items():
+            moves = bool(getattr(dut, f"{stream}__ready").value) and name in requests
+            assert moves == (ready and winner == name)
+            if moves:
+                self.served[name] += 1
+                self.numbers[name] += 1
+                self.requests[name] = self._request(name)
+        self._wait = 0 if winner == "m" and ready or "m" not in requests else self._wait + 1
+        self.longest_wait = max(self.longest_wait, self._wait)
+        await next_cycle(dut)
+
+    async def wait(self, cycles: int, requests: str, *, occupancy=0) -> None:
+        """A long time in which the queue is full and nothing changes."""
+        self.drive(requests, ready=False, occupancy=occupancy, start=False)
+        for _ in range(cycles):
+            self.model.cycle(
+                self._configuration,
+                "c" in requests,
+                "m" in requests,
+                False,
+                occupancy,
+                False,
+                RUNS,
+            )
+        await skip(self.dut, cycles)
+
+    def preset_waits(self, communication: int, compute: int) -> None:
+        """Go on as if each had waited for so many cycles."""
+        inside(self.dut, "starved").value = communication
+        inside(self.dut, "compute_starved").value = compute
+        self.model.preset_waits(communication, compute)
+
+    def preset(self, samples: int, total: int) -> None:
+        """Go on as if so many cycles with this sum had been measured."""
+        carries, low = total >> LOW_BITS, total & (1 << LOW_BITS) - 1
+        preset(self.dut, "measurement.count", samples)
+        preset(self.dut, "measurement.carries", carries)
+        inside(self.dut, "measurement.low").value = low
+        self.model.preset(samples, total)
+
+    def measure(self, rng: random.Random, log2: int) -> int:
+        """Configure a measurement of ``2 ** log2`` samples; gives one of its cuts."""
+        cut, place = rng.randint(2, 127), rng.randrange(3)
+        self.configure(
+            policy=Policy.MCA,
+            automatic=1,
+            starvation_limit=0xFFFF,
+            measure_log2=log2,
+            cuts=[cut // 2] * place + [cut] + [127] * (2 - place),
+            levels=[rng.getrandbits(7) for _ in range(3)],
+        )
+        return cut
+
+    async def end_with(self, rng: random.Random, total: int, left: int) -> None:
+        """The last samples of a measurement, up to a sum, and what comes of it."""
+        for _ in range(left):
+            occupancy = min(total - self.model.total, 127)
+            await self.cycle("m", occupancy=occupancy)
+        assert self.model.samples is None
+        for _ in range(8):
+            await self.cycle("m", occupancy=rng.getrandbits(7))
+
+    def fill(self, bits: int, *, left: int = 0, below: int = 0) -> None:
+        """Go on as if the lower bits of samples and of the sum's carries were ones, but for so many
+        samples and carries."""
+        model, ones = self.model, (1 << bits) - 1
+        carries, low = model.total >> LOW_BITS, model.total & (1 << LOW_BITS) - 1
+        # Lost in what follows, so looked at now.
+        for name, expected in (("count", model.samples), ("carries", carries)):
+            assert int(inside(self.dut, f"measurement.{name}.o").value) == expected, name
+        fill(self.dut, "measurement.count", bits, short=left)
+        fill(self.dut, "measurement.carries", bits, short=below)
+        carries = (carries | ones) - below
+        model.preset((model.samples | ones) - left, carries << LOW_BITS | low)
+
+    def _cover(
+        self, requests: str, ready: bool, occupancy: int, start: bool, told: Collection[str]
+    ) -> None:
+        model, configuration = self.model, self._configuration
+        both, m = len(requests) == 2, "m" in requests
+        cover("queue full", requests and not ready)
+        cover("measurement begun anew", start and model.samples)
+        if configuration["automatic"]:
+            if model.level in LEVELS:
+                cover(f"measured level {model.level}", requests == "m")
+        policy = configuration["policy"]
+        cover("both wait", policy == Policy.ROUND_ROBIN and both)
+        cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
+        threshold = model.level if configuration["automatic"] else configuration["threshold"]
+        urgent = model.starved >= configuration["starvation_limit"]
+        calm = threshold == 127 or occupancy < threshold
+        only = requests == "m" and not urgent
+        cover("starvation count saturated", model.starved == 65535 and m)
+        cover("starvation count of compute saturated", model.compute_starved == 65535)
+        if policy in (Policy.MCA, Policy.MCA_PAPER):
+            name, waited = policy.name, m and model.starved
+            gate = policy == Policy.MCA_PAPER or "active" in told
+            cover(f"{name}, compute goes first", both and not urgent)
+            cover(f"{name}, held back by the occupancy", only and not calm and gate)
+            cover(f"{name}, passes below the threshold", only and calm and threshold != 127)
+            cover(f"{name}, passes without a threshold", only and threshold == 127)
+            cover("MCA, no kernel to protect", only and not calm and not gate)
+            cover("starvation limit reached against compute", both and urgent and waited)
+            held = requests == "m" and urgent and waited and not calm
+            cover("starvation limit reached against the occupancy", held)
+            cover("queue full while starving", m and not ready and not urgent)
+        if policy == Policy.CRITICAL:
+            patient = model.compute_starved < configuration["starvation_limit"]
+            on = "critical" in told and "congested" not in told
+            stuck = {"critical", "congested"} <= set(told)
+            cover("critical, communication goes first", on and both and patient)
+            cover("critical, compute has waited for its limit", on and both and not patient)
+            cover("not critical, compute goes first", not on and both and not urgent)
+            relaxed = "relaxed" in told and "congested" not in told
+            cover("congested, compute goes first", stuck and both and not urgent)
+            cover("not critical, room is left", not on and only and relaxed and not calm)
+            cover(
+                "not critical, no time to leave room", not on and only and not relaxed and not calm
+            )

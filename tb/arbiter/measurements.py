@@ -1,0 +1,134 @@
+# amaranth: UnusedElaboratable=no
+"""The measurement of the occupancy: its end, its level, and its counters at any value."""
+
+import random
+
+import cocotb
+
+from rtl.interface.encodings import Policy
+from tb.arbiter.driver import LEVELS, LOW_BITS, Driver
+from tb.cycle import scaled
+from tb.inside import BLOCK_BITS, blocks_of_a_count
+
+__all__ = [
+    "a_measurement_begun_anew_among_full_blocks",
+    "a_measurement_through_the_blocks_of_its_counts",
+    "long_measurement",
+    "short_measurements",
+    "the_end_of_any_measurement",
+]
+
+_MEASUREMENTS = 80
+_LONG_LOG2 = 10  # of the samples of a long measurement
+
+
+@cocotb.test()
+async def long_measurement(dut):
+    """Nearly the largest sum of many samples, and the cycle in which its level counts."""
+    bench = Driver(dut)
+    await bench.start()
+    for occupancy, level in ((127, 5), (79, 10)):
+        bench.configure(
+            policy=Policy.MCA,
+            automatic=1,
+            starvation_limit=0xFFFF,
+            measure_log2=_LONG_LOG2,
+            cuts=[40, 79, 127],
+            levels=LEVELS[1:],
+        )
+        await bench.cycle("m", occupancy=occupancy, start=True)
+        await bench.wait((1 << _LONG_LOG2) - 3, "", occupancy=occupancy)
+        for _ in range(8):
+            await bench.cycle("m", occupancy=occupancy)
+        assert bench.model.level == level
+        await bench.cycle("m", occupancy=level)
+        await bench.cycle("m", occupancy=level - 1)
+
+
+@cocotb.test()
+async def short_measurements(dut):
+    """Just above a cut, or below it by as much as a bit of the sum says."""
+    rng = random.Random(cocotb.RANDOM_SEED + 4)
+    bench = Driver(dut)
+    await bench.start()
+    for log2 in [*range(6)] * scaled(4):
+        cut = bench.measure(rng, log2)
+        total = (cut << log2) - rng.choice([0, 1, 1 << rng.randrange(log2 + 6)])
+        await bench.cycle("m", start=True)
+        await bench.end_with(rng, max(total, 0), 1 << log2)
+
+
+@cocotb.test()
+async def the_end_of_any_measurement(dut):
+    """Also of one that would take hours: the counters are put to where they are shortly before."""
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    bench = Driver(dut)
+    await bench.start()
+    for _ in range(scaled(_MEASUREMENTS)):
+        log2 = rng.randint(10, 31)
+        left = rng.randint(4, 12)
+        samples = (1 << log2) - left
+        cut = bench.measure(rng, log2)
+        # Above the cut in the end, or just below it.
+        total = (cut << log2) + rng.choice(
+            [0, 1, -1, rng.getrandbits(log2), -rng.getrandbits(log2)]
+        )
+        before = max(total - left * 64, 0)
+        await bench.cycle("m", start=True)
+        await bench.cycle("")
+        bench.preset(samples, before)
+        await bench.end_with(rng, total, left)
+
+
+@cocotb.test()
+async def a_measurement_through_the_blocks_of_its_counts(dut):
+    """A block of both gets full, or nearly so; then, with ones below it, it carries or does not."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    bench = Driver(dut)
+    await bench.start()
+    # The lowest one is gone through by a long measurement.
+    blocks = [(at, block) for at, block in blocks_of_a_count(32 - LOW_BITS) if at]
+    for at, block in blocks * scaled(1):
+        above = at + BLOCK_BITS
+        log2 = rng.randint(above + LOW_BITS, 31)
+        cut = bench.measure(rng, log2)
+        low = block << at | (1 << at) - 1
+        # What is above is there in the end if and only if a full block, and no other, has carried.
+        goals = [(1 << log2) - (1 << above), (cut << log2 >> LOW_BITS) - (1 << above)]
+        full = block == (1 << BLOCK_BITS) - 1
+        samples, carries = (goal - (full << above) + low - (1 << at) for goal in goals)
+        await bench.cycle("m", start=True)
+        await bench.cycle("")
+        bench.preset(samples, carries << LOW_BITS | (1 << LOW_BITS) - 1)
+        await bench.cycle("m", occupancy=127)
+        bench.fill(at)
+        for _ in range(rng.randint(1, 3)):
+            await bench.cycle("m", occupancy=127)
+        left = rng.randint(4, 8)
+        bench.fill(above, left=left, below=rng.randrange(2))
+        await bench.end_with(rng, (cut << log2) + rng.choice([-1, 0]), left + 1)
+
+
+@cocotb.test()
+async def a_measurement_begun_anew_among_full_blocks(dut):
+    """They are empty then, and carry only when they are full again."""
+    rng = random.Random(cocotb.RANDOM_SEED + 6)
+    bench = Driver(dut)
+    await bench.start()
+    for at in (0, BLOCK_BITS, 2 * BLOCK_BITS) * scaled(1):
+        above = at + BLOCK_BITS
+        cut = bench.measure(rng, above)
+        await bench.cycle("m", start=True)
+        await bench.cycle("")
+        full = (1 << above) - (1 << at)
+        bench.preset(full, full << LOW_BITS | (1 << LOW_BITS) - 1)
+        await bench.cycle("m", start=True)
+        await bench.cycle("m", occupancy=127)
+        bench.fill(at)
+        for _ in range(3):
+            await bench.cycle("m", occupancy=127)
+        left = rng.randint(4, 8)
+        goal = (cut << above) + rng.choice([-1, 0])
+        reached = (goal >> LOW_BITS) - left // 2
+        bench.fill(above, left=left, below=(1 << above) - 1 - reached)
+        await bench.end_with(rng, goal, left + 1)
