@@ -60,6 +60,7 @@ class Plan:
             self.launches = self._parts(Counter(tracked))
             if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
+        options.buildable(self.channels)
         self._check(workload)
 
     @property

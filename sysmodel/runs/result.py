@@ -37,6 +37,8 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 GPUS: tuple[SimulatedGpus, ...] = get_args(SimulatedGpus)
 CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.listed)
 DEFAULT_CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.default)
+# Amaranth numbers 65,535 bits of a module's inputs, and a channel of the whole has 280.
+_MOST_RTL_CHANNELS = 128
 _LARGEST_WAVES = 1_000_000
 _LARGEST_SEED = (1 << 32) - 1
 _MOST_REPETITIONS = 1000
@@ -124,13 +126,14 @@ class RunOptions:
         Raises
         ------
         InputError
-            The system has fewer, or they are a part of channels that share their command buses.
+            The system has fewer, they are a part of channels that share their command buses, or the
+            engine has no hardware for so many.
         """
         most, together = system.dram.channels, system.dram.pseudo_channels
-        if self.channels == "all":
-            return most
         if self.channels == "auto":
             return "auto"
+        if self.channels == "all":
+            return self.buildable(most)
         if self.channels > most or self.channels % together:
             multiple = (
                 f"{together} to {most} in steps of {together}" if together > 1 else f"1 to {most}"
@@ -140,7 +143,23 @@ class RunOptions:
                 f"{self.channels} is not allowed; allowed: {multiple} (dram.channels of "
                 f"{system.name}), auto, or all",
             )
-        return self.channels
+        return self.buildable(self.channels)
+
+    def buildable(self, channels: int) -> int:
+        """So many channels, if the engine can have them.
+
+        Raises
+        ------
+        InputError
+            The RTL engine's hardware would have more of them than can be built.
+        """
+        if self.engine == "rtl" and channels > _MOST_RTL_CHANNELS:
+            raise InputError(
+                "channels",
+                f"{channels} are not allowed with the RTL engine; allowed: up to "
+                f"{_MOST_RTL_CHANNELS}, or the golden engine, which has the same cycles",
+            )
+        return channels
 
 
 def _one_of(field_name: str, value: str, allowed: tuple[str, ...]) -> None:

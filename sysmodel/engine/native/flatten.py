@@ -18,6 +18,7 @@ from amaranth.hdl import (
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.export.back_end import allow_deep_expressions
 from sysmodel.engine.ports import PortWord
 from sysmodel.engine.rooms import rooms_within
 
@@ -117,6 +118,7 @@ class Flat(wiring.Component):
     def verilog(self) -> str:
         """Text of a module named ``t3``: its ports are ``clk``, the clocks of the rooms and what
         tells that they are awake, and the words."""
+        allow_deep_expressions()
         clocks = _Clocks()
         fragment = Fragment.get(self, clocks)
         self.rooms = clocks.rooms

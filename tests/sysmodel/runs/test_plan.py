@@ -28,6 +28,12 @@ def kernel(m, n=768, k=512):
     )  # fmt: skip
 
 
+def test_channels_that_are_chosen_must_be_buildable(monkeypatch):
+    monkeypatch.setattr(plan, "samples", lambda system: (256,))
+    with pytest.raises(InputError, match="256 are not allowed with the RTL engine"):
+        Plan(workload(4096, 4096, 1024, 4), load_system("h200"), RunOptions())
+
+
 def test_what_is_not_too_large_is_simulated_itself():
     made = Plan(workload(1024, 768, 512, 4), small_system(), GOLDEN)
     ((one, times),) = made.whole.items()

@@ -9,6 +9,8 @@ from example_run import example_result
 
 from sysmodel.config.system import load_system
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.engine.hardware import hardware_parameters
+from sysmodel.engine.ports import top_words
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.runs.check_options import CheckOptions
@@ -208,6 +210,17 @@ def test_channels_of_a_run():
     assert RunOptions(channels=32).channels_of(system) == 32
     with pytest.raises(InputError, match=r"channels: 33 is not allowed; allowed: 1 to 32"):
         RunOptions(channels=33).channels_of(system)
+
+
+def test_channels_of_which_there_is_no_hardware_to_simulate():
+    system = load_system("h200")
+    assert RunOptions(channels="all", engine="golden").channels_of(system) == 256
+    assert RunOptions(channels=128).channels_of(system) == 128
+    for channels in ("all", 130):
+        with pytest.raises(InputError, match="channels: .* up to 128, or the golden engine"):
+            RunOptions(channels=channels).channels_of(system)
+    words = top_words(hardware_parameters(system, channels=128, contexts=2))
+    assert sum(word.width for word in words if word.direction == "in") < 1 << 16
 
 
 def test_channels_that_share_buses_are_simulated_together():

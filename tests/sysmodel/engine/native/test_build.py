@@ -2,6 +2,8 @@ import sys
 import threading
 import time
 import types
+from functools import reduce
+from operator import xor
 
 import pytest
 from amaranth.hdl import Module
@@ -23,6 +25,18 @@ class Register(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.o.eq(self.i)
+        return m
+
+
+class Chain(wiring.Component):
+    """The parity of many bits, one after the other."""
+
+    i: In(1).array(1000)
+    o: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(reduce(xor, self.i))
         return m
 
 
@@ -50,6 +64,17 @@ def made(monkeypatch):
 
     monkeypatch.setattr(Toolchain, "make_library", make_library)
     return made
+
+
+def test_builds_expressions_of_any_depth(cache, made):
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        component = Chain()
+        build_component(component, port_words(component.signature), 1000, 1)
+    finally:
+        sys.setrecursionlimit(before)
+    assert len(made) == 1
 
 
 def test_builds_once(cache, made):
