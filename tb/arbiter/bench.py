@@ -17,7 +17,7 @@ from tb.arbiter.measurements import (
     the_end_of_any_measurement,
 )
 from tb.arbiter.model import TOLD
-from tb.cycle import scaled
+from tb.cycle import falls_asleep, inputs_of, scaled
 
 __all__ = [
     "PARAMETERS",
@@ -181,3 +181,8 @@ async def a_wait_that_ends_without_a_turn(dut):
             for _ in range(rng.randint(1, 3)):
                 await bench.cycle("cm", occupancy=64, told=told)
             await bench.cycle("", occupancy=64)
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, inputs_of(make_dut()))

@@ -13,7 +13,7 @@ from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 from sysmodel.engine.golden.credit_window import step_credit_window
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_launch_configuration
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
@@ -388,3 +388,8 @@ async def a_wait_through_the_blocks_of_its_count(dut):
         for _ in range(6):
             await bench.cycle()
     assert bench.timeouts == len(blocks)
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -22,7 +22,7 @@ from tb.criticality.traffic import (
     near_the_verdict,
     random_configuration,
 )
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_launch_configuration
 from tb.inside import inside
 from tb.payload import Fields
@@ -341,3 +341,8 @@ async def times_saturate(dut):
             await bench.cycle(issued=0, tick=cycle % 2, **inputs)
     assert int(inside(dut, "elapsed").value) == MOST_ELAPSED
     assert int(inside(dut, "group_time").value) == MOST_TICKS
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -11,7 +11,7 @@ from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
 from rtl.interface.layouts import Copy, ErrorReport, ReadyCommand, Segment
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.dma_engine.model import Model, Outcome
 from tb.dma_engine.tables import (
     PARAMETERS,
@@ -425,3 +425,8 @@ async def every_atom_once(dut):
             }
             found += _atoms(await _walk(bench))
         assert sorted(found) == sorted(expected)
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -13,7 +13,7 @@ from sysmodel.engine.golden.dma import fill_slot, step_lane
 from sysmodel.engine.golden.layouts import DATA_WORDS
 from sysmodel.engine.golden.state import READS, SEGMENTS
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, put, words
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
@@ -287,3 +287,8 @@ async def aborts(dut):
             await bench.cycle(read=True, send=True, aborting=True)
         assert not bench.lane["segments_level"] and not bench.lane["reads_level"]
         await _drain(bench)
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -10,7 +10,7 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import ErrorReport, IssueAck
 from rtl.lib.secded import code_word
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.issue_ack_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer
 from tb.issue_ack_buffer.model import Buffer, Kept
 from tb.payload import Fields
@@ -234,3 +234,8 @@ async def fill_then_drain_then_full_rate(dut):
     for number in range(50):
         assert await bench.cycle(number, ready=True)
     await bench.drain()
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -12,7 +12,7 @@ from rtl.interface.layouts import NmcRequest, NmcResult
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled
 from tb.nmc_unit.operands import from_word, special_values, structured, to_word
 from tb.nmc_unit.reference import BITS, reduce_bits
 from tb.stream import StreamChecker, offer
@@ -166,3 +166,8 @@ async def all_pairs_of_special_values(dut):
 async def random_atoms(dut):
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     await _check(dut, rng, _random(rng), idle=0.1, first=0.1)
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -6,7 +6,7 @@ import random
 import cocotb
 
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.inside import inside
 from tb.protected_memory.dut import CODES, DEPTH, FREE, WIDTH, WORDS, WRONG, make_memory
 from tb.protected_memory.walk import Walk
@@ -169,3 +169,8 @@ async def random_words(dut):
     for each in range(DEPTH):
         await bench.cycle(read=each)
     await bench.cycle()
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

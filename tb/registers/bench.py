@@ -12,7 +12,7 @@ from rtl.interface.layouts import ErrorReport
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers
 from tb.cover import cover, expect
-from tb.cycle import scaled
+from tb.cycle import falls_asleep, inputs_of, scaled
 from tb.registers.lockstep import PARAMETERS, every_cycle
 from tb.registers.master import bounded, read, start, write
 from tb.registers.rooms import room_of_each_command
@@ -212,3 +212,8 @@ async def program_and_start(dut):
     assert await write(master, _MAP["CONTROL"].address_in(_CONTEXT), 8) == AxiResp.OKAY
     await RisingEdge(dut.clk)
     assert (await status())["error"] == 0 and not int(dut.context__1__irq.value)
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, inputs_of(make_dut()))

@@ -146,6 +146,7 @@ class Bounds:
             writes += self._range(index, index, index, **action)
         for _ in range(_TABLES):
             writes += self._tries(*map(max, zip(*(rooms[one] for one in sent), strict=True)))
+            writes += self._without_kernel()
             other = rng.choice([*sent, rng.randrange(p.commands)])
             rooms[other], commit = self._command(other)
             writes += commit
@@ -197,3 +198,20 @@ class Bounds:
             wrong, right = (_write(name, **{field: one}) for one in (tried, fits[name, field][0]))
             writes += [wrong, launch, abort, right]
         return writes
+
+    def _without_kernel(self) -> _Writes:
+        """After one that fits: a launch for copies only, and one that has a first workgroup."""
+        names = {
+            "WORKGROUPS": "count",
+            "FIRST_WORKGROUP": "workgroup",
+            "TRACKED_FIRST": "dispatch_index",
+            "TRACKED_END": "dispatch_index",
+        }
+        abort, launch = _write("CONTROL", abort=1), _write("CONTROL", launch=1)
+        bits = _MAP["FIRST_WORKGROUP"]["workgroup"].mask.bit_count()
+        return [
+            *(_write(name, **{field: 0}) for name, field in names.items()),
+            *(launch, abort),
+            _write("FIRST_WORKGROUP", workgroup=1 << self._rng.randrange(bits)),
+            *(launch, abort),
+        ]

@@ -85,6 +85,7 @@ expect(
     "an abort ends",
     "launch waits",
     "launch begins as the one before is done",
+    "launch without a kernel",
     "entry locked",
     "scrubbed",
     "injection",
@@ -337,3 +338,4 @@ def _cover(
         cover("launch waits", waits)
         begins = model.strobes(context)["launch"]
         cover("launch begins as the one before is done", begins and own["open"])
+        cover("launch without a kernel", begins and not own["launch"]["workgroups"])

@@ -14,7 +14,7 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.tracker.bank import TrackerBank
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
@@ -290,6 +290,7 @@ async def _play(bench: _Bench, events: list[dict[str, int]]) -> None:
             raise AssertionError("There is no room")
     for _ in range(20):
         await bench.cycle(None)
+    assert not bench.dut.awake.value
 
 
 @cocotb.test()
@@ -361,3 +362,8 @@ async def completions_wait(dut):
         assert bench.completions == [
             [owner, *tile, index, 0, 0] for index, tile in enumerate(tiles)
         ]
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

@@ -10,7 +10,7 @@ from rtl.interface.layouts import TileUpdates, TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.front import TrackerFront
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_front.model import Model
@@ -179,3 +179,8 @@ async def a_busy_bank_is_shared(dut):
         for name in _FIELDS:
             port = f"{name}__{channel}"
             assert bench.checker.transfers[port] - before[port] == 8
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)

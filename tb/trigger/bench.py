@@ -10,7 +10,7 @@ from rtl.interface.encodings import Action, Granularity
 from rtl.interface.layouts import Completion, ErrorReport, ReadyCommand
 from rtl.trigger.trigger import Trigger
 from tb.cover import cover, expect
-from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report, set_maps
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
@@ -448,3 +448,8 @@ async def a_clear_forgets(dut):
     assert not bench.commands
     await _complete(bench, tiles[:-1])
     assert [command[_COLUMN["dispatch_index"]] for command in bench.commands] == [0, 1]
+
+
+@cocotb.test()
+async def sleeps_when_nothing_comes(dut):
+    await falls_asleep(dut, _INPUTS)
