@@ -330,3 +330,25 @@ async def an_abort(dut):
     for _ in range(60):
         await bench.cycle((), OUT)
     assert int(dut.idle.value) == 0b11
+
+
+@cocotb.test()
+async def packets_to_be_written_are_waited_for(dut):
+    """Those of one context alone, until the DRAM has issued their writes."""
+    for owner, atom in enumerate((1500, 3200)):
+        bench = await start(dut, random.Random(cocotb.RANDOM_SEED + 11))
+        _plain(bench)
+        written = {"kind": PacketKind.STORE.value, **REDUCTION}
+        _repeat(bench, "link_in", atom=atom, context=1 + owner, workgroup=3, **written)
+        for _ in range(20):
+            await bench.cycle(("link_in",), ("dram",))
+        for _ in range(20):
+            await bench.cycle((), ("dram",))
+        assert not bench.failures
+        assert int(dut.gone.value) == int(dut.idle.value) == 0b11 ^ 1 << owner
+        _repeat(bench, "issue_acks", access=Access.WRITE.value, owner=owner)
+        for _ in range(bench.checker.transfers["link_in"]):
+            await bench.cycle(("issue_acks",), ())
+        await bench.cycle((), ())
+        await bench.cycle((), ())
+        assert int(dut.gone.value) == int(dut.idle.value) == 0b11
