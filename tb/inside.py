@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import reduce
+from functools import cache, reduce
 from operator import getitem
 
 __all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "in_halves", "inside", "preset", "turn"]
@@ -11,6 +11,7 @@ BLOCK_BITS = 8
 """Of a :class:`~rtl.lib.wide_counter.WideCounter`, which steps in blocks."""
 
 
+@cache  # the simulator keeps something of every name that it does not know
 def inside(dut, *paths: str):
     """A signal or a memory of a module, by the names that lead to it, joined by dots.
 
