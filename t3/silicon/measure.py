@@ -1,8 +1,6 @@
 """Blocks, synthesised and measured, two at a time."""
 
-import multiprocessing
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 from rtl.parameters import T3Parameters
 from sysmodel.lib.progress import Report
+from sysmodel.lib.workers import side_by_side
 
 from .area import Area, area
 from .blocks import MEASURED, Measured
@@ -22,8 +21,6 @@ from .sta import worst_paths
 from .synthesis import synthesize, warm_up
 
 __all__ = ["Job", "measure", "measure_area", "measure_paths"]
-
-WORKERS = 2  # a synthesis takes up to a GB
 
 
 @dataclass(frozen=True)
@@ -61,26 +58,12 @@ def measure(
         Results in the order of the jobs.
     """
     warm_up()
-    # A fork would take the threads' locks of the parent along.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(WORKERS, mp_context=context) as pool:
-        # What takes longest begins first.
-        order = sorted(range(len(jobs)), key=lambda i: jobs[i].block.in_area)
-        futures: dict[int, Future] = {}
-        for index in order:
-            job = jobs[index]
-            futures[index] = pool.submit(function, job.block.name, job.parameters, liberty)
-        waiting = set(futures.values())
-        try:
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.2)
-                if any(future.exception() for future in done):
-                    break
-                report("synthesis", 1 - len(waiting) / len(jobs))
-        finally:
-            for future in futures.values():
-                future.cancel()
-        return [futures[index].result() for index in range(len(jobs))]
+    # What takes longest begins first.
+    order = sorted(range(len(jobs)), key=lambda index: jobs[index].block.in_area)
+    tasks = [(jobs[index].block.name, jobs[index].parameters, liberty) for index in order]
+    found = side_by_side(function, tasks, lambda share: report("synthesis", share))
+    results = dict(zip(order, found, strict=True))
+    return [results[index] for index in range(len(jobs))]
 
 
 @lru_cache(maxsize=1)

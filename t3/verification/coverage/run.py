@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sysmodel.lib.progress import Report, no_progress
+from sysmodel.lib.workers import side_by_side
 from t3.verification.failing_bench import FailingBench
-from t3.verification.processes import side_by_side
 
 from .measure import Measured, measure
 

@@ -1,16 +1,16 @@
 """Campaigns: many faults of many kinds, on all processors."""
 
-import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
+from sysmodel.lib.workers import worker_processes
 
 from .bench import Bench
 from .hook import build_hooked
@@ -142,17 +142,12 @@ def _in_turn(bench: Bench, tasks: list[tuple[str, range]], seed: int):
 def _at_once(
     arguments: tuple, workers: int, tasks: list[tuple[str, range]], seed: int
 ) -> Iterator[tuple[str, int, Result]]:
-    # Not forked: this process has threads.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=arguments)
-    try:
+    with worker_processes(workers, _begin, arguments) as pool:
         futures = {pool.submit(_inject_some, *task, seed): task for task in tasks}
         for future in as_completed(futures):
             name, numbers = futures[future]
             for number, result in zip(numbers, future.result(), strict=True):
                 yield name, number, result
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def inject_all(
