@@ -57,4 +57,4 @@ def test_channel_and_tracker_fit(tmp_path):
         assert used["flip-flops"] > 2 * design["harness_flip_flops"]
         assert all(resource["share"] < 1 for resource in design["resources"].values())
         assert design["mhz"] > 20
-    assert (tmp_path / "fpga.md").read_text().startswith("Lattice ECP5")
+    assert "Lattice ECP5" in (tmp_path / "fpga.md").read_text()
