@@ -30,8 +30,9 @@ def _begin(
 
 
 def _kill(process: BaseProcess) -> None:
+    assert process.pid is not None, "It has not begun"
     with suppress(ProcessLookupError):  # it has no group yet, or has ended
-        os.killpg(process.pid or 0, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     process.kill()
 
 
