@@ -8,8 +8,8 @@ SITE := $(VENV)/.site
 T3 := $(VENV)/bin/t3
 # What is shown of the hardware beyond the tests: each writes a page and JSON, and fails if it does not hold.
 EVIDENCE := prove exhaust mutate coverage faults
-# What must agree cycle by cycle: each block and the top, RTL against golden model.
-CORE := tests/lockstep tests/sysmodel/engine/golden
+# What must agree cycle by cycle (each block and the top, RTL against golden model), and the pages.
+QUICK := tests/lockstep tests/sysmodel/engine/golden tests/docs/test_links.py
 
 .PHONY: run reproduce test loop quick verify lint format bench verilog area timing route fpga docs site clean help
 
@@ -72,8 +72,8 @@ verify: loop               ## The long tests; proofs, exhaustive arithmetic, mut
 	test -z "$$failed" || { echo "does not hold:$$failed"; exit 1; }
 	@$(MAKE) --no-print-directory site
 
-quick: lint                ## Lint, and the tests of the cycle-exact core; under a minute
-	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" $(CORE)
+quick: lint                ## Lint, and the tests of the cycle-exact core and of the pages; under a minute
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" $(QUICK)
 
 lint: $(READY)             ## Style, imports, types, lengths of functions
 	@$(VENV)/bin/ruff check --quiet .
