@@ -7,9 +7,10 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 from cocotbext.axi import AxiResp
 
-from rtl.interface.encodings import ConfigurationError, ErrorCode
+from rtl.interface.encodings import ConfigurationError, ErrorCode, InjectTarget
 from rtl.interface.layouts import ErrorReport
 from rtl.registers import map as register_map
+from rtl.registers.fields import LAUNCH_CONFIGURATION
 from rtl.registers.port import Registers
 from tb.cover import cover, expect
 from tb.cycle import falls_asleep, inputs_of, scaled
@@ -144,6 +145,64 @@ async def reads_and_writes_at_once(dut):
     assert await read(master, timeout) == (words[-1], AxiResp.OKAY)
 
 
+async def _configure_launch(master, context: int) -> None:
+    """Any that the hardware has room for."""
+    for name, field in (
+        ("WORKGROUPS", "count"),
+        ("TRACKED_END", "dispatch_index"),
+        ("CREDIT_WINDOW", "workgroups"),
+        ("COMMAND_WINDOW", "workgroups"),
+    ):
+        await write(master, _MAP[name].address_in(context), _MAP[name].pack(**{field: 5}))
+
+
+@cocotb.test()
+@cocotb.parametrize(context=range(PARAMETERS.contexts))
+async def a_launch_that_waits_keeps_its_registers(dut, context):
+    """Each one refuses what is written, until the launch is given up."""
+    rng = random.Random(cocotb.RANDOM_SEED + 3)
+    master = await start(dut, rng, pauses=False)
+    for signal in ("gone", "over"):  # so that a reset and an abort end
+        getattr(dut, f"context__{context}__{signal}").value = 1
+    await _configure_launch(master, context)
+    names = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
+    addresses = {name: _MAP[name].address_in(context) for name in names}
+    kept = {name: (await read(master, address))[0] for name, address in addresses.items()}
+    control = _MAP["CONTROL"].address_in(context)
+    for _ in range(2):  # the second one waits
+        assert await write(master, control, _MAP["CONTROL"].pack(launch=1)) == AxiResp.OKAY
+    for name, address in addresses.items():
+        assert await write(master, address, rng.getrandbits(32)) == AxiResp.SLVERR
+        assert await read(master, address) == (kept[name], AxiResp.OKAY)
+        word, _ = await read(master, _MAP["STATUS"].address_in(context))
+        error = _MAP["STATUS"].unpack(word)["configuration_error"]
+        assert error == ConfigurationError.IN_USE.value
+    assert await write(master, control, _MAP["CONTROL"].pack(abort=1)) == AxiResp.OKAY
+    for address in addresses.values():
+        assert await write(master, address, 1) == AxiResp.OKAY
+
+
+@cocotb.test()
+async def an_injection_into_each_memory(dut):
+    """Taken for the last instance of each kind, refused for one more."""
+    master = await start(dut, random.Random(cocotb.RANDOM_SEED + 4), pauses=False)
+    p, inject = PARAMETERS, _MAP["INJECT"]
+    instances = {
+        InjectTarget.TRACKER: p.banks,
+        InjectTarget.TILES: p.contexts,
+        InjectTarget.GROUPS: p.contexts,
+        InjectTarget.COMMANDS: p.contexts,
+        InjectTarget.ISSUE_ACKS: p.channels,
+    }
+    for target, count in instances.items():
+        for instance, response in ((count - 1, AxiResp.OKAY), (count, AxiResp.SLVERR)):
+            word = inject.pack(target=target.value, instance=instance)
+            assert await write(master, inject.address_in(_CONTEXT), word) == response
+            taken, _ = await read(master, inject.address_in(_CONTEXT))
+            fields = inject.unpack(taken)
+            assert (fields["target"], fields["instance"]) == (target.value, count - 1)
+
+
 @cocotb.test()
 async def program_and_start(dut):
     """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
@@ -180,13 +239,7 @@ async def program_and_start(dut):
     assert (await status())["configuration_error"] == ConfigurationError.OVERLAP.value
     assert await commit(1, 0x2000, 0x3000) == AxiResp.OKAY
     assert (await status())["configuration_error"] == ConfigurationError.NONE.value
-    for name, field in (
-        ("WORKGROUPS", "count"),
-        ("TRACKED_END", "dispatch_index"),
-        ("CREDIT_WINDOW", "workgroups"),
-        ("COMMAND_WINDOW", "workgroups"),
-    ):
-        await write(master, _MAP[name].address_in(_CONTEXT), _MAP[name].pack(**{field: 5}))
+    await _configure_launch(master, _CONTEXT)
     control = _MAP["CONTROL"]
     for fields, response in (
         ({"launch": 1}, AxiResp.OKAY),  # begins
