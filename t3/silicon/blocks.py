@@ -103,6 +103,11 @@ def _links(p: T3Parameters) -> int:
     return links(p, link_parameters(load_system(), p))
 
 
+def _of_four_banks(p: T3Parameters) -> T3Parameters:
+    """What one more bank adds to a path is in the tracker's front and in its glue."""
+    return replace(p, banks=min(p.banks, 4))
+
+
 def _of_ring(
     name: str, without: str, *, count: Callable[[T3Parameters], int], has_words: bool
 ) -> Measured:
@@ -128,11 +133,10 @@ MEASURED = (
         tracks=True,
         limit_fo4=_SHORT_FO4,
     ),
-    # Fewer banks: what one more adds to a path is in the front and in the glue.
     Measured(
         name="tracker of 4 banks, flat",
         variant_of="tracker",
-        change=lambda p: replace(p, banks=min(p.banks, 4)),
+        change=_of_four_banks,
         in_area=False,
         limit_fo4=_SHORT_FO4,
     ),
@@ -170,9 +174,9 @@ MEASURED = (
         ),  # fmt: skip
     ),
     Measured(
-        name="top of one channel, flat",
+        name="top of one channel and 4 banks, flat",
         variant_of=TOP,
-        change=lambda p: replace(p, channels=1, with_data=False),
+        change=lambda p: replace(_of_four_banks(p), channels=1, with_data=False),
         in_area=False,
     ),
     Measured(name="nmc_unit", count=_channels, apart=True),
