@@ -11,6 +11,7 @@ from t3.cli.main import main
 from t3.experiments.sweep.grid import load_grid
 from t3.experiments.sweep.run import CSV, PARQUET, RECORD, sweep
 from t3.experiments.sweep.run import POINTS as KEPT
+from t3.report.sweep import PAGE
 
 pytestmark = pytest.mark.verify
 
@@ -45,7 +46,9 @@ def test_output(path, tmp_path):
         printed, shown = process.communicate()
     assert process.returncode == 0
     rows = POINTS * len(CONFIGURATIONS)
-    assert printed == f"{POINTS} points, {rows} rows in {out}: {CSV}, {PARQUET}, {RECORD}\n"
+    files = (CSV, PARQUET, RECORD, PAGE)
+    assert printed == f"{POINTS} points, {rows} rows in {out}: {', '.join(files)}\n"
+    assert all((out / name).stat().st_size for name in files)
     begin, *lines = shown.splitlines()
     assert begin == f"{POINTS} points"
     assert all("/8 points" in line for line in lines)
