@@ -1,12 +1,13 @@
 """Processes that work for this one, and end when it no longer waits for them."""
 
-import multiprocessing
 import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from multiprocessing import active_children, resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
@@ -16,6 +17,22 @@ _AT_A_TIME = 2  # what runs so takes up to a GB each
 _POLL_S = 0.3
 
 Result = TypeVar("Result")
+
+
+class _Process(SpawnProcess):
+    def start(self) -> None:
+        # It shall not hear Ctrl-C from its first import on. The tracker would start here, too, and
+        # that unblocks the signal.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Context(SpawnContext):  # a fork would copy what other threads hold
+    Process = _Process
 
 
 def _begin(
@@ -51,15 +68,14 @@ def worker_processes(
     initializer : callable, optional
         Called in each of them, with the ``arguments``.
     """
-    context = multiprocessing.get_context("spawn")  # a fork would copy what other threads hold
-    others = set(multiprocessing.active_children())
+    others = set(active_children())
     with tempfile.TemporaryDirectory(prefix="t3-workers-") as folder:
         begin = folder, initializer, arguments
-        pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=begin)
+        pool = ProcessPoolExecutor(count, _Context(), initializer=_begin, initargs=begin)
         try:
             yield pool
         except BaseException:
-            for process in set(multiprocessing.active_children()) - others:
+            for process in set(active_children()) - others:
                 _kill(process)
             raise
         finally:

@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -53,3 +55,13 @@ def test_an_interrupt_ends_workers_and_what_they_started(tmp_path):
                 break
             time.sleep(0.1)
         assert not is_running(pid)
+
+
+def interrupt_itself(result: int) -> int:
+    os.kill(os.getpid(), signal.SIGINT)
+    return result
+
+
+def test_workers_are_deaf_to_interrupts():
+    """A terminal's Ctrl-C goes to them, too, but is not theirs."""
+    assert side_by_side(interrupt_itself, [(3,), (7,)], lambda share: None) == [3, 7]
