@@ -50,6 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             code = _run(arguments or ["--help"])
             sys.stdout.flush()
+        except KeyboardInterrupt:
+            code = _fail("interrupted", _INTERRUPTED)
         except OSError as error:
             if error.filename is not None or error.errno not in _OF_OUTPUT:
                 raise
@@ -71,8 +73,8 @@ def _run(arguments: list[str]) -> int:
         return _fail(str(error), 2)
     except (SimulationError, ToolError) as error:
         return _fail(str(error), 1)
-    except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
+    except typer.Abort:  # what it makes of an interrupt
+        raise KeyboardInterrupt from None
     except OSError:
         raise
     except Exception as error:
@@ -85,7 +87,7 @@ def _run(arguments: list[str]) -> int:
             raise
         return _fail(usage, 2)
     if code == _INTERRUPTED:
-        return _fail("interrupted", code)
+        raise KeyboardInterrupt
     return code or 0
 
 

@@ -8,6 +8,7 @@ import textwrap
 import time
 
 import pytest
+import typer
 
 import t3
 from sysmodel.lib.errors import InputError, SimulationError
@@ -248,3 +249,11 @@ def test_interrupted(tmp_path, how):
     assert time.monotonic() - begin < 5
     assert errors == "t3: interrupted\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupted_before_the_command_is_known(fails, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(typer.main, "get_command", interrupt)
+    assert fails(["run"], 130) == "t3: interrupted"
