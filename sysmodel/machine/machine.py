@@ -160,6 +160,8 @@ class Machine:
     def _engine(self, engine, parameters, trace, progress):
         if engine == "rtl":
             return Engine(parameters, trace, progress=progress)
+        if progress:
+            progress("Compiling the golden model, once", 0.0)
         from sysmodel.engine.golden.engine import (
             GoldenEngine,  # compiles on import, which the RTL need not wait for
         )
