@@ -73,7 +73,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(str(error), 2)
     except (SimulationError, ToolError) as error:
         return _fail(str(error), 1)
-    except typer.Abort:  # what it makes of an interrupt
+    except typer.Abort:  # what some versions of Typer make of an interrupt
         raise KeyboardInterrupt from None
     except OSError:
         raise
@@ -86,7 +86,7 @@ def _run(arguments: list[str]) -> int:
         if usage is None:
             raise
         return _fail(usage, 2)
-    if code == _INTERRUPTED:
+    if code == _INTERRUPTED:  # what others make of it
         raise KeyboardInterrupt
     return code or 0
 
