@@ -225,8 +225,10 @@ def test_interrupted(tmp_path, how):
     program = textwrap.dedent(
         """
         import sys, time
+        from sysmodel.lib import progress
         from t3.cli import run
         from t3.cli.main import main
+        progress._FIRST_LINE_S = 600
         def simulate(*_):
             print("ready", flush=True)
             while True:

@@ -25,7 +25,7 @@ print(len(table), sorted(table["configuration"].unique()))
 def test_a_plain_script_runs_once(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "begins\n4 ['sequential', 't3']\n"
