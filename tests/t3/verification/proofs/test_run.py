@@ -1,7 +1,13 @@
 """What the runner says of proofs that are not as they should be."""
 
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
 from dataclasses import replace
 
+import psutil
 import pytest
 from amaranth.asserts import AnySeq
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
@@ -10,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from t3.verification.proofs.invariant import invariant
 from t3.verification.proofs.proof import Mode, Proof
-from t3.verification.proofs.run import prove
+from t3.verification.proofs.run import prove, prove_all
 from t3.verification.proofs.sby import Run
 
 
@@ -118,6 +124,41 @@ def test_an_old_waveform_goes(tmp_path):
     assert trace.exists()
     status(tmp_path)
     assert not trace.exists()
+
+
+class Products(Elaboratable):
+    """No solver sees this in a day."""
+
+    def __init__(self, counter):
+        pass
+
+    def elaborate(self, platform):
+        m = Module()
+        a, b, c = AnySeq(32), AnySeq(32), AnySeq(32)
+        m.d.comb += [Assert((a + b) * c == a * c + b * c, "distributes"), Cover(a == b, "equal")]
+        return m
+
+
+def test_an_interrupt_ends_what_is_in_progress(tmp_path):
+    def programs():
+        names = []
+        for program in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                names.append(program.name())
+        return names
+
+    def interrupt():
+        while not any("yices" in name for name in programs()):
+            time.sleep(0.1)
+        asked.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    asked = []
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        prove_all([replace(PROOF, harness=Products, timeout_s=600)] * 3, tmp_path)
+    assert time.monotonic() - asked[0] < 60
+    assert programs() == []
 
 
 def test_a_bounded_proof_gives_its_reason():
