@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     int
         0; 1 for a failed check, a failed simulation, a compiler or tool that is missing or failed,
         or output that cannot be written; 2 for bad input and for a command that needs a checkout;
-        130 after Ctrl-C or SIGTERM.
+        130 after Ctrl-C, SIGTERM or SIGHUP.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _show_what_the_terminal_can(sys.stdout)
@@ -99,15 +99,20 @@ def _show_what_the_terminal_can(stream: TextIO) -> None:
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """What ends on Ctrl-C, with everything kept, ends so when it is told to terminate, too."""
+    """What ends on Ctrl-C, with everything kept, ends so when it is told to terminate, and when its
+    terminal goes, too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Under nohup the terminal may go.
+    heard = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) == signal.SIG_DFL]
+    for one in heard:
+        signal.signal(one, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one in heard:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def _lost_output(error: OSError) -> int:

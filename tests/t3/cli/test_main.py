@@ -9,6 +9,7 @@ import time
 
 import pytest
 import typer
+from example_run import example_result
 
 import t3
 from sysmodel.lib.errors import InputError, SimulationError
@@ -220,7 +221,7 @@ def test_module_is_the_command():
     assert done.stderr == "error: --tp: 'x' is not allowed; allowed: an integer\n"
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(tmp_path, how):
     program = textwrap.dedent(
         """
@@ -251,6 +252,19 @@ def test_interrupted(tmp_path, how):
     assert time.monotonic() - begin < 5
     assert errors == "t3: interrupted\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_under_nohup_a_terminal_may_go(monkeypatch, tmp_path):
+    def simulate(workload, _, options, __):
+        os.kill(os.getpid(), signal.SIGHUP)
+        return example_result(workload, options)
+
+    monkeypatch.setattr(run, "_simulate", simulate)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert main(["run", "--out", str(tmp_path)]) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_interrupted_before_the_command_is_known(fails, monkeypatch):
