@@ -225,11 +225,12 @@ def test_module_is_the_command():
 def test_interrupted(tmp_path, how):
     program = textwrap.dedent(
         """
-        import sys, time
+        import signal, sys, time
         from sysmodel.lib import progress
         from t3.cli import run
         from t3.cli.main import main
         progress._FIRST_LINE_S = 600
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests are under nohup
         def simulate(*_):
             print("ready", flush=True)
             while True:
