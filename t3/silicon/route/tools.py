@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.errors import ToolError
 from sysmodel.lib.programs import run_program
-
-from ..yowasp import ToolError
 
 __all__ = ["PACKAGES", "Tools", "find_tools"]
 

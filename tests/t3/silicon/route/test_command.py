@@ -5,6 +5,7 @@ import json
 import pytest
 from accumulator import Accumulator
 
+from sysmodel.lib.errors import ToolError
 from t3.cli.main import main
 from t3.silicon.elaboration import TOP, rtlil_text
 from t3.silicon.library import load_library
@@ -15,7 +16,6 @@ from t3.silicon.route.blif import blif_text, without_parts
 from t3.silicon.route.blocks import BlockRoute
 from t3.silicon.route.flow import Routed, place_and_route
 from t3.silicon.synthesis import synthesize
-from t3.silicon.yowasp import ToolError
 
 
 def _tools_or_skip():

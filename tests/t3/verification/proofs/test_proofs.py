@@ -4,13 +4,7 @@ import pytest
 
 from t3.verification.proofs.registry import PROOFS
 from t3.verification.proofs.run import prove
-from t3.verification.proofs.sby import warm_up
 from t3.verification.seeded_bugs.table import SEEDED_BUGS
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled_yosys():
-    warm_up()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sysmodel.lib.errors import ToolError
+from sysmodel.lib.yowasp import YOSYS, run_tool
+
+PROGRAM = """
+from pathlib import Path
+from sysmodel.lib.yowasp import YOSYS, run_tool
+print(run_tool(YOSYS, Path.cwd(), "-p", "log hello"))
+"""
+
+
+def test_what_it_prints(tmp_path):
+    assert "\nhello\n" in run_tool(YOSYS, tmp_path, "-p", "log hello")
+
+
+def test_its_last_line_says_why(tmp_path):
+    with pytest.raises(ToolError, match="^ERROR: No such command: walk "):
+        run_tool(YOSYS, tmp_path, "-q", "-p", "walk")
+
+
+@pytest.mark.verify
+def test_first_runs_side_by_side(tmp_path):
+    """One of them compiles it, and the others wait."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            env=os.environ | {"YOWASP_CACHE_DIR": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    printed = [one.communicate()[0] for one in started]
+    assert [one.returncode for one in started] == [0, 0, 0]
+    assert all("\nhello\n" in text for text in printed)
+    assert not any("Preparing to run" in text for text in printed)
