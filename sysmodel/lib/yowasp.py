@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -38,8 +39,10 @@ def compile_tool(tool: Tool) -> None:
     """
     usual = platformdirs.user_cache_dir("YoWASP", appauthor=False)
     folder = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / f"{tool.package}.lock"):
+    with ExitStack() as lock:
+        with suppress(OSError):  # one that cannot be written may have what is needed
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.enter_context(locked(folder / f"{tool.package}.lock"))
         _run(tool, Path.cwd(), "-V")
 
 

@@ -93,7 +93,7 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
                 (folder / "design.il").write_text(rtlil, encoding="utf-8")
                 (folder / "load.sdc").write_text(constraints, encoding="utf-8")
                 (folder / "design.ys").write_text(script, encoding="utf-8")
-                _yosys(folder, "-q", "design.ys")
+                _yosys(folder)
                 netlist = json.loads((folder / "netlist.json").read_bytes())["modules"][top]
             partial = kept.with_name(f".{kept.name}.{os.getpid()}")
             partial.write_text(json.dumps(netlist, separators=(",", ":")), encoding="utf-8")
@@ -101,8 +101,8 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
     return json.loads(kept.read_bytes())
 
 
-def _yosys(folder: Path, *arguments: str) -> None:
+def _yosys(folder: Path) -> None:
     try:
-        run_tool(YOSYS, folder, *arguments)
+        run_tool(YOSYS, folder, "-q", "design.ys")
     except ToolError as error:
         raise InputError("liberty", f"yosys failed with it: {error}") from error

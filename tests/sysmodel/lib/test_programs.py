@@ -2,9 +2,9 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from programs_left import end_soon
 
 from sysmodel.lib import programs
 from sysmodel.lib.programs import Ended, run_program
@@ -27,11 +27,6 @@ def test_options(tmp_path):
         run_program([tmp_path / "absent"])
 
 
-def is_running(pid: str) -> bool:
-    stat = Path("/proc", pid, "stat")
-    return stat.exists() and stat.read_text().rsplit(")")[1].split()[0] != "Z"
-
-
 def when_two_run(folder, call):
     """Call a function from another thread, and wait for nothing."""
 
@@ -45,11 +40,7 @@ def when_two_run(folder, call):
 
 def none_is_left(folder):
     pids = [path.name for path in folder.iterdir()]
-    for _ in range(100):
-        if not any(map(is_running, pids)):
-            break
-        time.sleep(0.1)
-    return len(pids) == 2 and not any(map(is_running, pids))
+    return len(pids) == 2 and end_soon(pids)
 
 
 @pytest.mark.parametrize("program", [TWO, f"trap '' TERM; {TWO}"])

@@ -2,10 +2,10 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
+from programs_left import end_soon
 
 from sysmodel.lib.workers import side_by_side
 
@@ -32,11 +32,6 @@ def wait_for_a_program(says: Path) -> None:
     program.wait()
 
 
-def is_running(pid: str) -> bool:
-    stat = Path("/proc", pid, "stat")
-    return stat.exists() and stat.read_text().rsplit(")")[1].split()[0] != "Z"
-
-
 def test_an_interrupt_ends_workers_and_what_they_started(tmp_path):
     says = [tmp_path / name for name in "ab"]
 
@@ -50,11 +45,7 @@ def test_an_interrupt_ends_workers_and_what_they_started(tmp_path):
     for one in says:
         pid, folder = one.read_text().split()
         assert not Path(folder).exists()
-        for _ in range(50):
-            if not is_running(pid):
-                break
-            time.sleep(0.1)
-        assert not is_running(pid)
+        assert end_soon([pid])
 
 
 def interrupt_itself(result: int) -> int:

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from sysmodel.lib import yowasp
 from sysmodel.lib.errors import ToolError
 from sysmodel.lib.yowasp import YOSYS, run_tool
 
@@ -21,6 +22,15 @@ def test_what_it_prints(tmp_path):
 def test_its_last_line_says_why(tmp_path):
     with pytest.raises(ToolError, match="^ERROR: No such command: walk "):
         run_tool(YOSYS, tmp_path, "-q", "-p", "walk")
+
+
+def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
+    def denied(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(yowasp, "locked", denied)
+    yowasp.compile_tool.cache_clear()
+    assert "hello" in run_tool(YOSYS, tmp_path, "-p", "log hello")
 
 
 @pytest.mark.verify

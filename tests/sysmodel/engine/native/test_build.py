@@ -1,3 +1,5 @@
+import os
+import signal
 import sys
 import threading
 import time
@@ -9,6 +11,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from programs_left import end_soon
 from toy_top import Toy
 
 from rtl.parameters import T3Parameters
@@ -75,6 +78,31 @@ def test_builds_expressions_of_any_depth(cache, made):
     finally:
         sys.setrecursionlimit(before)
     assert len(made) == 1
+
+
+def test_an_interrupt_ends_the_compilers(monkeypatch, tmp_path):
+    """Those at work; and none begins after it."""
+    started = tmp_path / "started"
+    started.mkdir()
+    compiler = tmp_path / "compiler"
+    compiler.write_text(
+        f'#!/bin/sh\ncase "$*" in *--version*) ;; *) touch {started}/$$; sleep 100; esac\n'
+    )
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CXX", str(compiler))
+
+    def interrupt():
+        while not list(started.iterdir()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        Toolchain(trace=True).runtime(tmp_path)
+    assert time.monotonic() - begin < 60
+    assert end_soon(path.name for path in started.iterdir())
+    assert not list(tmp_path.glob("*building*"))
 
 
 def test_builds_once(cache, made):
