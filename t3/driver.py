@@ -1,4 +1,4 @@
-"""The driver, under its public name; see :mod:`sysmodel.driver`."""
+"""The driver, under its public name; see :mod:`driver.python`."""
 
-from sysmodel.driver import *  # noqa: F403
-from sysmodel.driver import __all__ as __all__
+from driver.python import *  # noqa: F403
+from driver.python import __all__ as __all__

@@ -1,9 +1,10 @@
 """All files of an export of the hardware."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 
 from rtl.blocks import BLOCKS, TOP
 from rtl.link.parameters import LinkParameters
@@ -36,6 +37,7 @@ def export_files(
     *,
     link: LinkParameters | None = None,
     reset: ResetStyle = "synchronous",
+    software: Mapping[str, bytes] = MappingProxyType({}),
 ) -> dict[str, str]:
     """Verilog of the top and of each block, headers, register documents, a core and a manifest.
 
@@ -54,6 +56,8 @@ def export_files(
         With them the top has its link endpoints inside.
     reset : ResetStyle
         Of all registers.
+    software : mapping
+        Contents of further files by their names, such as a driver's sources.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def export_files(
     files |= {f"{cell}.v": cell_text(cell) for cell in CELLS}
     top = modules[f"{name}.v"]
     files |= _beside(p, name, about, reset, summary=top[1], ports=top[2], blocks=verilog[1:])
-    documents = register_documents()
+    documents = register_documents() | software
     files |= {file: text.decode() for file, text in documents.items() if "/" not in file}
     files["manifest.json"] = manifest(p, files, modules, cells, link, reset)
     return files

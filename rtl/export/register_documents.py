@@ -15,7 +15,6 @@ from systemrdl.node import RootNode
 
 from rtl.interface.encodings import CODES
 from rtl.interface.timebase import TICK_CYCLES
-from rtl.registers import map as register_map
 from rtl.registers.map import compiled, load
 
 from .names import identifier
@@ -23,11 +22,9 @@ from .revision import project_version
 
 __all__ = ["register_documents"]
 
-_DRIVER = Path(register_map.__file__).with_name("c")
-
 
 def register_documents() -> dict[str, bytes]:
-    """The register map as a C header with a driver, Markdown, HTML, IP-XACT and UVM model.
+    """Make the register map's C headers, Markdown, HTML, IP-XACT and UVM model.
 
     Returns
     -------
@@ -53,8 +50,7 @@ def register_documents() -> dict[str, bytes]:
             for file in sorted(path.rglob("*"))
             if file.is_file()
         }
-    driver = {file.name: file.read_bytes() for file in sorted(_DRIVER.iterdir())}
-    return files | {"t3_codes.h": _codes().encode()} | driver
+    return files | {"t3_codes.h": _codes().encode()}
 
 
 def _without_keywords() -> RootNode:

@@ -29,7 +29,7 @@ def _folder(package: str) -> Path:
 
 
 def _sources() -> list[Path]:
-    packages = _folder("rtl"), _folder("sysmodel")
+    packages = _folder("rtl"), _folder("driver"), _folder("sysmodel")
     return [
         path for package in packages for kind in ("*.py", "*.rdl") for path in package.rglob(kind)
     ]

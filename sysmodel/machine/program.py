@@ -5,11 +5,11 @@ from enum import Enum
 from itertools import count
 from typing import TypeVar
 
+from driver.python import T3, Context, Recorder, Ring, Transfer
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
-from sysmodel.driver import T3, Context, Recorder, Ring, Transfer
 from sysmodel.gpu.kernel import ATOM_BYTES, END_OF_REGIONS_ATOM, OUTPUT_ATOM, Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import channel_of_atom

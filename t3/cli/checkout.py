@@ -1,30 +1,30 @@
-"""Commands that need what only a checkout has."""
+"""Guard of the commands that need a checkout of the project."""
 
-from importlib.util import find_spec
+from importlib import import_module
 
-__all__ = ["CheckoutError", "require_benches"]
+__all__ = ["CheckoutError", "require_checkout"]
 
 
 class CheckoutError(RuntimeError):
-    """The command needs the benches, which are not installed with the package."""
+    """Report that a command needs packages that are not installed with the project."""
 
     def __init__(self, command: str):
         super().__init__(
-            f"t3 {command} runs from a checkout of the project: it needs the benches in tb/"
+            f"t3 {command} runs from a checkout of the project: it needs the packages tb and "
+            "verification"
         )
 
 
-def require_benches(command: str) -> None:
-    """Find the benches.
+def require_checkout(command: str) -> None:
+    """Check that the packages of a checkout can be imported.
 
     Raises
     ------
     CheckoutError
-        They are not there.
+        A package is missing.
     """
     try:
-        found = find_spec("tb.runner") is not None
-    except ModuleNotFoundError:
-        found = False
-    if not found:
-        raise CheckoutError(command)
+        for package in ("tb", "verification"):
+            import_module(package)
+    except ModuleNotFoundError as error:
+        raise CheckoutError(command) from error

@@ -7,13 +7,13 @@ import typer
 
 from sysmodel.lib.progress import shown_progress
 
-from .checkout import require_benches
+from .checkout import require_checkout
 from .options import Out, option, several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from t3.verification.coverage.measure import Measured
+    from verification.coverage.measure import Measured
 
 __all__ = ["NAME", "coverage"]
 
@@ -31,13 +31,13 @@ def coverage(
     0 only if every bench passes and every functional point is hit; a block whose bench fails is
     named, and the others go on.
     """
-    require_benches("coverage")
+    require_checkout("coverage")
     # They bring Amaranth, for which other commands shall not wait.
-    from t3.verification.coverage.report import as_dict, as_markdown
-    from t3.verification.coverage.run import run
-    from t3.verification.evidence import Evidence
-    from t3.verification.failing_bench import parted
-    from t3.verification.targets import TARGETS, chosen
+    from verification.coverage.report import as_dict, as_markdown
+    from verification.coverage.run import run
+    from verification.evidence import Evidence
+    from verification.failing_bench import parted
+    from verification.targets import TARGETS, chosen
 
     names = chosen(block, tuple(TARGETS))
     with Evidence(out, NAME, title="Coverage", command=f"t3 coverage --seed {seed}") as evidence:
@@ -55,7 +55,7 @@ def coverage(
 
 def _print(results: "Sequence[Measured]") -> None:
     from sysmodel.lib.terminal import terminal, terminal_table
-    from t3.verification.coverage.report import unexplained
+    from verification.coverage.report import unexplained
 
     table = terminal_table(
         f"{unexplained(results)} points are neither hit nor explained",

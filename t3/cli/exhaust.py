@@ -9,11 +9,11 @@ import typer
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import shown_progress
 
-from .checkout import require_benches
+from .checkout import require_checkout
 from .options import Out, option
 
 if TYPE_CHECKING:
-    from t3.verification.arithmetic.run import Outcome
+    from verification.arithmetic.run import Outcome
 
 __all__ = ["NAME", "exhaust"]
 
@@ -39,13 +39,13 @@ def exhaust(
     fp32, for sum, maximum and minimum. About half an hour on two idle processors; writes
     arithmetic.json and arithmetic.md. The exit code is 0 only if all agree.
     """
-    require_benches("exhaust")
+    require_checkout("exhaust")
     # They bring Amaranth and Numba, for which other commands shall not wait.
     from rtl.interface.encodings import Datatype, Operation
-    from t3.verification.arithmetic.report import as_markdown
-    from t3.verification.arithmetic.run import run
-    from t3.verification.arithmetic.unit import PARAMETERS, build_unit
-    from t3.verification.evidence import Evidence
+    from verification.arithmetic.report import as_markdown
+    from verification.arithmetic.run import run
+    from verification.arithmetic.unit import PARAMETERS, build_unit
+    from verification.evidence import Evidence
 
     datatypes = _chosen("dtype", dtype, Datatype)
     operations = _chosen("operation", operation, Operation)

@@ -7,6 +7,7 @@ import typer
 
 from sysmodel.lib.progress import shown_progress
 
+from .checkout import require_checkout
 from .options import Out, named, option, several
 
 __all__ = ["NAME", "faults"]
@@ -28,12 +29,13 @@ def faults(
     that are never met. Writes faults.json and faults.md. The exit code is 0 only if every fault
     ends in a right result, or in a report of its cause in time.
     """
+    require_checkout("faults")
     # They bring Amaranth and Numba, for which other commands shall not wait.
-    from t3.verification.evidence import Evidence
-    from t3.verification.faults.page import as_markdown
-    from t3.verification.faults.registry import KINDS
-    from t3.verification.faults.report import as_dict, print_table
-    from t3.verification.faults.run import inject_all
+    from verification.evidence import Evidence
+    from verification.faults.page import as_markdown
+    from verification.faults.registry import KINDS
+    from verification.faults.report import as_dict, print_table
+    from verification.faults.run import inject_all
 
     kinds = named("kind", kind, KINDS)
     command = f"t3 faults --faults {faults} --seed {seed}"

@@ -7,13 +7,13 @@ import typer
 
 from sysmodel.lib.progress import shown_progress
 
-from .checkout import require_benches
+from .checkout import require_checkout
 from .options import Out, option, several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from t3.verification.mutation.campaign import Outcome
+    from verification.mutation.campaign import Outcome
 
 __all__ = ["NAME", "mutate"]
 
@@ -44,16 +44,16 @@ def mutate(
     then it is 1, too. What has ended is kept in the folder until all has: the same command goes on
     there, with the same seeds.
     """
-    require_benches("mutate")
+    require_checkout("mutate")
     # They take their time, for which other commands shall not wait.
     import secrets
 
-    from t3.verification.evidence import Evidence
-    from t3.verification.failing_bench import parted
-    from t3.verification.mutation.kept import Kept
-    from t3.verification.mutation.report import as_dict, as_markdown, holds
-    from t3.verification.mutation.run import run
-    from t3.verification.targets import BLOCKS, chosen
+    from verification.evidence import Evidence
+    from verification.failing_bench import parted
+    from verification.mutation.kept import Kept
+    from verification.mutation.report import as_dict, as_markdown, holds
+    from verification.mutation.run import run
+    from verification.targets import BLOCKS, chosen
 
     names = chosen(block, BLOCKS)
     kept = Kept(out / f"{NAME}.partial")
@@ -79,8 +79,8 @@ def _print(outcomes: "Sequence[Outcome]") -> None:
     from rich.text import Text
 
     from sysmodel.lib.terminal import terminal, terminal_table
-    from t3.verification.mutation.report import by_block
-    from t3.verification.mutation.score import Score
+    from verification.mutation.report import by_block
+    from verification.mutation.score import Score
 
     table = terminal_table(f"{Score.of(outcomes).share:.1%} noticed", "block", *Score.HEADINGS)
     for block, score in by_block(outcomes).items():

@@ -7,10 +7,11 @@ import typer
 
 from sysmodel.lib.progress import shown_progress
 
+from .checkout import require_checkout
 from .options import Out, named, several
 
 if TYPE_CHECKING:
-    from t3.verification.proofs.run import Result
+    from verification.proofs.run import Result
 
 __all__ = ["NAME", "prove"]
 
@@ -26,11 +27,12 @@ def prove(
     Writes proofs.json, proofs.md and, of a proof that fails, NAME/trace.vcd. The exit code is 0
     only if every proof holds.
     """
+    require_checkout("prove")
     # They bring Amaranth, for which other commands shall not wait.
-    from t3.verification.evidence import Evidence
-    from t3.verification.proofs.registry import PROOFS
-    from t3.verification.proofs.report import as_markdown
-    from t3.verification.proofs.run import prove_all
+    from verification.evidence import Evidence
+    from verification.proofs.registry import PROOFS
+    from verification.proofs.report import as_markdown
+    from verification.proofs.run import prove_all
 
     proofs = named("proof", proof, PROOFS)
     with Evidence(out, NAME, title="Proofs", command="t3 prove") as evidence:

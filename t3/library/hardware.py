@@ -68,6 +68,7 @@ def export(
     # They bring Amaranth, for which `import t3` shall not wait.
     from amaranth.hdl import UnusedElaboratable
 
+    from driver.c import c_driver
     from rtl.export.files import export_files
     from sysmodel.engine.hardware import link_parameters
 
@@ -84,7 +85,7 @@ def export(
             p = hardware_of(loaded, parameters)
             link = link_parameters(loaded, p) if with_links else None
             with shown_progress() as progress, collects_rarely():
-                files = export_files(p, name, progress, link=link, reset=reset)
+                files = export_files(p, name, progress, link=link, reset=reset, software=c_driver())
         except InputError:
             raise
         except ValueError as error:

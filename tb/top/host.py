@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driver.python import T3, Recorder, Transfer
 from rtl.interface.encodings import Datatype, Granularity, InjectTarget, Operation, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from sysmodel.driver import T3, Recorder, Transfer
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 
 __all__ = ["Host", "Injections", "Kernel", "Reprogramming"]

@@ -4,11 +4,11 @@ delay that is too short."""
 import re
 
 import pytest
-from exported import EXAMPLE, exported, written
-from memory_controller_build import CONTROLLER, EXAMPLE_FOLDER, icarus, sources
 
 from sysmodel.config.memory import Dram, known_standard
 from sysmodel.lib.yowasp import YOSYS, run_tool
+from tests.support.exported import EXAMPLE, exported, written
+from tests.support.memory_controller_build import CONTROLLER, EXAMPLE_FOLDER, icarus, sources
 
 BENCH = "dram_controller_tb"
 HEADER = "dram_standard.vh"

@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from simulated_bus import SimulatedBus
 
+from driver.c import c_driver
 from rtl.export.register_documents import register_documents
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.engine import Engine
 from t3.driver import Context, Ring
+from tests.support.simulated_bus import SimulatedBus
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "driver"
 P = T3Parameters(
@@ -51,7 +52,7 @@ def test_python(bus, monkeypatch):
 
 
 def test_c(bus, tmp_path):
-    for name, content in register_documents().items():
+    for name, content in (register_documents() | c_driver()).items():
         if name.endswith((".c", ".h")):
             (tmp_path / name).write_bytes(content)
     library, source = tmp_path / "example.so", EXAMPLE / "reduce_scatter.c"

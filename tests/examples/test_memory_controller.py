@@ -5,8 +5,11 @@ import shlex
 import sys
 
 import pytest
-from exported import EXAMPLE, exported, run, verilate, written
-from memory_controller_build import (
+
+from sysmodel.config.system import load_system
+from t3.library.hardware import hardware_of
+from tests.support.exported import EXAMPLE, exported, run, verilate, written
+from tests.support.memory_controller_build import (
     BENCHES,
     EXAMPLE_FOLDER,
     RTL,
@@ -14,9 +17,6 @@ from memory_controller_build import (
     sources,
     verilator,
 )
-
-from sysmodel.config.system import load_system
-from t3.library.hardware import hardware_of
 
 PASS = {
     "dram_controller_tb": r"PASS: \d+ requests, \d+ row hits, \d+ row misses, \d+ turns, "

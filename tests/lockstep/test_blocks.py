@@ -6,8 +6,6 @@ Inputs are random and independent of each other: harsher than what the rest of t
 import numpy as np
 import pytest
 from amaranth.hdl import Value
-from golden_state import fresh_state
-from reused import device, simulate
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.dma.engine import DmaEngine
@@ -34,6 +32,8 @@ from tb.criticality.traffic import (
     random_configuration,
 )
 from tb.golden import error_report
+from tests.support.golden_state import fresh_state
+from tests.support.reused import device, simulate
 
 SMALL = dict(
     contexts=1,

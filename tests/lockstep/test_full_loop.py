@@ -4,9 +4,6 @@ import ctypes
 
 import numpy as np
 import pytest
-from lockstep_geometries import BANKS, GEOMETRIES
-from native_lockstep import Lockstep, LockstepMachine
-from small_system import context_of
 
 import sysmodel.runs.data_launch
 import sysmodel.runs.phases
@@ -20,6 +17,9 @@ from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.configurations.transparent import scatter, transparent
 from sysmodel.runs.result import RunOptions
+from tests.support.lockstep_geometries import BANKS, GEOMETRIES
+from tests.support.native_lockstep import Lockstep, LockstepMachine
+from tests.support.small_system import context_of
 
 
 def named(policy: Policy) -> str:

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from lockstep_bench import record, replay
-from lockstep_geometries import SMALL
 
 from rtl.parameters import T3Parameters
 from rtl.registers.map import CONTEXT
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
+from tests.support.lockstep_bench import record, replay
+from tests.support.lockstep_geometries import SMALL
 
 pytestmark = pytest.mark.verify  # each geometry is a build
 

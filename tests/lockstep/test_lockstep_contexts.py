@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lockstep_bench import record, replay
-from lockstep_geometries import SMALL
 
 from rtl.interface.encodings import Granularity, Policy
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
+from tests.support.lockstep_bench import record, replay
+from tests.support.lockstep_geometries import SMALL
 
 P = T3Parameters(**SMALL | dict(channels=2, banks=2, ways=6, contexts=2))
 

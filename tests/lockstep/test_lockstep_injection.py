@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from lockstep_bench import Recording, record, replay
-from lockstep_geometries import BANKS, GEOMETRIES
 
 from rtl.interface.encodings import Granularity, InjectTarget
 from rtl.registers import map as register_map
@@ -11,6 +9,8 @@ from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.ports import H, K
 from tb.top.host import Host, Injections, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
+from tests.support.lockstep_bench import Recording, record, replay
+from tests.support.lockstep_geometries import BANKS, GEOMETRIES
 
 MAP = register_map.load()
 PARAMETERS = GEOMETRIES[BANKS]

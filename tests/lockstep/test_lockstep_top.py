@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from lockstep_bench import record, replay
-from lockstep_geometries import GEOMETRIES
 
 from rtl.interface.encodings import Granularity, Policy
 from sysmodel.engine.ports import CHANNEL_INPUTS, G, H, I, J, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
+from tests.support.lockstep_bench import record, replay
+from tests.support.lockstep_geometries import GEOMETRIES
 
 
 @pytest.fixture(

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lockstep_bench import record, replay
 from test_lockstep_contexts import P, kernels
 
 from rtl.registers import map as register_map
@@ -13,6 +12,7 @@ from rtl.registers.map import CONTEXT
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, G, H, K
 from tb.top.host import Host, Reprogramming
 from tb.top.traffic import Traffic
+from tests.support.lockstep_bench import record, replay
 
 MAP = register_map.load()
 # Cycles in which an abort ends at this size, and in which both launches do.

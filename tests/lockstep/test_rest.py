@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from lockstep_geometries import GEOMETRIES
 
 from rtl.interface.encodings import Granularity, Policy
 from sysmodel.engine.golden import new_state, reset, step
@@ -10,6 +9,7 @@ from sysmodel.engine.golden.rooms import clocked_cycles
 from sysmodel.engine.ports import input_words, output_words
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Traffic
+from tests.support.lockstep_geometries import GEOMETRIES
 
 CYCLES = 10_000
 

@@ -1,8 +1,10 @@
 """Two launches at once through the top: each as if it were alone, whatever becomes of the other."""
 
 import pytest
-from context_bench import KERNELS, MOST_CYCLES, TWO, Traffic, begin, finish
-from top_bench import (
+
+from rtl.interface.encodings import Access, ErrorCode, Origin
+from tests.support.context_bench import KERNELS, MOST_CYCLES, TWO, Traffic, begin, finish
+from tests.support.top_bench import (
     RUN,
     STRIDE,
     abort,
@@ -15,8 +17,6 @@ from top_bench import (
     simulate,
     status,
 )
-
-from rtl.interface.encodings import Access, ErrorCode, Origin
 
 
 def check(ctx, dut, traffic, kernel):

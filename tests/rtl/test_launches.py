@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from context_bench import KERNELS, MOST_CYCLES, TWO, Traffic
-from register_bus import start_write
-from top_bench import (
+
+from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
+from tests.support.context_bench import KERNELS, MOST_CYCLES, TWO, Traffic
+from tests.support.register_bus import start_write
+from tests.support.top_bench import (
     MAP,
     PROGRAM,
     ROWS,
@@ -20,8 +22,6 @@ from top_bench import (
     simulate,
     status,
 )
-
-from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
 
 CONTEXT = 1
 FIRST = replace(KERNELS[CONTEXT], generation=15)

@@ -6,9 +6,14 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from channel_bench import ALL, DATA, TIMING, packet, store
-from channel_bench import simulate as simulate_channel
-from top_bench import (
+
+from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind, StoreKind
+from rtl.interface.layouts import NmcRequest
+from tb.nmc_unit.operands import structured
+from tb.nmc_unit.reference import reduce_bits
+from tests.support.channel_bench import ALL, DATA, TIMING, packet, store
+from tests.support.channel_bench import simulate as simulate_channel
+from tests.support.top_bench import (
     FIRST,
     OFFSET,
     ROWS,
@@ -24,13 +29,8 @@ from top_bench import (
     simulate,
     traffic,
 )
-from top_bench import packet as top_packet
-from top_bench import store as top_store
-
-from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind, StoreKind
-from rtl.interface.layouts import NmcRequest
-from tb.nmc_unit.operands import structured
-from tb.nmc_unit.reference import reduce_bits
+from tests.support.top_bench import packet as top_packet
+from tests.support.top_bench import store as top_store
 
 ORDER = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
 # Of the workgroups that are reduced here: atoms by workgroup and wavefront.

@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from context_bench import TWO
-from ring_bench import CHANNELS, Work, simulate
-from top_bench import abort, program, status
 
 from rtl.interface.encodings import ErrorCode
 from rtl.link.parameters import LinkParameters
 from rtl.top import T3
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.wire import CLEAN, DEAD, Faults
+from tests.support.context_bench import TWO
+from tests.support.ring_bench import CHANNELS, Work, simulate
+from tests.support.top_bench import abort, program, status
 
 # In generation 9 the downstream GPU, which shows 0 before its first launch, would be ahead.
 WORKS = [Work(number=0, generation=3), Work(number=1, generation=9)]

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import Const, Value
 from amaranth.lib.wiring import In
-from top_bench import (
+
+from rtl.interface.encodings import (
+    Access,
+    Datatype,
+    ErrorCode,
+    Operation,
+    Origin,
+    PacketKind,
+)
+from rtl.top import T3
+from tests.support.top_bench import (
     FIRST,
     OFFSET,
     REGION,
@@ -25,16 +35,6 @@ from top_bench import (
     store,
     traffic,
 )
-
-from rtl.interface.encodings import (
-    Access,
-    Datatype,
-    ErrorCode,
-    Operation,
-    Origin,
-    PacketKind,
-)
-from rtl.top import T3
 
 
 def test_wrong_parameters():

@@ -1,7 +1,10 @@
 """What the top reports, and when."""
 
-from context_bench import TWO
-from top_bench import (
+from rtl.interface.encodings import (
+    ErrorCode,
+)
+from tests.support.context_bench import TWO
+from tests.support.top_bench import (
     FIRST,
     REGION,
     abort,
@@ -14,10 +17,6 @@ from top_bench import (
     simulate,
     status,
     store,
-)
-
-from rtl.interface.encodings import (
-    ErrorCode,
 )
 
 # Streams that fault in one cycle, and the code and wavefront that are reported.

@@ -48,15 +48,15 @@ def installed(tmp_path_factory):
 
 
 def test_nothing_of_it_is_the_checkouts(installed):
-    program = "import rtl, sysmodel, t3; print(rtl.__file__, sysmodel.__file__, t3.__file__)"
+    packages = "driver, rtl, sysmodel, t3"
+    program = f"import {packages}; print(*(one.__file__ for one in ({packages})))"
     printed = _run(installed / "venv/bin/python", "-c", program, cwd=installed)
     assert all(Path(file).is_relative_to(installed) for file in printed.split())
 
 
 def test_it_brings_no_tests(installed):
-    program = (
-        "import importlib.util as u; print([u.find_spec(n) for n in ('tb', 'tests', 'pytest')])"
-    )
+    left_out = ("tb", "tests", "verification")
+    program = f"import importlib.util as u; print([u.find_spec(name) for name in {left_out}])"
     printed = _run(installed / "venv/bin/python", "-c", program, cwd=installed)
     assert printed == "[None, None, None]\n"
 
@@ -73,4 +73,5 @@ def test_run_and_check(installed, engine):
 
 def test_export(installed):
     _run(installed / "venv/bin/t3", "export", "--channels", "1", "--out", "verilog", cwd=installed)
-    assert (installed / "verilog" / "manifest.json").exists()
+    for file in ("manifest.json", "t3.h", "t3.c"):
+        assert (installed / "verilog" / file).exists()

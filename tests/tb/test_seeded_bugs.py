@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 import pytest
 
 from rtl.export.back_end import verilog_text
-from t3.verification.seeded_bugs.bug import SeededBug
-from t3.verification.seeded_bugs.table import SEEDED_BUGS
 from tb.benches import BENCHES, Bench
 from tb.runner import build_bench, run_tests
+from verification.seeded_bugs.bug import SeededBug
+from verification.seeded_bugs.table import SEEDED_BUGS
 
 SEED = 1
 # Not the nodes that only a proof has.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+import driver
 import rtl
 import sysmodel
 from sysmodel.lib.cache import digest
@@ -19,14 +20,14 @@ __all__ = ["CODE", "Kept", "Store", "read_kept"]
 
 def _code() -> str:
     """Hash of everything that may decide a result."""
-    hardware, model = Path(rtl.__file__).parent, Path(sysmodel.__file__).parent
+    packages = [Path(one.__path__[0]) for one in (rtl, driver, sysmodel)]
     sources = [
         path
-        for package in (hardware, model, Path(__file__).parent)
+        for package in (*packages, Path(__file__).parent)
         for kind in ("*.py", "*.rdl", "*.cpp", "*.vlt")
         for path in package.rglob(kind)
     ]
-    return digest([*sources, model / "energy" / "constants.toml"])
+    return digest([*sources, packages[-1] / "energy" / "constants.toml"])
 
 
 # Sources may be edited while a process runs on what it imported before.

@@ -2,13 +2,13 @@ import random
 
 import pytest
 from amaranth.hdl import Value
-from reused import device
-from reused import simulate as simulate_device
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
 from tb.arbiter.model import TOLD, Model
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
 
 P = T3Parameters(contexts=1)
 DEFAULT = {

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
-from channel_bench import TIMING, packet, simulate, store
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import Access, ErrorCode
+from tests.support.channel_bench import TIMING, packet, simulate, store
 
 
 def test_wrong_parameters():

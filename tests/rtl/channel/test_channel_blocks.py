@@ -2,7 +2,6 @@
 
 import pytest
 from amaranth.sim import Simulator
-from channel_bench import CONTEXTS, DATA, TIMING, packet, store, view
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -14,6 +13,7 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.interface.layouts import LinkPacket, NmcRequest, Segment
+from tests.support.channel_bench import CONTEXTS, DATA, TIMING, packet, store, view
 
 
 def test_occupancy_is_a_cycle_old():

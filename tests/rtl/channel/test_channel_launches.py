@@ -1,9 +1,9 @@
 """What a channel lets through of a launch, before and behind it, and during an abort."""
 
 import pytest
-from channel_bench import ALL, CONTEXTS, TIMING, changed, packet, simulate, store
 
 from rtl.interface.encodings import ErrorCode, Operation, PacketKind, StoreKind
+from tests.support.channel_bench import ALL, CONTEXTS, TIMING, changed, packet, simulate, store
 
 LATE, AHEAD = "late", "ahead"
 

@@ -1,10 +1,10 @@
 """What becomes of packets that come over the link."""
 
 import pytest
-from channel_bench import ALL, TIMING, changed, has, packet, simulate, store
 
 from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind
 from tb.golden import EVERY_PACKET
+from tests.support.channel_bench import ALL, TIMING, changed, has, packet, simulate, store
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 
 import pytest
-from channel_bench import DATA, FIRST, INPUTS, OUTPUTS, TIMING, WORKGROUPS, changed, simulate
 
 from rtl.interface.encodings import (
     Access,
@@ -13,6 +12,16 @@ from rtl.interface.encodings import (
     Operation,
     PacketKind,
     StoreKind,
+)
+from tests.support.channel_bench import (
+    DATA,
+    FIRST,
+    INPUTS,
+    OUTPUTS,
+    TIMING,
+    WORKGROUPS,
+    changed,
+    simulate,
 )
 
 

@@ -1,10 +1,10 @@
 """What becomes of stores, and where they go."""
 
 import pytest
-from channel_bench import ALL, TIMING, changed, has, simulate, store
 
 from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, PacketKind, StoreKind
 from rtl.interface.layouts import LinkPacket
+from tests.support.channel_bench import ALL, TIMING, changed, has, simulate, store
 
 
 @pytest.mark.parametrize(

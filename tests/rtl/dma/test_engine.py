@@ -3,11 +3,17 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from dma_engine_bench import command_entry, random_command, random_ready, simulate, whole_space
 
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Granularity
 from rtl.parameters import T3Parameters
+from tests.support.dma_engine_bench import (
+    command_entry,
+    random_command,
+    random_ready,
+    simulate,
+    whole_space,
+)
 
 SMALL = T3Parameters(contexts=1, channels=4, system_channels=4, interleave_atoms=8)
 ONE = T3Parameters(

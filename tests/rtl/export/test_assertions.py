@@ -7,8 +7,6 @@ import pytest
 from amaranth.hdl import Module, unsigned
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from exported import SMALL, cells, run, verilated, written
-from traffic_bench import SEED, traffic_bench
 
 from rtl.blocks import BLOCKS
 from rtl.export.cells import CELLS, cell_text
@@ -18,6 +16,8 @@ from rtl.export.verilog import readable_verilog
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.queue import Queue
 from rtl.lib.round_robin import Merge
+from tests.support.exported import SMALL, cells, run, verilated, written
+from tests.support.traffic_bench import SEED, traffic_bench
 
 SHAPE = unsigned(8)
 # Its output stalls only if it is asked for.

@@ -6,7 +6,10 @@ import re
 
 import pyslang
 import pytest
-from exported import (
+
+from rtl.export.cells import CELLS
+from rtl.link.parameters import LinkParameters
+from tests.support.exported import (
     EXAMPLE,
     LEAST,
     LINK,
@@ -20,9 +23,6 @@ from exported import (
     with_links,
     written,
 )
-
-from rtl.export.cells import CELLS
-from rtl.link.parameters import LinkParameters
 
 PARAMETERS = pytest.mark.parametrize(
     "p",

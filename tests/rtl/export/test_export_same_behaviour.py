@@ -4,8 +4,6 @@ import json
 
 import pytest
 from amaranth.hdl import unsigned
-from exported import SMALL, cells, exported, written
-from random_bench import SIMULATORS, compare
 
 from rtl.blocks import BLOCKS, TOP
 from rtl.export.back_end import is_room, verilog_text
@@ -16,6 +14,8 @@ from rtl.export.ports import documented_ports
 from rtl.export.verilog import readable_verilog
 from rtl.link.flow import LinkFlow
 from rtl.link.parameters import LinkParameters
+from tests.support.exported import SMALL, cells, exported, written
+from tests.support.random_bench import SIMULATORS, compare
 
 CYCLES = 2000
 _SLOW = {

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from amaranth.hdl import Fragment
-from exported import EXAMPLE, SMALL, exported, with_links
 
 from rtl.export.cells import CELLS
 from rtl.export.files import export_files
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.top import T3
+from tests.support.exported import EXAMPLE, SMALL, exported, with_links
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = """

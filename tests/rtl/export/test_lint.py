@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from exported import verilate
 
 import rtl
 from rtl.export.back_end import verilog_text
 from rtl.parameters import T3Parameters
 from rtl.top import T3
+from tests.support.exported import verilate
 
 WAIVERS = Path(rtl.__file__).with_name("export") / "verilator.vlt"
 LATCH = """

@@ -10,8 +10,6 @@ from amaranth.hdl import Fragment, Module, Shape, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from exported import SMALL, exported
-from random_bench import SIMULATORS, compare
 
 from rtl.export.back_end import verilog_text
 from rtl.export.cells import CELLS, SRAM_1R1W, SRAM_1RW, cell_text
@@ -22,6 +20,8 @@ from rtl.export.verilog import readable_verilog
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.single_port_memory import SinglePortMemory
 from rtl.top import T3
+from tests.support.exported import SMALL, exported
+from tests.support.random_bench import SIMULATORS, compare
 
 CYCLES = 4000
 

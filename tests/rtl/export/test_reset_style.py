@@ -4,8 +4,6 @@ import json
 import re
 
 import pytest
-from exported import LEAST, cells, exported, verilate, written
-from random_bench import compare
 
 from rtl.blocks import BLOCKS
 from rtl.export.cells import CELLS, cell_text
@@ -14,6 +12,8 @@ from rtl.export.hierarchy import Hierarchies
 from rtl.export.ports import documented_ports
 from rtl.export.reset_style import RESET_STYLES
 from rtl.export.verilog import readable_verilog
+from tests.support.exported import LEAST, cells, exported, verilate, written
+from tests.support.random_bench import compare
 
 # Of registers alone: what a memory is given in a reset depends on when the reset begins.
 BLOCK = "credit_window"

@@ -3,7 +3,16 @@
 import re
 
 import pytest
-from exported import EXAMPLE, TWO_CONTEXTS, cells, exported, verilated, with_links, written
+
+from tests.support.exported import (
+    EXAMPLE,
+    TWO_CONTEXTS,
+    cells,
+    exported,
+    verilated,
+    with_links,
+    written,
+)
 
 
 def bench(folder, name="t3"):

@@ -1,12 +1,12 @@
 """What one endpoint tells the other between the packets."""
 
 import pytest
-from link_pair import LINK, Pair
 
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.parameters import LinkParameters
 from tb.link_endpoint.dut import PARAMETERS
 from tb.link_endpoint.wire import KINDS, Faults
+from tests.support.link_pair import LINK, Pair
 
 WIRE_CYCLES = 3
 # Of a word, from the cycle in which it changes to the one in which the other side shows it, if

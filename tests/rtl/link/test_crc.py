@@ -2,9 +2,9 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from crc_reference import crc32c, crc32c_bits
 
 from rtl.link.crc import CrcTree
+from tests.support.crc_reference import crc32c, crc32c_bits
 
 
 @pytest.mark.parametrize("width", [None, 8.0, True])

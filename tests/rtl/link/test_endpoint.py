@@ -1,11 +1,11 @@
 from dataclasses import replace
 
 import pytest
-from link_pair import LINK, P, Pair
 
 from rtl.interface.encodings import ErrorCode
 from rtl.link.endpoint import LinkEndpoint
 from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults
+from tests.support.link_pair import LINK, P, Pair
 
 
 def test_wrong_parameters():

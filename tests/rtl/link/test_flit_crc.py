@@ -4,7 +4,6 @@ import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
-from crc_reference import REVERSED_POLYNOMIAL, crc32c
 
 from rtl.interface.layouts import LinkPacket
 from rtl.link.crc import CRC_BITS
@@ -12,6 +11,7 @@ from rtl.link.flit_crc import FlitCheck, FlitStamp
 from rtl.link.layouts import Flit, FlitBody
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
+from tests.support.crc_reference import REVERSED_POLYNOMIAL, crc32c
 
 LINK = LinkParameters()
 BITS = 20

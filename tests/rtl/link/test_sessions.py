@@ -1,10 +1,10 @@
 """Two endpoints, of which one is reset or restarted."""
 
 import pytest
-from link_pair import LINK, Pair
 
 from rtl.interface.encodings import ErrorCode
 from tb.link_endpoint.wire import CLEAN, DEAD, KINDS
+from tests.support.link_pair import LINK, Pair
 
 QUIET_CYCLES = 2 * LINK.lifetime_cycles
 ROUND_TRIP_CYCLES = 20

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from link_pair import LINK
-from shared_pair import Shared
 
 from rtl.link.sizing import round_trip_cycles
 from tb.link_endpoint.wire import CLEAN, KINDS, Faults
+from tests.support.link_pair import LINK
+from tests.support.shared_pair import Shared
 
 SHARED = replace(
     LINK,

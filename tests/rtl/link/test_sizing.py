@@ -4,11 +4,11 @@ from dataclasses import replace
 from math import ceil
 
 import pytest
-from shared_pair import Shared
 
 from rtl.link.sizing import fit_link, round_trip_cycles
 from rtl.parameters import T3Parameters
 from tb.link_endpoint.wire import Faults
+from tests.support.shared_pair import Shared
 
 P = T3Parameters(channels=32)
 

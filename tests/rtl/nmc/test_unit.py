@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
-from reused import device
-from reused import simulate as simulate_device
 
 from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.nmc_unit.operands import from_word, structured, to_word
 from tb.nmc_unit.reference import BITS, reduce_bits
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
 
 EPOCH = 0xA5
 ATOM_BYTES = 32

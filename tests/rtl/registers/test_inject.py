@@ -2,12 +2,12 @@
 
 import pytest
 from amaranth.sim import Simulator
-from register_bus import read, start_write, write
 
 from rtl.interface.encodings import InjectTarget
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
+from tests.support.register_bus import read, start_write, write
 
 P = T3Parameters(channels=2, system_channels=4, banks=4, contexts=3)
 INJECT = register_map.load()["INJECT"]

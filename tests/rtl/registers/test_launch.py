@@ -1,13 +1,13 @@
 """Launches through the register port: what is checked, what waits, and their epochs."""
 
 import pytest
-from register_bus import read, start_write, write
-from reused import device, simulate
 
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
+from tests.support.register_bus import read, start_write, write
+from tests.support.reused import device, simulate
 
 P = T3Parameters(contexts=1)
 MAP = register_map.load()

@@ -1,15 +1,15 @@
 """What privileged software alone may write."""
 
 import pytest
-from register_bus import read, write
-from reused import device
-from reused import simulate as simulate_device
 
 from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL
 from rtl.registers.port import Registers, Response
+from tests.support.register_bus import read, write
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 MAP = register_map.load()

@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from map_table_bench import ATOM, MAP, TOP, P, random_command, simulate
-from register_bus import read, write
 
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.parameters import T3Parameters
 from rtl.registers.port import Response
+from tests.support.map_table_bench import ATOM, MAP, TOP, P, random_command, simulate
+from tests.support.register_bus import read, write
 
 
 def test_region_configuration_errors():

@@ -3,14 +3,14 @@
 import random
 
 import pytest
-from register_bus import is_storage, read, start_write, write
-from reused import device, simulate
 
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS
 from rtl.registers.port import Registers, Response
+from tests.support.register_bus import is_storage, read, start_write, write
+from tests.support.reused import device, simulate
 
 P = T3Parameters(contexts=1)
 NARROW = T3Parameters(contexts=1, workgroup_bits=10, context_bits=2, sets=64, address_bits=32)

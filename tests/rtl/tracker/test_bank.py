@@ -2,11 +2,11 @@ import random
 from collections import Counter
 
 import pytest
-from tracker_bank_bench import GEOMETRIES, SMALL, simulate
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from tb.tracker_bank.events import end, update
+from tests.support.tracker_bank_bench import GEOMETRIES, SMALL, simulate
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

@@ -2,11 +2,11 @@ import random
 from collections import deque
 
 import pytest
-from reused import device, simulate
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.tracker import Tracker
+from tests.support.reused import device, simulate
 
 
 def updates(dispatch_index, wavefront, atom, count=1):

@@ -1,12 +1,12 @@
 """The criticality unit on its ports: kernels and links of a known pace."""
 
 import pytest
-from reused import device
-from reused import simulate as simulate_device
 
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
 
 P = T3Parameters(contexts=1, workgroup_bits=10, sets=4, credit_window=512)
 WORKGROUPS, FIRST, WINDOW = 200, 20, 512

@@ -3,9 +3,13 @@
 import random
 
 import pytest
-from reused import device
-from reused import simulate as simulate_device
-from trigger_bench import (
+
+from rtl.interface.encodings import Action, Granularity
+from rtl.parameters import T3Parameters
+from rtl.trigger.trigger import Trigger
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
+from tests.support.trigger_bench import (
     SMALL,
     WAVEFRONT,
     WORKGROUP,
@@ -17,10 +21,6 @@ from trigger_bench import (
     simulate,
     tile,
 )
-
-from rtl.interface.encodings import Action, Granularity
-from rtl.parameters import T3Parameters
-from rtl.trigger.trigger import Trigger
 
 
 def test_is_cleared_after_reset():

@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 import pytest
-from dram_harness import BARE, GPGPUSIM_V100
+
+from tests.support.dram_harness import BARE, GPGPUSIM_V100
 
 
 def test_defaults():

@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-from small_system import context_of, scaled, small_system, workload
 
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.rooms import rooms_of
@@ -11,6 +10,7 @@ from sysmodel.lib.progress import no_progress
 from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.small_system import context_of, scaled, small_system, workload
 
 _GPUS = 4
 _WORK = workload(1024, 768, 64, _GPUS)

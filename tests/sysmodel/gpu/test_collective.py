@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from model_fixtures import bare_state, small_kernel
 from numba import njit
 
 from sysmodel.gpu.collective import (
@@ -14,6 +13,7 @@ from sysmodel.gpu.collective import (
     set_up_collective,
     step_done,
 )
+from tests.support.model_fixtures import bare_state, small_kernel
 
 STAGING = 1 << 30
 

@@ -2,9 +2,9 @@ import heapq
 import random
 
 import pytest
-from model_fixtures import bare_state, small_kernel
 
 from sysmodel.gpu.events import heap_pop, heap_push, next_event
+from tests.support.model_fixtures import bare_state, small_kernel
 
 
 @pytest.fixture

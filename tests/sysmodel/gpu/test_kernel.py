@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from model_fixtures import OFFSET_BITS, channel_by_hand, small_kernel
 
 from sysmodel.gpu.kernel import ELEMENTS, OUTPUT_ATOM
+from tests.support.model_fixtures import OFFSET_BITS, channel_by_hand, small_kernel
 
 SIZES = [(256, 32), (250, 31), (64, 41), (17, 9), (193, 200)]
 

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from model_fixtures import bare_state, channel_by_hand, small_kernel
 from numba import njit
 
 from sysmodel.gpu.fetch import buffer_progress
@@ -11,6 +10,7 @@ from sysmodel.gpu.producer import produce
 from sysmodel.gpu.stores import pop_store
 from sysmodel.gpu.workgroups import MODE_GEMM, MODE_SCATTER, REQUESTS, STORES, set_up
 from sysmodel.lib.interleave import system_atom
+from tests.support.model_fixtures import bare_state, channel_by_hand, small_kernel
 
 NO_LIMIT = 1 << 40
 

@@ -32,8 +32,8 @@ def test_folder_without_a_choice(monkeypatch):
     [
         "sysmodel.lib.compiled",
         "sysmodel.gpu.kernel",
-        "t3.verification.arithmetic.unit",
-        "t3.verification.faults.link",
+        "verification.arithmetic.unit",
+        "verification.faults.link",
     ],
 )
 def test_what_is_compiled_is_kept_in_the_folder(cache, module):

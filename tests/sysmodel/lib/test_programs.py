@@ -4,10 +4,10 @@ import threading
 import time
 
 import pytest
-from programs_left import end_soon
 
 from sysmodel.lib import programs
 from sysmodel.lib.programs import Ended, run_program
+from tests.support.programs_left import end_soon
 
 # Says by the names of files who they are, and waits for the one that it has started.
 TWO = 'sleep 1000 & touch "$!" "$$"; wait'

@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from programs_left import end_soon
 
 from sysmodel.lib.workers import side_by_side
+from tests.support.programs_left import end_soon
 
 
 def test_results_are_in_the_order_of_the_arguments():

@@ -1,10 +1,10 @@
 import random
 
 import pytest
-from model_fixtures import bare_state, small_kernel
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 from sysmodel.machine.bus import WRITES, bus_idle, drive_bus, load_writes
+from tests.support.model_fixtures import bare_state, small_kernel
 
 SLVERR = 2
 

@@ -1,7 +1,6 @@
 """What the machine refuses, acknowledgements and tells; what it simulates is tested elsewhere."""
 
 import pytest
-from small_system import scaled, small_system
 
 from rtl.interface.encodings import ErrorCode
 from rtl.registers.map import load
@@ -12,6 +11,7 @@ from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
+from tests.support.small_system import scaled, small_system
 
 SYSTEM = small_system()
 

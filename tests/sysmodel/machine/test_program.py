@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from model_fixtures import OFFSET_BITS, small_kernel
-from small_system import scaled, small_system
 
 from rtl.interface.encodings import Action, Granularity, PacketKind, Policy
 from rtl.registers.map import load
@@ -17,6 +15,8 @@ from sysmodel.machine.program import (
     measure_writes,
     staging_offset,
 )
+from tests.support.model_fixtures import OFFSET_BITS, small_kernel
+from tests.support.small_system import scaled, small_system
 
 
 class Programmed:

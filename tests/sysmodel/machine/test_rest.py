@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from small_system import small_system
 
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
@@ -10,6 +9,7 @@ from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
+from tests.support.small_system import small_system
 
 SYSTEM = small_system()
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from small_system import scaled, small_system
 
 from sysmodel.config.model import load_model
 from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
 from sysmodel.machine.program import credit_windows
 from sysmodel.machine.tiling import kernel_of, launches
+from tests.support.small_system import scaled, small_system
 
 LLAMA = ("llama-3-8b", "llama-3-70b", "llama-3-405b")
 MODELS = ("gpt-3", *LLAMA, "mixtral-8x22b", "deepseek-v3")

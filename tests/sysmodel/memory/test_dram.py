@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, GPGPUSIM_V100, Channel, atom_at, rate
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_level, dram_place, dram_push, dram_step, new_dram
+from tests.support.dram_harness import BARE, GPGPUSIM_V100, Channel, atom_at, rate
 
 
 def test_no_channel_refused():

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE
 
 from sysmodel.engine.codes import READ, WRITE
 from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
 from t3.experiments.dram.patterns import Pattern, random_rows, sequential
 from t3.experiments.dram.serve import fraction_of_peak, serve
+from tests.support.dram_harness import BARE
 
 PAIR = replace(BARE, pseudo_channels=2, burst=2, tCCD_S=2, tCCD_L=2, tCCD_WL=2, tRTW=2)
 # An atom of another row and bank each time, pseudo-channels in turn.

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, Channel
 
 from sysmodel.engine.codes import READ, WRITE
 from t3.experiments.dram.memory import standard_memory
 from t3.experiments.dram.patterns import Pattern, random_rows, sequential, strided
 from t3.experiments.dram.serve import fraction_of_peak, serve, without_refresh
+from tests.support.dram_harness import BARE, Channel
 
 PER_BANK = replace(BARE, refresh="per-bank", tREFI=1600, tRFC_pb=60, tRP=5, tRCD_RD=5, tRCD_WR=5)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, atom_at, drive, rate
 from numba import njit
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_level, dram_place, dram_push, dram_room, dram_step, new_dram
 from t3.experiments.dram.serve import without_refresh
 from t3.experiments.validation.timings import RAMULATOR_HBM2, with_ramulator_queues
+from tests.support.dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, atom_at, drive, rate
 
 
 @pytest.mark.parametrize("access", [READ, WRITE])

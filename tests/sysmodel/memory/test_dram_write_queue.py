@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE, GPGPUSIM_V100, Channel, drive
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_room
+from tests.support.dram_harness import BARE, GPGPUSIM_V100, Channel, drive
 
 # 12 reads and 8 writes; a drain takes 4.
 TIMING = replace(BARE, queue_depth=20, write_queue=8, write_high=6, write_low=2)

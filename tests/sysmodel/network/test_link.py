@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from model_fixtures import bare_state, channel_by_hand, small_kernel
 from numba import njit
 
 from rtl.interface.encodings import PacketKind
@@ -8,6 +7,7 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.network.link import can_send, deliver, offer_credit, receiver_of, send, set_up_link
 from sysmodel.network.mirror import EVEN
+from tests.support.model_fixtures import bare_state, channel_by_hand, small_kernel
 
 NEVER = 1 << 40
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from model_fixtures import bare_state, small_kernel
 from numba import njit
 
 from rtl.interface.encodings import PacketKind
@@ -10,6 +9,7 @@ from sysmodel.engine.ports import CHANNEL_OUTPUTS, PACKET, O
 from sysmodel.machine.sampling import symmetry
 from sysmodel.network.link import receiver_of, send, set_up_link
 from sysmodel.network.mirror import EVEN, UNEVEN
+from tests.support.model_fixtures import bare_state, small_kernel
 
 
 @njit(cache=True)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_run import example_result
 
 from sysmodel.machine.wire import WIRE_STATES
 from sysmodel.runs.bounds import bounds
@@ -12,6 +11,7 @@ from sysmodel.runs.result import RunOptions
 from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
+from tests.support.example_run import example_result
 
 NAME = "t3"
 BUCKET_NS = 1000.0

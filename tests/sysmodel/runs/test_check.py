@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from random_check import random_check
-from small_system import scaled
 
 from sysmodel.config.granularity import GRANULARITIES
 from sysmodel.config.system import load_system
@@ -12,6 +10,8 @@ from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import reference
+from tests.support.random_check import random_check
+from tests.support.small_system import scaled
 
 
 def require_pass(options: CheckOptions) -> None:

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from random_check import random_check
 
+from driver.python import T3, Recorder
 from rtl.interface.encodings import ErrorCode, InjectTarget
-from sysmodel.driver import T3, Recorder
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import no_progress
 from sysmodel.machine.until import UNTIL_PROGRAMMED
 from sysmodel.runs.check import check, launches_of
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import DataLaunch, reference
+from tests.support.random_check import random_check
 
 BOTH = 0, 1
 CORRUPT = {

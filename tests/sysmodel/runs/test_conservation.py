@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from model_fixtures import bare_state, small_kernel
-from small_system import small_system, workload
 
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.gpu.l2_tags import DIRTY
@@ -15,6 +13,8 @@ from sysmodel.runs.counters import new_counters
 from sysmodel.runs.phases import Simulation
 from sysmodel.runs.result import CONFIGURATIONS, RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.model_fixtures import bare_state, small_kernel
+from tests.support.small_system import small_system, workload
 
 N = 4
 # In chunks, for each GPU: GEMM write, RS read, RS write, AG read, AG write; sent in RS and AG.

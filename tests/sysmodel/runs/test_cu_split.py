@@ -1,12 +1,12 @@
 """GEMM and collectives at once, on CUs of their own."""
 
 import pytest
-from small_system import small_system, workload
 
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.small_system import small_system, workload
 
 
 def split(compute_units=32, k=1024, names=("sequential", "cu-split-8", "cu-split-16")):

@@ -1,11 +1,11 @@
 """Tiles on their way around the ring: who does what with them, in which order, and how soon."""
 
 import pytest
-from small_system import small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.small_system import small_system, workload
 
 _GPUS = 4
 

@@ -1,11 +1,11 @@
 """The sequential baseline: an L2 that a kernel's end flushes, and one that keeps its results."""
 
 import pytest
-from small_system import scaled, small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.small_system import scaled, small_system, workload
 
 WORK = workload(1024, 768, 512, 4)
 OUTPUT = 1024 * 768 * 2

@@ -1,12 +1,12 @@
 """What the link does or waits for in a collective, against closed forms."""
 
 import pytest
-from small_system import scaled, small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.bounds import bounds
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.small_system import scaled, small_system, workload
 
 _M, _N, _K, _GPUS = 1024, 768, 128, 4
 _SENT_BYTES = _M * _N * 2 * (_GPUS - 1) / _GPUS

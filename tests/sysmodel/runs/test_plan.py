@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import pytest
-from small_system import scaled, small_system, workload
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
@@ -15,6 +14,7 @@ from sysmodel.runs.plan import Plan
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
 from sysmodel.runs.sizes import Estimate
+from tests.support.small_system import scaled, small_system, workload
 
 T3 = ("t3", "t3-mca", "t3-critical")
 GOLDEN = RunOptions(engine="golden", channels="all")

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_run import example_result
-from small_system import scaled, small_system, workload
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
@@ -18,6 +16,8 @@ from sysmodel.machine.variation import moved, varied
 from sysmodel.runs.comparison import slower, spreads
 from sysmodel.runs.result import CONFIGURATIONS, RunOptions
 from sysmodel.runs.simulate import run
+from tests.support.example_run import example_result
+from tests.support.small_system import scaled, small_system, workload
 
 SYSTEM = small_system()
 NOTHING = scaled(

@@ -5,7 +5,6 @@ import math
 import os
 
 import pytest
-from example_run import example_result
 
 from sysmodel.config.system import load_system
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
@@ -16,6 +15,7 @@ from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.plots import draw_configurations
 from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, ConfigurationResult, RunOptions
+from tests.support.example_run import example_result
 
 _BYTES = DramBytes(gemm_read=1, gemm_write=2, rs_read=3, rs_write=4, ag_read=5, ag_write=6)
 

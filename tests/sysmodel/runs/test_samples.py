@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from small_system import small_system
 
 from sysmodel.lib.phases import GEMM
 from sysmodel.machine.machine import Machine
@@ -9,6 +8,7 @@ from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.samples import timeline_of
 from sysmodel.runs.timeline import Span
+from tests.support.small_system import small_system
 
 
 @pytest.fixture

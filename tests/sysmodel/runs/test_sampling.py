@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from small_system import small_system, workload
 
 from sysmodel.config.system import load_system
 from sysmodel.lib.progress import no_progress
@@ -12,6 +11,7 @@ from sysmodel.machine.tiling import kernel_of
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
 from t3.experiments.validation.sampling import CHANNELS, GPUS, compare_sampling
+from tests.support.small_system import small_system, workload
 
 CONFIGURATIONS = ("sequential", "t3", "t3-mca")
 # As docs/validation/validation.md says. MCA lets each channel's communication wait as long as that

@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from small_system import context_of, scaled, small_system, workload
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
@@ -22,6 +21,7 @@ from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
 from sysmodel.runs.ring_kernels import LAST_ADDITION
 from sysmodel.runs.simulate import run
 from sysmodel.runs.timeline import MOST_BUCKETS
+from tests.support.small_system import context_of, scaled, small_system, workload
 
 GPUS = 8
 T3 = ("t3", "t3-mca", "t3-critical")

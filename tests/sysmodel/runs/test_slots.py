@@ -1,13 +1,13 @@
 """What workgroup slots spend their time on, against closed forms."""
 
 import pytest
-from small_system import scaled, small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
 from sysmodel.runs.slots import SlotTimes
+from tests.support.small_system import scaled, small_system, workload
 
 _M, _N, _K, _GPUS = 1024, 768, 256, 4
 # A workgroup alone on its compute unit never waits for another one's step.

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from example_run import example_result, example_timeline
 
 from sysmodel.runs.timeline import MOST_BUCKETS, MOST_SPANS, Flow, Span, Timeline, trace
+from tests.support.example_run import example_result, example_timeline
 
 
 def _events(timelines, kind):

@@ -1,10 +1,10 @@
 from collections.abc import Callable
 
 import pytest
-from example_run import example_result
 
 from t3.cli import run as command
 from t3.cli.main import main
+from tests.support.example_run import example_result
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from example_run import example_result
 
 from t3.cli.main import main
+from tests.support.example_run import example_result
 
 
 @pytest.fixture

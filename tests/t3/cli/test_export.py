@@ -4,11 +4,11 @@ import sys
 from dataclasses import asdict, fields
 
 import pytest
-from exported import LINK, TWO_CONTEXTS, exported
 
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from t3.cli import main as cli
+from tests.support.exported import LINK, TWO_CONTEXTS, exported
 
 
 def t3(*arguments):
@@ -19,7 +19,7 @@ def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
     """What it asks for is made once for all tests."""
     monkeypatch.setattr(
         "rtl.export.files.export_files",
-        lambda p, name, _, *, link, reset: exported(p, name, link, reset=reset),
+        lambda p, name, _, *, link, reset, software: exported(p, name, link, reset=reset),
     )
     folder = tmp_path / "a" / "b"
     given = []

@@ -9,7 +9,6 @@ import time
 
 import pytest
 import typer
-from example_run import example_result
 
 import t3
 from sysmodel.lib.errors import InputError, SimulationError
@@ -17,6 +16,7 @@ from t3.cli import run
 from t3.cli.app import COMMANDS, GROUPS
 from t3.cli.config import config
 from t3.cli.main import main
+from tests.support.example_run import example_result
 
 
 def test_an_unknown_command(fails):

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from example_run import example_result
 
 from t3.cli import run as command
 from t3.cli.main import main
+from tests.support.example_run import example_result
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "models"
 _FILES = ["configurations.png", "report.html", "result.json", "roofline.png", "timeline.json"]

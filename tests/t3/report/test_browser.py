@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from example_run import example_result
 
 from sysmodel.runs.timeline import Span
 from t3.report.run import run_page
 from t3.report.sweep import sweep_page
+from tests.support.example_run import example_result
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 

@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from example_run import example_result
 
 from sysmodel.runs.timeline import Span, Timeline
 from t3.report.ring import positions
 from t3.report.run import run_page
 from t3.report.sweep import sweep_page
+from tests.support.example_run import example_result
 
 
 def figures(html):

@@ -5,7 +5,6 @@ import json
 
 import pytest
 import typer
-from tiny_library import FO4_NS, TINY, tiny
 from typer.testing import CliRunner
 
 from sysmodel.lib.errors import InputError
@@ -18,6 +17,7 @@ from t3.silicon.inventory import Inventory, area_jobs
 from t3.silicon.sta import Path as TimingPath
 from t3.silicon.sta import Stage
 from t3.silicon.timing_report import BlockTiming
+from tests.support.tiny_library import FO4_NS, TINY, tiny
 
 app = typer.Typer()
 app.command()(area)

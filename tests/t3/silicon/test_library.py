@@ -5,11 +5,11 @@ import os
 import stat
 
 import pytest
-from tiny_library import FO4_NS, FO4_SLEW_NS, INV_PF, TINY, tiny
 
 from sysmodel.lib.errors import InputError
 from t3.silicon import osu018 as default
 from t3.silicon.library import load_library
+from tests.support.tiny_library import FO4_NS, FO4_SLEW_NS, INV_PF, TINY, tiny
 
 
 def test_reference_cells_are_found_by_function():

@@ -1,7 +1,10 @@
 """Static timing against closed forms."""
 
 import pytest
-from tiny_library import (
+
+from t3.silicon.netlist import Instance, Macro, Netlist
+from t3.silicon.sta import worst_paths
+from tests.support.tiny_library import (
     DFF_PF,
     FO4_SLEW_NS,
     INV_PF,
@@ -13,9 +16,6 @@ from tiny_library import (
     setup,
     tiny,
 )
-
-from t3.silicon.netlist import Instance, Macro, Netlist
-from t3.silicon.sta import worst_paths
 
 IN, OUT = 1, 100
 

@@ -9,7 +9,6 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from tiny_library import TINY, tiny
 
 from sysmodel.lib.errors import InputError
 from t3.silicon.area import area
@@ -19,6 +18,7 @@ from t3.silicon.netlist import read_netlist
 from t3.silicon.osu018 import osu018
 from t3.silicon.sta import worst_paths
 from t3.silicon.synthesis import synthesize
+from tests.support.tiny_library import TINY, tiny
 
 
 def _netlist(component, boxes=()):

@@ -1,10 +1,10 @@
 """The golden arbiter's policies and its measurement."""
 
 import pytest
-from golden_state import fresh_state
 
 from rtl.interface.encodings import Policy
 from sysmodel.engine.golden.arbitration import ANY, arbitrate, measure
+from tests.support.golden_state import fresh_state
 
 
 def choices(state, candidates, room=True):

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from golden_state import fresh_state
 
+from driver.python import Context, Recorder
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.registers.map import load
-from sysmodel.driver import Context, Recorder
 from sysmodel.engine.golden.credit_window import step_credit_window
+from tests.support.golden_state import fresh_state
 
 
 def step(

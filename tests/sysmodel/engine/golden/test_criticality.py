@@ -1,9 +1,9 @@
 """The golden criticality unit: what it measures, to the end of its counters, and what follows."""
 
 import pytest
-from golden_state import fresh_state
 
 from sysmodel.engine.golden.criticality import step_criticality
+from tests.support.golden_state import fresh_state
 
 MOST = {"elapsed": (1 << 20) - 1, "group_time": (1 << 14) - 1}
 LAUNCH = {

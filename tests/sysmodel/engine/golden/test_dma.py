@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from golden_state import fresh_state
 
 from rtl.interface.encodings import ErrorCode, Granularity
 from sysmodel.engine.golden.address_map import error
 from sysmodel.engine.golden.dma import push_copy, step_engine
 from sysmodel.engine.golden.trigger import push_ready, step_ready
 from sysmodel.lib.interleave import channel_of_atom
+from tests.support.golden_state import fresh_state
 
 
 def _state(**parameters):

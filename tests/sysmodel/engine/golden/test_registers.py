@@ -1,9 +1,8 @@
 """What the golden model's registers keep."""
 
-from golden_state import fresh_state
-
 from rtl.registers import map as register_map
 from rtl.registers.map import GLOBAL
+from tests.support.golden_state import fresh_state
 
 
 def test_the_gpus_registers_show_all_their_bits():

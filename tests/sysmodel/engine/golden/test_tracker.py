@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from golden_state import fresh_state
 
 from rtl.interface.encodings import ErrorCode
 from sysmodel.engine.golden.layouts import TILE
@@ -18,6 +17,7 @@ from sysmodel.engine.golden.tracker_bank import (
     take_completion,
 )
 from sysmodel.engine.golden.tracker_front import step_front
+from tests.support.golden_state import fresh_state
 
 
 @pytest.fixture

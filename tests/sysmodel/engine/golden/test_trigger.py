@@ -1,7 +1,5 @@
 """The golden trigger unit: which commands become ready, and when."""
 
-from golden_state import fresh_state
-
 from rtl.interface.encodings import Action, Granularity
 from sysmodel.engine.golden.state import COMPLETIONS
 from sysmodel.engine.golden.tracker_bank import offer_completion
@@ -12,6 +10,7 @@ from sysmodel.engine.golden.trigger import (
     step_ready,
     step_trigger,
 )
+from tests.support.golden_state import fresh_state
 
 
 def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):

@@ -11,14 +11,14 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from programs_left import end_soon
-from toy_top import Toy
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import build_component
 from sysmodel.engine.native.build import NoCompilerError, build
 from sysmodel.engine.native.verilate import Toolchain
 from sysmodel.engine.ports import port_words
+from tests.support.programs_left import end_soon
+from tests.support.toy_top import Toy
 
 
 class Register(wiring.Component):

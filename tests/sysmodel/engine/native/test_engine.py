@@ -2,8 +2,6 @@ import re
 
 import numpy as np
 import pytest
-from random_lockstep import random_inputs, run_simulator, steps
-from toy_top import Toy
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, Trace, build_component
@@ -18,6 +16,8 @@ from sysmodel.engine.ports import (
     output_words,
     top_words,
 )
+from tests.support.random_lockstep import random_inputs, run_simulator, steps
+from tests.support.toy_top import Toy
 
 PARAMETERS = T3Parameters(contexts=1, channels=2, with_data=True)
 INPUTS, OUTPUTS = input_words(PARAMETERS), output_words(PARAMETERS)

@@ -5,11 +5,11 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from random_lockstep import run_simulator, steps
 
 from rtl.lib.sleep import may_sleep
 from sysmodel.engine.native import Instance, build_component
 from sysmodel.engine.ports import port_words
+from tests.support.random_lockstep import run_simulator, steps
 
 
 class Counting(wiring.Component):

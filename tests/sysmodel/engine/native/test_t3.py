@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from random_lockstep import random_inputs, run_simulator, steps
 
 from rtl.interface.encodings import Access, Action, PacketKind, Policy, StoreKind
 from rtl.parameters import T3Parameters
@@ -19,6 +18,7 @@ from sysmodel.engine.ports import (
     output_words,
     top_words,
 )
+from tests.support.random_lockstep import random_inputs, run_simulator, steps
 
 # Tiles of one atom that one update completes, so that random traffic completes some.
 PROGRAM = [

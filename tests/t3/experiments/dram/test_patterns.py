@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_place, new_dram
 from t3.experiments.dram.patterns import Pattern, mixed, random_rows, sequential, strided
 from t3.experiments.dram.serve import fraction_of_peak, without_refresh
 from t3.experiments.validation.timings import RAMULATOR_HBM2, with_ramulator_queues
+from tests.support.dram_harness import BARE
 
 # One of its pseudo-channels, alone on buses that take a command a cycle.
 ALONE = replace(

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dram_harness import BARE
 
 from sysmodel.engine.codes import READ, WRITE
 from t3.experiments.dram.loop import Front
 from t3.experiments.dram.patterns import Pattern, mixed, sequential
 from t3.experiments.dram.serve import serve, split_channel
+from tests.support.dram_harness import BARE
 
 PAIR = replace(BARE, pseudo_channels=2, burst=2, tCCD_S=2, tCCD_L=2, tCCD_WL=2, tRTW=2)
 

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 
 import pytest
-from made_up_study import made_up_study
 
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
 from t3.experiments.evaluation.html import report
 from t3.experiments.evaluation.page import origin, page
+from tests.support.made_up_study import made_up_study
 
 pytestmark = pytest.mark.verify
 

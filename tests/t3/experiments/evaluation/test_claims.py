@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from made_up_study import made_up_study
 
 from sysmodel.lib.errors import InputError
 from t3.experiments.evaluation.claims import Claim, Comparison, compare, known_claims, load_claims
 from t3.experiments.evaluation.study import Case
+from tests.support.made_up_study import made_up_study
 
 FREE, STAGES = Case("free", 150.0), Case("stages", 150.0)
 GOOD = """

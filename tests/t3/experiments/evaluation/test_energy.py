@@ -1,13 +1,13 @@
 """Energy in the evaluation: the same numbers as in the table, and under other constants."""
 
 import pytest
-from made_up_study import made_up_study
 
 from sysmodel.energy.constants import Constants, known_constants
 from sysmodel.energy.counts import Energy
 from t3.experiments.evaluation.energy import PARTS, energies, ranges, reductions
 from t3.experiments.evaluation.study import Case
 from t3.experiments.evaluation.tables.energy import constant_range_table, energy_table
+from tests.support.made_up_study import made_up_study
 
 
 @pytest.fixture(scope="module")

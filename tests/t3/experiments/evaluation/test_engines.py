@@ -1,10 +1,10 @@
 """The RTL's rows beside the golden engine's."""
 
 import pytest
-from made_up_study import SETTINGS, table_of
 
 from sysmodel.lib.errors import SimulationError
 from t3.experiments.evaluation.engines import check_engines
+from tests.support.made_up_study import SETTINGS, table_of
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2")]
 MATRIX = table_of(SETTINGS[:2], POINTS)

@@ -4,10 +4,10 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_study import SETTINGS, made_up_study, table_of
 
 from t3.experiments.evaluation.metrics import METRICS
 from t3.experiments.evaluation.study import Case
+from tests.support.made_up_study import SETTINGS, made_up_study, table_of
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2"), ("T-NLG", 16, "fc2"), ("GPT-3", 32, "op")]
 MAIN = POINTS[:3]

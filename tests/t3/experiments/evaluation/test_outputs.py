@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from made_up_study import made_up_study
 
 from sysmodel.lib.errors import InputError
 from t3.cli.main import main
@@ -13,6 +12,7 @@ from t3.experiments.evaluation.figures import FIGURES
 from t3.experiments.evaluation.outputs import Outputs
 from t3.experiments.evaluation.tables import DETAILS
 from t3.experiments.evaluation.tables.details import Detail
+from tests.support.made_up_study import made_up_study
 
 _PICTURES = {one.file for one in FIGURES.values()}
 _BESIDE = _PICTURES | {f"{name}.csv" for name in DETAILS}

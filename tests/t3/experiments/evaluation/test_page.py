@@ -6,7 +6,6 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from made_up_study import made_up_study
 from markdown_it import MarkdownIt
 
 from t3.experiments.evaluation.claims import known_claims
@@ -16,6 +15,7 @@ from t3.experiments.evaluation.page import Origin, page
 from t3.experiments.evaluation.study import DISPATCH, LINK
 from t3.experiments.evaluation.tables import DETAILS
 from t3.experiments.evaluation.tables.table import Table, csv_text
+from tests.support.made_up_study import made_up_study
 
 ORIGIN = Origin("t3 0.1.0", "0123456789ab")
 _LARGEST_FIGURE = 150_000

@@ -1,9 +1,9 @@
 """The table that holds t3-critical against the other policies."""
 
 import pytest
-from made_up_study import SETTINGS, made_up_study, table_of
 
 from t3.experiments.evaluation.tables.policies import policy_table, worst_table
+from tests.support.made_up_study import SETTINGS, made_up_study, table_of
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2"), ("GPT-3", 32, "op")]
 TOTALS = {

@@ -2,11 +2,11 @@
 
 import pandas as pd
 import pytest
-from made_up_study import DEFAULTS, made_up_study, sensitivity_rows
 
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.result import CONFIGURATIONS
 from t3.experiments.evaluation.sensitivity import effects
+from tests.support.made_up_study import DEFAULTS, made_up_study, sensitivity_rows
 
 
 def test_effects_of_each_value():

@@ -1,10 +1,10 @@
 """What a study refuses, and how it chooses."""
 
 import pytest
-from made_up_study import SETTINGS, made_up_study, sensitivity_rows, table_of
 
 from sysmodel.lib.errors import InputError
 from t3.experiments.evaluation.study import CUS, Case
+from tests.support.made_up_study import SETTINGS, made_up_study, sensitivity_rows, table_of
 
 
 @pytest.mark.parametrize("column", ["dram_rs_read_bytes", "gemm_waiting", "configuration", "tp"])

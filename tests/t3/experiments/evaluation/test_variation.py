@@ -2,13 +2,13 @@
 
 import pandas as pd
 import pytest
-from small_system import small_system, workload
 
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.result import RunOptions
 from sysmodel.runs.simulate import run
 from t3.experiments.evaluation.tables.variation import variation_table
 from t3.experiments.evaluation.variation import measure_variation, variation
+from tests.support.small_system import small_system, workload
 
 
 def rows(**over):

@@ -5,13 +5,13 @@ import signal
 import time
 
 import pytest
-from small_grid import CONFIGURATIONS, POINTS, grid_text, started_sweep
 
 from t3.cli.main import main
 from t3.experiments.sweep.grid import load_grid
 from t3.experiments.sweep.run import CSV, PARQUET, RECORD, sweep
 from t3.experiments.sweep.run import POINTS as KEPT
 from t3.report.sweep import PAGE
+from tests.support.small_grid import CONFIGURATIONS, POINTS, grid_text, started_sweep
 
 pytestmark = pytest.mark.verify
 

@@ -1,10 +1,10 @@
 """The table: its columns, and what is in them."""
 
 import pytest
-from example_run import example_result
 
 from t3.experiments.sweep.grid import load_grid
 from t3.experiments.sweep.rows import columns, measured, table
+from tests.support.example_run import example_result
 
 _COLUMNS = """
     model layer tp m n k dtype system link.bandwidth_gb_per_s gpu.compute_units engine channels gpus

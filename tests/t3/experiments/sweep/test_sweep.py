@@ -12,8 +12,6 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
-import sweep_points
-from small_grid import CONFIGURATIONS, POINTS, grid_text
 
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import no_progress
@@ -22,6 +20,8 @@ from t3.experiments.sweep import pool
 from t3.experiments.sweep.grid import load_grid
 from t3.experiments.sweep.run import CSV, PARQUET, RECORD, SweepError, sweep
 from t3.experiments.sweep.run import POINTS as KEPT
+from tests.support import sweep_points
+from tests.support.small_grid import CONFIGURATIONS, POINTS, grid_text
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def reference(grid, tmp_path_factory):
 @pytest.fixture
 def replace_point(monkeypatch):
     """Lets the workers, which are programs of their own, do something else with a point."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(sweep_points.__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", str(Path(sweep_points.__file__).parents[2]))
     return lambda function: monkeypatch.setattr(pool, "simulate_point", function)
 
 

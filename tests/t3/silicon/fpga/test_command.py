@@ -4,11 +4,11 @@ import importlib.util
 import json
 
 import pytest
-from small_memory import SmallMemory
 
 from t3.cli.main import main
 from t3.silicon.fpga import flow
 from t3.silicon.fpga.harness import ScanHarness
+from tests.support.small_memory import SmallMemory
 
 
 def test_without_nextpnr(tmp_path, monkeypatch, capsys):

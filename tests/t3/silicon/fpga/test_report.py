@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from small_memory import SmallMemory
 
 from rtl.parameters import T3Parameters
 from t3.silicon.fpga.flow import Routed
 from t3.silicon.fpga.harness import ScanHarness
 from t3.silicon.fpga.parts import PARTS
 from t3.silicon.fpga.report import Fitted, as_dict, as_markdown
+from tests.support.small_memory import SmallMemory
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """Netlists as BLIF."""
 
-from tiny_library import tiny
-
 from t3.silicon.netlist import Instance, Macro, Netlist
 from t3.silicon.route.blif import blif_text, without_parts
+from tests.support.tiny_library import tiny
 
 
 def _netlist():

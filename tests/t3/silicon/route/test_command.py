@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from accumulator import Accumulator
 
 from sysmodel.lib.errors import ToolError
 from t3.cli.main import main
@@ -16,6 +15,7 @@ from t3.silicon.route.blif import blif_text, without_parts
 from t3.silicon.route.blocks import BlockRoute
 from t3.silicon.route.flow import Routed, place_and_route
 from t3.silicon.synthesis import synthesize
+from tests.support.accumulator import Accumulator
 
 
 def _tools_or_skip():

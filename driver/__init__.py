@@ -1,0 +1,1 @@
+"""Drivers of the T3 hardware: in Python and in C99, with the same calls."""

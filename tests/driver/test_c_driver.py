@@ -1,0 +1,355 @@
+"""The driver in C writes and reads what that in Python does."""
+
+import re
+import subprocess
+
+import pytest
+
+from driver.c import c_driver
+from rtl.export.register_documents import register_documents
+from rtl.interface.encodings import ConfigurationError, ErrorCode
+from rtl.registers.map import load
+from t3.driver import (
+    T3,
+    Context,
+    Datatype,
+    Granularity,
+    InjectTarget,
+    Operation,
+    Policy,
+    RefusedError,
+    ReportedError,
+    Ring,
+    Transfer,
+    WaitTimeoutError,
+)
+
+# Writes are printed; words that are read come from the command line, each address's in turn.
+HARNESS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "t3.h"
+#include "t3_registers.h"
+static char **next;
+static int record(void *self, uint32_t address, uint32_t word)
+{ (void)self; printf("w %x %x\\n", address, word); return 1; }
+static uint32_t answer(void *self, uint32_t address)
+{ (void)self; printf("r %x\\n", address); return *next ? (uint32_t)strtoul(*next++, 0, 0) : 0; }
+static void arrived(void *self, unsigned chunk) { (void)self; printf("arrived %u\\n", chunk); }
+int main(int count, char **words)
+{
+    struct t3_bus bus = {0, record, answer};
+    struct t3_context context = t3_context(&bus, 1);
+    struct t3_transfer tile = {.rows = 3, .rows_edge = 2, .run = 5, .run_edge = 4, .stride = 640,
+        .kind = T3_PACKET_KIND_UPDATE, .op = T3_OPERATION_MAX, .dtype = T3_DATATYPE_FP16,
+        .granularity = T3_GRANULARITY_WORKGROUP, .group_log2 = 2, .wave_rows = 1,
+        .wave_run_log2 = 3, .waves_inner_log2 = 1, .waves = {4, 3, 2, 1}, .offset = -64};
+    struct t3_ring ring = {.workgroups = 40, .first_workgroup = 7, .leaving = 10, .staying = 12,
+        .credit_window = 20, .command_window = 30, .updates_per_atom = 2, .generation = 9};
+    struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
+    struct t3_error error;
+    int result = 0;
+    (void)count; (void)arrived; (void)chunks; (void)ring; (void)tile; (void)error; (void)context;
+    next = words + 1;
+    BODY
+    printf("= %d\\n", result);
+    return 0;
+}
+"""
+TILE = Transfer(
+    rows=3,
+    rows_edge=2,
+    run=5,
+    run_edge=4,
+    stride=640,
+    op=Operation.MAX,
+    granularity=Granularity.WORKGROUP,
+    group=4,
+    wave_rows=1,
+    wave_run=8,
+    waves_inner=2,
+    waves=(4, 3, 2, 1),
+    offset_bytes=-64,
+)
+RING = Ring(
+    workgroups=40,
+    first_workgroup=7,
+    leaving=10,
+    staying=12,
+    credit_window=20,
+    command_window=30,
+    generation=9,
+)
+
+
+class Record:
+    """A bus that writes down what the driver does, and answers its reads in turn."""
+
+    def __init__(self, words):
+        self.lines, self._words = [], list(words)
+
+    def write(self, address, word):
+        self.lines.append(f"w {address:x} {word:x}")
+        return True
+
+    def read(self, address):
+        self.lines.append(f"r {address:x}")
+        return self._words.pop(0) if self._words else 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("driver")
+    for name, content in (register_documents() | c_driver()).items():
+        if name.endswith((".c", ".h")):
+            (folder / name).write_bytes(content)
+    return folder
+
+
+def run(folder, body, words=(), harness=HARNESS):
+    """Lines of the program with these statements, and its result."""
+    (folder / "main.c").write_text(harness.replace("BODY", body))
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+    command = ["cc", *flags, "-o", folder / "main", folder / "main.c", folder / "t3.c"]
+    subprocess.run(command, check=True)
+    done = subprocess.run(
+        [folder / "main", *map(str, words)], check=True, capture_output=True, text=True
+    )
+    *lines, result = done.stdout.splitlines()
+    return lines, int(result.removeprefix("= "))
+
+
+def only_writes(lines):
+    return [line for line in lines if line.startswith("w")]
+
+
+@pytest.mark.parametrize(
+    "body, call",
+    [
+        ("result = t3_assign(&context, 5, 6, 0);", lambda c: c.assign(5, 6)),
+        ("result = t3_assign(&context, 5, 5, 0xF0);", lambda c: c.assign(5, ways=0xF0)),
+        ("result = t3_accept(&context, T3_ALL, T3_ALL, T3_ALL, T3_ALL);", lambda c: c.accept()),
+        (("result = t3_accept(&context, 0, 1u << 31 | 2, 1u << T3_OPERATION_MAX,"
+          " 1u << T3_DATATYPE_BF16 | 1u << T3_DATATYPE_FP32);"),
+         lambda c: c.accept(stores=[], updates=[1, 31], ops=[Operation.MAX],
+                            dtypes=[Datatype.BF16, Datatype.FP32])),
+        ("result = t3_lock(&context, 1, 0);", lambda c: c.lock(assignment=False)),
+        ("result = t3_lock(&context, 0, 1);", lambda c: c.lock(regions=False)),
+        ("result = t3_timeout(&context, 0);", lambda c: c.timeout(0)),
+        ("result = t3_timeout(&context, 128);", lambda c: c.timeout(128)),
+        ("result = t3_timeout(&context, 129);", lambda c: c.timeout(129)),
+        ("result = t3_timeout(&context, 0xFFFFFFFF);", lambda c: c.timeout(0xFFFF_FFFF)),
+        ("result = t3_measure(&context);", lambda c: c.measure()),
+        ("result = t3_clear_errors(&context);", lambda c: c.clear_errors()),
+        ("result = t3_region(&context, 3, 64, 1ull << 36);", lambda c: c.region(3, 64, 1 << 36)),
+        ("result = t3_remove_region(&context, 2);", lambda c: c.remove_region(2)),
+        ("result = t3_command(&context, 1, &tile, 2);", lambda c: c.command(1, TILE, region=2)),
+        ("result = t3_dma_map(&context, 4, 9, 1, 2);",
+         lambda c: c.dma_map(4, 9, region=1, command=2)),
+        ("result = t3_reduce_scatter(&context, &ring, &tile, 3);",
+         lambda c: c.reduce_scatter(RING, TILE, region=3)),
+        (("t3_own_map(&context, 1, 2, 0, 0); t3_remote_map(&context, 3, 1, 0, 0);"
+         "result = t3_unmap(&context);"),
+         lambda c: (c.own_map(1, 2), c.remote_map(3, 1), c.unmap())),
+        ("result = t3_launch(&context);", lambda c: c.launch()),
+        ("result = t3_copy(&context, 4096, &tile, 1);", lambda c: c.copy(4096, TILE, region=1)),
+        ("result = t3_abort(&context, 3);", lambda c: c.abort(polls=3)),
+        ("result = t3_interrupt_by(&context, T3_DONE | T3_COPY);",
+         lambda c: c.interrupt_by(done=True, copy=True)),
+    ],
+)  # fmt: skip
+def test_same_writes(folder, body, call):
+    bus = Record(())
+    call(Context(bus, 1))
+    lines, result = run(folder, body)
+    assert only_writes(lines) == only_writes(bus.lines) and only_writes(lines)
+    assert result == 0
+
+
+def test_all_gather(folder):
+    body = "result = t3_all_gather(&context, chunks, 2, 1, arrived, 0);"
+    lines, result = run(folder, body)
+    bus = Record(())
+
+    def arrived(chunk):
+        bus.lines.append(f"arrived {chunk}")
+
+    Context(bus, 1).all_gather([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1)
+    without_reads = [line for line in bus.lines if not line.startswith("r")]
+    assert [line for line in lines if not line.startswith("r")] == without_reads
+    assert "arrived 1" in lines and result == 0
+
+
+def test_identify(folder):
+    words = [load()["ID"].reset, 3]
+    lines, result = run(folder, "result = t3_identify(&bus);", words)
+    bus = Record(words)
+    assert T3(bus).identify() == result == 3
+    assert lines == bus.lines
+    assert run(folder, "result = t3_identify(&bus);")[1] == -3
+
+
+@pytest.mark.parametrize(
+    "body, call",
+    [
+        ("result = t3_set_number(&bus, 9);", lambda g: g.set_number(9)),
+        ("result = t3_scrubbed(&bus);", lambda g: g.scrubbed()),
+        ("result = t3_gpu_lock(&bus);", lambda g: g.lock()),
+        ("result = t3_gpu_clear_errors(&bus);", lambda g: g.clear_errors()),
+        ("result = t3_gpu_interrupt_by(&bus, 1);", lambda g: g.interrupt_by(error=True)),
+        ("result = t3_gpu_interrupt_by(&bus, 0);", lambda g: g.interrupt_by(error=False)),
+        (("struct t3_arbitration by = {.policy = T3_POLICY_MCA, .automatic = 1, .threshold = 30,"
+          " .starvation_cycles = 500, .measure_log2 = 9, .cuts = {1, 2, 3}, .levels = {4, 5, 6}};"
+          "result = t3_arbitrate(&bus, &by);"),
+         lambda g: g.arbitrate(Policy.MCA, automatic=True, threshold=30, starvation_cycles=500,
+                               measure_log2=9, cuts=(1, 2, 3), levels=(4, 5, 6))),
+    ],
+)  # fmt: skip
+def test_same_writes_of_the_gpu(folder, body, call):
+    bus = Record(())
+    call(T3(bus))
+    assert run(folder, body) == (bus.lines, 0) and bus.lines
+
+
+@pytest.mark.parametrize(
+    "body, register, field, get",
+    [
+        ("t3_next_epoch(&bus)", "EPOCHS", "next", lambda g, c: g.next_epoch),
+        ("t3_tiles(&context)", "TILES", "count", lambda g, c: c.tiles),
+        ("t3_oldest(&context)", "OLDEST", "dispatch_index", lambda g, c: c.oldest),
+        ("t3_errors_of(&context, T3_ERROR_CODE_PEER_ABORTED)", "COUNT_PEER_ABORTED", "count",
+         lambda g, c: c.errors_of(ErrorCode.PEER_ABORTED)),
+        ("t3_gpu_errors_of(&bus, T3_ERROR_CODE_LINK_RESET)", "GPU_COUNT_LINK_RESET", "count",
+         lambda g, c: g.errors_of(ErrorCode.LINK_RESET)),
+        ("(t3_status(&context) & T3__CONTEXT__STATUS__CONFIGURATION_ERROR_bm) >> 8", "STATUS",
+         "configuration_error", lambda g, c: c.status["configuration_error"]),
+    ],
+)  # fmt: skip
+def test_same_reads(folder, body, register, field, get):
+    register = load()[register]
+    value = 2 if register[field].width < 8 else 0xB5
+    word = value << register[field].low
+    bus = Record([word])
+    assert get(T3(bus), Context(bus, 1)) == value
+    assert run(folder, f"result = (int)({body});", [word]) == (bus.lines, value)
+
+
+def test_what_is_not_counted(folder):
+    assert run(folder, "result = (int)t3_errors_of(&context, T3_ERROR_CODE_LINK_DOWN);") == ([], 0)
+    assert run(folder, "result = (int)t3_gpu_errors_of(&bus, T3_ERROR_CODE_OVERRUN);") == ([], 0)
+
+
+def test_every_call_is_in_c(folder):
+    """Of the GPU's and the contexts' calls, those with one name for both have ``gpu`` in it in C;
+    an error is taken singly."""
+    header = (folder / "t3.h").read_text()
+    of_gpu, of_context = (
+        {name for name in vars(kind) if not name.startswith("_")} for kind in (T3, Context)
+    )
+    of_gpu = {f"gpu_{name}" if name in of_context else name for name in of_gpu}
+    wanted = {f"t3_{name}".replace("take_errors", "take_error") for name in of_gpu | of_context}
+    assert {name for name in wanted if not re.search(rf"\b{name}\(", header)} == set()
+    assert len(wanted) > 40
+
+
+def test_inject(folder):
+    armed = load()["INJECT"].pack() | load()["INJECT"]["armed"].mask
+    body = (
+        "t3_inject(&bus, T3_INJECT_TARGET_ISSUE_ACKS, 5, 1);"
+        "result = t3_armed(&bus) * 100 + (int)t3_corrected(&bus);"
+    )
+    lines, result = run(folder, body, [armed, 7])
+    bus = Record([armed, 7])
+    gpu = T3(bus)
+    gpu.inject(InjectTarget.ISSUE_ACKS, 5, double=True)
+    assert gpu.armed * 100 + gpu.corrected == result == 107
+    assert lines == bus.lines
+
+
+def test_patrol(folder):
+    lines, result = run(folder, "t3_patrol(&bus, 1000); result = (int)t3_patrolled(&bus);", [9])
+    bus = Record([9])
+    T3(bus).patrol(1000)
+    assert T3(bus).patrolled == result == 9
+    assert lines == bus.lines
+
+
+def test_refused(folder):
+    code = ConfigurationError.OVERLAP
+    status = load()["STATUS"].pack(configuration_error=code.value)
+    _, result = run(folder, "result = t3_region(&context, 0, 0, 32);", [status])
+    assert result == code.value
+    with pytest.raises(RefusedError) as info:
+        Context(Record([status, status]), 1).region(0, 0, 32)
+    assert info.value.code is code
+
+
+def test_wait(folder):
+    """The end, a launch that does not end, and an error."""
+    begun, error = load()["LAUNCHES"].pack(begun=3, done=2), load()["STATUS"].pack(error=1)
+    body = "result = t3_wait(&context, 5);"
+    assert run(folder, body)[1] == 0
+    assert run(folder, body, [0, begun] * 2)[1] == 0
+    assert run(folder, body, [0, begun] * 5)[1] == -1
+    assert run(folder, body, [0, begun, error])[1] == -2
+    idle = load()["STATUS"].pack(idle=1)
+    body = "result = t3_wait_idle(&context, 3);"
+    assert [run(folder, body, words)[1] for words in ([0, 0, idle], [0], [error])] == [0, -1, -2]
+    with pytest.raises(WaitTimeoutError):
+        Context(Record([0, 0, begun] * 5), 1).wait(polls=5)
+    place = load()["ERROR_PLACE"].pack(errors=1)
+    with pytest.raises(ReportedError):
+        Context(Record([place]), 1).wait()
+
+
+@pytest.mark.parametrize("page, body", [("", "&context"), ("GPU_", "&bus")])
+def test_take_error(folder, page, body):
+    values = {
+        "ERROR_PLACE": load()["ERROR_PLACE"].pack(errors=1, channel=3, source=17),
+        "ERROR": load()["ERROR"].pack(code=19, wavefront=2, dispatch_index=777),
+        "ERROR_ADDRESS_LO": 0xFFFF_FFE0,
+        "ERROR_ADDRESS_HI": 5,
+    }
+    body = (
+        f"result = t3_{page.lower()}take_error({body}, &error);"
+        'printf("%d %u %u %u %u %llx\\n", error.code, error.dispatch_index, error.wavefront,'
+        " error.channel, error.source, (unsigned long long)error.address);"
+    )
+    lines, result = run(folder, body, values.values())
+    assert result == 1 and lines[-1] == "19 777 2 3 17 5ffffffe0"
+    bus = Record([values["ERROR_PLACE"], *values.values()])
+    (error,) = (T3(bus) if page else Context(bus, 1)).take_errors()
+    assert (error.code, error.dispatch_index, error.wavefront) == (ErrorCode.STORE_STALE, 777, 2)
+    assert (error.channel, error.source, error.address) == (3, 17, 0x5_FFFF_FFE0)
+    assert only_writes(lines) == only_writes(bus.lines)
+    assert run(folder, body)[1] == 0
+
+
+def test_interrupts(folder):
+    word = load()["INTERRUPTS"].pack() | 0b1001
+    lines, result = run(folder, "result = (int)t3_take_interrupts(&context);", [word])
+    bus = Record([word])
+    assert Context(bus, 1).take_interrupts() == {"done", "error"}
+    assert lines == bus.lines and result == 0b1001
+    bus = Record([1])
+    assert T3(bus).take_interrupts() == {"error"}
+    assert run(folder, "result = t3_gpu_take_interrupts(&bus);", [1]) == (bus.lines, 1)
+
+
+def test_a_lock_keeps_errors_in_the_log(folder):
+    refuse = "static int no(void *self, uint32_t a, uint32_t w) { (void)self; (void)a; (void)w;"
+    body = "bus.write = no; result = t3_gpu_take_error(&bus, &error) * 10"
+    body += " + t3_gpu_take_interrupts(&bus);"
+    place = load()["GPU_ERROR_PLACE"].pack(errors=1)
+    harness = HARNESS.replace("int main", f"{refuse} return 0; }}\nint main")
+    _, result = run(folder, body, [place, 0, 0, 0, 1], harness=harness)
+    assert result == -44
+
+
+def test_mapped_registers(folder):
+    address = load()["SCRUB"].address
+    body = (
+        "static uint32_t memory[2048]; struct t3_bus mapped = t3_mapped(memory);"
+        f"t3_scrubbed(&mapped); result = (int)memory[{address // 4}];"
+    )
+    assert run(folder, body) == ([], 1)

@@ -1,0 +1,305 @@
+"""The driver over the golden model's register port, with a kernel's traffic around it."""
+
+import numpy as np
+import pytest
+
+from rtl.interface.encodings import ConfigurationError
+from rtl.parameters import T3Parameters
+from rtl.registers.map import load
+from sysmodel.engine.golden.engine import GoldenEngine
+from t3.driver import (
+    T3,
+    Context,
+    Datatype,
+    ErrorCode,
+    InjectTarget,
+    MappedRegisters,
+    Operation,
+    PacketKind,
+    Policy,
+    Recorder,
+    RefusedError,
+    ReportedError,
+    Ring,
+    T3Error,
+    Transfer,
+    WaitTimeoutError,
+)
+from tests.support.simulated_bus import SimulatedBus
+
+P = T3Parameters(
+    channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
+    command_depth=16, egress_slots=8, contexts=2,
+)  # fmt: skip
+BASE, LIMIT = 1 << 17, 1 << 21
+TILE = Transfer(rows=2, run=2, stride=8, wave_rows=2, waves=(1, 1, 1, 1))
+RING = Ring(
+    workgroups=6,
+    first_workgroup=2,
+    leaving=2,
+    staying=2,
+    credit_window=4,
+    command_window=8,
+    updates_per_atom=2,
+    generation=5,
+)
+
+
+@pytest.fixture
+def bus():
+    with GoldenEngine(P) as engine:
+        yield SimulatedBus(P, engine)
+
+
+@pytest.fixture
+def gpu(bus):
+    gpu = T3(bus)
+    while gpu.context(1).status["aborting"] or gpu.context(0).status["aborting"]:
+        pass  # the end of the reset
+    return gpu
+
+
+def ready(gpu, number=0):
+    context = gpu.context(number)
+    context.assign(3 + number)
+    context.region(0, BASE, LIMIT)
+    context.reduce_scatter(RING, TILE)
+    return context
+
+
+def test_identify(gpu):
+    assert gpu.identify() == P.contexts
+    with pytest.raises(T3Error, match=r"identification must be 0x54330001, not 0x0"):
+        T3(Recorder()).identify()
+
+
+@pytest.mark.parametrize("number", range(P.contexts))
+def test_a_reduce_scatter(gpu, bus, number):
+    """Every workgroup's tile, from its stores and the neighbour's updates to the end."""
+    context = ready(gpu, number)
+    context.interrupt_by(done=True, error=True)
+    assert context.take_interrupts() <= {"idle"}
+    context.launch()
+    bus.play(RING, number, 3 + number, BASE // 32)
+    context.wait()
+    assert context.tiles == RING.workgroups - RING.leaving
+    assert context.oldest == RING.workgroups
+    context.wait_idle()
+    assert {"done", "idle"} <= context.take_interrupts() and not context.take_interrupts()
+    assert context.take_errors() == [] and gpu.take_errors() == []
+    # Those that leave, and those that go on when they are complete.
+    middle = RING.workgroups - RING.leaving - RING.staying
+    assert len(bus.sent) == (RING.leaving + middle) * 4
+    assert {packet["generation"] for packet in bus.sent} == {5}
+
+
+def test_launches_follow_each_other(gpu, bus):
+    context = ready(gpu)
+    for generation in range(5, 8):
+        context.reduce_scatter(Ring(**vars(RING) | {"generation": generation}), TILE)
+        context.launch()
+        bus.play(RING, 0, 3, BASE // 32, generation=generation)
+        context.wait()
+    assert gpu.next_epoch == 4
+
+
+def test_what_is_refused_is_an_exception(gpu):
+    context = ready(gpu)
+    with pytest.raises(RefusedError, match=r"REGION_COMMIT of context 0: OVERLAP") as info:
+        context.region(1, LIMIT - 32, LIMIT + 32)
+    assert info.value.code is ConfigurationError.OVERLAP
+    context.window(workgroups=4, tracked=(3, 5))
+    with pytest.raises(RefusedError, match=r"CONTROL of context 0: LAUNCH_RANGE"):
+        context.launch()
+
+
+def test_a_value_that_does_not_fit_its_field(gpu):
+    with pytest.raises(ValueError, match=r"ADDRESS_SPACE\.local must be .* less than 16, not 16"):
+        gpu.context(0).assign(16)
+    with pytest.raises(ValueError, match=r"group must be a power of two, not 3"):
+        Transfer(group=3)
+
+
+def test_errors_are_exceptions(gpu, bus):
+    context = ready(gpu)
+    context.launch()
+    bus.play(RING, 0, 3, BASE // 32, workgroups=1)
+    bus.store(generation=4, context=3, workgroup=4, atom=BASE // 32 + 7)
+    with pytest.raises(ReportedError, match=r"STORE_STALE \(dispatch index 2, .*0x200e0") as info:
+        context.wait()
+    (error,) = info.value.errors
+    assert (error.code, error.address) == (ErrorCode.STORE_STALE, BASE + 7 * 32)
+    assert context.errors_of(ErrorCode.STORE_STALE) == 1
+    context.clear_errors()
+    assert context.errors_of(ErrorCode.STORE_STALE) == 0
+    with pytest.raises(WaitTimeoutError, match=r"context 0: the launch's end did not come after 9"):
+        context.wait(polls=9)
+    context.abort()
+    context.wait_idle()
+
+
+def test_packets_of_no_context_are_the_gpus(gpu, bus):
+    ready(gpu)
+    bus.packet(context=9, source=17, atom=99, workgroup=3)
+    for _ in range(10):
+        bus.cycle()
+    (error,) = gpu.take_errors()
+    assert (error.code, error.source, error.address) == (ErrorCode.PACKET_UNMAPPED, 17, 99 * 32)
+    assert gpu.take_errors() == []
+    assert gpu.take_interrupts() == {"error"} and gpu.take_interrupts() == set()
+    assert gpu.errors_of(ErrorCode.PACKET_UNMAPPED) == 1
+    gpu.clear_errors()
+    assert gpu.errors_of(ErrorCode.PACKET_UNMAPPED) == 0
+
+
+def test_errors_that_come_meanwhile_are_for_the_next_call(gpu, bus):
+    """A neighbour that never ceases does not keep the software in the call."""
+    ready(gpu)
+    read = bus.read
+
+    def neighbour(address):
+        bus.packet(context=9, source=17, atom=99, workgroup=3)
+        return read(address)
+
+    bus.read = neighbour
+    assert len(gpu.take_errors()) <= 8
+    bus.read = read
+    assert gpu.take_errors()
+
+
+def test_what_a_context_takes(gpu, bus):
+    """Updates of other operations and types are refused, plain stores are not."""
+    context = ready(gpu)
+    context.launch()
+    context.accept(ops=[Operation.MAX], dtypes=[Datatype.BF16])
+    taken = {
+        (op, dtype): takes(gpu, bus, kind=PacketKind.UPDATE.value, op=op.value, dtype=dtype.value)
+        for op in Operation
+        for dtype in Datatype
+    }
+    assert {kind for kind, is_taken in taken.items() if is_taken} == {
+        (Operation.MAX, Datatype.BF16)
+    }
+    assert takes(gpu, bus, kind=PacketKind.STORE.value, op=Operation.SUM.value)
+    context.accept()
+    assert takes(gpu, bus, kind=PacketKind.UPDATE.value, op=Operation.SUM.value)
+
+
+def takes(gpu, bus, **packet):
+    """Whether a packet is not refused for what it is."""
+    context = gpu.context(0)
+    context.clear_errors()
+    bus.packet(context=3, source=1, atom=BASE // 32, workgroup=3, **packet)
+    for _ in range(10):
+        bus.cycle()
+    return not context.errors_of(ErrorCode.PACKET_FORBIDDEN)
+
+
+def test_all_gather(gpu, bus):
+    """Each chunk as soon as it is here, as plain stores."""
+    context = ready(gpu)
+    context.launch()
+    bus.play(RING, 0, 3, BASE // 32)
+    context.wait()
+    context.wait_idle()
+    bus.sent.clear()
+    order = []
+    chunk = Transfer(rows=2, run=3, stride=10)
+    starts = [BASE, BASE + 100 * 32]
+    context.all_gather([(start, chunk) for start in starts], order.append)
+    context.wait_idle()
+    assert order == [1]
+    atoms = [
+        start // 32 + row * 10 + atom for start in starts for row in (0, 1) for atom in range(3)
+    ]
+    assert [packet["atom"] for packet in bus.sent] == atoms
+    assert "copy" in context.take_interrupts()
+
+
+def test_inject(gpu, bus):
+    """One wrong bit of a ready command is corrected as it leaves its queue; two are an error of
+    the context that has them."""
+    for number, double in enumerate((False, True)):
+        context = ready(gpu, number)
+        gpu.inject(InjectTarget.COMMANDS, number, double=double)
+        assert gpu.armed
+        context.launch()
+        bus.play(RING, number, 3 + number, BASE // 32)
+        if double:
+            with pytest.raises(ReportedError, match="TRIGGER_CORRUPT"):
+                context.wait_idle()
+        else:
+            context.wait()
+            context.wait_idle()
+        assert not gpu.armed and gpu.corrected == 1
+    corrected = gpu.corrected
+    for target, instance in ((InjectTarget.TRACKER, P.banks), (InjectTarget.GROUPS, P.contexts)):
+        with pytest.raises(T3Error, match="refused INJECT"):
+            gpu.inject(target, instance)
+    gpu.inject(InjectTarget.COMMANDS, 1)
+    assert gpu.armed
+    gpu.inject(InjectTarget.NONE)
+    assert not gpu.armed and gpu.corrected == corrected
+
+
+def test_patrol(gpu, bus):
+    """The wrong bit of a workgroup's row, which nobody reads any more, is corrected."""
+    context = ready(gpu)
+    gpu.inject(InjectTarget.TILES)
+    context.launch()
+    bus.play(RING, 0, 3, BASE // 32)
+    context.wait()
+    assert (gpu.armed, gpu.corrected, gpu.patrolled) == (False, 0, 0)
+    gpu.patrol(1)
+    for _ in range(200):
+        bus.cycle()
+    assert gpu.patrolled == 1
+    gpu.patrol(0)
+
+
+def test_locks(gpu, bus):
+    context = ready(gpu)
+    context.lock()
+    gpu.lock()
+    bus.privileged = False
+    with pytest.raises(RefusedError, match=r"REGION_COMMIT of context 0: LOCKED"):
+        context.remove_region(0)
+    with pytest.raises(RefusedError, match=r"ADDRESS_SPACE of context 0: LOCKED"):
+        context.assign(1)
+    with pytest.raises(RefusedError, match=r"INBOUND_STORES of context 0: LOCKED"):
+        context.accept(stores=[1])
+    with pytest.raises(T3Error, match=r"refused ARBITER"):
+        gpu.arbitrate(Policy.MCA)
+    with pytest.raises(T3Error, match=r"refused INJECT"):
+        gpu.inject(InjectTarget.TRACKER)
+    with pytest.raises(T3Error, match=r"refused GPU_INTERRUPT_ENABLE"):
+        gpu.interrupt_by(error=False)
+    bus.packet(context=9, source=17, atom=99, workgroup=3)
+    for _ in range(10):
+        bus.cycle()
+    with pytest.raises(T3Error, match=r"refused GPU_CONTROL"):
+        gpu.take_errors()
+    bus.privileged = True
+    assert len(gpu.take_errors()) == 1
+    context.accept(stores=[1, 3], updates=[])
+    gpu.arbitrate(Policy.MCA, automatic=True)
+    gpu.set_number(7)
+    gpu.scrubbed()
+
+
+def test_mapped_registers():
+    """A word lies where its register's address says."""
+    memory = bytearray(0x3000)
+    Context(MappedRegisters(memoryview(memory)), 1).timeout(0x12345 * 64)
+    address = load()["TIMEOUT"].address_in(1)
+    assert np.frombuffer(memory, "<u4")[address // 4] == 0x12345 + 1
+    assert np.count_nonzero(np.frombuffer(memory, "<u4")) == 1
+
+
+def test_mapped_registers_tell_a_refusal_by_the_status():
+    memory = memoryview(bytearray(0x3000))
+    status = load()["STATUS"]
+    words = memory.cast("B").cast("I")
+    words[status.address // 4] = status.pack(configuration_error=ConfigurationError.EMPTY.value)
+    with pytest.raises(RefusedError, match=r"REGION_COMMIT of context 0: EMPTY"):
+        Context(MappedRegisters(memory)).region(0, 32, 32)

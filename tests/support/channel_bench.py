@@ -1,0 +1,246 @@
+"""A channel beside the golden model, its tables, and payloads for it."""
+
+from rtl.channel.channel import Channel
+from rtl.interface.encodings import (
+    Action,
+    Datatype,
+    ErrorCode,
+    Operation,
+    PacketKind,
+    Policy,
+    StoreKind,
+)
+from rtl.interface.layouts import ErrorReport
+from rtl.parameters import T3Parameters
+from tb.channel.model import Model
+from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view
+from tb.payload import Fields, flatten
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
+
+__all__ = [
+    "ALL",
+    "CONTEXTS",
+    "DATA",
+    "FIRST",
+    "INPUTS",
+    "OUTPUTS",
+    "TIMING",
+    "WORKGROUPS",
+    "Bench",
+    "changed",
+    "has",
+    "packet",
+    "simulate",
+    "store",
+    "view",
+]
+
+TIMING = T3Parameters(contexts=2)
+DATA = T3Parameters(contexts=2, with_data=True)
+
+INPUTS = ("reads", "stores", "link_in", "issue_acks")
+OUTPUTS = ("dram", "link_out", "tile_issue_acks", "end_of_tile_markers")
+ALL = frozenset(OUTPUTS)
+
+
+def _ranges(*ranges):
+    names = ("enable", "first", "last", "action", "command")
+    return [dict(zip(names, one, strict=True)) | {"region": 0} for one in ranges]
+
+
+def transfer(kind, op, dtype, atom_offset):
+    return {"kind": kind, "op": op, "dtype": dtype, "atom_offset": atom_offset}
+
+
+FIRST, WORKGROUPS = 17, 50
+LAUNCH = {"first_workgroup": FIRST, "workgroups": WORKGROUPS}
+# Of each context: a region, an address space of its own, and where it sends.
+CONTEXTS = [
+    {
+        "aborting": 0,
+        "inbound": EVERY_PACKET,
+        "address_space": {"enable": 1, "local": 1, "remote": 5},
+        "regions": [{"enable": 1, "base": 1000, "limit": 2000}],
+        "ranges": _ranges(
+            (1, 0, 9, Action.REMOTE, 0),
+            (1, 10, 29, Action.DMA, 1),
+            (1, 30, 39, Action.OWN, 2),
+        ),
+        "commands": [
+            transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 10000),
+            transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 20000),
+            transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 30000),
+        ],
+        "launch": LAUNCH,
+    },
+    {
+        "aborting": 0,
+        "inbound": EVERY_PACKET,
+        "address_space": {"enable": 1, "local": 2, "remote": 8},
+        "regions": [{"enable": 1, "base": 3000, "limit": 3500}],
+        "ranges": _ranges(
+            (1, 20, 49, Action.DMA, 3),
+            (0, 0, 49, Action.REMOTE, 3),
+            (1, 0, 19, Action.REMOTE, 3),
+        ),
+        "commands": [{}] * 3
+        + [transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 2**35 - 3000)],
+        "launch": LAUNCH,
+    },
+]
+
+
+def changed(context=0, **fields):
+    """The contexts with other tables in one; ``name_index`` changes fields of an entry."""
+    contexts = [dict(one) for one in CONTEXTS]
+    for name, value in fields.items():
+        table, _, index = name.rpartition("_")
+        if index.isdigit():
+            entries = list(contexts[context][table])
+            entries[int(index)] = entries[int(index)] | value
+            contexts[context][table] = entries
+        else:
+            contexts[context][name] = contexts[context].get(name, {}) | value
+    return contexts
+
+
+def view(tables, base, limit):
+    """A context's ``ContextView``."""
+    return {
+        "aborting": tables["aborting"],
+        "launched": tables.get("launched", 1),
+        "former": tables.get("former", {}),
+        "address_space": tables["address_space"],
+        "inbound": tables["inbound"],
+        "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
+        "launch_configuration": tables["launch"],
+        "oldest": base,
+        "credit_limit": limit,
+    }
+
+
+class Bench:
+    """Drives a channel and checks every port in every cycle against the golden model."""
+
+    def __init__(self, ctx, dut, p):
+        self.ctx, self.dut = ctx, dut
+        self.model = Model(p)
+        self._fields = {name: Fields(getattr(dut, name).p.shape()) for name in OUTPUTS}
+        self._report = Fields(ErrorReport(p))
+        self.contexts, self._views = CONTEXTS, None
+        arbiter = {"policy": Policy.ROUND_ROBIN}
+        ctx.set(dut.arbiter, arbiter)
+        set_arbiter(self.model.state, arbiter)
+
+    def program(self, contexts):
+        """Other tables, from this cycle on."""
+        self.contexts = contexts
+
+    async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
+        """One cycle. Gives what left, by port, and the codes of the errors of the one before."""
+        offered = offered or {}
+        self._drive(offered, taken, base, limit)
+        left, errors = self._compare(taken), self._compare_error()
+        flat = {name: flatten(payload) for name, payload in offered.items()}
+        assert self.ctx.get(self.dut.over) == self.model.over
+        idle, gone = self.model.step(flat, set(taken), occupancy=0, start=False)
+        assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.gone)) == (idle, gone)
+        await self.ctx.tick()
+        return left, errors
+
+    def _drive(self, offered, taken, base, limit):
+        ctx, dut = self.ctx, self.dut
+        views = [view(tables, base, limit) for tables in self.contexts]
+        if views != self._views:
+            self._views = views
+            ctx.set(dut.contexts, dut.contexts.shape().const(views))
+            for number, one in enumerate(views):
+                set_view(self.model.state, one, number)
+        ctx.set(dut.link_room, 3)
+        for name in INPUTS:
+            ctx.set(getattr(dut, name).valid, name in offered)
+            if name in offered:
+                ctx.set(getattr(dut, name).p, offered[name])
+        for name in OUTPUTS:
+            ctx.set(getattr(dut, name).ready, name in taken)
+
+    def _compare(self, taken):
+        """The ports at the start of the cycle; gives the payloads that leave."""
+        ctx, dut, model = self.ctx, self.dut, self.model
+        left = {}
+        for name in INPUTS:
+            assert ctx.get(getattr(dut, name).ready) == model.ready(name), name
+        for name, fields in self._fields.items():
+            port, expected = getattr(dut, name), model.offers(name, fields.names)
+            assert ctx.get(port.valid) == (expected is not None), name
+            if expected is not None:
+                payload = ctx.get(port.p)
+                assert fields.unpack(payload.as_bits()) == expected, name
+                if name in taken:
+                    left[name] = payload
+        assert ctx.get(dut.stored) == model.stored
+        assert ctx.get(dut.stores_room) == model.stores_room
+        assert ctx.get(dut.held_up) == model.held_up
+        return left
+
+    def _compare_error(self):
+        """Of the cycle before; gives the codes."""
+        codes = []
+        failures, places = [*self.model.failures, 0], [*self.model.places, 0]
+        for error, failure, place in zip(self.dut.errors, failures, places, strict=True):
+            assert self.ctx.get(error.valid) == (failure != 0)
+            if failure:
+                found = self._report.unpack(self.ctx.get(error.report).as_bits())
+                assert found == error_report(failure, place)
+                codes.append(ErrorCode(found[0]))
+        return codes
+
+    async def drain(self, cycles=20):
+        """Everything that leaves from now on, and the errors."""
+        left, errors = [], []
+        for _ in range(cycles):
+            ports, codes = await self.cycle()
+            left += ports.items()
+            errors += codes
+        return left, errors
+
+
+def simulate(p, bench):
+    dut = device(Channel, p)
+
+    async def run(ctx):
+        await bench(Bench(ctx, dut, p))
+
+    simulate_device(dut, run)
+
+
+def store(workgroup, atom=1500, context=1, **fields):
+    return {
+        "kind": StoreKind.STORE,
+        "atom": atom,
+        "context": context,
+        "workgroup": workgroup,
+        "wavefront": 3,
+        "tile_atoms": 9,
+        "outer_edge": 1,
+        "inner_edge": 0,
+    } | fields
+
+
+def packet(workgroup, atom=1500, context=1, **fields):
+    return {
+        "kind": PacketKind.UPDATE,
+        "atom": atom,
+        "context": context,
+        "workgroup": workgroup,
+        "wavefront": 6,
+        # Those of the command of the dispatch indices 10 to 29.
+        "op": Operation.MIN,
+        "dtype": Datatype.FP32,
+    } | fields
+
+
+def has(payload, fields):
+    """Whether a payload that left has these values."""
+    return all(payload[name] == value for name, value in fields.items())

@@ -1,0 +1,249 @@
+"""The tables in plain Python, and what programs them through the register port and compares."""
+
+from dataclasses import dataclass, field
+
+from rtl.interface.configuration import CommandEntry, RegionEntry
+from rtl.interface.encodings import Action, ConfigurationError, Granularity, PacketKind
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.registers.port import Registers, Response
+from tests.support.register_bus import read, start_write, write
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
+
+__all__ = ["ATOM", "MAP", "TOP", "P", "random_command", "simulate"]
+
+P = T3Parameters(
+    contexts=1, address_bits=20, workgroup_bits=5, sets=16, regions=3, ranges=5, commands=3
+)
+MAP = register_map.load()
+ATOM = P.atom_bytes
+TOP = (1 << P.address_bits) - ATOM  # the highest byte address that a region may name
+SPACE = 1 << P.atom_address_bits
+
+
+@dataclass
+class Tables:
+    """The tables in plain Python, by entry, with regions in bytes."""
+
+    regions: dict = field(default_factory=dict)
+    ranges: dict = field(default_factory=dict)
+    commands: dict = field(default_factory=dict)
+    copies: list = field(default_factory=list)
+
+    def region(self, index, enable, base, limit):
+        if index >= P.regions:
+            return ConfigurationError.UNKNOWN_INDEX
+        if not enable:
+            if any(entry["region"] == index for entry in self.ranges.values()):
+                return ConfigurationError.REGION_IN_USE
+            self.regions.pop(index, None)
+            return ConfigurationError.NONE
+        if base % ATOM or limit % ATOM:
+            return ConfigurationError.MISALIGNED
+        if base > TOP or limit > TOP:
+            return ConfigurationError.OUT_OF_SPACE
+        if limit <= base:
+            return ConfigurationError.EMPTY
+        for number, (start, end) in self.regions.items():
+            if number != index and max(start, base) < min(end, limit):
+                return ConfigurationError.OVERLAP
+        self.regions[index] = (base, limit)
+        return ConfigurationError.NONE
+
+    def range(self, index, enable, **entry):
+        if index >= P.ranges or entry["region"] >= P.regions or entry["command"] >= P.commands:
+            return ConfigurationError.UNKNOWN_INDEX
+        if not enable:
+            self.ranges.pop(index, None)
+            return ConfigurationError.NONE
+        if entry["last"] < entry["first"] or entry["action"] == Action.NONE:
+            return ConfigurationError.EMPTY
+        if entry["region"] not in self.regions:
+            return ConfigurationError.REGION_DISABLED
+        for number, other in self.ranges.items():
+            if number != index and other["region"] == entry["region"]:
+                if max(other["first"], entry["first"]) <= min(other["last"], entry["last"]):
+                    return ConfigurationError.OVERLAP
+        self.ranges[index] = entry
+        return ConfigurationError.NONE
+
+    def command(self, index, offset, **entry):
+        if index >= P.commands or entry["region"] >= P.regions:
+            return ConfigurationError.UNKNOWN_INDEX
+        if offset % ATOM:
+            return ConfigurationError.MISALIGNED
+        self.commands[index] = entry | {"atom_offset": offset // ATOM % SPACE}
+        return ConfigurationError.NONE
+
+    def copy(self, command, start):
+        if command >= P.commands:
+            return ConfigurationError.UNKNOWN_INDEX
+        if start % ATOM:
+            return ConfigurationError.MISALIGNED
+        if start > TOP:
+            return ConfigurationError.OUT_OF_SPACE
+        entry = self.commands.get(command, {"region": 0})
+        if entry["region"] not in self.regions:
+            return ConfigurationError.REGION_DISABLED
+        if len(self.copies) == 2:
+            return ConfigurationError.QUEUE_FULL
+        base, limit = (end // ATOM for end in self.regions[entry["region"]])
+        region = {"base": base, "limit": limit}
+        self.copies.append((entry, region, start // ATOM))
+        return ConfigurationError.NONE
+
+
+def entries(ctx, dut):
+    """What the hardware's tables hold; of a disabled entry nothing matters."""
+    maps = ctx.get(dut.pages[0].table.maps)
+    regions = {
+        index: (entry.base * ATOM, entry.limit * ATOM)
+        for index, entry in enumerate(maps.regions)
+        if entry.enable
+    }
+    ranges = {
+        index: {
+            name: getattr(entry, name) for name in ("region", "first", "last", "action", "command")
+        }
+        for index, entry in enumerate(maps.ranges)
+        if entry.enable
+    }
+    return regions, ranges, [entry.as_bits() for entry in maps.commands]
+
+
+class Programmer:
+    """Programs the tables, and checks each commit against the reference."""
+
+    def __init__(self, ctx, dut):
+        self.ctx, self.dut = ctx, dut
+        self.tables = Tables()
+        self.changes = 0  # counted by the monitor
+
+    async def stage(self, name, **values):
+        register = MAP[name]
+        assert await write(self.ctx, self.dut, register.address, register.pack(**values)) == 0
+
+    async def address(self, name, value):
+        await self.stage(f"{name}_LO", bytes=value & 0xFFFFFFFF)
+        await self.stage(f"{name}_HI", bytes=value >> 32 & 0xFFFFFFFF)
+
+    async def commit(self, name, expected, **values):
+        """The register that commits; the tables change once, with the response, or not at all."""
+        ctx, dut, tables, changes = self.ctx, self.dut, self.tables, self.changes
+        before, queued = ctx.get(dut.pages[0].table.maps), ctx.get(dut.context[0].copies.valid)
+        start_write(ctx, dut, MAP[name].address, MAP[name].pack(**values))
+        await ctx.tick()
+        ctx.set(dut.bus.awvalid, 0)
+        ctx.set(dut.bus.wvalid, 0)
+        assert (
+            ctx.get(dut.pages[0].table.maps) == before
+            and ctx.get(dut.context[0].copies.valid) == queued
+        )
+        await ctx.tick()
+        assert ctx.get(dut.bus.bvalid)
+        response = Response.SLVERR if expected != ConfigurationError.NONE else Response.OKAY
+        assert ctx.get(dut.bus.bresp) == response.value, (expected, tables)
+        commands = [CommandEntry(P).const(tables.commands.get(i, {})) for i in range(P.commands)]
+        assert entries(ctx, dut) == (
+            tables.regions,
+            tables.ranges,
+            [command.as_bits() for command in commands],
+        )
+        assert ctx.get(dut.context[0].copies.valid) == bool(tables.copies)
+        after = ctx.get(dut.pages[0].table.maps)
+        assert after == before or expected == ConfigurationError.NONE
+        ctx.set(dut.bus.bready, 1)
+        await ctx.tick()
+        ctx.set(dut.bus.bready, 0)
+        word, _ = await read(ctx, dut, MAP["STATUS"].address)
+        assert ConfigurationError(MAP["STATUS"].unpack(word)["configuration_error"]) == expected
+        assert self.changes - changes == int(after != before)
+        return expected
+
+    async def region(self, index, enable, base, limit):
+        await self.address("REGION_BASE", base)
+        await self.address("REGION_LIMIT", limit)
+        expected = self.tables.region(index, enable, base, limit)
+        return await self.commit("REGION_COMMIT", expected, index=index, enable=enable)
+
+    async def range(self, index, enable, first, last, action=Action.DMA, region=0, command=0):
+        await self.stage("RANGE_DISPATCH_INDICES", first=first, last=last)
+        await self.stage("RANGE_ACTION", region=region, action=action.value, command=command)
+        expected = self.tables.range(
+            index, enable, region=region, first=first, last=last, action=action, command=command
+        )
+        return await self.commit("RANGE_COMMIT", expected, index=index, enable=enable)
+
+    async def command(self, index, offset, **entry):
+        values = {
+            name: value.value if hasattr(value, "value") else value for name, value in entry.items()
+        }
+        waves = {f"waves{i}": wave for i, wave in enumerate(values.pop("waves"))}
+        for name in ("TRANSFER", "OUTER", "INNER", "STRIDE", "WAVES"):
+            register = MAP[f"COMMAND_{name}"]
+            names = [part.name for part in register.fields]
+            await self.stage(
+                register.name,
+                **{name: value for name, value in (values | waves).items() if name in names},
+            )
+        await self.address("COMMAND_OFFSET", offset)
+        expected = self.tables.command(index, offset, **entry)
+        return await self.commit("COMMAND_COMMIT", expected, index=index)
+
+    async def copy(self, command, start):
+        await self.address("COPY_START", start)
+        expected = self.tables.copy(command, start)
+        return await self.commit("COPY", expected, command=command)
+
+    async def take(self):
+        """One copy leaves the queue."""
+        ctx, dut = self.ctx, self.dut
+        assert ctx.get(dut.context[0].copies.valid)
+        payload = ctx.get(dut.context[0].copies.p)
+        command, region, start = self.tables.copies.pop(0)
+        assert (payload.command, payload.start) == (CommandEntry(P).const(command), start)
+        assert payload.region == RegionEntry(P).const(region | {"enable": 1})
+        ctx.set(dut.context[0].copies.ready, 1)
+        await ctx.tick()
+        ctx.set(dut.context[0].copies.ready, 0)
+
+
+def random_command(rng):
+    return {
+        "kind": rng.choice(list(PacketKind)),
+        "op": rng.randrange(3),
+        "dtype": rng.randrange(3),
+        "granularity": rng.choice(list(Granularity)),
+        "group_log2": rng.getrandbits(3),
+        "outer_extent": rng.getrandbits(16),
+        "outer_extent_edge": rng.getrandbits(16),
+        "inner_extent": rng.getrandbits(16),
+        "inner_extent_edge": rng.getrandbits(16),
+        "stride": rng.getrandbits(24),
+        "region": rng.randrange(P.regions),
+        "wave_outer_extent": rng.getrandbits(16),
+        "wave_inner_log2": rng.getrandbits(4),
+        "waves_inner_log2": rng.getrandbits(2),
+        "waves": [rng.getrandbits(4) for _ in range(4)],
+    }
+
+
+def simulate(bench, p=P):
+    dut = device(Registers, p)
+    drivers = []
+
+    async def main(ctx):
+        ctx.set(dut.context[0].gone, 1)  # so that the reset ends
+        await ctx.tick().repeat(3)
+        drivers.append(Programmer(ctx, dut))
+        await bench(drivers[0])
+
+    async def monitor(ctx):
+        last = ctx.get(dut.pages[0].table.maps)
+        async for _, _, maps in ctx.tick().sample(dut.pages[0].table.maps):
+            if maps != last:
+                drivers[0].changes += 1
+            last = maps
+
+    simulate_device(dut, main, background=monitor)

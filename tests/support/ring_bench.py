@@ -1,0 +1,289 @@
+"""Tops with their link endpoints in a ring, and faulty wires between them."""
+
+import random
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from functools import cache
+
+from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.sim import Simulator
+
+from rtl.interface.encodings import Access, Action, Origin
+from rtl.interface.layouts import LinkPacket
+from rtl.interface.timebase import TICK_CYCLES
+from rtl.link.layouts import Flit
+from rtl.top import T3
+from tb.link_endpoint.dut import LINK
+from tb.link_endpoint.wire import CLEAN, Wire
+from tests.support.context_bench import TWO
+from tests.support.top_bench import (
+    PROGRAM,
+    RUN,
+    WAVE,
+    Memory,
+    atoms_of,
+    channel_number,
+    program,
+    settle,
+    store,
+)
+
+__all__ = ["CHANNELS", "Ring", "Work", "simulate"]
+
+# As little as a launch needs, for the simulator's sake.
+RING = replace(TWO, regions=1, ranges=3, commands=1, dma_walkers=1, banks=1)
+CHANNELS = RING.channels
+_TRANSFER = {
+    name: fields for name, fields in PROGRAM if name.startswith("COMMAND_") and "WINDOW" not in name
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A reduce-scatter of a context: ``chunk`` workgroups for each of the GPUs, at the same
+    addresses on all. GPU *g* dispatches first what it sends, and keeps the last chunk."""
+
+    number: int
+    generation: int
+    gpus: int = 2
+    chunk: int = 2
+
+    @property
+    def region(self):
+        return 1024 * (1 + self.number)
+
+    @property
+    def workgroups(self):
+        return self.gpus * self.chunk
+
+    def order(self, gpu):
+        first = -gpu * self.chunk
+        return [(first + index) % self.workgroups for index in range(self.workgroups)]
+
+    def registers(self, gpu):
+        """All that the launch needs."""
+        chunk, end = self.chunk, self.workgroups
+        ranges = [(0, chunk, Action.REMOTE), (chunk, end - chunk, Action.DMA)]
+        ranges.append((end - chunk, end, Action.OWN))
+        tables = []
+        for index, (first, after, action) in enumerate(ranges):
+            if first < after:
+                values = {"region": 0, "action": action.value, "command": 0}
+                tables += [
+                    ("RANGE_DISPATCH_INDICES", {"first": first, "last": after - 1}),
+                    ("RANGE_ACTION", values),
+                    ("RANGE_COMMIT", {"index": index, "enable": 1}),
+                ]
+        transfer = _TRANSFER | {"COMMAND_OFFSET_LO": {"bytes": 0}}
+        return [
+            ("ADDRESS_SPACE", {"local": 3 + self.number, "remote": 3 + self.number, "enable": 1}),
+            ("WAYS", {"mask": 0b11 << 2 * self.number}),
+            ("TRACKING", {"updates_per_atom": 2, "generation": self.generation}),
+            ("FIRST_WORKGROUP", {"workgroup": self.order(gpu)[0]}),
+            ("WORKGROUPS", {"count": end}),
+            ("TRACKED_FIRST", {"dispatch_index": chunk}),
+            ("TRACKED_END", {"dispatch_index": end}),
+            ("SHIFT", {"dispatch_indices": chunk}),
+            ("CREDIT_WINDOW", {"workgroups": chunk}),
+            ("COMMAND_WINDOW", {"workgroups": 8}),
+            ("REGION_BASE_LO", {"bytes": self.region * 32}),
+            ("REGION_LIMIT_LO", {"bytes": (self.region + 256) * 32}),
+            ("REGION_COMMIT", {"index": 0, "enable": 1}),
+            *transfer.items(),
+            *tables,
+        ]
+
+    def stores(self, gpu):
+        """With their dispatch indices, in their order; markers behind each tile."""
+        mine = {"context": 3 + self.number, "generation": self.generation}
+        for index, workgroup in enumerate(self.order(gpu)):
+            tile = atoms_of(workgroup, self.region)
+            for atom, wavefront in tile:
+                yield index, store(atom, workgroup, wavefront) | mine
+            for wavefront in range(RUN // WAVE):
+                atom = tile[wavefront * WAVE][0]
+                yield index, store(atom, workgroup, wavefront, end=True) | mine
+
+    def accesses(self, gpu):
+        """What the memories of a GPU see: an update of each kind for what it tracks, and a read
+        of what it sends on."""
+        expected = Counter()
+        for index, workgroup in enumerate(self.order(gpu)):
+            for atom, _ in atoms_of(workgroup, self.region):
+                if index >= self.chunk:
+                    expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
+                    expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
+                if self.chunk <= index < self.workgroups - self.chunk:
+                    expected[Access.READ, Origin.COMMUNICATION, atom] += 1
+        return expected
+
+
+class Gpu:
+    """A top, its memories, and its kernels' stores, which heed the dispatch limit."""
+
+    def __init__(self, dut, number, rng):
+        self.dut, self.number = dut, number
+        self.memories = [Memory(port) for port in dut.channel]
+        self._rng = rng
+        self._waiting = [[deque() for _ in dut.context] for _ in dut.channel]
+        self._offered = [None for _ in dut.channel]
+        self._works = [None for _ in dut.context]
+
+    def add(self, work):
+        """The kernel of a launch that has begun."""
+        self._works[work.number] = work
+        for index, item in work.stores(self.number):
+            self._waiting[channel_number(item["atom"])][work.number].append((index, item))
+
+    def drop(self, context):
+        """Nothing more comes of the context's kernel."""
+        self._works[context] = None
+        for queues in self._waiting:
+            queues[context].clear()
+
+    def seen(self, work):
+        """Accesses to the buffer of a context."""
+        return Counter(
+            {
+                access: count
+                for memory in self.memories
+                for access, count in memory.seen.items()
+                if access[2] in range(work.region, work.region + 256)
+            }
+        )
+
+    def drive(self, ctx, cycle):
+        ctx.set(self.dut.tick, cycle % TICK_CYCLES == 0)
+        for memory in self.memories:
+            memory.drive(ctx, cycle)
+        limits = [ctx.get(port.dispatch_limit) for port in self.dut.context]
+        for number in range(CHANNELS):
+            self._store(ctx, number, limits)
+        for number, (port, work) in enumerate(zip(self.dut.context, self._works, strict=True)):
+            ended = work and not any(queues[number] for queues in self._waiting)
+            ctx.set(port.finished, work.workgroups if ended and not any(self._offered) else 0)
+            ctx.set(port.kernel_generation, work.generation if work else 0)
+
+    def _store(self, ctx, number, limits):
+        port = self.dut.channel[number]
+        ready = [
+            queue
+            for queue, limit in zip(self._waiting[number], limits, strict=True)
+            if queue and queue[0][0] < limit
+        ]
+        if self._offered[number] is None and ready and ctx.get(port.stores_room) == 3:
+            self._offered[number] = self._rng.choice(ready).popleft()[1]
+        item = self._offered[number]
+        ctx.set(port.stores.valid, item is not None)
+        if item is not None:
+            ctx.set(port.stores.p, item)
+            if ctx.get(port.stores.ready):
+                self._offered[number] = None
+
+
+class Ring:
+    """GPUs in a ring. ``wires[gpu]`` has for each link the one to the downstream GPU, and the one
+    back."""
+
+    def __init__(self, duts, resets, seed, faults, bits):
+        print("seed", seed)
+        rng = random.Random(seed)
+        self.gpus = [Gpu(dut, number, rng) for number, dut in enumerate(duts)]
+        self.wires = [
+            [[Wire(rng, faults, bits) for _ in range(2)] for _ in duts[0].link] for _ in duts
+        ]
+        self._resets, self._rng = resets, rng
+
+    @property
+    def all_wires(self):
+        return [wire for gpu in self.wires for link in gpu for wire in link]
+
+    async def reset(self, ctx, number):
+        """One GPU, for a cycle."""
+        ctx.set(self._resets[number], 1)
+        await ctx.tick()
+        ctx.set(self._resets[number], 0)
+
+    async def launch(self, ctx, number, *works, changes=()):
+        """And begin the kernel when the launch has begun."""
+        gpu = self.gpus[number]
+        await program(ctx, gpu.dut, [("GPU_NUMBER", {"gpu": number})])
+        for work in works:
+            await settle(ctx, gpu.dut, work.number)
+            registers = [*work.registers(number), *changes, ("CONTROL", {"launch": 1})]
+            await program(ctx, gpu.dut, registers, work.number)
+            gpu.add(work)
+
+    async def finish(self, ctx, *works, most_cycles=3000):
+        """Until the launches are over on all GPUs."""
+        ports = [gpu.dut.context[work.number] for gpu in self.gpus for work in works]
+        for _ in range(most_cycles):
+            await ctx.tick()
+            if all(ctx.get(port.done) and ctx.get(port.idle) for port in ports):
+                return
+        raise AssertionError("A launch does not end")
+
+    def check(self, *works):
+        """Each GPU's memories have seen all of these launches' accesses, each once."""
+        for gpu in self.gpus:
+            for number in {work.number for work in works}:
+                mine = [work for work in works if work.number == number]
+                expected = sum((work.accesses(gpu.number) for work in mine), Counter())
+                assert gpu.seen(mine[0]) == expected, (gpu.number, number)
+
+    async def run(self, ctx):
+        """The world around the GPUs, cycle by cycle."""
+        cycle = 0
+        while True:
+            for gpu in self.gpus:
+                gpu.drive(ctx, cycle)
+            for number, gpu in enumerate(self.gpus):
+                down = self.gpus[(number + 1) % len(self.gpus)]
+                for link, wires in enumerate(self.wires[number]):
+                    ends = gpu.dut.link[link].downstream, down.dut.link[link].upstream
+                    self._carry(ctx, ends[0].send, wires[0], ends[1].receive, cycle)
+                    self._carry(ctx, ends[1].send, wires[1], ends[0].receive, cycle)
+            await ctx.tick()
+            cycle += 1
+
+    def _carry(self, ctx, send, wire, receive, cycle):
+        arrives = wire.take(cycle)
+        ctx.set(receive.valid, arrives is not None)
+        if arrives is not None:
+            ctx.set(receive.p.as_value(), arrives)
+        takes = self._rng.random() >= wire.faults.busy
+        ctx.set(send.ready, takes)
+        if takes and ctx.get(send.valid):
+            wire.put(ctx.get(send.p.as_value()), cycle)
+
+
+@cache
+def _simulator(gpus, link):
+    """Of so many GPUs, which takes seconds to make, and what it is to run next."""
+    duts, resets, played = [T3(RING, link) for _ in range(gpus)], [], {}
+    m = Module()
+    for dut in duts:
+        resets.append(Signal())
+        m.submodules += ResetInserter(resets[-1])(dut)
+    sim = Simulator(m)
+    sim.add_clock(1e-9)
+
+    async def run_world(ctx):
+        await played["ring"].run(ctx)
+
+    async def run(ctx):
+        await played["bench"](ctx, played["ring"])
+
+    sim.add_testbench(run_world, background=True)
+    sim.add_testbench(run)
+    return sim, duts, resets, played
+
+
+def simulate(bench, seed, *, gpus=2, faults=CLEAN, link=LINK):
+    """Run ``bench(ctx, ring)``."""
+    sim, duts, resets, played = _simulator(gpus, link)
+    if played:
+        sim.reset()
+    ring = Ring(duts, resets, seed, faults, Flit(LinkPacket(RING), link).size)
+    played.update(bench=bench, ring=ring)
+    sim.run()

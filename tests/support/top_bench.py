@@ -1,0 +1,254 @@
+"""A top of two channels, a program for it, and what drives its ports."""
+
+from collections import Counter, deque
+
+from rtl.interface.encodings import (
+    Access,
+    Action,
+    Datatype,
+    Operation,
+    PacketKind,
+    StoreKind,
+)
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.top import T3
+from tests.support.register_bus import read, write
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
+
+__all__ = [
+    "FIRST",
+    "LATENCY",
+    "MAP",
+    "Memory",
+    "OFFSET",
+    "P",
+    "STRIDE",
+    "PROGRAM",
+    "ROWS",
+    "RUN",
+    "WAVE",
+    "REGION",
+    "WORKGROUPS",
+    "abort",
+    "atoms_of",
+    "begun",
+    "channel_number",
+    "launch",
+    "offer",
+    "packet",
+    "program",
+    "settle",
+    "simulate",
+    "status",
+    "store",
+    "traffic",
+]
+
+P = T3Parameters(
+    contexts=1,
+    channels=2,
+    system_channels=2,
+    interleave_atoms=2,
+    sets=8,
+    ways=4,
+    banks=2,
+    credit_window=8,
+    command_depth=8,
+    egress_slots=8,
+)
+MAP = register_map.load()
+
+# A kernel of four workgroups. Each writes two rows of eight atoms, a wavefront four of each row.
+FIRST, WORKGROUPS = 1, 4
+ROWS, RUN, STRIDE, WAVE = 2, 8, 32, 4
+REGION, OFFSET = 1024, 4096
+LATENCY = 9
+PROGRAM = [
+    ("ADDRESS_SPACE", {"local": 3, "remote": 5, "enable": 1}),
+    ("FIRST_WORKGROUP", {"workgroup": FIRST}),
+    ("WORKGROUPS", {"count": WORKGROUPS}),
+    ("TRACKED_FIRST", {"dispatch_index": 1}),
+    ("TRACKED_END", {"dispatch_index": 4}),
+    ("SHIFT", {"dispatch_indices": 1}),
+    ("CREDIT_WINDOW", {"workgroups": 4}),
+    ("COMMAND_WINDOW", {"workgroups": 8}),
+    ("REGION_BASE_LO", {"bytes": REGION * 32}),
+    ("REGION_LIMIT_LO", {"bytes": (REGION + 256) * 32}),
+    ("REGION_COMMIT", {"index": 0, "enable": 1}),
+    ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 0}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.REMOTE.value, "command": 0}),
+    ("RANGE_COMMIT", {"index": 0, "enable": 1}),
+    ("RANGE_DISPATCH_INDICES", {"first": 1, "last": 2}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.DMA.value, "command": 0}),
+    ("RANGE_COMMIT", {"index": 1, "enable": 1}),
+    ("RANGE_DISPATCH_INDICES", {"first": 3, "last": 3}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.OWN.value, "command": 0}),
+    ("RANGE_COMMIT", {"index": 2, "enable": 1}),
+    (
+        "COMMAND_TRANSFER",
+        {
+            "kind": PacketKind.UPDATE.value,
+            "op": Operation.MAX.value,
+            "dtype": Datatype.FP32.value,
+            "granularity": 1,
+            "wave_inner_log2": 2,
+            "waves_inner_log2": 1,
+        },
+    ),
+    ("COMMAND_OUTER", {"outer_extent": ROWS}),
+    ("COMMAND_INNER", {"inner_extent": RUN}),
+    ("COMMAND_STRIDE", {"stride": STRIDE, "region": 0}),
+    ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 2}),
+    ("COMMAND_OFFSET_LO", {"bytes": OFFSET * 32}),
+    ("COMMAND_COMMIT", {"index": 0}),
+]
+
+
+async def program(ctx, dut, registers, context=0):
+    for name, fields in registers:
+        register = MAP[name]
+        address = register.address_in(context)
+        assert await write(ctx, dut, address, register.pack(**fields)) == 0, name
+
+
+async def settle(ctx, dut, context=0):
+    """Wait until a reset or an abort is over."""
+    while (await status(ctx, dut, "STATUS", context))["aborting"]:
+        pass
+
+
+async def launch(ctx, dut, changes=(), context=0):
+    """Launch the program with these registers instead of its own."""
+    await settle(ctx, dut, context)
+    await program(ctx, dut, [*PROGRAM, *changes, ("CONTROL", {"launch": 1})], context)
+    await begun(ctx, dut, context)
+
+
+async def begun(ctx, dut, context=0):
+    """Wait until the launch that was given has begun."""
+    while (await status(ctx, dut, "STATUS", context))["pending"]:
+        pass
+
+
+async def abort(ctx, dut, context=0):
+    """Give up what is running, and wait until nothing is left of it."""
+    await program(ctx, dut, [("CONTROL", {"abort": 1})], context)
+    await settle(ctx, dut, context)
+
+
+async def status(ctx, dut, register, context=0):
+    """Fields of a register."""
+    word, response = await read(ctx, dut, MAP[register].address_in(context))
+    assert response == 0
+    return MAP[register].unpack(word)
+
+
+def channel_number(atom):
+    """Of two channels: the parity of the bits above the interleave."""
+    return (atom // P.interleave_atoms).bit_count() % 2
+
+
+def atoms_of(workgroup, region=REGION):
+    """Atoms and wavefronts of a workgroup's tile, in the order of the walk."""
+    start = region + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * STRIDE
+    return [
+        (start + row * STRIDE + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
+    ]
+
+
+class Memory:
+    """The DRAM of one channel: serves in order, some cycles later."""
+
+    def __init__(self, port):
+        self.port, self.waiting, self.issue_acks = port, deque(), deque()
+        self.seen = Counter()
+
+    def drive(self, ctx, cycle):
+        """Set the inputs of this cycle, and take what is offered."""
+        port = self.port
+        ctx.set(port.returns.valid, 0)
+        due = self.waiting and self.waiting[0][0] <= cycle
+        if due and self.waiting[0][1].access == Access.READ:
+            ctx.set(port.returns.p.slot, self.waiting.popleft()[1].tag)
+            ctx.set(port.returns.valid, 1)
+        elif due:
+            self.issue_acks.append(self.waiting.popleft()[1])
+        ctx.set(port.issue_acks.valid, bool(self.issue_acks))
+        if self.issue_acks:
+            issue_ack = self.issue_acks[0]
+            fields = ("access", "atom", "owner", "dispatch_index", "wavefront")
+            ctx.set(port.issue_acks.p, {name: getattr(issue_ack, name) for name in fields})
+            if ctx.get(port.issue_acks.ready):
+                self.issue_acks.popleft()
+        ctx.set(port.dram.ready, 1)
+        if ctx.get(port.dram.valid):
+            request = ctx.get(port.dram.p)
+            self.waiting.append((cycle + LATENCY, request))
+            self.seen[request.access, request.origin, request.atom] += 1
+
+
+def simulate(bench, p=P, *, background=None):
+    """Run a bench on a top, with another beside it for as long. Each cycle is a tick."""
+    dut = device(T3, p)
+
+    async def run(ctx):
+        ctx.set(dut.tick, 1)
+        for port in dut.channel:
+            ctx.set(port.link_room, (1 << p.contexts) - 1)
+        await bench(ctx, dut)
+
+    async def run_background(ctx):
+        await background(ctx, dut)
+
+    simulate_device(dut, run, background=None if background is None else run_background)
+
+
+def store(atom, workgroup, wavefront, *, end=False):
+    return {
+        "kind": StoreKind.END_OF_TILE if end else StoreKind.STORE,
+        "atom": atom,
+        "context": 3,
+        "workgroup": workgroup,
+        "wavefront": wavefront,
+        "tile_atoms": ROWS * WAVE,
+    }
+
+
+def packet(atom, workgroup, wavefront):
+    return {
+        "kind": PacketKind.UPDATE,
+        "atom": atom,
+        "context": 3,
+        "workgroup": workgroup,
+        "wavefront": wavefront,
+        "op": Operation.MAX,
+        "dtype": Datatype.FP32,
+    }
+
+
+def traffic(order):
+    """Stores and the neighbour's packets of each channel, in the dispatch order."""
+    stores = [deque() for _ in range(P.channels)]
+    packets = [deque() for _ in range(P.channels)]
+    for dispatch_index, workgroup in enumerate(order):
+        tile = atoms_of(workgroup)
+        for atom, wavefront in tile:
+            stores[channel_number(atom)].append(store(atom, workgroup, wavefront))
+            if dispatch_index:
+                packets[channel_number(atom)].append(packet(atom, workgroup, wavefront))
+        for wavefront in range(RUN // WAVE):
+            atom = tile[wavefront * WAVE][0]
+            stores[channel_number(atom)].append(store(atom, workgroup, wavefront, end=True))
+    return stores, packets
+
+
+async def offer(ctx, **streams):
+    """One cycle in which the streams have a payload."""
+    for stream, payload in streams.values():
+        ctx.set(stream.p, payload)
+        ctx.set(stream.valid, 1)
+    await ctx.tick()
+    for stream, _ in streams.values():
+        ctx.set(stream.valid, 0)

@@ -1,0 +1,95 @@
+"""A bank beside the golden model."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import Completion, ErrorReport
+from rtl.parameters import T3Parameters
+from rtl.tracker.bank import TrackerBank
+from tb.golden import error_report
+from tb.payload import Fields
+from tb.tracker_bank.model import Model
+from tests.support.reused import device
+from tests.support.reused import simulate as simulate_device
+
+__all__ = ["GEOMETRIES", "SMALL", "Seen", "simulate"]
+
+SMALL = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2)
+GEOMETRIES = {
+    "one-entry": T3Parameters(contexts=1, sets=1, ways=1, tile_atom_bits=2),
+    "banks-1": SMALL,
+    "banks-2": T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2, banks=2),
+    "banks-4": T3Parameters(contexts=1, sets=4, ways=3, tile_atom_bits=2, banks=4),
+    "reference": T3Parameters(contexts=1),
+}
+
+
+@dataclass
+class Seen:
+    accepted: list = field(default_factory=list)  # cycles
+    completions: list = field(default_factory=list)  # (cycle visible, completion)
+    errors: list = field(default_factory=list)  # (cycle, code, dispatch index, wavefront)
+    clearing: list = field(default_factory=list)  # cycles
+
+
+def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), cycles=None):
+    """Give events in order and check every port in every cycle against the golden model.
+
+    An event comes in the cycle after one with ``room``. ``offer(cycle)`` and ``take(cycle)`` say in
+    which cycles the ends are willing; ``clear`` holds the cycles of the strobe. Runs until all is
+    done, or for ``cycles``.
+    """
+    dut, model, seen = device(TrackerBank, p), Model(p), Seen()
+    completion, report = Fields(Completion(p)), Fields(ErrorReport(p))
+    model.state.contexts[0]["launch"]["updates_per_atom"] = updates_per_atom
+
+    def goes_on(cycle):
+        if cycles is not None:
+            return cycle < cycles
+        return waiting or model.completion() or model.under_way or model.clearing
+
+    def compare_ports(ctx, cycle, taken):
+        assert ctx.get(dut.clearing) == model.clearing, cycle
+        assert ctx.get(dut.room) == model.room, cycle
+        assert ctx.get(dut.empty) == model.empty, cycle
+        expected = model.completion()
+        assert ctx.get(dut.o.valid) == (expected is not None), cycle
+        if model.clearing:
+            seen.clearing.append(cycle)
+        if expected is not None:
+            found = completion.unpack(ctx.get(dut.o.p).as_bits())
+            assert found == expected, cycle
+            if taken:
+                seen.completions.append((cycle, tuple(found[1:])))
+
+    def compare_error(ctx, cycle, error):
+        assert ctx.get(dut.error.valid) == (error != 0), cycle
+        if error:
+            found = report.unpack(ctx.get(dut.error.report).as_bits())
+            assert found == error_report(error), cycle
+            code, _, *tile = found[:4]
+            seen.errors.append((cycle, ErrorCode(code), *tile))
+
+    async def bench(ctx):
+        ctx.set(dut.updates_per_atom[0], updates_per_atom)
+        ctx.set(dut.ways[0], (1 << p.ways) - 1)
+        coming, cycle = None, 0
+        while goes_on(cycle):
+            taken = take is None or take(cycle)
+            ctx.set(dut.i.valid, coming is not None)
+            if coming:
+                seen.accepted.append(cycle)
+                ctx.set(dut.i.p, coming)
+            ctx.set(dut.o.ready, taken)
+            ctx.set(dut.clear, cycle in clear)
+            compare_ports(ctx, cycle, taken)
+            chosen = waiting and model.room and (offer is None or offer(cycle + 1))
+            coming = waiting.popleft() if chosen else None
+            compare_error(ctx, cycle, model.step(coming, taken=taken, clear=cycle in clear))
+            await ctx.tick()
+            cycle += 1
+
+    waiting = deque(events)
+    simulate_device(dut, bench)
+    return seen

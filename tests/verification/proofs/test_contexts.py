@@ -1,0 +1,36 @@
+"""The proofs with two contexts fail for every way in which one gets in the way of the other."""
+
+import pytest
+
+from verification.proofs.registry import PROOFS
+from verification.proofs.run import prove
+from verification.seeded_bugs.table import BUGS_OF_CONTEXTS
+
+_BY_NAME = {proof.name: proof for proof in PROOFS}
+# Parts of a block that is proven, with the module in which each is replaced.
+_PARTS = {
+    "AccessMerge": "rtl.channel.channel",
+    "LinkMerge": "rtl.channel.channel",
+    "PacketCheck": "rtl.channel.channel",
+    "TableWalk": "rtl.tracker.bank",
+}
+
+
+@pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.fault) for _, bug in BUGS_OF_CONTEXTS])
+def test_source_has_what_is_replaced(bug):
+    assert bug.seeded() is not bug.original
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("name", "bug"), BUGS_OF_CONTEXTS, ids=[bug.fault for _, bug in BUGS_OF_CONTEXTS]
+)
+def test_seeded_bug(name, bug, monkeypatch, tmp_path):
+    proof = _BY_NAME[name]
+    if bug.block in _PARTS:
+        monkeypatch.setattr(f"{_PARTS[bug.block]}.{bug.block}", bug.seeded())
+    else:
+        proof = proof.with_copy(bug.original, bug.seeded())
+    result = prove(proof, tmp_path)
+    assert result.status == "failed" and result.trace.stat().st_size > 500
+    assert not any("invariant:" in note for note in result.notes), result.notes

@@ -1,0 +1,419 @@
+"""A ring of three GPUs with real values, run again and again with one fault each."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from driver.python import Context, Recorder
+from rtl.parameters import T3Parameters
+from rtl.registers.map import load
+from sysmodel.config.system import System, load_system
+from sysmodel.engine.hardware import hardware_parameters
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, DATA_WORDS, K
+from sysmodel.gpu.kernel import Kernel
+from sysmodel.lib.errors import SimulationError
+from sysmodel.machine.loop import advance
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.offers import gemm_space
+from sysmodel.machine.program import Writes, credit_windows, map_writes
+from sysmodel.machine.tiling import apart
+from sysmodel.machine.until import UNTIL_REDUCED
+from sysmodel.runs.data_launch import reference
+
+from .hook import FAULT, FaultyInstance, Hooked
+
+__all__ = [
+    "CHANNELS",
+    "GPUS",
+    "NEVER_STARTS",
+    "Ring",
+    "RingRun",
+    "Setup",
+    "ring_parameters",
+]
+
+GPUS = 3
+CHANNELS = 2
+_SLICE_CYCLES = 128
+_DRAIN_CYCLES = 64
+NEVER_STARTS = 1 << 62
+"""A skew: the kernel is never launched."""
+
+
+@cache
+def _system() -> System:
+    """A GPU as small as the ring's mechanism allows: a run takes some 2000 cycles."""
+    full = load_system()
+    changes = {
+        "gpu": {"compute_units": 2, "workgroup_launch_ns": 20.0},
+        "kernel": {
+            **{"tile_m": 64, "tile_n": 16, "depth_u": 8, "waves_m": 4, "waves_n": 1},
+            **{"alternatives": (), "prologue_cycles": 10, "epilogue_cycles": 10},
+        },
+        "dram": {"channels": CHANNELS, "read_latency_ns": 10.0},
+        "l2": {"slices": 2 * CHANNELS, "capacity_mib": 0.5, "latency_ns": 10.0},
+        "link": {"bandwidth_gb_per_s": 64.0, "latency_ns": 20.0},
+        "t3": {
+            **{"tracker_sets": 8, "tracker_ways": 8, "tracker_banks": 1, "egress_slots": 16},
+            **{"credit_window_workgroups": 16, "command_depth": 64, "group_workgroups": 2},
+        },
+    }
+    return full.model_copy(
+        update={
+            section: getattr(full, section).model_copy(update=fields)
+            for section, fields in changes.items()
+        }
+    )
+
+
+def ring_parameters(contexts: int = 1) -> T3Parameters:
+    """Of each GPU's hardware."""
+    return hardware_parameters(_system(), channels=CHANNELS, contexts=contexts, with_data=True)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the ring computes, and what software got wrong.
+
+    Attributes
+    ----------
+    waves_n : int
+        Wavefronts of a workgroup along N; four along M.
+    tile_columns : int
+        Workgroups along N; two along M.
+    updates_per_atom : tuple of int
+        As each GPU is told.
+    credit_window : int or None
+        Workgroups that each GPU is told to admit, if not as many as its tracker holds.
+    skew : tuple of int
+        Cycles that each GPU starts later.
+    timeout_cycles : int
+        After which `TIMEOUT` is reported; more than anything waits for without a fault.
+    contexts : int
+        At work at the same time; the second one has half as many rows and half as many columns
+        more.
+    """
+
+    waves_n: int = 1
+    tile_columns: int = 6
+    updates_per_atom: tuple[int, ...] = (2,) * GPUS
+    credit_window: int | None = None
+    skew: tuple[int, ...] = (0,) * GPUS
+    timeout_cycles: int = 2048
+    contexts: int = 1
+
+
+@dataclass(frozen=True)
+class RingRun:
+    """How a run ended for a context.
+
+    Attributes
+    ----------
+    finished : bool
+        All GPUs, or all that live, say that they are done.
+    right : bool
+        Their shares of the sum are right, every bit.
+    reports : dict
+        Of each GPU with an error: its code, dispatch index and wavefront, and the cycle.
+    corrected : int
+        Wrong bits that the hardware says it corrected.
+    cycles : int
+        Of the run.
+    aborting : bool
+        Its abort has not ended.
+    """
+
+    finished: bool
+    right: bool
+    reports: dict[int, tuple[int, int, int, int]]
+    corrected: int
+    cycles: int
+    aborting: bool = False
+
+
+def _register(name: str, context: int = 0, **values: int) -> tuple[int, int]:
+    register = load()[name]
+    fields = {field.name: field for field in register.fields}
+    word = sum(value << fields[key].low for key, value in values.items())
+    return register.address_in(context), word
+
+
+def _arrays(state):
+    for value in state:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays(value)
+
+
+class _FaultyMachine(Machine):
+    def __init__(self, hooked: Hooked, *arguments, **options):
+        self._hooked = hooked
+        self.instances: list[FaultyInstance] = []
+        super().__init__(*arguments, **options)
+        self._beginning = [array.copy() for array in _arrays(self.state)]
+
+    def _engine(self, *_):
+        self.instances.append(FaultyInstance(self._hooked))
+        return self.instances[-1]
+
+    def restart(self) -> None:
+        """Go back to cycle 0."""
+        for array, beginning in zip(_arrays(self.state), self._beginning, strict=True):
+            array[...] = beginning
+        self._aborted.clear()
+        for g, instance in enumerate(self.instances):
+            instance.reset(self.state.outputs[g])
+
+
+class Ring:
+    """GPUs whose sum is known; a context manager.
+
+    Parameters
+    ----------
+    hooked : :class:`Hooked`
+        Of :func:`ring_parameters`.
+    setup : :class:`Setup`
+        Only what it computes counts here.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Of context 0; ``kernels`` has those of all.
+    machine : Machine
+        With an ``instances`` for each GPU.
+    credit_window, most_credit_window : int
+        Workgroups that a tracker holds for certain, and that the credit_window can be told to
+        admit.
+    """
+
+    def __init__(self, hooked: Hooked, setup: Setup):
+        self.setup, self.hooked = setup, hooked
+        self._system = _system()
+        columns = setup.tile_columns
+        shapes = ((2, columns), (1, columns + columns // 2))[: setup.contexts]
+        self.kernels = apart([self._kernel(*shape) for shape in shapes])
+        self.kernel = self.kernels[0]
+        self.credit_window, _ = credit_windows(self.kernel, self._system, setup.contexts)
+        # A launch with a larger one is refused.
+        t3 = self._system.t3
+        self.most_credit_window = t3.credit_window_workgroups - t3.group_workgroups + 1
+        base = self.kernel.output_atom
+        random = np.random.default_rng(1)
+        partial = np.zeros((GPUS, self.kernels[-1].output_end - base, DATA_WORDS), np.uint64)
+        self._expected, self._shares = [], []
+        for kernel in self.kernels:
+            products = random.standard_normal((GPUS, kernel.m, kernel.n)).astype(np.float16)
+            self._expected.append(self._atoms(reference(products, nan=0x7E00)))
+            first, workgroups = kernel.output_atom - base, np.arange(kernel.workgroups)
+            partial[:, first : kernel.output_end - base] = self._atoms(products)
+            chunk = np.searchsorted(kernel.chunk_start, workgroups, side="right") - 1
+            self._shares.append([self._share(kernel, chunk == g) for g in range(GPUS)])
+        self.machine = _FaultyMachine(
+            hooked,
+            self._system,
+            self.kernel,
+            beside=self.kernels[1:],
+            engine="rtl",
+            channels=CHANNELS,
+            mirror=False,
+            partial=partial,
+        )
+
+    def _kernel(self, tile_rows: int, tile_columns: int) -> Kernel:
+        tile = self._system.kernel
+        tile_n = tile.tile_n * self.setup.waves_n
+        return Kernel(
+            m=tile_rows * tile.tile_m,
+            n=tile_columns * tile_n,
+            k=tile.depth_u,
+            gpus=GPUS,
+            tile_m=tile.tile_m,
+            tile_n=tile_n,
+            depth_u=tile.depth_u,
+            waves_m=tile.waves_m,
+            waves_n=self.setup.waves_n,
+            workgroup_mapping=tile.workgroup_mapping,
+            column_major=True,
+        )
+
+    def __enter__(self) -> "Ring":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.machine.__exit__(*exception)
+
+    def _atoms(self, matrices: np.ndarray) -> np.ndarray:
+        """Matrices as the column-major output buffers hold them: (gpus, atoms, 4) words."""
+        # No padding: M is a multiple of an atom's elements.
+        columns = np.ascontiguousarray(matrices.transpose(0, 2, 1))
+        return columns.view(np.uint64).reshape(GPUS, -1, 4)
+
+    def _share(self, kernel: Kernel, workgroups: np.ndarray) -> np.ndarray:
+        """Atoms of these workgroups' tiles, counted from the start of the kernel's buffer."""
+        row, column = kernel.tiles
+        tiles = np.zeros((kernel.grid_n, kernel.grid_m), bool)
+        tiles[column[workgroups], row[workgroups]] = True
+        atoms = np.repeat(
+            np.repeat(tiles, kernel.outer_extent, axis=0), kernel.inner_extent, axis=1
+        )
+        return np.flatnonzero(atoms.ravel())
+
+    @cached_property
+    def fault_free(self) -> RingRun:
+        """The run without a fault; of several contexts, as context 0 has it.
+
+        Raises
+        ------
+        SimulationError
+            If a sum is wrong.
+        """
+        runs = self.run_all(np.zeros((), FAULT), self.setup, bound=1 << 16)
+        for run in runs:
+            if not run.right or run.reports:
+                raise SimulationError(f"the ring fails without a fault: {run}")
+        return runs[0]
+
+    @cached_property
+    def launch_cycle(self) -> int:
+        """Cycle in which the kernels start."""
+        self.machine.restart()
+        self.machine.instances[0].arm(np.zeros((), FAULT))
+        return self.machine.launch(self._maps(self.setup))
+
+    def tracked_first(self, gpu: int, context: int = 0) -> int:
+        """First dispatch index whose tiles are tracked."""
+        return self.kernels[context].chunk_workgroups((gpu + 1) % GPUS)
+
+    def dispatch_index_of(self, gpu: int, workgroup: int, context: int = 0) -> int:
+        """Where a workgroup comes in a GPU's order."""
+        kernel = self.kernels[context]
+        return (workgroup - kernel.first_workgroup(gpu)) % kernel.workgroups
+
+    def _maps(self, setup: Setup) -> list[Writes]:
+        contexts = range(setup.contexts)
+        return [
+            [write for context in contexts for write in self._map(setup, g, context)]
+            for g in range(GPUS)
+        ]
+
+    def _map(self, setup: Setup, gpu: int, context: int) -> Writes:
+        one = map_writes(
+            self.kernels[context],
+            self._system,
+            gpu,
+            context=gemm_space(context),
+            dtype="fp16",
+            updates_per_atom=setup.updates_per_atom[gpu],
+            number=context,
+            contexts=setup.contexts,
+        )
+        if setup.credit_window is not None:
+            one.append(_register("CREDIT_WINDOW", context, workgroups=setup.credit_window))
+        recorder = Recorder()
+        Context(recorder, context).timeout(setup.timeout_cycles)
+        return [*one, *recorder.writes]
+
+    def run(
+        self,
+        fault: np.ndarray,
+        setup: Setup,
+        *,
+        bound: int,
+        dead: int | None = None,
+        stop: tuple[int, int] | None = None,
+    ) -> RingRun:
+        """Run the only context; see :meth:`run_all`."""
+        (run,) = self.run_all(fault, setup, bound=bound, dead=dead, stop=stop)
+        return run
+
+    def run_all(
+        self,
+        fault: np.ndarray,
+        setup: Setup,
+        *,
+        bound: int,
+        dead: int | None = None,
+        stop: tuple[int, int] | None = None,
+        abort: tuple[int, int] | None = None,
+    ) -> list[RingRun]:
+        """Run until each context's sum is there or an error of it is pending, or for ``bound``
+        cycles.
+
+        Parameters
+        ----------
+        fault : record of :data:`FAULT`
+            Of cycles counted from 0.
+        setup : :class:`Setup`
+        bound : int
+        dead : int or None
+            GPU whose hardware the fault stops; it is judged no more.
+        stop : tuple of int or None
+            GPU whose kernel stops, or row of the machine's state, and in which cycle.
+        abort : tuple of int or None
+            Context that the driver gives up, and in which cycle.
+        """
+        machine = self.machine
+        machine.restart()
+        machine.instances[0].arm(fault)
+        state = machine.state
+        living = [g for g in range(GPUS) if g != dead]
+        with suppress(SimulationError):  # an error that comes early is seen below
+            machine.launch(self._maps(setup))
+            state.gpu["start"] = machine.now + np.tile(setup.skew, setup.contexts)
+        if stop is not None:
+            machine.idle(stop[1] - machine.now)
+            state.gpu["start"][stop[0]] = NEVER_STARTS
+        if abort is not None:
+            machine.idle(abort[1] - machine.now)
+            with suppress(SimulationError):
+                machine.abort(abort[0])
+        given_up = () if abort is None else abort[:1]
+        self._await([c for c in range(setup.contexts) if c not in given_up], living, bound)
+        given_up_one = abort is not None or any(self._errors(c) for c in range(setup.contexts))
+        if setup.contexts > 1 and given_up_one:
+            # Time for the abort's end, or for a context to finish that was told of another's error.
+            machine.idle(setup.timeout_cycles)
+        machine.idle(_DRAIN_CYCLES)
+        corrected = sum(machine.read(g, "CORRECTED")["count"] for g in living)
+        return [self._run_of(context, living, corrected) for context in range(setup.contexts)]
+
+    def _await(self, contexts: list[int], living: list[int], bound: int) -> None:
+        machine = self.machine
+        while machine.now < bound and not all(
+            self._errors(context) or self._finished(context, living) for context in contexts
+        ):
+            advance(machine.state, machine.hardware, UNTIL_REDUCED, _SLICE_CYCLES)
+
+    def _run_of(self, context: int, living: list[int], corrected: int) -> RingRun:
+        machine, reports = self.machine, {}
+        for g, cycle in self._errors(context).items():
+            error = machine.read(g, "ERROR", context)
+            reports[g] = (error["code"], error["dispatch_index"], error["wavefront"], cycle)
+        finished = self._finished(context, living)
+        return RingRun(
+            finished=finished,
+            right=finished and all(self._right(g, context) for g in living),
+            reports=reports,
+            corrected=corrected,
+            cycles=machine.now,
+            aborting=any(machine.read(g, "STATUS", context)["aborting"] for g in living),
+        )
+
+    def _errors(self, context: int) -> dict[int, int]:
+        found = {g: one.error_cycle(context) for g, one in enumerate(self.machine.instances)}
+        return {g: cycle for g, cycle in found.items() if cycle is not None}
+
+    def _finished(self, context: int, living: list[int]) -> bool:
+        """Every living GPU's hardware says that the context is done and idle."""
+        first = CHANNELS * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
+        outputs = self.machine.state.outputs[:, first:]
+        return all(outputs[g, K.done] and outputs[g, K.idle] for g in living)
+
+    def _right(self, g: int, context: int) -> bool:
+        share = self._shares[context][g]
+        first = self.kernels[context].output_atom - self.kernel.output_atom
+        found = self.machine.state.stored[g, first + share]
+        return np.array_equal(found, self._expected[context][g, share])

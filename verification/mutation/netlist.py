@@ -1,0 +1,225 @@
+"""A block's netlist with many mutants in it, chosen by an input."""
+
+import json
+import random
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.lib.wiring import Component
+
+from rtl.export.back_end import ports_of
+
+from .bits import first_free_bit
+from .clocks import stopped
+from .yosys import run_yosys
+
+__all__ = ["AWAKE", "FLAT", "SELECT", "Mutant", "mutate"]
+
+AWAKE = "awake"
+"""The output of a block whose clock may stop (:mod:`rtl.lib.sleep`)."""
+
+SELECT = "mutsel"
+"""The input that chooses a mutant by its number; 0 is the block as it is."""
+FLAT = "flat.json"
+"""File with the netlist before mutation, as Yosys writes JSON."""
+_ROOT = Path(__file__).parents[2]
+_OPTION = re.compile(r"-(\S+) (\S+)")
+_LIST = "mutants.txt"
+# Of memories: resets of their read ports, which no memory here has, nor can have in Verilog.
+_RESETS = ("RD_ARST", "RD_SRST")
+_CLOCKED = ("RD_CLK", "RD_EN")  # of a read port with a clock only
+_MORE = 8  # are drawn, to choose from without those
+_BUFFER = "$read"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A small defect of a netlist.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on.
+    mode : str
+        ``inv``, ``const0``, ``const1``: of a bit of a cell's port; ``cnot0``, ``cnot1``: it is
+        inverted while another bit of the port is 0, or 1.
+    cell, port : str
+    bit : int
+        Of the port.
+    sources : tuple of str
+        Files and lines that the cell comes from.
+    command : str
+        Arguments of Yosys' ``mutate`` for it.
+    """
+
+    number: int
+    mode: str
+    cell: str
+    port: str
+    bit: int
+    sources: tuple[str, ...]
+    command: str
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return f"{self.cell}.{self.port}[{self.bit}]"
+
+
+def _mutant(number: int, line: str) -> Mutant:
+    arguments = line.removeprefix("mutate ")
+    options = _OPTION.findall(arguments)
+    values = dict(options)
+    sources = [value for option, value in options if option == "src"]
+    local = (source.removeprefix(f"{_ROOT}/") for source in sources)
+    return Mutant(
+        number=number,
+        mode=values["mode"],
+        cell=values["cell"],
+        port=values["port"],
+        bit=int(values["portbit"]),
+        sources=tuple(source for source in local if not source.startswith("/")),
+        command=arguments,
+    )
+
+
+def _one_name(module: dict[str, Any]) -> None:
+    """Leave each net the name that it has deepest in the hierarchy, and the ports theirs.
+
+    Otherwise a register would have the name of some wire that it drives.
+    """
+    names: dict[tuple, str] = {}
+    for name, net in module["netnames"].items():
+        bits = tuple(net["bits"])
+        if bits not in names or name.count(".") > names[bits].count("."):
+            names[bits] = name
+    kept = {*names.values(), *module["ports"]}
+    module["netnames"] = {name: net for name, net in module["netnames"].items() if name in kept}
+
+
+def _port_registers(module: dict[str, Any]) -> set[str]:
+    """Registers that are outputs, and would have the ports' names."""
+    ports = module["ports"].values()
+    outputs = {bit for port in ports if port["direction"] == "output" for bit in port["bits"]}
+    cells = module["cells"].items()
+    return {label for label, cell in cells if outputs & {*cell["connections"].get("Q", ())}}
+
+
+def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
+    """Let what reads these registers read them through a buffer.
+
+    So that neither a port nor a defect of a register's output takes the register the name by which
+    a bench may have to reach it.
+    """
+    fresh = first_free_bit(module)
+    behind: dict[int | str, int] = {}
+    buffers = {}
+    for label in cells:
+        bits = module["cells"][label]["connections"]["Q"]
+        new = list(range(fresh, fresh + len(bits)))
+        fresh += len(bits)
+        behind |= dict(zip(bits, new, strict=True))
+        widths = {"A_SIGNED": "0", "A_WIDTH": f"{len(bits):032b}", "Y_WIDTH": f"{len(bits):032b}"}
+        buffers[label + _BUFFER] = {
+            "type": "$pos",
+            "parameters": widths,
+            "attributes": module["cells"][label]["attributes"],
+            "port_directions": {"A": "input", "Y": "output"},
+            "connections": {"A": bits, "Y": new},
+        }
+    for cell in module["cells"].values():
+        for port, bits in cell["connections"].items():
+            if cell["port_directions"][port] == "input":
+                cell["connections"][port] = [behind.get(bit, bit) for bit in bits]
+    for name, port in module["ports"].items():
+        read = [behind.get(bit, bit) for bit in port["bits"]]
+        if port["direction"] == "output" and read != port["bits"]:
+            port["bits"] = read
+            # The port is no register any more, and has no initial value.
+            net = module["netnames"].pop(name)
+            if all(other["bits"] != net["bits"] for other in module["netnames"].values()):
+                module["netnames"][name + _BUFFER] = net
+    module["cells"] |= buffers
+
+
+def _is_used(cell: dict[str, Any], mutant: Mutant) -> bool:
+    if mutant.port in _CLOCKED:
+        return cell["parameters"]["RD_CLK_ENABLE"][::-1][mutant.bit] == "1"
+    return mutant.port not in _RESETS
+
+
+def mutate(
+    component: Component, name: str, *, count: int, seed: int, folder: Path
+) -> tuple[list[Mutant], str]:
+    """Draw mutants of a component, in which the clock of a room stops while it is not ``awake``.
+
+    Parameters
+    ----------
+    component : Component
+    name : str
+        Of its module.
+    count, seed : int
+        How many, spread evenly over the netlist, and what makes them random.
+    folder : Path
+        Keeps the flat netlist, ``FLAT``.
+
+    Returns
+    -------
+    tuple of list of Mutant and str
+        The mutants, and Verilog of the flat netlist with all of them and the input ``SELECT``.
+    """
+    ports = ports_of(component)
+    text = rtlil.convert(stopped(component), name=name, ports=ports)
+    (folder / "block.il").write_text(text, encoding="utf-8")
+    width = count.bit_length()
+    run_yosys(
+        folder,
+        f"""
+        read_rtlil block.il
+        prep -top {name} -flatten
+        write_json {FLAT}
+        mutate -list {count + count // 4 + _MORE} -seed {seed} -o {_LIST}
+        """,
+    )
+    flat, listed = folder / FLAT, folder / _LIST
+    netlist = json.loads(flat.read_text(encoding="utf-8"))
+    mutants = [
+        _mutant(number, line)
+        for number, line in enumerate(listed.read_text(encoding="utf-8").splitlines(), 1)
+    ]
+    cells = netlist["modules"][name]["cells"]
+    possible = [mutant for mutant in mutants if _is_used(cells[mutant.cell], mutant)]
+    chosen = random.Random(seed).sample(possible, min(count, len(possible)))
+    mutants = [replace(mutant, number=number) for number, mutant in enumerate(chosen, 1)]
+    module = netlist["modules"][name]
+    registers = {mutant.cell for mutant in mutants if mutant.port == "Q"} | _port_registers(module)
+    _one_name(module)
+    _keep_registers(module, registers)
+    flat.write_text(json.dumps(netlist), encoding="utf-8")
+    mutants = [_at_buffer(mutant) if mutant.port == "Q" else mutant for mutant in mutants]
+    commands = [
+        f"mutate -ctrl {SELECT} {width} {mutant.number} {mutant.command}" for mutant in mutants
+    ]
+    listed.write_text("\n".join(commands) + "\n", encoding="utf-8")
+    run_yosys(
+        folder,
+        f"""
+        read_json {FLAT}
+        hierarchy -top {name}
+        script {_LIST}
+        write_verilog -noattr mutants.v
+        """,
+    )
+    return mutants, (folder / "mutants.v").read_text(encoding="utf-8")
+
+
+def _at_buffer(mutant: Mutant) -> Mutant:
+    """The same defect, of the buffer behind the register."""
+    command = mutant.command.replace(
+        f"-cell {mutant.cell} -port Q ", f"-cell {mutant.cell}{_BUFFER} -port A "
+    )
+    assert command != mutant.command
+    return replace(mutant, command=command)
